@@ -18,7 +18,7 @@
 -- checks them: keep both the same.
 local M = {}
 
--- The modes that each account or partition may use. Those not named here may use all. "off" is always allowed.
+-- The modes that each account or partition may use. One that is not named here may use all. "off" is always allowed.
 M.allowed = { account = {}, partition = {} }
 
 -- The GRES that counts a node's persistent memory in bytes, and its types: one for each socket, in order. Without types

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knows Slurm's acct_gather_energy plugins: which of them measure a node, and which value of their answer is its
- * energy. Pure, without Slurm's headers. */
+/* Knows Slurm's acct_gather_energy plugins: which of them measure a node, and which value of slurmd's answer is the
+ * node's energy. Pure, without Slurm's headers. */
 #ifndef HM_ENERGYPLUGIN_H
 #define HM_ENERGYPLUGIN_H
 
@@ -25,9 +25,9 @@ struct hm_energy_answer {
 };
 
 /*
- * Find the first plugin of `type`, the AcctGatherEnergyType of slurm.conf (NULL: not set). Returns NULL with a text
- * where that does not measure the node, even if a later one does: a slurmd that was started with a shorter list would
- * look past the list's end for a later one.
+ * Find the first plugin of `type`, the AcctGatherEnergyType of slurm.conf (NULL: not set). Returns NULL (ENOENT) with a
+ * text where this plugin does not measure the node. Later plugins of the list are never taken: a slurmd that was
+ * started with a shorter list would look for them past the end of its list.
  */
 const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm_error *reason);
 

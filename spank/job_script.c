@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The prolog and the epilog, which Slurm runs as root in a process each: they start hybridmem-job and pass its log on
- * to Slurm's. */
+/* The prolog and the epilog, which Slurm runs as root, each in a process of its own: they start hybridmem-job and pass
+ * its log on to Slurm's. */
 #include "plugin.h"
 
 #include <fcntl.h>
@@ -33,7 +33,8 @@ static void add(struct command *command, const char *name, const char *value)
     command->argument[command->count++] = (char *)(uintptr_t)value;
 }
 
-/* Add a variable that slurmd has set from the job's credential. Variables that the user controls begin with SPANK_. */
+/* Add a variable that slurmd has set from the job's credential. The user cannot have set it: the names of variables
+ * from the user begin with SPANK_ here. */
 static void add_environment(struct command *command, const char *name, const char *variable)
 {
     const char *value = getenv(variable);

@@ -34,19 +34,25 @@ int hm_option_called(int value, const char *text, int remote);
 int hm_submit_judge(const char *text);
 
 /* job_script.c: prolog and epilog, as root */
+
+/* Run `hybridmem-job begin` for the job. */
 void hm_job_script_prolog(spank_t spank);
+/* Run `hybridmem-job end` for the job. */
 void hm_job_script_epilog(spank_t spank);
 
 /* remote.c: slurmstepd and its children */
 
 /* Keep the option's text; the last call counts. */
 void hm_remote_take_option(const char *text);
+/* Prepare the step, as root, before its tasks start. */
 void hm_remote_prepare(spank_t spank);
 /* Called in each task's process while it is still root. */
 void hm_remote_enter(void);
 /* Place the task's memory. Ends the task's process, a child of slurmstepd, where the request cannot be served. */
 void hm_remote_place_task(spank_t spank);
+/* Note how a task has ended. */
 void hm_remote_task_ended(spank_t spank);
+/* End the step, and free what hm_remote_prepare has made. */
 void hm_remote_forget(void);
 
 #endif

@@ -51,9 +51,9 @@ static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
 }
 
 /*
- * When the job's time limit ends, or 0; used where the prolog was not told. No SPANK item says this, but the
- * environment of srun's steps does (Slurm 23.02 and later). The user can edit that, but it only affects calculations of
- * the user's own migrator.
+ * When the job's time limit ends, in seconds since 1970; 0: unknown. It is used where the prolog was not told. No SPANK
+ * item says this, but the environment of srun's steps does (Slurm 23.02 and later). The user can edit that, but it only
+ * affects calculations of the user's own migrator.
  */
 static uint64_t end_of_job(spank_t spank)
 {
@@ -172,7 +172,8 @@ static int unset_variable(void *spank, const char *name)
 void hm_remote_place_task(spank_t spank)
 {
     const struct hm_environment environment = {get_variable, set_variable, unset_variable, spank};
-    /* Slurm does the same in this process when a task cannot start. It works for optional and required plugins. */
+    /* Slurm itself ends this process in the same way when a task cannot start. This works whether plugstack.conf calls
+     * the plugin optional or required. */
     if (step && hm_task_place(step, outcome, &environment) != 0)
         _exit(1);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-slurmenergy: reads this node's energy for the meter from slurmd (Slurm's acct_gather_energy). Its output is
- * described in helpers/meter/papi/line.h. Slurm's library ends the process when it finds no configuration, so it gets a
- * process of its own. slurmctld is not asked for anything: the library reads from slurm.conf which plugin is in use.
+ * described in helpers/meter/papi/line.h. Slurm's library ends the process when it finds no configuration, so the
+ * library has a process of its own. slurmctld is not asked for anything: the library reads from slurm.conf which plugin
+ * is in use.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 
 #define PATIENCE_NS UINT64_C(1500000000) /* time that slurmd may take for a reading; the meter waits for 3 s */
 #define AGAIN_NS 100000000
-/* the last of the library's messages, after some about DNS */
+/* the library's last message where it finds no slurm.conf, after some about DNS */
 #define NO_SOURCE "Could not establish a configuration source"
 #define FIRST_PLUGIN 0 /* index in AcctGatherEnergyType */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public functions that make and free memory. */
+/* The public functions that allocate and free memory. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

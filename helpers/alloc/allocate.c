@@ -41,8 +41,8 @@ static void say_what_moved(struct hm_known *known, const struct hm_placed *place
                       hm_size_format(placed->overflow_bytes, size[0], sizeof(size[0])));
 }
 
-/* Each run after the first needs one more mapping. Where the library may not use that many, put all of the allocation
- * into one block. */
+/* Each run after the first needs one more mapping. Where the library may not use that many, make the allocation one
+ * block, and return false. */
 static bool has_mappings(struct hm_known *known)
 {
     size_t more = known->n_runs - 1;
@@ -77,8 +77,7 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     }
     const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
     char *reason = known->reason;
-    do { /* repeated with one block where mappings are short, and after each folder that had less space than it reported
-          */
+    do { /* again with one block where too few mappings are left, and after each folder with too little space */
         give_mappings(known, HM_MAPPINGS_LEAST);
         hm_room_read(&layout, room);
         if (hm_layout_place(&layout, &wish, &place, reason) < 0)
@@ -112,8 +111,8 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
         const struct hm_alloc_run *run = &known->run[i];
         if (run->node >= 0 && hm_kernel_prefer(known->data + run->offset, run->bytes, run->node) < 0) {
             hm_reason_add(known->reason, "the kernel does not bind memory to node %d: %s", run->node, strerror(errno));
-            /* With the default policy again it is one mapping, so give the others back. Where that fails, or files are
-             * mapped in it, they are given back when the memory is freed. */
+            /* With the default policy again, the data is one mapping: give back those that its runs needed. Where the
+             * default cannot be set, or the data has files in it, hm_deallocate gives them back. */
             if (hm_kernel_default(known->data, known->data_bytes) == 0 && !is_in_folders(known))
                 give_mappings(known, HM_MAPPINGS_LEAST);
             return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. Calls no malloc, except in
- * libhybridmem's hm_layout_read; that of the preload library calls none either. */
+/* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. Nothing here calls malloc,
+ * except hm_layout_read in libhybridmem (the preload library has another one, which does not). */
 #ifndef HM_ALLOC_ALLOCATE_H
 #define HM_ALLOC_ALLOCATE_H
 

@@ -30,7 +30,7 @@ enum hm_alloc_use {
     HM_ALLOC_WRITE_INTENSIVE = 1 /* the fast tier */
 };
 
-/* What else the caller knows. A hint of zeros, or NULL instead of a hint, gives the defaults. */
+/* What the caller knows about the use of the memory. A hint of zeros, or NULL instead of a hint, gives the defaults. */
 struct hm_alloc_hint {
     int32_t use;        /* enum hm_alloc_use */
     int32_t reserved;   /* 0 */

@@ -10,7 +10,7 @@
 
 #include "base/set.h"
 
-/* Map so many bytes that cannot be accessed yet. Returns MAP_FAILED with errno where it fails. */
+/* Map `bytes` bytes of addresses that cannot be accessed yet. Returns MAP_FAILED with errno where it fails. */
 void *hm_kernel_map(size_t bytes);
 
 /* Let new pages of this range come from the node, or, where it is full, from the nodes nearest to it (MPOL_PREFERRED):

@@ -15,8 +15,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_known *bucket[BUCKETS];
 
-/* True while this thread is in fork(). It then holds the lock already. Other fork handlers may allocate meanwhile, here
- * and in the child; they run between begin_fork and end_fork, so that they find the list whole. */
+/* True while this thread is in fork(), from begin_fork on. The thread then holds the lock, and must not take it again
+ * when another library's fork handler allocates, here or in the child. */
 static _Thread_local bool is_forking;
 
 static void begin_fork(void)

@@ -38,10 +38,10 @@ void hm_layout_read(struct hm_layout *layout);
 struct hm_layout_wish {
     enum hm_alloc_policy policy;
     struct hm_alloc_hint hint;
-    int n_folders; /* number of usable folders of HYBRIDMEM_FSDAX_DIRS; the first belongs to the first socket */
-    const uint64_t *folder_room_bytes;
-    const struct hm_set *allowed;    /* nodes that the process may use */
-    const uint64_t *node_room_bytes; /* by index of the layout's nodes; the reserve is still included */
+    int n_folders; /* folders of HYBRIDMEM_FSDAX_DIRS, one for each socket from 0 on; 0: none can be used */
+    const uint64_t *folder_room_bytes; /* 0: the folder cannot be used */
+    const struct hm_set *allowed;      /* nodes that the process may use */
+    const uint64_t *node_room_bytes;   /* by index of the layout's nodes; the reserve is still included */
 };
 
 /*

@@ -21,6 +21,7 @@ bool hm_mappings_take(size_t n);
  * than a quarter of the limit: the eighth above that is kept for allocations in one block. */
 bool hm_mappings_take_for_blocks(size_t n);
 
+/* Count `n` mappings as used no longer. */
 void hm_mappings_give(size_t n);
 
 #endif

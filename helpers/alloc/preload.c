@@ -101,7 +101,7 @@ static void read_rules(void)
     hm_preload_read(&rules);
 }
 
-/* Blocks of whole huge pages where possible, so that each node gets the same share. */
+/* The size of a block, in bytes: whole huge pages where possible, so that each node gets the same share. */
 static size_t block_of(size_t bytes)
 {
     size_t block = bytes / BLOCKS;
@@ -133,8 +133,8 @@ static void *place(size_t bytes, const void *caller)
     return memory;
 }
 
-/* Size of a placed allocation; 0 where it is not one. Placed memory begins at a page, as other memory seldom does;
- * checking that first saves most calls from taking the lock. */
+/* Size of a placed allocation; 0 where `memory` is not one. Placed memory begins at a page, other memory seldom does.
+ * So most calls for other memory do not take the lock. */
 static size_t placed_bytes(const void *memory)
 {
     return (uintptr_t)memory % 4096 == 0 ? hm_allocated_bytes(memory) : 0;
@@ -181,7 +181,8 @@ PUBLIC void free(void *memory)
     release(memory);
 }
 
-/* Move an allocation into memory of another kind. Where there is none, it stays as it is, and NULL is returned. */
+/* Move the content of an allocation to a new one of `bytes` bytes, and free the old one. Where no new one can be made,
+ * the old one stays as it is, and NULL is returned. */
 static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
 {
     void *moved = allocate(bytes, caller);

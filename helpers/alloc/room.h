@@ -11,7 +11,7 @@ void hm_room_read(const struct hm_layout *layout, uint64_t room_bytes[HM_ALLOC_N
 
 /* Count the memory of these runs as promised: it is placed, and may be touched at any time. */
 void hm_room_take(const struct hm_layout *layout, const struct hm_alloc_run *run, size_t n_runs);
-/* Count it no longer, as it is freed. */
+/* Count the memory of these runs as promised no longer: it is freed. */
 void hm_room_give(const struct hm_layout *layout, const struct hm_alloc_run *run, size_t n_runs);
 
 /*

@@ -13,8 +13,8 @@ struct hm_error {
 };
 
 /*
- * Write the text (printf style, cut at HM_ERROR_TEXT) into `error` (NULL is allowed: the text is dropped), set errno
- * to `number`, and return -1, so that callers write `return hm_fail(error, EINVAL, "...")`.
+ * Write the text (printf style, cut at HM_ERROR_TEXT, all but printable ASCII escaped) into `error` (NULL is allowed:
+ * the text is dropped), set errno to `number`, and return -1. So callers write `return hm_fail(error, EINVAL, "...")`.
  */
 int hm_fail(struct hm_error *error, int number, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -42,7 +42,7 @@ static void put_escaped(struct text *text, const char *from)
     }
 }
 
-/* hm_set_format ends a set that it had to cut with "..." */
+/* A set that does not fit is cut by hm_set_format, and ends in "..." then. */
 static void put_set(struct text *text, const struct hm_set *set)
 {
     char *from = text->out + text->used;

@@ -14,16 +14,17 @@
 #include "error.h"
 
 /*
- * Read the structure: the first `size` bytes of the file, or all where it is shorter, over `value`, which the caller
- * has filled with defaults. `least` is the size that the structure had at the beginning of its version. Returns 0, or
- * -1 (EBADMSG: the file has fewer than `least` bytes).
+ * Read the structure into `value` (`size` bytes), which the caller has filled with defaults. Where the file is shorter,
+ * the defaults of the missing members stay. `least` is the size that the structure had at the beginning of its version.
+ * Returns 0, or -1 (EBADMSG: the file has fewer than `least` bytes; EIO). The text says "it" for the file: the caller
+ * puts the file's name before it.
  */
 int hm_grown_read(int fd, void *value, size_t size, size_t least, struct hm_error *error);
 
 /*
  * Map `size` bytes of the file, shared. A shorter file is made longer; the new part is copied from `fresh`, a new
- * structure. Returns the mapping, for munmap(2), or NULL with errno and a text. The caller checks what the structure
- * says.
+ * structure. `least` and the text are as in hm_grown_read. Returns the mapping, for munmap(2), or NULL with errno. The
+ * caller checks what the structure says.
  */
 void *hm_grown_map(int fd, const void *fresh, size_t size, size_t least, struct hm_error *error);
 

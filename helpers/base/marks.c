@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The kernel marks a new page as soon as it is written, without any marks having been cleared first. */
+/* The kernel also marks a new page, even where nobody has cleared marks before. So it is enough to write one. */
 bool hm_marks_are_kept(void)
 {
     char path[64];

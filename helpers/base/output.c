@@ -8,14 +8,14 @@
 
 int hm_output_end(const char *name, int result, int status)
 {
-    int number = result < 0 ? errno : 0; /* a write that failed before others that worked has left no errno */
+    int number = result < 0 ? errno : 0; /* 0: unknown, as later writes may have changed errno */
     if (fflush(stdout) != 0)
         number = errno;
     else if (!ferror(stdout) && result < 0)
         number = ENOMEM;
     else if (!ferror(stdout))
         return status;
-    if (number == EPIPE) { /* SIGPIPE was ignored: end by it, as other programs do whose reader has gone */
+    if (number == EPIPE) { /* SIGPIPE was ignored: end by this signal, as other programs do */
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }

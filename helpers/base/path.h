@@ -19,8 +19,8 @@ int hm_path_open_below(int base, const char *path, uid_t owner, struct hm_error 
 
 /*
  * Open a regular file for reading. Where the caller is root (euid 0), `path` must be absolute, and every part of it is
- * checked as above, "/" included, with root as the owner. Other users just open it. Returns a descriptor that the
- * caller closes, or -1.
+ * checked as by hm_path_open_below, "/" included, with root as the owner. Other users just open it. Returns a
+ * descriptor that the caller closes, or -1.
  */
 int hm_path_open(const char *path, struct hm_error *error);
 

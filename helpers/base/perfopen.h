@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Call perf_event_open(2) with close-on-exec and without a group; `flags` adds other flags. Returns a descriptor, or
- * -1. */
+/* Call perf_event_open(2) with close-on-exec and without a group; `flags` adds other flags. Returns a descriptor, or -1
+ * with errno. */
 int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
 
 /*

@@ -8,8 +8,8 @@
 
 #define UNCHANGED (-1)
 
-/* These are plain system calls: libc's functions take locks, to change all threads of the process. Here one thread is
- * enough. */
+/* All functions of this file make plain system calls: libc's functions take locks, to change all threads of the
+ * process. Here one thread is enough. */
 int hm_privilege_drop(uid_t uid, gid_t gid)
 {
     if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, gid, gid, gid) != 0 ||

@@ -114,14 +114,15 @@ static void signal_all(const struct pollfd *end, int n, int number)
             syscall(SYS_pidfd_send_signal, end[i].fd, number, NULL, 0);
 }
 
-/* Open a pidfd of the process, or -1 where it has ended. Returns -1 where it cannot be watched. */
+/* `pidfd` gets a pidfd of the process, or -1 where it has ended. Returns 0, or -1 where it cannot be watched. */
 static int open_living(const struct hm_process *process, int *pidfd, struct hm_error *error)
 {
     *pidfd = process->pid > 0 ? (int)syscall(SYS_pidfd_open, process->pid, 0) : -1;
     if (*pidfd < 0)
         return process->pid <= 0 || errno == ESRCH ? 0
                                                    : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
-    /* Check this after the descriptor is open: from now on its pid cannot be reused. */
+    /* Check this after the descriptor is open. A process that still runs has kept its pid since before, so the
+     * descriptor is of this process, not of a later one with its pid. */
     if (!hm_process_is_running(process)) {
         close(*pidfd);
         *pidfd = -1;

@@ -36,8 +36,8 @@ bool hm_process_ends_within(int pidfd, int patience_ms);
  * pidfd_open).
  */
 int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error);
-/* End n processes (at most HM_STOP_MOST, else E2BIG) at the same time, which takes no longer than one. The text names a
- * process that has not ended. */
+/* End n processes (at most HM_STOP_MOST, else E2BIG) at the same time, which takes no longer than ending one. Returns
+ * as hm_process_stop. The text names a process that has not ended. */
 int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error);
 
 /* The time of CLOCK_REALTIME in nanoseconds. */

@@ -17,7 +17,7 @@ struct hm_set {
 };
 
 void hm_set_clear(struct hm_set *set);
-/* Numbers out of range are ignored. */
+/* To add or to remove a number out of range changes nothing; no set has such a number. */
 void hm_set_add(struct hm_set *set, unsigned member);
 void hm_set_remove(struct hm_set *set, unsigned member);
 bool hm_set_has(const struct hm_set *set, unsigned member);
@@ -34,8 +34,8 @@ unsigned hm_set_count(const struct hm_set *set);
  * n + 1)). */
 int hm_set_next(const struct hm_set *set, unsigned from);
 
-/* Parse the kernel's list format ("0-3,8"; "" is the empty set). The whole string must fit; errors name the bad word.
- * Returns 0 or -1 (EINVAL). */
+/* Parse the kernel's list format ("0-3,8"; "" is the empty set). The whole text must have this format; errors name the
+ * bad word. Returns 0 or -1 (EINVAL). */
 int hm_set_parse(struct hm_set *set, const char *text, struct hm_error *error);
 /* Write the list format into `out` (`size` bytes, always terminated). A list that is too long is cut and ends in "...".
  * Returns `out`. */

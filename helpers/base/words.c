@@ -41,8 +41,8 @@ static int take(const struct hm_words *words, const struct hm_word *word)
 static int refuse_option(const struct hm_words *words, int letter, const char *word)
 {
     const char form[] = {'-', (char)optopt, '\0'};
-    /* For a bad letter `word` may be the word before it, so show the letter. h and V are excepted: they stand for
-     * --help=x and --version=x. */
+    /* For a wrong letter, `word` may be an earlier word: show the letter instead. But h and V stand for --help=x and
+     * --version=x here, and then `word` is right. */
     if (letter == '?' && optopt > 0 && optopt < FIRST && !strchr("hV", optopt))
         word = form;
     fprintf(stderr, "hybridmem %s: %soption '%s'%s. Try 'hybridmem %s --help'.\n", words->command,

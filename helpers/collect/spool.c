@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-spool: the epilog of slurmctld (EpilogSlurmctld). It writes one small file for each job that ended. It has
- * to be quick: the job stays COMPLETING while it runs, and its nodes may not even have begun their epilogs. Errors are
- * one line in the system's log and never fail Slurm.
+ * to be quick, as the job stays COMPLETING while it runs. So it does not wait for the job's records: the nodes may not
+ * even have begun their epilogs. Errors are one line in the system's log and never fail Slurm.
  */
 #include <config.h>
 

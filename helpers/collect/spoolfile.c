@@ -45,7 +45,7 @@ static int write_renamed(int folder, const char *name, const char *text, struct 
     char draft[64];
     snprintf(draft, sizeof(draft), ".%d.draft", (int)getpid());
     int fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    /* A killed process with this number has left its draft. */
+    /* A process with this pid was killed, and has left its draft. */
     if (fd < 0 && errno == EEXIST && unlinkat(folder, draft, 0) == 0)
         fd = openat(folder, draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)

@@ -8,7 +8,7 @@
 /*
  * Write the entry to <folder>/JOBID.END.json (mode 0600), whole or not at all: it is written under a name that nobody
  * reads, then renamed, and is on the disk when this returns. The folder must exist, belong to this process's user and
- * be writable by nobody else. Returns 0 or -1; where only the disk failed, the file may be there nevertheless.
+ * be writable by nobody else. Returns 0 or -1; where only the folder's fsync failed, the file is there nevertheless.
  */
 int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, struct hm_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs Slurm's scontrol and parses its output; nothing else in hybridmem does. scontrol tells what Slurm does not tell
- * plugins, and can drain a node without failing the job. It gets the variable SLURM_CONF and no other from the
- * environment, and 20 seconds for an answer.
+ * Runs Slurm's scontrol, and parses its output. All C code that needs scontrol uses these functions. scontrol tells
+ * what Slurm does not tell plugins, and can drain a node without failing the job. scontrol gets the variable SLURM_CONF
+ * and no other from the environment, and 20 seconds for an answer.
  */
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H

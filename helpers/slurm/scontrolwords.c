@@ -52,7 +52,7 @@ int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, 
     return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
 }
 
-/* Read the number after a word, if a node can have so many. */
+/* Read the number after a word. Returns false where there is none from 1 to HM_SET_BITS. */
 static bool find_number(const char *text, const char *word, unsigned *number)
 {
     const char *at = strstr(text, word);

@@ -32,8 +32,8 @@
 
 #define PARANOID_MOST 2 /* highest kernel.perf_event_paranoid with which users may sample */
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
-#define KERNEL_NODES                                                                                                   \
-    1024 /* MAX_NUMNODES of x86-64 and arm64 distributions; the kernel refuses longer masks with set bits only */
+/* MAX_NUMNODES of x86-64 and arm64 distributions. A kernel with fewer accepts a mask without further bits. */
+#define KERNEL_NODES 1024
 #define MASK_LONGS (KERNEL_NODES / LONG_BITS)
 
 static const int kernel_modes[] = {
@@ -89,8 +89,8 @@ static uint8_t read_weight(int node_id)
 
 /*
  * Does the kernel know the mode? mbind checks the mode first, and with an empty range it succeeds without changing
- * anything. This is better than the kernel's version, as distributions backport modes. `by_version` is returned where a
- * system call filter answers instead of the kernel.
+ * anything. Asking is better than comparing the kernel's version, as distributions backport modes. `by_version` is
+ * returned where a system call filter answers instead of the kernel.
  */
 static bool knows_mode(int mode, bool by_version)
 {

@@ -41,7 +41,7 @@ struct hm_energy_model {
 
 struct hm_config_tier {
     char name[HM_NAME];
-    int line; /* line in the file of its nodes, else of its first word; 0: not from a file */
+    int line; /* the file's line with the tier's `nodes`, else with its first word; 0: not from a file */
     bool has_nodes;
     struct hm_set nodes;         /* empty: overrides figures of the tier that was found under this name or kind */
     enum hm_kind kind;           /* HM_KIND_UNKNOWN: not given */
@@ -75,6 +75,7 @@ struct hm_config_migrate {
     struct hm_migrate_keys keys;
 };
 
+/* A value at the beginning of a comment is the built-in one. */
 struct hm_config {
     char path[HM_CONFIG_PATH_MAX];       /* file that was read, to pass on to other programs; "": none */
     bool enabled;                        /* yes */
@@ -146,7 +147,7 @@ const char *hm_slow_ram_name(enum hm_slow_ram ram);
 const char *hm_meter_programs_name(enum hm_meter_programs programs);
 const char *hm_summary_name(enum hm_summary summary);
 
-/* How many bytes of a region (with `region_bytes`) all kept file systems together may take. Pure. */
+/* How many bytes all kept file systems together may take in a region of `region_bytes` bytes. Pure. */
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes);
 
 /* The partition's default_mode, or NULL. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes the values of hybridmem.conf that are numbers, with and without a unit (field.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,7 +72,8 @@ static bool write_percent(const struct hm_configfield *row, const void *field, c
     return true;
 }
 
-/* The least amount is 0.001: 0 means "not given", and `config show` would need an exponent for less. */
+/* The least amount is 0.001: 0 means "not given", and write_amount would write a very small amount with an exponent,
+ * which the parser refuses. */
 static int read_amount(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                        struct hm_error *error)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes the values of hybridmem.conf that are words, names or lists (field.h). */
 #include "field.h"
 
 #include <errno.h>
@@ -105,8 +106,8 @@ static int read_modes(const struct hm_configfield *row, void *field, const char 
         *(unsigned *)field = (is_first ? 0 : *(unsigned *)field) | 1u << mode;
         return 0;
     }
-    /* It is not a mode that can be used; the parser of requests knows why. A text that it accepts has keys, and is no
-     * mode alone. */
+    /* The value is not the name of a mode. hm_request_parse says what is wrong with it. A value that it accepts is a
+     * mode with keys. */
     if (hm_request_parse(value, &request, error) == 0)
         hm_fail(error, EINVAL, "\"%.40s\" is not a mode: write modes without keys, as in { spill, fast }", value);
     return -1;

@@ -22,7 +22,8 @@ enum hm_section {
 /* The name of a section: "tier" and so on; NULL for HM_SECTION_TOP. */
 const char *hm_configvalue_section_name(enum hm_section section);
 
-/* The n-th word of the section; NULL past the last. `*is_list` (may be NULL) becomes whether it takes a list. */
+/* The n-th word of the section; NULL past the last. `*is_list` becomes true where the word takes a list; `is_list` may
+ * be NULL. */
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list);
 
 /* List all words and sections that may stand in a section, for error texts: "nodes, kind, ... or write_bandwidth".

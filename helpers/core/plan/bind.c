@@ -5,8 +5,8 @@
 #include "base/size.h"
 #include "scene.h"
 
-/* Find the tiers of the mode's kind: bit n for tier n; 0 for none. Where no tier has that kind and the kind of a tier
- * is unknown, dram is taken for the fast tier, and pmem or cxl for the slow one. */
+/* Find the tiers of the mode's kind: bit n for tier n; 0 for none. Where no tier has that kind, a tier of unknown kind
+ * is taken for it: the fast tier for dram, the slow one for pmem or cxl. */
 static unsigned find_kind(const struct hm_scene *scene)
 {
     const struct hm_tiers *tiers = scene->tiers;

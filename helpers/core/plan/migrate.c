@@ -35,8 +35,8 @@ static double read_latency(const struct hm_part *part)
     return figure->origin == HM_ORIGIN_NONE ? 0 : (double)figure->value;
 }
 
-/* How many times slower the slow tier's latency is. A tier that only has more bandwidth (HBM) gains nothing in latency:
- * 0, as for unknown latencies. */
+/* How many times longer the slow tier's latency is than the fast tier's. 0 where it is not longer (a fast tier of HBM
+ * may have more bandwidth alone), or where one is unknown. */
 static double latency_ratio(double fast, double slow)
 {
     return fast > 0 && slow > fast ? slow / fast : 0;
@@ -51,7 +51,8 @@ static double writes_per_read(const struct hm_part *part)
     return is_known && read->value > write->value && write->value > 0 ? (double)read->value / (double)write->value : 1;
 }
 
-/* The cost of a write to the slow tier, where a read costs `read`: by latency or by bandwidth, whichever is more. */
+/* The cost of a write to the slow tier, where a read costs `read`: by latency or by bandwidth, whichever is more. 0
+ * where the latencies give none. */
 static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
                          double read)
 {

@@ -32,7 +32,8 @@ struct hm_scene {
     bool one_socket;             /* all chosen memory is on one socket */
 };
 
-/* Choose the sockets. Returns 0, or -1 (ENODEV) where the set is empty. */
+/* Choose the request's sockets. Returns 0, or -1 (ENODEV) where none of them has memory, or where the task's socket is
+ * not known. */
 int hm_scene_choose(struct hm_scene *scene);
 
 /* The part of tier `index` in the chosen sockets; it may have no nodes. */
@@ -46,7 +47,9 @@ double hm_scene_share(const struct hm_scene *scene, const struct hm_part *fast, 
 /* Refuse the request: ENODEV with "--hybrid-mem=...: TEXT: this node has ...". Returns -1. */
 int hm_scene_refuse(const struct hm_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Add a warning to the plan (printf style). Warnings past HM_MAX_WARNINGS are dropped. */
 void hm_scene_warn(const struct hm_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Set the plan's reason, the sentence for users (printf style). */
 void hm_scene_reason(const struct hm_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Write "node 3" or "nodes 0-1"; `noun` may also be "socket". Returns `out`. */

@@ -8,8 +8,8 @@
 #include "model.h"
 #include "scene.h"
 
-/* How much the share of the system's weights may differ from the best one: so little does not change the bandwidth
- * measurably. */
+/* How much the fast tier's share by the system's weights may differ from the best share. A difference below this does
+ * not change the bandwidth measurably. */
 #define SAME_SHARE 0.01
 
 struct pair {
@@ -35,7 +35,7 @@ static void place_plainly(struct hm_scene *scene, const struct pair *pair)
     scene->plan->predicted_bandwidth_mbs = predict(scene, pair, pair->share_plain);
 }
 
-/* One of the tiers has no memory here: pages alternate over the nodes of the other one, in both modes. */
+/* One of the tiers has no memory here: in interleave and in spill, pages alternate over the nodes of the other one. */
 static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only, const char *mode)
 {
     scene->plan->policy = HM_POLICY_INTERLEAVE;

@@ -95,7 +95,7 @@ static int set_flag(const struct hm_key *key, const char *value, struct hm_reque
 
 #define FIELD(field) offsetof(struct hm_request, field)
 
-/* The sources that samples can come from, for help texts. */
+/* The sources that samples can come from, for errors and for help texts. */
 #define HM_SOURCE(word, ...) ", " #word
 static const char source_wants[] = "one of " HM_SOURCE_AUTO
 #include "core/request/sources.def"
@@ -134,10 +134,10 @@ static const struct hm_key keys[] = {
      "hot-by=writes", .about = "what makes data hot: accesses, or writes alone (isolate)"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
-     .about = "of the file systems, all sockets' together: 200G; it is needed"},
+     .about = "size of all sockets' file systems together: 200G; has to be given"},
     {"keep", HM_KEYS_FSDAX, set_flag, FIELD(keep), 0, 0, NULL, NULL, "fsdax,size=200G,keep",
-     .about = "without a value: the file systems stay on the node for your next jobs there, for as long as the site "
-              "has it"},
+     .about = "without a value: the file systems stay on the node for your next jobs there, as long as the site keeps "
+              "them"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
                    sizeof(enum hm_hot_by) == sizeof(int),

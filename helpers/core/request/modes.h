@@ -49,7 +49,8 @@ int hm_mode_find(const char *name, size_t length);
 const char *hm_mode_want_name(unsigned want);
 
 /*
- * List the modes whose bit (1 << mode) is set: "off, spill or fast". `last` is put before the last one. Returns `out`.
+ * List the modes whose bit (1 << mode) is set: "off, spill or fast". `last` (" or ") separates the last one. Returns
+ * `out`.
  */
 char *hm_modes_list(unsigned modes, const char *last, char *out, size_t size);
 #define HM_MODES_LIST 256 /* bytes that hold a list of all modes */

@@ -5,11 +5,12 @@
 
 #include "core/config/config.h"
 
-/* Read the kept topology, or find it and keep it. It is an error, too, if it cannot be kept. Returns 0 or -1. */
+/* Read the kept topology, or find it and keep it. Returns 0, or -1, also where the topology that was found cannot be
+ * kept. */
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error);
 
-/* Find and keep the topology anew, after nodes came or went. Steps that start meanwhile use the old one. Returns 0 or
- * -1. */
+/* Find the topology again and keep it, after nodes came or went. Steps that start meanwhile use the old one. Returns 0
+ * or -1. */
 int hm_topology_renew(const struct hm_config *config, struct hm_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "tiers.h"
 
-/* Read them. Returns 0, or -1 with a text: `tiers` then has no tier. */
+/* Read the node's tiers. Returns 0, or -1 with a text: `tiers` then has no tier. */
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error);
 
 #endif

@@ -41,7 +41,8 @@ static int check_names(const struct hm_config *config, struct hm_error *error)
     return 0;
 }
 
-/* Put a node into the tier. A node without memory is left out with a warning, one outside the cpuset without. */
+/* Put a node into the tier. A node without memory is left out with a warning, a node outside the cpuset without a
+ * warning. */
 static int take_node(struct hm_tiers *tiers, const struct hm_config_tier *config, int id, struct hm_set *taken,
                      struct hm_tier *tier, struct hm_error *error)
 {

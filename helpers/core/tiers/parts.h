@@ -38,11 +38,13 @@ void hm_tiers_sum(const struct hm_topology *topology, struct hm_tier_group *grou
 enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b);
 /* The least distance from a node with CPUs (also one without memory) to this node, an index; 0: unknown. */
 int hm_tiers_distance(const struct hm_topology *topology, int index);
+/* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
 /* Sort the groups, fastest first. Returns what decided: the weakest reason between neighbours. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
-/* Make a group of each list of nodes in the configuration, and give the nodes its kind. Returns 0, or -1 (EINVAL). */
+/* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. Returns 0, or
+ * -1 (EINVAL). */
 int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups,
                           struct hm_error *error);
 /* For tiers of the configuration without a list of nodes: find the group of their kind, and apply their figures. */

@@ -76,8 +76,8 @@ static void name_tiers(struct hm_tier_groups *groups)
 
 /*
  * Warn of an order that may be wrong, without changing it. A slow kind can come first because each of its nodes has
- * more bandwidth (with sub-NUMA clusters several nodes share a socket's DRAM, while an expander is one node). And
- * without figures HBM, which has no CPUs, looks slow; it can be told by its smaller size.
+ * more bandwidth (with sub-NUMA clusters several nodes share a socket's DRAM, while an expander is one node). Without
+ * figures, HBM looks slow because it has no CPUs; its smaller size is the only hint.
  */
 static void warn_of_doubtful_order(struct hm_tiers *tiers)
 {

@@ -224,7 +224,7 @@ int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm
     if (take(text, cache, path, error) != 0)
         goto done;
     *topology = cache->topology;
-    /* How much was free then says nothing about now. */
+    /* What was free when the cache was written says nothing about now. */
     topology->has_free = false;
     for (int i = 0; i < topology->n_nodes; i++)
         topology->node[i].free_bytes = 0;

@@ -17,7 +17,7 @@ static enum hm_kind kind_of_word(const char *word)
 {
     for (size_t i = 0; word && i < sizeof(kind_words) / sizeof(kind_words[0]); i++) {
         size_t length = strlen(kind_words[i].word);
-        /* "CXL-DRAM", "CXL-NVM": what counts for placement is that it is behind CXL */
+        /* "CXL-DRAM", "CXL-NVM": what counts for placement is that it is CXL memory */
         if (strncmp(word, kind_words[i].word, length) == 0 && (word[length] == '\0' || word[length] == '-'))
             return kind_words[i].kind;
     }
@@ -25,9 +25,9 @@ static enum hm_kind kind_of_word(const char *word)
 }
 
 /*
- * Is the memory behind CXL? The way it came to the system tells more than any figure: the DAX device that it was
- * onlined from is below the CXL root (ACPI0017) or the NVDIMM bus. hwloc before 2.10 only has the path (DAXParent);
- * later ones also name the CXL device.
+ * Is it CXL memory? The DAX device that it was onlined from tells this better than any figure: the device's path in
+ * sysfs is below the CXL root (ACPI0017), or below the NVDIMM bus. hwloc before 2.10 only gives this path (DAXParent);
+ * later releases also name the CXL device.
  */
 static bool is_behind_cxl(hwloc_obj_t object)
 {

@@ -10,8 +10,9 @@
 /* Copy hwloc's bitmap into a set, as far as the set's range goes. */
 void hm_discover_set(hwloc_const_bitmap_t bitmap, struct hm_set *set);
 
-/* Kind, whether the memory is a device's, and figures of one node. */
+/* Fill in the node's kind, and whether its memory is a device's. */
 void hm_discover_kind(hwloc_obj_t object, struct hm_node *node);
+/* Fill in the node's bandwidths and latencies. */
 void hm_discover_figures(hwloc_topology_t hwloc, hwloc_obj_t object, struct hm_node *node);
 /* hwloc may guess DRAM and HBM from bandwidth. Drop the guess where it is the wrong way round. */
 void hm_discover_check_guess(struct hm_topology *topology);

@@ -10,8 +10,8 @@
 #define HM_MAX_NODES 128 /* nodes with memory or CPUs; the largest known machines show under 100 */
 #define HM_MAX_SOCKETS 32
 #define HM_MAX_TIERS 8
-#define HM_NAME 24
-#define HM_WARNING 200
+#define HM_NAME 24     /* longest name of a tier, with the end mark */
+#define HM_WARNING 200 /* longest warning, with the end mark */
 #define HM_MAX_WARNINGS 8
 
 enum hm_kind { HM_KIND_UNKNOWN, HM_KIND_DRAM, HM_KIND_PMEM, HM_KIND_CXL, HM_KIND_HBM };
@@ -54,7 +54,7 @@ struct hm_topology {
     int n_nodes;
     struct hm_node node[HM_MAX_NODES];            /* by ascending id */
     uint8_t distance[HM_MAX_NODES][HM_MAX_NODES]; /* by index, not id; as in ACPI's SLIT; 0: unknown */
-    bool has_free; /* free_bytes is known, as for this machine, now; not from XML or the cache */
+    bool has_free; /* free_bytes is known: the topology was just read from this machine, not from XML or the cache */
     int n_sockets;
     struct hm_set socket_cpus[HM_MAX_SOCKETS];
     struct hm_set allowed_cpus;
