@@ -99,14 +99,14 @@ static void test_blocks_are_where_they_were_put(void **state)
         }
         assert_int_equal(wanted, rows[i].mib * MIB);
         assert_int_equal(resident, rows[i].mib * MIB / 2);
-        if (i + 1 < N_ROWS(rows)) /* an allocation of one block takes the socket after the last one's */
+        if (i + 1 < N_ROWS(rows)) /* the last row is one block, whose socket depends on the rows before */
             for (size_t node = 0; node < 4; node++)
                 assert_int_equal(on_node[node], rows[i].on_mib[node] * MIB);
         hm_free(memory);
     }
 }
 
-/* Memory that was promised and is not touched yet counts as used; memory that was freed does not. */
+/* Memory that was allocated and is not touched yet counts as used; memory that was freed does not. */
 static void test_two_allocations_do_not_want_the_same_room(void **state)
 {
     const struct hm_alloc_hint hint = {.block_bytes = MIB};
@@ -123,7 +123,7 @@ static void test_two_allocations_do_not_want_the_same_room(void **state)
     first = hm_alloc(64 * MIB, HM_ALLOC_SPILL, &hint);
     check_runs(first, 64 * MIB, on_node);
     assert_int_equal(on_node[0] + on_node[1], 64 * MIB);
-    /* All pages of both are touched now: their promises must not be subtracted again. */
+    /* No memory is free, as if all pages of both were touched. Freed allocations must not count as used any more. */
     machine.free_bytes[0] = machine.free_bytes[1] = 0;
     hm_free(second);
     hm_free(first);

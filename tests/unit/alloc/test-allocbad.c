@@ -148,7 +148,7 @@ static void test_malloc_is_asked_last(void **state)
 }
 
 /*
- * The first folder is not on a DAX file system, the second does not exist: slow nodes are used, and both reasons given.
+ * The first folder is not on a DAX file system, and the second does not exist. Slow nodes are used, with both reasons.
  */
 static void test_folders_that_cannot_be_used(void **state)
 {
@@ -193,7 +193,7 @@ static void test_threads(void **state)
     (void)state;
     for (size_t i = 0; i < N_ROWS(thread); i++)
         assert_int_equal(pthread_create(&thread[i], NULL, allocate_and_free, NULL), 0);
-    /* A child can use the library even if other threads of its parent were in it during fork. */
+    /* A child can use the library even if other threads of its parent were using it during fork. */
     for (int i = 0; i < 20; i++) {
         int status;
         pid_t child = fork();
@@ -219,7 +219,7 @@ static void allocate_in_a_handler(void)
     handled++;
 }
 
-/* These fork handlers were registered before the library's own, which holds the lock while they run. */
+/* These fork handlers were registered before those of the library. So they run while the library holds its lock. */
 static void test_handlers_of_fork_may_allocate(void **state)
 {
     int status;

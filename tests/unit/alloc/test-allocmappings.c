@@ -21,7 +21,7 @@
 #define MOST_MAPPINGS 800
 #define MOST_HELD 64
 
-/* Each block is a run, as each goes to another node than the one before. */
+/* With this hint each block of an allocation is a run, as each goes to another node than the block before. */
 static const struct hm_alloc_hint sixty_four = {.block_bytes = MIB};
 
 static size_t blocks_of(const void *memory, int *first_node)
@@ -65,8 +65,8 @@ static size_t fill(char **held, size_t *in_blocks, int on_node[4])
     return n + 1;
 }
 
-/* Each allocation takes 4 mappings, and 63 more with 64 blocks: 2 x 67 + 41 x 4 = 298. This is done twice, as all are
- * given back. */
+/* Each allocation takes 4 mappings, and 63 more if it has 64 blocks: 2 x 67 + 41 x 4 = 298. The second round shows that
+ * freeing gives all mappings back. */
 static void test_mappings_run_out(void **state)
 {
     char *held[MOST_HELD];
@@ -86,7 +86,7 @@ static void test_mappings_run_out(void **state)
     }
 }
 
-/* Few blocks may still fit where many do not. */
+/* If the mappings do not suffice for many blocks, they may still suffice for few. */
 static void test_what_is_left_is_used(void **state)
 {
     const struct hm_alloc_hint eight = {.block_bytes = 8 * MIB};
@@ -142,7 +142,7 @@ static void test_a_binding_that_fails_half_way(void **state)
         hm_free(held[i]);
 }
 
-/* The folders' files are replaced by memory files, with room for so many blocks each. */
+/* The folders' files are replaced by this number of memory files, with room for `file_bytes` in each. */
 static int files;
 static uint64_t file_bytes;
 
@@ -156,7 +156,7 @@ void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
     }
 }
 
-/* Where the range stays cut, its mappings are given back when it is freed, and not before. */
+/* If the range stays cut into mappings, they are given back when it is freed, and not before. */
 static void test_a_binding_that_fails_and_leaves_mappings(void **state)
 {
     static const struct {

@@ -50,7 +50,7 @@ static void test_block_bytes(void **state)
     }
 }
 
-/* List the places of all blocks: "0 1 f0". */
+/* List the places of all blocks: "0 1 f0" is node 0, node 1 and folder 0. */
 static void list(const struct hm_place *place, const struct hm_alloc_run *run, size_t n_runs, char *out, size_t size)
 {
     uint64_t offset = 0;
@@ -102,7 +102,7 @@ struct row {
     }
 
 static const struct row rows[] = {
-    /* nothing to choose from, and one tier */
+    /* no node is allowed, or there is only one tier */
     {"optane", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "", 2, 0, NULL, 0, 0, "no node of the slow tier"},
     {"one", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-7", 4, 0, "0 1 0 1", 0, 0, "one tier"},
     {"one", HM_ALLOC_SLOW, READ, MUCH, {0}, 0, "0-7", 4, 0, "0 1 0 1", 0, 0, "one tier"},
@@ -118,7 +118,7 @@ static const struct row rows[] = {
     {"optane", HM_ALLOC_SPILL, READ, {4, 0, 0, 1}, {0}, 0, "0-3", 5, 0, "0 3 0 0 0", 2, 0, ""},
     {"optane", HM_ALLOC_SPILL, READ, {1, 1, 1, 1}, {0}, 0, "0-3", 6, 0, "0 1 2 3 0 1", 2, 2, ""},
     {"unknown", HM_ALLOC_SPILL, READ, {1, 1, 9, 9}, {0}, 0, "0-3", 4, 0, "0 1 2 3", 2, 0, ""},
-    /* separate channels: by bandwidth in each lane; 200 of 300 without bound */
+    /* separate channels: by bandwidth in each lane */
     {"cxl", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 8, 0, "2 2 0 1 0 1 0 1", 0, 0, ""},
     {"cxl-unknown", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 4, 0, "0 1 0 1", 0, 0, ""},
     {"even", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-1", 6, 0, "1 0 1 0 1 0", 0, 0, ""},
@@ -137,7 +137,7 @@ static const struct row rows[] = {
     {"three", HM_ALLOC_INTERLEAVE, READ, MUCH, {0}, 0, "0-5", 5, 0, "2 3 4 5 2", 0, 0, ""},
     {"optane", HM_ALLOC_INTERLEAVE, READ, MUCH, {0}, 0, "0-3", 6, 2, "2 3 0 1 2 3", 0, 0, ""},
     {"optane", HM_ALLOC_INTERLEAVE, READ, {9, 9, 1, 9}, {0}, 0, "0-3", 8, 0, "0 1 2 3 0 1 3 3", 1, 0, ""},
-    /* split: by use, into files where there are some */
+    /* split: by use; with folders, what is mostly read goes into their files */
     {"optane", HM_ALLOC_SPLIT, READ, MUCH, {0}, 0, "0-3", 4, 0, "2 3 2 3", 0, 0, ""},
     {"optane", HM_ALLOC_SPLIT, READ, {9, 9, 1, 1}, {0}, 0, "0-3", 4, 0, "2 3 0 1", 2, 0, ""},
     {"optane", HM_ALLOC_SPLIT, WRITE, MUCH, {9, 9}, 2, "0-3", 4, 0, "0 1 0 1", 0, 0, ""},
@@ -212,7 +212,7 @@ static void test_short_last_block(void **state)
     assert_int_equal(placed.moved_bytes, 0);
 }
 
-/* Any share is met to within a block, from any lane on. */
+/* Each share from 1 to 100 % is met to within a block. */
 static void test_shares_are_kept(void **state)
 {
     (void)state;

@@ -77,7 +77,7 @@ int hm_kernel_most_mappings(uint64_t *n)
     return 0;
 }
 
-/* Tells where a page was placed; its first byte says whether it was touched. */
+/* Tells the node of each page. A page whose first byte is 0 was not touched, so it is on no node. */
 int hm_kernel_where(size_t count, void *const *page, int *node)
 {
     errno = machine.where_errno;

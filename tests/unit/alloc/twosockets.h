@@ -16,7 +16,7 @@ struct twosockets {
     uint64_t free_bytes[4];
     const char *allowed;
     int prefer_errno, default_errno, where_errno, map_errno;
-    size_t prefer_left;   /* number of calls that succeed before prefer_errno; 0 in all tests but one */
+    size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before one fails with prefer_errno */
     size_t most_mappings; /* read once by the library; 0: 65530 */
     size_t n_calls;
     struct {

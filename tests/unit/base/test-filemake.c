@@ -59,7 +59,7 @@ static bool is_there(void)
     return fstatat(folder, NAME, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The caller gets the file it made, as fsync(2) needs it, and programs that it starts do not. */
+/* The caller gets the new file's descriptor, for fsync(2). Programs that it starts do not inherit the descriptor. */
 static void test_a_file_for_its_owner_alone(void **state)
 {
     static const mode_t masks[] = {0, 022, 077};
@@ -134,7 +134,7 @@ static void test_nothing_is_left_where_room_ends(void **state)
 {
     (void)state;
     assert_int_equal(make_with_room_for(0), -1);
-    assert_int_equal(errno, EFBIG); /* the write's own */
+    assert_int_equal(errno, EFBIG); /* from the write itself */
     assert_false(is_there());
     assert_int_equal(make_with_room_for(strlen(TEXT) - 1), -1);
     assert_int_equal(errno, ENOSPC); /* a part was written */

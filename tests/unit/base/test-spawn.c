@@ -94,7 +94,7 @@ static void test_a_child_is_waited_for_so_long(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* The process between this one and the program ends at once. This process is the next reaper, so it sees how the
+/* The program's parent is a child of this process, and ends at once. This process is a subreaper, so it sees how the
  * program ends. */
 static void test_a_child_dies_with_its_parent(void **state)
 {
@@ -125,7 +125,7 @@ static void test_a_child_dies_with_its_parent(void **state)
     close(ends[1]);
 }
 
-/* All descriptors but one are closed, wherever that one is. */
+/* All descriptors from `first` on are closed, except for `kept`. */
 static void test_descriptors_are_closed(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ struct seen {
     uid_t uid;
 };
 
-/* Runs in the child. Returns 0 where it has exactly what it should have. */
+/* Runs in the child. Returns 0 if the child has inherited exactly what it should have. */
 static int look_around(void *data)
 {
     const struct seen *seen = data;

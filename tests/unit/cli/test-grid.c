@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the figures of a replay's picture when memory is short; what they are is tested by tests/cli. */
+/* Tests the figures of a replay's picture when memory is short. tests/cli tests their values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

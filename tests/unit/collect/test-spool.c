@@ -239,10 +239,7 @@ static void test_files(void **state)
     char text[1024] = "";
     const char *folder = scratch_path("spool"), *path = scratch_path("spool/42.1799999999.json");
     assert_int_equal(mkdir(folder, 0700), 0);
-    /*
-     * A draft that a killed process with the same id left does no harm, and neither does a second call for the same
-     * job.
-     */
+    /* A draft that a killed process with the same id left does no harm. Nor does a second call for the same job. */
     scratch_write(scratch_path("spool/.%d.draft", (int)getpid()), "torn");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hm_spool_file_write(folder, &entry, &error), 0);

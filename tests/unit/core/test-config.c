@@ -160,7 +160,7 @@ static const struct {
     const char *mode, *user;
     const char *groups[3];
     const char *account, *partition;
-    const char *rule, *use; /* the rule that does not allow it, and what that allows; NULL: allowed */
+    const char *rule, *use; /* the rule that refuses the mode, and the modes that it allows; NULL: none refuses */
 } permissions[] = {
     {"slow", "bob", {NULL}, NULL, NULL, "everybody", "off, interleave or spill"},
     {"spill", "bob", {NULL}, NULL, NULL, NULL, NULL},

@@ -67,7 +67,7 @@ static const struct refusal refusals[] = {
     {"modes += spill", "1: '+' (0x2b) has no place here: comments start with #, odd values stand in quotes"},
     {"enabled = yes\r\n", "1: '?' (0x0d) has no place here: comments start with #, odd values stand in quotes"},
     {"cluster = \"caf\xc3\xa9\"", "1: the value has a byte 0xc3: write values in printable ASCII"},
-    /* twice */
+    /* words that are there twice */
     {"enabled = yes\n\nenabled = no", "3: enabled: it is there twice: write it once"},
     {"modes = spill\nmodes = fast", "2: modes: it is there twice: write it once"},
     {"tier \"a\" { nodes = 0\n nodes = 1 }", "2: tier \"a\": nodes: it is there twice: write it once"},

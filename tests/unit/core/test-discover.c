@@ -219,7 +219,7 @@ static void reads_what_is_not_in_tiers(void **state)
     assert_false(topology->node[1].allowed);
 }
 
-/* This has to work on any machine, also one whose memory grows and shrinks, or a root tree without /sys. */
+/* Discovery has to work on any machine, also if its memory grows and shrinks, or without /sys. */
 static void reads_this_machine(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -245,7 +245,7 @@ static void reads_this_machine(void **state)
     assert_true(has_cpus);
 }
 
-/* A user's environment must not choose what a process of root's reads; users' own processes may read what they like. */
+/* A user's environment must not choose what a process of root reads. It may choose what the user's processes read. */
 static void ignores_the_environment_as_root(void **state)
 {
     struct hm_tiers *tiers = *state;

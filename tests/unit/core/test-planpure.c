@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The planner asks nobody: it plans each mode in a process whose system calls the kernel answers with a kill. */
+/* Tests that planning makes no system call: the kernel kills the process that plans at the first one. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define NOT_CONFINED 3 /* exit status of a child that the kernel does not confine */
 
-/* Of a child that does `call` after its last permitted system call but exit(2). */
+/* Runs `call` in a child that may make no system call except exit(2). Returns the child's wait status. */
 static int status_of_confined(void (*call)(struct work *work), struct work *work)
 {
     int status = 0;
@@ -56,7 +56,7 @@ static void check(struct work *work, const char *shape, const struct hm_mode_row
     char request[40];
     snprintf(request, sizeof(request), "%s%s", mode->name, mode->keys & HM_KEYS_FSDAX ? ",size=1G" : "");
     const struct row row = {.shape = shape, .request = request, .cpus = "0", .kernel = "6.12"};
-    (void)planrow_resolve(work, &row); /* whether it is refused is tested elsewhere */
+    (void)planrow_resolve(work, &row); /* prepares `work`; other tests check its result */
     int status = status_of_confined(plan, work);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail_msg("%s on %s: the planner made a system call", request, shape);
@@ -71,7 +71,7 @@ static void test_no_mode_makes_a_system_call(void **state)
             check(work, shapes[i], hm_mode_at(mode));
 }
 
-/* Else the test above says nothing. */
+/* Without this, the test above would pass on a kernel that kills nobody. */
 static void test_a_system_call_is_noticed(void **state)
 {
     int status = status_of_confined(ask_the_system, *state);

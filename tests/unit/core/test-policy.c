@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a plan is given to the kernel, and what the kernel is found to know, on node 0, which every machine has. */
+/* Tests how a plan is given to the kernel, and what this kernel can do. On node 0, as every machine has one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>
@@ -72,7 +72,7 @@ static int apply_and_look(const struct hm_plan *plan)
     if (get_mempolicy(&mode, NULL, 0, NULL, 0) < 0)
         return 2;
     is_default = mode == MPOL_DEFAULT;
-    /* Older kernels do not show it in numa_maps. */
+    /* Older kernels do not show this policy in numa_maps. */
     if (plan->policy == HM_POLICY_BIND_BALANCING)
         return mode == BIND_BALANCING_STATIC ? 0 : 3;
     if (is_default != (plan->policy == HM_POLICY_DEFAULT))
@@ -96,7 +96,7 @@ static void test_apply(void **state)
         bool is_known = (policies[i] != HM_POLICY_WEIGHTED_INTERLEAVE || abilities.weighted_interleave) &&
                         (policies[i] != HM_POLICY_PREFERRED_MANY || abilities.preferred_many) &&
                         (policies[i] != HM_POLICY_BIND_BALANCING || abilities.bind_balancing);
-        /* The kernel accepts what it was found to know, and refuses anything else. */
+        /* The kernel accepts the policies that hm_abilities_read found, and refuses the others. */
         assert_int_equal(in_child(apply_and_look, &plan), is_known ? 0 : 77);
     }
 }
@@ -142,7 +142,7 @@ static bool marks_are_cleared(void)
     return cleared == 1 && (before >> 55 & 1) == 1 && (after >> 55 & 1) == 0;
 }
 
-/* Finding out what the kernel knows does not change this process's own policy. */
+/* Finding out what the kernel can do does not change this process's own policy. */
 static int ask_under_bind(const struct hm_plan *plan)
 {
     static struct hm_tiers tiers;
@@ -164,7 +164,7 @@ static void test_abilities_change_nothing(void **state)
     assert_int_equal(in_child(ask_under_bind, &plan), 0);
 }
 
-/* Where soft-dirty marks are found, the kernel must also clear them: else their bit in pagemap means something else. */
+/* Soft-dirty marks count only if the kernel also clears them: otherwise their bit in pagemap means something else. */
 static void test_marks(void **state)
 {
     static struct hm_tiers tiers;

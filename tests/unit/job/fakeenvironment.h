@@ -5,11 +5,11 @@
 
 #include "job/step/isolate.h"
 
-/* The only one. */
+/* Returns the fake environment, the only one. */
 const struct hm_environment *fake_environment(void);
 void fake_environment_clear(void);
 void fake_environment_put(const char *name, const char *value);
-/* The value; NULL if it is not set. */
+/* The variable's value; NULL if it is not set. */
 const char *fake_environment_get(const char *name);
 /* From now on setting a variable fails (ENOMEM), until the environment is cleared. */
 void fake_environment_fill(void);

@@ -50,7 +50,7 @@ static bool is_taken(const struct hm_field *field, const void *value)
     return !field->is_right || field->is_right(value);
 }
 
-/* Fills a text with bytes of all kinds, or, if it must have a form, with one that has it. */
+/* Fills a text field with bytes of all kinds, or, if the field wants a form, with a text of that form. */
 static void fill_text(const struct hm_field *field, char *value, const struct filling *filling)
 {
     static const char *const forms[] = {"\x01\n\\ \xff", "/proc/\t", "/dev/pmem0.1", "plain"};

@@ -8,7 +8,7 @@
 /* Called with each field that is no group, its path in the text, and the address of its value. */
 typedef void field_visit(const struct hm_field *field, const char *path, void *value, void *data);
 
-/* Visits the fields of `value`: all elements of all lists, or with `is_first` only the first of each. */
+/* Visits the fields of `value`, with all elements of its lists, or with `is_first` the first of each list. */
 void field_walk(const struct hm_field *table, void *value, bool is_first, field_visit *visit, void *data);
 
 /*

@@ -5,9 +5,9 @@
 
 #include "job/ledger/ledger.h"
 
-/* The default configuration, with an empty run_dir and a resctrl_dir of the test's own. */
+/* Sets the default configuration, with an empty run_dir and a resctrl_dir in the scratch folder. */
 void ledger_empty(struct hm_config *config);
-/* The same, with an entry of job 7. */
+/* Does the same, and writes an entry of job 7. */
 void ledger_with_job(struct hm_config *config, struct hm_job *job);
 
 #endif

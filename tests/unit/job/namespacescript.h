@@ -20,7 +20,7 @@
 extern struct hm_config config;
 extern struct hm_job job;
 extern struct hm_error error;
-extern bool is_missing, are_there; /* the program is not installed; the node has labels of ours */
+extern bool is_missing, are_there; /* the program is not installed; the node has our labels, and devdax devices */
 extern bool has_no_memory;         /* calloc fails */
 extern int n_created;              /* how often create ran */
 extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
@@ -30,9 +30,9 @@ extern void (*at_pause)(void);     /* called in each pause; NULL: nothing is */
 
 int namespaces_set_up(void **state);
 
-/* Writes the script: it writes its words, a line each, then does `body`. */
+/* Writes the script, which notes its arguments, one on each line, and then runs `body`. */
 void script(const char *body);
-/* Checks the words of the script's last run, each followed by a blank. */
+/* Checks the arguments of the script's last run: `wanted` has each of them, followed by a blank. */
 void assert_told(const char *wanted);
 /* Checks that the script has not run since the last check. */
 void assert_nothing_told(void);

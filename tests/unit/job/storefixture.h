@@ -12,13 +12,13 @@
 #define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */
 
 extern struct hm_config config;
-extern struct hm_store_key key; /* of job 42; its user runs this test, or is another user if that is root */
+extern struct hm_store_key key; /* of job 42; its user is the one who runs this test, or if root does, another */
 
 /* The state folder and the record folder are beside each other; pending/ does not exist yet. */
 int store_set_up(void **state);
 int store_tear_down(void **state);
 
-/* Names are relative to the folder that contains both. */
+/* The names in the functions below are relative to the folder that contains both. */
 char *path_of(const char *name);
 void assert_mode(const char *name, mode_t mode, uid_t uid);
 void assert_text(const char *name, const char *wanted);

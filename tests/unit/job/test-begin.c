@@ -34,7 +34,7 @@ static bool ends; /* the job ends while its file systems are made */
 static bool can_bring = true;
 static bool can_make;
 static const char *cores; /* what scontrol says of the job's cores */
-static unsigned n_cores;  /* the number of cores that scontrol says the node has; it has 8 */
+static unsigned n_cores;  /* the node's number of cores by scontrol; the true one is 8 */
 
 int hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
 {
@@ -90,7 +90,7 @@ unsigned hm_cores_siblings(void)
     return 1;
 }
 
-/* The ledger must say so before anything is made, so that a crash leaves nothing that is not found. */
+/* The ledger must have the plan before anything is made, so that hm_reap finds what a crash leaves. */
 int hm_namespaces_make(const struct hm_config *of, struct hm_job *what, struct hm_error *why)
 {
     static struct hm_job entry;
@@ -116,7 +116,7 @@ int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool w
     return 0;
 }
 
-/* Called only if there already is something under the job's number. */
+/* No test here has an earlier entry under the job's number, so there is nothing to finish. */
 int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
     (void)of, (void)job_id, (void)warning, (void)exit_status;
@@ -162,8 +162,8 @@ static const struct {
 };
 
 /*
- * What cannot be had becomes a refusal, which the tasks report; for a default that nobody asked for it becomes a
- * warning.
+ * If a request cannot be met, the entry gets a refusal, which the tasks report. If it was the partition's default mode,
+ * the entry gets a warning.
  */
 static void file_systems_are_made(void **state)
 {
@@ -201,7 +201,7 @@ static void file_systems_are_made(void **state)
     }
 }
 
-/* Slurm gives up on a prolog that waits too long, and runs the epilog. */
+/* If a prolog takes too long, Slurm runs the epilog anyway. What the prolog makes after that, it removes itself. */
 static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void slow_memory_is_brought_online(void **state)
     config.ram = HM_SLOW_RAM_NONE;
 }
 
-/* Finds the CPUs in the line that names the job, from the group with this node. */
+/* The CPUs are taken from the line of the job, and there from the group that has the node. */
 static void cpus_are_found(void **state)
 {
     static const struct {

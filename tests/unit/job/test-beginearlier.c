@@ -68,7 +68,7 @@ static void an_entry_of_an_earlier_run(void)
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
 
-/* A step may not know the restart count. */
+/* An entry that a step made: a step may not know the restart count. */
 static void an_entry_of_a_step(void)
 {
     job.restart = 1;
@@ -135,7 +135,10 @@ static const struct {
     {an_entry_on_a_failing_disk, "old", -1, 0, "cannot read the ledger's entry of job 7: Input/output error"},
 };
 
-/* An entry that cannot be read may say what has to be undone: only a torn one is replaced. */
+/*
+ * An entry whose content nobody can read (EBADMSG) is replaced. One that cannot be opened or loaded stays, as it may
+ * say what has to be undone.
+ */
 static void what_is_there_decides(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the node's settings that jobs change: what a plan wants, what is set, and what is restored at a job's end. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +89,7 @@ static const struct event stories[][8] = {
     /* two jobs: the last one to end restores the first value, in either order */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 1, NULL, "3"}, {UNDO, 2, NULL, "1"}},
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 2, NULL, "3"}, {UNDO, 1, NULL, "1"}},
-    /* the site changes it meanwhile: it keeps its value */
+    /* the site changes the setting meanwhile: the site's value stays */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {SITE, 0, "7", "7"}, {UNDO, 1, NULL, "7"}},
     /* a setting that is only raised stays if it is higher */
     {{SITE, 0, "200", "200"}, {RAISE, 1, "100", "200"}, {UNDO, 1, NULL, "200"}},
@@ -139,7 +140,7 @@ static void test_stories(void **state)
 static void test_the_intent_is_written_before_the_setting(void **state)
 {
     (void)state;
-    /* A folder can be neither read nor written like a setting. As the second of two changes it stops both. */
+    /* The second of two changes fails, as its path is a folder. So the first one is not made either. */
     struct hm_wanted wanted[2] = {{.value = "3"}, {.value = "4"}};
     snprintf(wanted[0].path, sizeof(wanted[0].path), "%s", setting);
     snprintf(wanted[1].path, sizeof(wanted[1].path), "%s", scratch);
@@ -204,7 +205,7 @@ static void test_what_a_plan_wants(void **state)
     tiers->topology.node[2].id = 9;
     plan->weights[0] = 5;
     plan->weights[2] = 1;
-    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 0); /* these weights are not in the plan */
+    assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 0); /* without has_weights, the weights do not count */
     plan->has_weights = true;
     assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 2);
     assert_non_null(strstr(wanted[0].path, "/node0"));

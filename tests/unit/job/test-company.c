@@ -58,7 +58,7 @@ static void test_both_are_marked(void **state)
     assert_true(earlier_had_company());
 }
 
-/* A job had company even after the other one has gone; a job that comes later has not. */
+/* A dead job is no company. But a job that has had company keeps that mark after the other job's end. */
 static void test_the_dead_are_no_company(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_what_cannot_be_read_may_live(void **state)
     assert_true(job.had_company);
 }
 
-/* The other's entry cannot be written, as a folder is in the place of its draft. */
+/* The other job's entry cannot be written, as a folder is in the place of its draft. */
 static void test_a_failure_counts_as_company(void **state)
 {
     (void)state;

@@ -30,7 +30,7 @@ static ssize_t format(const struct hm_job *of, const char *before, char *out)
     return length;
 }
 
-/* Parses a copy of exactly this size, so that a byte read behind it is noticed. */
+/* Parses a copy of exactly this size, so that the sanitizer sees any access past its end. */
 static int parse(const char *content, size_t length, struct hm_job *into)
 {
     char *copy = malloc(length + 1);
@@ -81,7 +81,7 @@ static void test_a_new_entry_is_short_and_comes_back(void **state)
     assert_memory_equal(&job, &other, sizeof(job));
 }
 
-/* Texts that are no value of each type. */
+/* For each type, texts that are no value of it. */
 static const char *const bad_values[][5] = {
     [HM_FIELD_BOOL] = {"", "true", "2", "yes "},
     [HM_FIELD_UNSIGNED] = {"x", "-1", "1K", "18446744073709551616"},
@@ -185,7 +185,7 @@ static void test_unknown_lines_are_passed_over(void **state)
     assert_int_equal(job.n_changes, 0);
 }
 
-/* Makes an entry of job 7 as a later version would: with `lines` of its own before the end. */
+/* Writes `job` into `text` as a later version would: with `lines` that only that version knows before the end. */
 static void of_later(const char *lines)
 {
     size_t length = (size_t)format(&job, NULL, text) - strlen("end\n");
@@ -215,7 +215,7 @@ static void test_what_others_have_written_is_kept(void **state)
     assert_string_equal(text, again);
     parsed(again, &other);
     assert_memory_equal(&job, &other, sizeof(job));
-    /* A change in the same place of the list is another change, and another run of the same number another job. */
+    /* A later version's lines belong to one change and one run of the job: without the change or run they go, too. */
     job.n_changes = 0;
     format(&job, text, again);
     assert_non_null(strstr(again, "future"));
@@ -301,11 +301,11 @@ static void test_entries_of_earlier_versions(void **state)
     assert_true(job.plan.migration.write_latency == 1.0 / 3);
 }
 
-/* In version 8 a tier's kind was not a mode of its own. */
+/* In version 8 "dram", "pmem", "cxl" and "hbm" were the mode "fast" with a kind. */
 static void test_kinds_of_earlier_versions(void **state)
 {
     (void)state;
-    const size_t mode = 3056; /* offset of the mode in the plan's request; the kind is behind it */
+    const size_t mode = 3056; /* offset of the mode in the plan's request; the kind follows it */
     static const enum hm_mode modes[] = {HM_MODE_FAST, HM_MODE_DRAM, HM_MODE_PMEM, HM_MODE_CXL, HM_MODE_HBM};
     size_t length = read_fixture("spill.v8", text, sizeof(text));
     for (uint32_t kind = 0; kind < 6; kind++) {

@@ -31,12 +31,12 @@ static struct hm_job job, recorded;
 static bool is_used_again; /* another run uses the job's number while helpers are stopped */
 static int n_read, n_stopped;
 static int patience_ms; /* the time that helpers were given */
-static int left_by;     /* errno of what keeps the job's namespaces; 0: they are removed */
+static int left_by;     /* errno if the job's namespaces cannot be removed; 0: they are removed */
 static bool waited;     /* the removal waited for what was in use */
 static bool is_record_lost;
 static char drained[HM_ERROR_TEXT];
 static int64_t ended_ns; /* end of the job in the record */
-/* if not NULL, the process is killed after it wrote the record, and leaves that end here (shared memory) */
+/* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */
 static int64_t *killed_with_ns;
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
@@ -59,8 +59,8 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why
 }
 
 /*
- * Helpers are stopped without the lock: in that time the slurmstepd of step 1, or another run of the same number,
- * comes.
+ * Helpers are stopped without the lock. Meanwhile the slurmstepd of step 1 takes its figures, or another run uses the
+ * job's number.
  */
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
 {
@@ -182,11 +182,11 @@ static int64_t end_with_a_kill(const char *warning)
     return end_ns;
 }
 
-/* The next process writes the same end, however late: a record of another day would count the job twice. */
+/* The next process writes the same end, however late it is: with an end on another day the job would count twice. */
 static void a_record_that_is_written_again_has_the_same_end(void **state)
 {
     static const struct {
-        const char *first, *second; /* the warning; NULL: the job's own epilog */
+        const char *first, *second; /* each call's warning; NULL: the call of the job's own epilog */
         /* dead_ns: when the job was found dead before the first call; 0: at the first call */
         int64_t dead_ns, wanted_ns;
         bool is_warned;
@@ -204,7 +204,7 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
             assert_true(killed_ns == rows[i].wanted_ns);
         else
             assert_true(killed_ns >= before_ns && killed_ns <= after_ns);
-        for (int kept = 1; kept >= 0; kept--) { /* also for a record that waits in the state folder */
+        for (int kept = 1; kept >= 0; kept--) { /* the first record is lost, so that the entry stays */
             is_record_lost = kept;
             assert_int_equal(hm_finish_job(&config, 7, rows[i].second, NULL), 0);
             assert_true(ended_ns == killed_ns);
@@ -214,7 +214,10 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
     }
 }
 
-/* Slurm's status is the job's. But its 0 may mean that Slurm ended the job before it knew how the script ended. */
+/*
+ * Slurm's exit status is the job's. But if it is 0 and the batch script's is not, the script's counts: Slurm may have
+ * ended the job before it knew how the script ended.
+ */
 static void slurms_status_is_no_success_where_the_script_had_none(void **state)
 {
     static const struct {
@@ -250,22 +253,22 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_true(hm_migrator_has_left(&config, 7, 0));
 }
 
-/* The only case in which a node is drained. */
+/* Memory that no later reap can remove drains the node. */
 static void memory_that_stays_drains_the_node(void **state)
 {
     (void)state;
     snprintf(job.node, sizeof(job.node), "n9");
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     left_by = EIO;
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* another reap cannot remove it either */
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* not 1, as no later reap can remove it */
     assert_string_equal(
         drained, "n9: hybridmem: job 7: persistent memory was not given back: namespace0.0 is in use by 17 (cp)");
     assert_true(has_warning("its DAX file systems were not removed: namespace0.0 is in use by 17 (cp)"));
 }
 
 /*
- * Memory in use does not drain, as a user's other job can keep it in use as long as it likes. Neither does a wipe that
- * needs more time.
+ * Memory in use does not drain the node, as another job of the user can keep it in use for any time. Nor does a wipe
+ * that needs more time.
  */
 static void memory_that_is_for_later_does_not(void **state)
 {
@@ -289,7 +292,7 @@ static void memory_that_is_for_later_does_not(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
 }
 
-/* An entry of another version: nothing can be reported, and the next reap takes what the job had. */
+/* If an entry cannot be read, there is no record of its job, and the next reap takes what the job had. */
 static void what_cannot_be_read_goes_with_the_job(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void test_the_library_is_put_first_and_once(void **state)
         if (preloads[i][0][0])
             fake_environment_put("LD_PRELOAD", spell(preloads[i][0]));
         assert_int_equal(enter(), 0);
-        assert_int_equal(enter(), 0); /* a step in the job's script */
+        assert_int_equal(enter(), 0); /* a step that the job's script starts does the same again */
         assert_string_equal(fake_environment_get("LD_PRELOAD"), spell(preloads[i][1]));
         assert_string_equal(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"), NODES);
         assert_string_equal(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"), "7");
@@ -101,7 +101,7 @@ static void test_what_was_set_is_taken_back(void **state)
     assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
 }
 
-/* As in hybridmem-preload(7): without the mark, the library is the user's own choice. */
+/* Without HYBRIDMEM_ISOLATE_JOB, the library is the user's own choice (hybridmem-preload(7)). */
 static void test_what_the_user_set_stays(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the ledger: files it refuses, entries that come back, its lock, and which job is alone on the node. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

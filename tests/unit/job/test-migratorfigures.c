@@ -180,14 +180,14 @@ static void test_figures_outlive_a_kill(void **state)
             assert_false(collect_and_die(0));
         assert_two_steps();
     } while (is_killed);
-    assert_int_equal(nth, 2 * 3 + 1); /* for each step the entry, its file, the entry */
+    assert_int_equal(nth, 2 * 3 + 1); /* for each step: the entry, the figures' file, the entry again */
     leave(7, 1, HM_PROGRESS_ENDED);
     assert_false(collect_and_die(0));
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_int_equal(job.migration.n_steps, 3);
 }
 
-/* Also if each further process is killed. */
+/* The same, if the processes that go on are killed, too. */
 static void test_figures_outlive_many_kills(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ int __wrap_mkdirat(int folder, const char *path, mode_t mode)
     return 0;
 }
 
-/* As in the kernel: files in a group do not hinder its removal, and what is no group cannot be removed. */
+/* As in the kernel, a group is removed with the files in it. A group that does not exist cannot be removed. */
 int __wrap_unlinkat(int folder, const char *path, int flags)
 {
     if (!(flags & AT_REMOVEDIR))
@@ -165,7 +165,7 @@ static void test_a_group_that_cannot_be_made(void **state)
         assert_non_null(strstr(job.mongroup.why, rows[i].said));
         assert_false(hm_mongroup_is_whole(&job.mongroup));
     }
-    /* Tasks have run outside a group since: it is not tried again. */
+    /* Tasks have run outside a group meanwhile, so no group is made any more. */
     mkdir_fails = 0;
     hm_mongroup_make(&config, &job, 0);
     assert_false(is_there(GROUP));
@@ -210,7 +210,7 @@ static void test_a_group_is_made_once_and_removed(void **state)
     assert_true(is_there("resctrl/mon_groups"));
 }
 
-/* Nobody knows which tasks are in such a group, and whose traffic it has counted. */
+/* It is not known which tasks are in a group that a crash has left, and whose traffic it has counted. */
 static void test_a_group_that_a_crash_has_left_is_made_anew(void **state)
 {
     (void)state;
@@ -233,7 +233,8 @@ static const char *tasks(void)
 static void test_tasks_enter(void **state)
 {
     /*
-     * resctrl is mounted and the process is in no group; it is not mounted; the process is in the job's group already
+     * resctrl is mounted, and the process is in no group; resctrl is not mounted; the process is already in the job's
+     * group
      */
     static const char *const rows[] = {"res:/\nmon:\n", "res:\nmon:\n", "res:/\nmon:hybridmem.7.2\n"};
     struct hm_error error = {0};
@@ -277,7 +278,7 @@ static void test_tasks_of_a_sites_groups_stay_there(void **state)
     }
 }
 
-/* A task outside the group costs the figure, but the task runs. The first reason stays. */
+/* If a task is outside the group, it runs, but there is no figure for the job. The first task's reason is kept. */
 static void test_a_task_outside_spoils_the_figure(void **state)
 {
     static struct hm_step step;
@@ -310,7 +311,7 @@ static void test_a_step_without_a_group_enters_none(void **state)
     static struct hm_step step;
     static struct hm_job seen;
     (void)state;
-    own_groups = NULL; /* would be reported */
+    own_groups = NULL; /* if the task tried to enter a group, it would report this */
     step = (struct hm_step){.config = config, .job_id = 7};
     hm_task_join(&step, NULL);
     step.mongroup = (struct hm_mongroup){.is_begun = true, .restart = 2, .why = "no ids"};
@@ -319,7 +320,10 @@ static void test_a_step_without_a_group_enters_none(void **state)
     assert_string_equal(seen.mongroup.why, "");
 }
 
-/* Removes only groups with exactly our names. Groups in the ledger stay, and those of entries that cannot be read. */
+/*
+ * A reap removes only groups with exactly our form of name. A group that the ledger has stays. So does a group of a job
+ * whose entry cannot be read.
+ */
 static void test_reap(void **state)
 {
     static const char *const stay[] = {"hybridmem.7.2",  "hybridmem.8.0",  "pqos",           "hybridmem",
@@ -335,7 +339,7 @@ static void test_reap(void **state)
         assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/%s", stay[i]), 0755), 0);
     for (size_t i = 0; i < N_ROWS(go); i++)
         assert_int_equal(mkdir(scratch_path("resctrl/mon_groups/%s", go[i]), 0755), 0);
-    config.resctrl = false; /* also groups from a time when it was on */
+    config.resctrl = false; /* groups from a time when resctrl was on are removed, too */
     hm_mongroup_reap(&config);
     for (size_t i = 0; i < N_ROWS(stay); i++)
         assert_int_equal(access(scratch_path("resctrl/mon_groups/%s", stay[i]), F_OK), 0);

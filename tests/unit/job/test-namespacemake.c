@@ -72,7 +72,7 @@ static const struct {
      false, "region0: the largest free extent has 1 GiB"},
     {"echo 'no mkfs; 7.2.0 is left: no wipe' >&2; exit 5", true, "no mkfs; 7.2.0 is left: no wipe"},
     {"exit 2", false, "hybridmem-namespace ended with status 512"},
-    {"echo busy >&2; exit 3", false, "busy"}, /* it has waited for the lock */
+    {"echo busy >&2; exit 3", false, "busy"}, /* hybridmem-namespace has waited for the lock in vain */
     {"kill -9 $$", true, "hybridmem-namespace was ended by signal 9"},
     {"", true, "hybridmem-namespace does not say what it made"},
     {"echo '{}'", true, "hybridmem-namespace does not say what it made"},
@@ -134,14 +134,14 @@ static void what_is_kept(void **state)
     char value[HM_DAX_VALUE], path[HM_DAX_PATH];
     (void)state;
     want_kept();
-    /* The ledger says so before anything is made. */
+    /* hm_namespaces_make notes in the ledger that namespaces are kept, before it makes them. */
     script(KEPT("\"2026-11-29T20:11:00Z\""));
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
                 "dram --patience 3600 --keep ");
     assert_true(is_kept_in_ledger(7) && job.namespaces.is_kept && job.namespaces.is_begun);
     assert_int_equal(job.namespaces.kept_until_s, 1795983060);
-    /* as the user's kept file system has it, whatever the site's setting is now */
+    /* the file system that the user has kept, whatever the site's setting is now */
     assert_string_equal(job.namespaces.each[0].fs, "xfs");
     assert_string_equal(hm_dax_variable(&config, 7, &job.namespaces, 2, value), "HYBRIDMEM_FSDAX_UNTIL");
     assert_string_equal(value, "2026-11-29T20:11:00Z");
@@ -192,7 +192,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
                                 "your job 12 has what you keep on this node: wait for its end, or leave keep out");
         assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
     }
-    /* A job whose entry is of another version may have it. */
+    /* A job whose entry cannot be read may have what the user keeps. */
     assert_int_equal(namespaces_set_up(state), 0);
     scratch_write(scratch_path("run/jobs/12"), "torn");
     want_kept();
@@ -201,7 +201,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
                                     "keep on this node: wait for its end, or leave keep out");
     assert_false(is_kept_in_ledger(7) || job.namespaces.is_begun);
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
-    /* A job that does not keep anything need not wait. */
+    /* A job that keeps nothing need not wait. */
     assert_int_equal(namespaces_set_up(state), 0);
     hm_job_init(&other, 12);
     other.uid = 1001;
@@ -229,7 +229,7 @@ static void what_is_kept_and_fails(void **state)
         assert_int_equal(job.namespaces.is_kept, !is_refusal);
         assert_int_equal(job.namespaces.n, 0);
     }
-    /* The prolog runs after its own job's end. */
+    /* The prolog runs after its own job's end: the entry is of another run. */
     assert_int_equal(namespaces_set_up(state), 0);
     want_kept();
     job.start_ns++;
@@ -251,15 +251,15 @@ static const struct {
     {0, true, NO_ROOM, "region0: no room" WIPED},
     {0, true, "exit 3", "hybridmem-namespace ended with status 768" WIPED},
     {0, false, NO_ROOM, "region0: no room"},                             /* there is nothing to wipe */
-    {45, true, "[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"}, /* here neither */
-    /* something is in use, but the limit is not over */
+    {45, true, "[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"}, /* nothing to wipe either */
+    /* something is in use, but there is time left */
     {45, true, "[ $1 = reap ] && exit 3; " NO_ROOM, "region0: no room"},
     {HM_WIPE_NO_LIMIT, true, "[ $1 = reap ] && exit 1; " NO_ROOM, "region0: no room"},
 };
 
 /*
- * How the reap before create ends, if create has no time left: only what is being wiped, or is in use, may become free
- * later.
+ * Ends of the reap before create, if create takes all the time. The message names the wipe only where memory is still
+ * being wiped or in use, as only that memory may become free later.
  */
 static const struct {
     const char *script, *said;
@@ -294,14 +294,14 @@ static void room_beside_what_is_not_wiped_yet(void **state)
         assert_string_equal(error.text, rooms[i].said ? rooms[i].said : "");
         assert_int_equal(job.namespaces.n, rooms[i].said ? 0 : 2);
     }
-    /* It may still wait for a moment, and has time to undo what it made. */
+    /* With no time left, create may still wait for a moment, and has time to undo what it made. */
     assert_int_equal(namespaces_set_up(state), 0);
     left_s = 0;
     script(MADE);
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
                 "dram --patience 10 --limit 30 ");
-    /* It waits for another process's lock, but not for ever. */
+    /* hm_namespaces_make waits for another process's lock, but not for ever. */
     forget_told();
     int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);

@@ -27,7 +27,7 @@
 
 static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
 
-/* Besides the fixture's job 7 there is job 12, with its folders; the folders of 13 are of no job. */
+/* Besides the fixture's job 7 there is job 12, with its folders. There are folders of 13, but no such job. */
 static int with_two_jobs(void **state)
 {
     struct hm_job other;
@@ -45,7 +45,7 @@ static bool has_folder(uint32_t job_id)
     return is_folder(hm_dax_job_folder(&config, job_id, path));
 }
 
-/* Nothing is made while it looks. Folders of jobs that are gone are removed, too. */
+/* A reap holds the lock, so that nothing is made meanwhile. It also removes the folders of jobs that are gone. */
 static void what_nobody_owns(void **state)
 {
     static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
@@ -66,7 +66,7 @@ static void what_nobody_owns(void **state)
     assert_false(has_folder(13));
 }
 
-/* What is in use is left to the next reap; its folder may still have a mount. */
+/* A namespace in use is left to the next reap. The job's folder stays, as it may still have a mount. */
 static void what_could_not_be_removed(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void others_that_are_at_work_are_not_waited_for(void **state)
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
 }
 
-/* The entry may be of a living job with any user's kept namespaces. */
+/* An entry that cannot be read may be of a living job, and of any user who keeps namespaces. */
 static void an_entry_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void a_node_without_jobs(void **state)
     assert_told("reap --patience 0 --living  ");
 }
 
-/* An empty list would mean that no job lives. */
+/* Without the list of living jobs nothing is removed: an empty list would mean that no job lives. */
 static void nothing_is_removed_without_a_list(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void how_long_it_may_take(void **state)
     }
 }
 
-/* The limit is for this job's own time, not that of others. */
+/* A job's own namespaces are removed within the time that is left of the limit. Without time no removal begins. */
 static void the_limit_of_a_jobs_own(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void the_limit_of_a_jobs_own(void **state)
     assert_nothing_told();
 }
 
-/* Another run may have mounts there, which would be removed with the folders. */
+/* A later run of the job's number may have mounts in the folders, so they are not removed. */
 static void folders_of_a_later_run_stay(void **state)
 {
     char path[HM_DAX_PATH];
@@ -250,14 +250,14 @@ static void folders_of_a_later_run_stay(void **state)
     }
 }
 
-#define HELD "" /* another process holds the lock */
+#define HELD "" /* no script: another process holds the lock */
 
 static const struct {
     const char *script;
     bool has_left;
     unsigned left_s;
     int result;
-    const char *said; /* follows the scratch folder's path, if the text begins with that; NULL: not read */
+    const char *said; /* beginning of the error; NULL: not checked */
 } ends[] = {
     {"exit 0", true, 45, 0, NULL},
     {"echo 'hybridmem namespace: 1 of 9 MiB' >&2; exit 4", false, 45, 1, "1 of 9 MiB"},
@@ -298,7 +298,7 @@ static void what_is_for_systemd(void **state)
     assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
 }
 
-/* Checks that the lock is free: a job that finds room meanwhile gets it. */
+/* Checks that the lock is free in each pause, so that a job can use room. After the third pause the script succeeds. */
 static void expect_no_lock(void)
 {
     int fd = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);

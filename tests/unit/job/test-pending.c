@@ -90,7 +90,7 @@ static void test_missing_folder(void **state)
     assert_int_equal(hm_store_retry(&config, &error), 0);
 }
 
-/* A pass appends HM_STORE_PASS records at most: a prolog does it, and its job must not wait for all that are there. */
+/* A pass appends HM_STORE_PASS records at most: its prolog's job must not wait until all records are appended. */
 static void test_a_pass_is_bounded(void **state)
 {
     (void)state;

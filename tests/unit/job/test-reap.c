@@ -21,9 +21,9 @@
 
 static struct hm_config config;
 static struct hm_job job;
-static int left_by; /* errno of what keeps the namespaces of no job; 0: they are removed */
+static int left_by; /* errno if the namespaces of no job cannot be removed; 0: they are removed */
 static bool is_living, can_drain;
-static bool is_used_again; /* another run uses the job's number while the job is looked for */
+static bool is_used_again; /* another run uses the job's number while the job's cgroup is looked for */
 static int n_reaped;
 static char drained[HM_ERROR_TEXT];
 
@@ -36,7 +36,7 @@ int hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_re
     return left_by ? hm_fail(why, left_by, "hybridmem:test:7.0.0 is left: no wipe") : 0;
 }
 
-/* The entries here have none. */
+/* The entries here have no namespaces. */
 int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
 {
     (void)of, (void)waits, (void)why;
@@ -57,7 +57,7 @@ bool hm_unread_is_living(const struct hm_config *of, const char *cgroups, uint32
     assert_int_equal(job_id, 7);
     assert_int_equal(grace_s, 60);
     int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
-    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* others need not wait */
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* the lock is free, so that others need not wait */
     close(lock);
     if (is_used_again)
         assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
@@ -106,7 +106,7 @@ static void nothing_else_does(void **state)
         assert_string_equal(drained, "");
     }
     assert_int_equal(n_reaped, (int)(sizeof(numbers) / sizeof(numbers[0])));
-    /* The node's name is not known; and with a configuration that cannot be read, nothing is looked for. */
+    /* Without the node's name nothing is drained. If the configuration cannot be read, nothing is looked for. */
     left_by = ENOTRECOVERABLE;
     reap(NULL, true);
     n_reaped = 0;

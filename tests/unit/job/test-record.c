@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the record of a job, except for its metered figures (test-recordmetered.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,13 +192,13 @@ static void test_migration(void **state)
     step.lost = UINT64_MAX;
     step.kernel_cpu_s = -1;
     step.fast_share = 0.9;
-    step.best_share = 0.8; /* an estimate: a regret is never negative */
+    step.best_share = 0.8; /* an estimate, below fast_share: the regret is 0, not negative */
     hm_migration_add(&job.migration, &step);
     job.n_warnings = 1;
     snprintf(job.warning[0], HM_WARNING, "the migrator of step batch was killed: its last figures are of some time");
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("migrated", &tiers, &samples, "");
-    /* Before the first phase nobody has looked at what is above the cap. */
+    /* Before the first phase it is not known how much is above the cap. */
     memset(&job.migration, 0, sizeof(job.migration));
     step.phases = 0;
     hm_migration_add(&job.migration, &step);
@@ -209,7 +210,7 @@ static void test_migration(void **state)
     json_decref(record);
 }
 
-/* Two file systems; in the second case they were not removed. */
+/* Two file systems; in the second case the user keeps them, so they were not removed. */
 static void test_namespaces(void **state)
 {
     (void)state;
@@ -235,7 +236,7 @@ static void test_namespaces(void **state)
     json_decref(record);
 }
 
-/* A migrator was asked for and left no figures. */
+/* A migrator was asked for and left no figures; then one that never began. */
 static void test_migration_without_figures(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the metered figures of a record: energy and traffic, measured and estimated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,14 @@ static struct hm_progress sampled(double fast_share, const char *hot_by)
     return step;
 }
 
-/* Shares are given only for whole tiers of the migrators, and only with two tiers. */
+/* Shares are given only if the migrators had whole tiers. With a third tier, the slow tier's share is not known. */
 static void test_estimated_traffic(void **state)
 {
     (void)state;
     static const struct {
-        double share[2]; /* of two steps; negative: no sample */
+        double share[2]; /* fast shares of two steps; negative: no sample */
         const char *hot_by[2];
-        bool has_plan, is_half, has_third; /* a plan; on one socket only; a third tier */
+        bool has_plan, is_half, has_third; /* is_half: migrators on one socket only; has_third: a third tier */
         double fast, slow;                 /* negative: null */
         bool is_known;
     } rows[] = {
@@ -100,7 +101,7 @@ static void test_metered(void **state)
     /* With other jobs on the node, the same figures are only the node's. */
     job.had_company = true;
     assert_golden("shared", &tiers, &samples, "");
-    /* What the job's own group counted is the job's all the same. */
+    /* What the job's own resctrl group counted is the job's, in spite of the other jobs. */
     job.mongroup.is_begun = true;
     job.mongroup.made_mono_ns = 2 * SECOND;
     assert_golden("grouped", &tiers, &samples, "");
@@ -146,7 +147,7 @@ static void test_a_group_without_figures(void **state)
     json_decref(record);
 }
 
-/* There is no time without a figure, and none if the group is younger than its last reading. */
+/* The time is null if there is no figure, or if the group was made after the last reading. */
 static void test_the_time_of_a_group(void **state)
 {
     static const struct {
@@ -174,7 +175,7 @@ static void test_the_time_of_a_group(void **state)
     }
 }
 
-/* A killed monitor does not know the rest: what it had counted is not the whole job's. */
+/* What a monitor had counted before it was killed is not the whole job's. */
 static void test_metered_by_half(void **state)
 {
     (void)state;

@@ -132,7 +132,7 @@ static void test_decisions(void **state)
     }
 }
 
-/* Looking up users may be slow: others do not wait for it, and nobody is looked up without need. */
+/* Looking up users may be slow, so it is done without the ledger's lock, and only where it is needed. */
 static void test_users_are_looked_up_without_the_lock(void **state)
 {
     static const struct {
@@ -182,7 +182,7 @@ static bool has_warning(const char *part)
     return false;
 }
 
-/* The prolog's refusal is in the entry; the record has it once. */
+/* The prolog's refusal is already in the entry. A step of the same request does not add it as a warning, too. */
 static void test_a_refusal_is_said_once(void **state)
 {
     static const struct {
@@ -220,7 +220,7 @@ static void test_what_the_ledger_gets(void **state)
     begin("", false);
     free(prepare("slow"));
     assert_true(job.recorded);
-    assert_string_equal(job.request, ""); /* the request is the step's, not the job's: the next step has none */
+    assert_string_equal(job.request, ""); /* the refused request is the step's, and does not become the job's */
     assert_true(has_warning("step 0 was refused: "));
 
     begin("", false);
@@ -291,7 +291,7 @@ static void test_a_component_has_its_own_request(void **state)
     }
 }
 
-/* Such an entry may say what was changed on the node: it is neither replaced nor trusted, and the step goes on. */
+/* An entry that cannot be read may say what was changed on the node, so it is not replaced. The step goes on. */
 static void test_an_entry_that_cannot_be_read_stays(void **state)
 {
     (void)state;

@@ -233,7 +233,7 @@ static void write_many(int writer)
     for (int i = 0; i < LINES; i++) {
         memset(line, 'a' + writer, sizeof(line));
         snprintf(line + sizeof(line) - 8, 8, "%d-%02d", writer, i);
-        /* On a busy machine the lock may not be had in time: then the record waits, and is tried again. */
+        /* On a busy machine the lock may not become free in time. The line is then tried again. */
         int result = hm_store_append(&config, &key, line, NULL);
         while (result != 0 && errno == EWOULDBLOCK)
             result = hm_store_append(&config, &key, line, NULL);

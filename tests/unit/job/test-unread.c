@@ -20,7 +20,7 @@
 static struct hm_config config;
 static struct hm_job job;
 
-/* Writes an entry of job 7 of this age. */
+/* Writes an entry of job 7 that cannot be read, and was last written `age_s` seconds ago. */
 static void leave_entry(int age_s)
 {
     ledger_with_job(&config, &job);

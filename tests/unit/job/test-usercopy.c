@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tests the user's own copy of a record, written as that user: the one who runs the test, or another one if that is
- * root.
- */
+/* Tests the user's own copy of a record, written as that user: who runs the test, or if root does, another one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -50,7 +47,7 @@ static void make_link(const char *name)
     assert_int_equal(symlink(path_of("elsewhere"), path_of(name)), 0);
 }
 
-/* Whatever users do in their own folder, or as themselves, costs them only their copy. */
+/* Whatever users do in their own folder, the record is appended. Only their own copy may be missing. */
 static void test_traps_in_the_copy(void **state)
 {
     static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
@@ -73,7 +70,7 @@ static void test_traps_in_the_copy(void **state)
     }
 }
 
-/* The user can look at what the child has open, and keep it open. */
+/* The child runs as the user, who could open what the child has open. */
 static void test_the_copy_has_none_of_roots_descriptors(void **state)
 {
     (void)state;
@@ -89,7 +86,7 @@ static void test_the_copy_has_none_of_roots_descriptors(void **state)
     close(high);
 }
 
-/* Stops each other child of `parent` as it starts. Never returns. */
+/* Stops each child of `parent`, except for this process, as it starts. Never returns. */
 static void stop_child_of(pid_t parent)
 {
     char path[64];
@@ -105,7 +102,7 @@ static void stop_child_of(pid_t parent)
     }
 }
 
-/* Users can hold the lock of their own file, so that the child waits, and then stop the child. */
+/* A user can lock their own file, so that the child waits, and can then stop the child. */
 static void test_a_stopped_copy_is_given_up(void **state)
 {
     (void)state;

@@ -62,10 +62,7 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
-/*
- * Each prolog and epilog of each job starts a unit of its own, as one that runs already may have too old a list of
- * jobs.
- */
+/* Each prolog and epilog starts a unit of its own, as the list of jobs of a unit that already runs may be too old. */
 static void systemd_is_told(void **state)
 {
     struct hm_error error = {{0}};

@@ -135,7 +135,7 @@ void fake_sysfs_add_powercap(const char *start)
         write_below(folder, "max_energy_range_uj", "262143328850");
         write_below(folder, "energy_uj", start);
     }
-    /* The kernel also has these files, which are not zones of RAPL, or list the parts a second time. */
+    /* The kernel also has these files. They are not zones of RAPL, or show zones a second time. */
     fake_sysfs_write("class/powercap/intel-rapl/enabled", "1");
     fake_sysfs_write("class/powercap/intel-rapl-mmio:0/name", "package-0");
     fake_sysfs_write("class/powercap/intel-rapl:0:0/name", "core");

@@ -14,7 +14,7 @@ struct fake_sysfs {
     int n_opened;   /* perf events opened */
     struct perf_event_attr attr[16];
     int cpu[16];
-    /* values of each event, one after the other; after the last one, somebody else has its hardware counter */
+    /* values of each event, one for each reading; after the last one, another user of perf has its hardware counter */
     uint64_t counts[4];
     int n_counts;
     bool is_given_back; /* the event counts again after it is enabled: its next value is 7 */
@@ -40,7 +40,7 @@ void fake_sysfs_write(const char *path, const char *line);
 void fake_sysfs_remove(const char *path);
 /* Add an event to a PMU of this type, with the CPUs 0 and 1, which are on the sockets 0 and 1. */
 void fake_sysfs_add_event(const char *pmu, const char *type, const char *event, const char *terms);
-/* Add two of Intel's memory controllers; each of their events counts 1000 once. */
+/* Add two of Intel's memory controllers. Each of their events counts 1000 between the first and the second reading. */
 void fake_sysfs_add_memory_controllers(void);
 /* Add two packages with DRAM, the first also with cores, and the platform. All counters are at `start`. */
 void fake_sysfs_add_powercap(const char *start);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a cgroup's memory is read by tier, and the guard. */
+/* Tests how a cgroup's memory is read by tier, and the guard, which tells when the job is over. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

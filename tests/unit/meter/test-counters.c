@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the sources on fake machines, which are made of files: found, counted, summed, or not found with a reason. */
+/* Tests the sources of counters on fake machines made of files: what is found and counted, or the reason why not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -108,7 +108,7 @@ static void test_powercap_with_values_that_are_none(void **state)
         fake_sysfs_expect_unknown("package-0", rows[i].reason);
         fake_sysfs_expect("package-1", "powercap", 0);
         fake_sysfs_write(PACKAGE, "1000000");
-        fake_sysfs_step(); /* the first value again, or after a reset */
+        fake_sysfs_step(); /* a first value, or one after a reset */
         fake_sysfs_step();
         fake_sysfs_expect("package-0", "powercap", 0);
     }
@@ -178,7 +178,7 @@ static void test_a_counter_that_another_takes_for_a_while(void **state)
     fake.is_given_back = true;
     fake_sysfs_step(); /* the event is enabled again */
     fake_sysfs_expect_unknown("package-0", "another user of perf has its hardware counter");
-    fake_sysfs_step(); /* its first value: what it counted before is not known */
+    fake_sysfs_step(); /* the event's first value: what it counted before is not known */
     fake_sysfs_expect_unknown("package-0", "this is its first value");
 }
 
@@ -289,12 +289,12 @@ static void test_resctrl_groups_that_come_and_go(void **state)
     mount_resctrl();
     fake_sysfs_find();
     fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5900");
-    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "17"); /* does not matter */
+    fake_sysfs_write("fs/resctrl/mon_groups/hybridmem.7.0/tasks", "17"); /* a task in a group changes nothing */
     fake_sysfs_step();
     fake_sysfs_expect("memory total", "resctrl", 900);
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0");
-    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5500"); /* without what the group had counted */
-    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "1800"); /* wrong even where it did not go back */
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "5500"); /* less, by what the group had counted */
+    fake_sysfs_write("fs/resctrl/mon_data/mon_L3_01/mbm_local_bytes", "1800"); /* wrong, too, though it is not less */
     fake_sysfs_step();
     fake_sysfs_expect_unknown("memory total", why);
     fake_sysfs_expect_unknown("memory local", why);
@@ -309,7 +309,7 @@ static void test_resctrl_groups_that_come_and_go(void **state)
     fake_sysfs_expect_unknown("memory total", "it was reset");
 }
 
-/* A group that comes during a reading belongs to that interval and to the next one. */
+/* A group that is made during a reading spoils the interval that ends then, and the next one. */
 static void test_a_group_that_comes_during_a_reading(void **state)
 {
     struct hm_groupwatch watch;
@@ -330,7 +330,7 @@ static void test_a_group_that_comes_during_a_reading(void **state)
     assert_false(hm_groupwatch_end_reading(&watch, hm_groupwatch_has_news(&watch)));
     hm_groupwatch_close(&watch);
     assert_false(watch.is_on);
-    /* If the groups cannot be watched, the sum is not used. */
+    /* Groups that cannot be watched are an error. */
     fake_sysfs_remove("fs/resctrl/mon_groups");
     fake_sysfs_write("fs/resctrl/mon_groups", "no folder");
     assert_int_equal(hm_groupwatch_open(&watch, fake.setup.resctrl, &error), -1);

@@ -127,7 +127,7 @@ static void test_a_machine_without_counters(void **state)
     assert_non_null(strstr(metered->energy_source, "powercap: the kernel shows no RAPL zone"));
     assert_non_null(strstr(metered->traffic_source, "perf-imc: the kernel has no PMU"));
     assert_in_range(meter.n_tried, 4, HM_METERS);
-    for (int i = 0; i < meter.n_tried; i++) { /* each source's reason is there to its last word */
+    for (int i = 0; i < meter.n_tried; i++) { /* each source's whole reason is in the text */
         if (meter.tried[i].source->gives & HM_GIVES(HM_PACKAGE_ENERGY))
             assert_non_null(strstr(metered->energy_source, meter.tried[i].reason));
         if (meter.tried[i].source->gives & HM_GIVES(HM_READ_BYTES))
@@ -145,7 +145,7 @@ static void test_read_once(void **state)
     assert_true(metered->energy_source[0] != '\0');
 }
 
-/* From then on the energy of this domain is unknown; the others go on. */
+/* After a counter has vanished, its domain's energy is unknown. The other domains go on. */
 static void test_a_counter_that_vanishes(void **state)
 {
     (void)state;
@@ -166,8 +166,8 @@ static void test_a_counter_that_vanishes(void **state)
     assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
 }
 
-/* The peak was before the domain was lost. Then the peak is that of the remaining domain, like the mean, and not only
- * of what follows. */
+/* The peak power was before a domain was lost. Then the peak is that of the remaining domain, since the beginning and
+ * not only since the loss. */
 static void test_a_lost_domain_leaves_the_others_peak(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void test_a_group_of_one_counter(void **state)
     assert_string_equal(metered->group_source, "resctrl; the processor does not count local bytes");
 }
 
-/* A group that somebody has removed before it was opened; and one without counters. */
+/* A group that was removed before it was opened, and a group without counters. */
 static void test_a_group_without_counters(void **state)
 {
     static const char *const reasons[] = {"the folder of the resctrl group: No such file", "no mon_data/mon_L3_*"};

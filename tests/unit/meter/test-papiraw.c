@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the reconstruction of PAPI's powercap counters with a model of what that component does. */
+/* Tests how counters are reconstructed from what PAPI's component powercap returns, with a model of the component. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,8 +66,8 @@ static void test_values(void **state)
                 struct hm_papiraw raw = {.range = SHORT, .used_range = used[u], .is_known = true, .start = starts[s]};
                 uint64_t value, reading = give(starts[s], places[p], used[u]);
                 enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, 1, &value);
-                /* The value is never wrong. With the zone's own range there always is one, unless it has to begin
-                 * again. */
+                /* A value is never wrong. With the zone's own range there always is one, unless the reading equals the
+                 * start. */
                 if (got == HM_PAPIRAW_VALUE && value != places[p])
                     fail_msg("%zu %zu %zu: %llu", u, s, p, (unsigned long long)value);
                 if (u == 0 && got != HM_PAPIRAW_VALUE && reading != starts[s])
@@ -92,8 +92,8 @@ static void test_unreadable(void **state)
     }
 }
 
-/* A counter that stands still reads like one that has counted as much as its start value. The time may tell the
- * difference; else the state is ambiguous. */
+/* A counter that stands still at its start value reads like one at twice that value. The time may tell the difference;
+ * else the state is ambiguous. */
 static void test_standstill(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void test_standstill(void **state)
         {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* once around: it wrapped */
         {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* no value fits */
         {200000000000, 200000000000, second, HM_PAPIRAW_VALUE, 200000000000},
-        {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* 2 s - m */
+        {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* twice the start, minus the modulus */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_papiraw raw = {.range = RANGE,

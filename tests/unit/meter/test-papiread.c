@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place: whatever these do,
- * the result is a reason. */
+/* Tests reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place. Whatever fails there
+ * becomes a reason. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static void test_readings(void **state)
     const struct hm_papi_event *event = hm_papi_reader_event(reader, 0);
     assert_true(event->measure == HM_PAPI_PACKAGE_ENERGY && event->socket == 1 && event->modulus == 1000);
     assert_string_equal(hm_papi_reader_event(reader, 1)->name, "lines");
-    assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV); /* it was not asked yet */
+    assert_int_equal(hm_papi_reader_value(reader, 0, &value), ENODEV); /* the program was not asked yet */
     hm_papi_reader_read(reader);
     assert_int_equal(hm_papi_reader_value(reader, 0, &value), 0);
     assert_int_equal(value, 5);
@@ -173,7 +173,7 @@ static void test_nothing_is_handed_down(void **state)
     expect_no_child();
 }
 
-/* Slurm's program begins with another word, gets SLURM_CONF, and has reasons of its own. */
+/* hybridmem-slurmenergy begins with another word, gets SLURM_CONF, and has reasons of its own. */
 static void test_the_program_of_slurm(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_the_program_of_slurm(void **state)
     expect_no_child();
 }
 
-/* Gauges make differences of its values, which are unknown after its end. */
+/* Gauges take differences of the program's values. After the program's end they are unknown. */
 static void test_gauges(void **state)
 {
     (void)state;

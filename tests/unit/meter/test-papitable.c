@@ -106,7 +106,7 @@ static void test_numbers(void **state)
         const char *event, *key;
         int number;
     } rows[] = {
-        {"rapl:::PACKAGE_ENERGY:PACKAGE1", "PACKAGE", -1}, /* "_ENERGY" follows the first one */
+        {"rapl:::PACKAGE_ENERGY:PACKAGE1", "PACKAGE", -1}, /* no number follows the first "PACKAGE" */
         {"rapl:::PACKAGE_ENERGY:PACKAGE1", ":PACKAGE", -1},
         {"rapl:::PACKAGE_ENERGY:PACKAGE1", "ENERGY:PACKAGE", 1},
         {"rapl:::DRAM_ENERGY:PACKAGE0", "ENERGY:PACKAGE", 0},

@@ -35,7 +35,7 @@ static void test_traffic_of_memory_controllers(void **state)
     assert_int_equal(fake_sysfs_source("perf-imc")->n, 10);
     assert_int_equal(fake.attr[0].config, 0x0304);
     fake_sysfs_step();
-    /* without the free-running counter, which counts the same */
+    /* the free-running counter counts the same, and is not added */
     fake_sysfs_expect("dram read", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect("dram write", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests reasons in a text of limited size: each is in it whole or not at all. */
+/* Tests reasons in a text of limited size: each reason is whole there, or left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "meter/count/reasons.h"
 
-#define SIZE 64 /* room for 31 characters of reasons, and for how many more there are */
+#define SIZE 64 /* room for 31 characters of reasons, and for the number of those left out */
 
 static void test_what_has_room(void **state)
 {

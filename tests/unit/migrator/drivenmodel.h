@@ -13,7 +13,7 @@ struct model {
     struct hm_decider *decider;
     bool is_fast[MODEL_SPACES][MODEL_PAGES];
     unsigned n_spaces;
-    uint64_t capacity, used, moved, promoted, demoted; /* in pages; the last three for the last phase */
+    uint64_t capacity, used, moved, promoted, demoted; /* in pages; moved, promoted, demoted: in the last phase */
     uint64_t state;                                    /* state of the random numbers */
 };
 

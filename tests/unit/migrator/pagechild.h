@@ -8,7 +8,7 @@
 
 #define PAGES 64
 
-/* It touches the pages from its first thread, or from a second one that it starts for that. */
+/* The child touches the pages from its first thread, or from a second thread, which it then starts. */
 struct child {
     pid_t pid;
     int to, from;

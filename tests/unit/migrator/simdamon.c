@@ -21,7 +21,7 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
                 space, pages * i / FIRST_REGIONS, pages * (i + 1) / FIRST_REGIONS - pages * i / FIRST_REGIONS, 0};
 }
 
-/* Splits a region at tenths into `parts`: its left piece is split again. Returns the number of pieces in `out`. */
+/* Splits a region into `parts` pieces, at random tenths. The left piece is split again. Returns the number in `out`. */
 static size_t split_one(struct simdamon *damon, const struct simdamon_region *region, int parts,
                         struct simdamon_region out[3])
 {
@@ -58,7 +58,7 @@ static void split(struct simdamon *damon, uint32_t most)
     damon->n_before = before;
 }
 
-/* Joins neighbours whose accesses differ by no more than a tenth of the busiest region's, up to a size. */
+/* Joins neighbours whose accesses differ by no more than a tenth of the busiest region's, up to `most_pages` pages. */
 static void join(struct simdamon *damon, uint64_t most_pages)
 {
     uint32_t busiest = 0;

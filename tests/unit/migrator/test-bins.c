@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the algorithm `bins`: the borders of its bins, and which bins it exchanges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static void see(struct hm_decider *decider, uint64_t page, float reads, float wr
     hm_decider_observe(decider, &seen, 1);
 }
 
-/* 32 pages, two in each bin; later pages outside belong to the first or the last bin. */
+/* 32 pages make 16 bins of two pages. Pages that are seen later belong to the first or the last bin, if to no other. */
 static void test_borders(void **state)
 {
     size_t n;
@@ -47,7 +48,7 @@ static void test_borders(void **state)
     assert_int_equal(extent[15].first + extent[15].n_pages, HM_PAGE(1, UINT64_C(0)));
     see(decider, 5, 7, 0);
     see(decider, HM_PAGE(0, UINT64_C(1) << 40), 0, 9);
-    see(decider, HM_PAGE(1, UINT64_C(5)), 1, 0); /* its process has no bin */
+    see(decider, HM_PAGE(1, UINT64_C(5)), 1, 0); /* a process without bins */
     hm_decider_end_phase(decider);
     extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
@@ -57,7 +58,7 @@ static void test_borders(void **state)
     hm_decider_free(decider);
 }
 
-/* The hottest bins replace the coldest ones, as a whole. */
+/* The hottest bins replace the coldest ones. Bins move as a whole. */
 static void test_exchange(void **state)
 {
     size_t n, n_moves;

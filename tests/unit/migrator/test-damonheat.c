@@ -15,7 +15,7 @@ static void heat_follows_the_formula(void **state)
     (void)state;
     static const struct {
         uint32_t accesses;
-        double touches; /* per page and look */
+        double touches; /* accesses of each page between two looks */
     } rows[] = {{0, 0}, {10, 0.6931472}, {19, 2.9957323}, {20, 3.6888795}, {25, 3.6888795}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
@@ -28,7 +28,7 @@ static void heat_follows_the_formula(void **state)
 #define LISTS 4000
 #define LOOKS 20
 
-/* How many of LOOKS looks at a region find an access, each with this probability. */
+/* Returns how many of LOOKS looks at a region find an access. Each look finds one with this probability. */
 static uint32_t look(double probability, uint64_t *seed)
 {
     uint32_t accesses = 0;
@@ -39,7 +39,7 @@ static uint32_t look(double probability, uint64_t *seed)
     return accesses;
 }
 
-/* The variance must not be underestimated: the sum over regions of any size varies as much as is said. */
+/* The variance that heat is given with is the true one: it is checked for the sum over regions of many sizes. */
 static void the_variance_is_as_it_says(void **state)
 {
     (void)state;

@@ -225,8 +225,7 @@ static void what_a_dead_broker_left_is_taken_over_later(void **state)
 }
 
 /*
- * The client's kdamond works, and uses a tenth of a CPU instead of the wanted hundredth: so its settings have to be
- * changed.
+ * The client's kdamond uses a tenth of a CPU instead of the wanted hundredth, so that its settings have to be changed.
  */
 static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
 {
@@ -259,7 +258,7 @@ static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
     kernel.commit_ns = 4 * SECOND_NS;
     hm_damon_lease_work(&broker, &lease);
     assert_int_equal(kernel.commits, 1);
-    hm_damon_lease_work(&broker, &other); /* a second change right away would hold up all clients for twice the time */
+    hm_damon_lease_work(&broker, &other); /* no second change yet: it would hold up all clients for twice the time */
     assert_int_equal(kernel.commits, 1);
     kernel.now_ns += 4 * SECOND_NS - 1;
     hm_damon_lease_work(&broker, &other);

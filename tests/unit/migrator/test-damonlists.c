@@ -114,7 +114,7 @@ struct trial {
     double end_ms; /* end of the phase */
 };
 
-/* The program's first pages are in the fast tier, as far as that has room. */
+/* The program's first pages are in the fast tier, as many as fit. */
 static void begin(struct trial *trial, const struct program *program, uint64_t seed)
 {
     *trial = (struct trial){.program = *program,
@@ -194,7 +194,7 @@ static void nothing_is_found_where_nothing_is(void **state)
     }
 }
 
-/* The regions' borders are those of the memory that was hot before. */
+/* After the hot part has moved, the regions still have the borders of the part that was hot before. */
 static void a_jump_is_followed(void **state)
 {
     (void)state;

@@ -52,8 +52,8 @@ static void the_last_is_kept_for_another_user(void **state)
 }
 
 /*
- * Who takes a kdamond, and the result: its index; -1: the last one is kept; -2: others have some, and the user has
- * half.
+ * The users who ask for a kdamond in turn, and the result: its index; -1: refused, as the last one is kept for a user
+ * who has none; -2: refused, as the user has half of them, and others have some.
  */
 static void nobody_gets_more_than_half_beside_others(void **state)
 {
@@ -87,7 +87,7 @@ static void one_kdamond_serves_whoever_comes_first(void **state)
     assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), -1);
 }
 
-/* The number of a thread that has ended may belong to another one. */
+/* After a kdamond's end its number may belong to another thread. */
 static void only_kdamonds_cost_is_counted(void **state)
 {
     (void)state;

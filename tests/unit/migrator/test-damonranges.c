@@ -158,8 +158,8 @@ static void a_few_new_pages_are_not_worth_a_new_watch(void **state)
 }
 
 /*
- * Freed memory is a hole now, so ranges are chosen anew. Holes that any other choice would have as well are no reason
- * for that.
+ * If memory was freed, a range has a hole, and the ranges are chosen anew. Not so if any other choice would have the
+ * hole, too.
  */
 static void a_watch_of_holes_is_renewed(void **state)
 {

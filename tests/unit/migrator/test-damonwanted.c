@@ -36,7 +36,7 @@ int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_stat(const char *path, struct stat *status);
 
-/* There is a kdamond: the broker has sent its answer before the question. */
+/* Makes a connection on which the broker's answer, that a kdamond is lent, waits already. */
 int __wrap_socket(int domain, int type, int protocol)
 {
     struct hm_damon_answer answer = {0};
@@ -157,7 +157,7 @@ static void what_cannot_be_watched_is_not_asked_for(void **state)
     }
 }
 
-/* The largest processes are asked for; of equal ones, the last two have less than a hundredth together. */
+/* The largest processes are asked for. With equal processes, the last two are left out: together less than 1 %. */
 static void no_more_are_asked_for_than_a_message_holds(void **state)
 {
     (void)state;

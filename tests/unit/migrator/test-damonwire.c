@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the checks of messages between the DAMON broker and its clients. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

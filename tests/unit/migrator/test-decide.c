@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the decision code as a whole: its options, what it exchanges, and that its memory stays bounded. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -45,7 +46,7 @@ static void test_bad_options(void **state)
     }
 }
 
-/* Two spans of even heat, the hotter one in the slow tier: are they ever exchanged? */
+/* Two spans, each of even heat. The hotter one is in the slow tier. Returns whether they are exchanged in any phase. */
 static bool is_exchanged(double error, float hotter)
 {
     struct hm_decider_options options = good;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the algorithm `regions`: which extents it finds in what was observed, and what it moves. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -262,7 +263,7 @@ static void test_borders_come_out(void **state)
     }
 }
 
-/* Noise is no heat: one or two samples on each of a few pages are spread over all. */
+/* Noise is no heat: single samples on a few pages are spread over all pages. */
 static void test_few_samples_are_even(void **state)
 {
     (void)state;
@@ -286,10 +287,7 @@ static void test_ranges_keep_their_borders(void **state)
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);
 }
 
-/*
- * The same sums in DAMON regions with wandering borders: from a few looks at many pages each they are noise, from many
- * looks they are heat.
- */
+/* The same two sums of samples, in DAMON regions: if few looks found an access, they are noise; if many, heat. */
 static void test_spread_samples_are_weighed_by_their_looks(void **state)
 {
     (void)state;
@@ -304,7 +302,7 @@ static void test_spread_samples_are_weighed_by_their_looks(void **state)
     assert_true(heat_of[10] > 2.5 * heat_of[600]);
 }
 
-/* A few pages are well known, and many next to them hardly: their few samples are not taken for more. */
+/* The heat of one range is well known, that of the next one hardly: the difference may be chance. */
 static void test_a_vague_neighbour_is_no_border(void **state)
 {
     (void)state;
@@ -317,7 +315,7 @@ static void test_a_vague_neighbour_is_no_border(void **state)
     assert_true(heat_of[10] > 1.8 * heat_of[1000]);
 }
 
-/* A border that no halving meets: memory beside it is as hot as memory far from it. */
+/* At a border that halving the ranges never meets, memory is not hotter than far from the border. */
 static void test_no_edge_is_hotter(void **state)
 {
     (void)state;
@@ -333,7 +331,7 @@ static void test_no_edge_is_hotter(void **state)
     }
 }
 
-/* The other way round: pages that are known to be colder stay cold. */
+/* Pages that are known to be cold stay cold beside pages whose heat is hardly known. */
 static void test_a_vague_neighbour_lends_no_heat(void **state)
 {
     (void)state;

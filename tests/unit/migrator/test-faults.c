@@ -104,7 +104,7 @@ static void test_faults_of_a_child(void **state)
     assert_int_equal(hm_ranks_init_list(&ranks, &watched.pid, 1, getuid(), &error), 0);
     struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    give(&watched, (struct order){1, 8, false}); /* before it is watched, so not seen */
+    give(&watched, (struct order){1, 8, false}); /* before the child is watched, so not seen */
     follow(source, &ranks);
 
     give(&watched, (struct order){0, 2, false});
@@ -127,9 +127,9 @@ static void test_faults_of_a_child(void **state)
     assert_pages(&seen, PAGES, 1);
 
     finish(&watched);
-    assert_true(is_readable(source)); /* its threads have ended */
+    assert_true(is_readable(source)); /* the end of its threads wakes the reader */
     read_into(source, &ranks, &watched, &seen);
-    assert_false(is_readable(source)); /* which wakes the reader only once */
+    assert_false(is_readable(source)); /* but only once */
     follow(source, &ranks);
     source->close(source);
     hm_ranks_free(&ranks);

@@ -26,7 +26,7 @@ static const struct {
     {true, 0, 7400, 5000},
     {true, 0, 7600, 0},
     {true, 0, 9500, 0}, /* paid for, but too late */
-    /* the phase was extended, which is another chance */
+    /* the phase was extended, so that a window may begin later */
     {true, 1, 9600, 15000},
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the ranges of a process whose pages may be moved: how they are read, added, found and compared. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,9 +158,9 @@ static void test_compare(void **state)
         size_t n, n_gone;
     } rows[] = {
         {{{10, 10}, {30, 5}, {50, 100}}, {{0, 0}}, 3, 0},
-        {{{10, 25}, {50, 100}, {500, 7}}, {{0, 0}}, 3, 0}, /* only new ranges */
+        {{{10, 25}, {50, 100}, {500, 7}}, {{0, 0}}, 3, 0}, /* nothing is gone */
         {{{0, 0}}, {{10, 10}, {30, 5}, {50, 100}}, 0, 3},
-        {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* ... and 70 to 79 */
+        {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* the fifth is 70 to 79 */
         {{{1, 9}, {20, 10}, {35, 15}, {150, 5}}, {{10, 10}, {30, 5}, {50, 100}}, 4, 3},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

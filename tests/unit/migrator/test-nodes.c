@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests how much room NUMA nodes have, and which node a page goes to. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +71,7 @@ static void the_nearest_node_with_room_above_its_reserve_is_taken(void **state)
     assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), -1);
 }
 
-/* On this machine's node 0: its file cache does not count for a while after the node was full. */
+/* After a node was full, its file cache does not count as room for a while. Runs on this machine's node 0. */
 static void files_that_are_not_given_away_are_no_room(void **state)
 {
     (void)state;
@@ -79,7 +80,7 @@ static void files_that_are_not_given_away_are_no_room(void **state)
     hm_nodes_refresh(&nodes);
     assert_true(nodes.node[0].free_bytes > nodes.node[0].file_bytes);
     nodes.node[0].file_bytes = 0;
-    hm_nodes_fill(&nodes, 0); /* without file cache, the next refresh tells what is free */
+    hm_nodes_fill(&nodes, 0); /* without file cache, the next refresh counts as usual */
     assert_int_equal(nodes.node[0].without_files, 0);
     nodes.node[0].file_bytes = 5 * KIB;
     hm_nodes_fill(&nodes, 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests when a phase ends, and how much may be moved at its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

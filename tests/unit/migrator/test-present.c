@@ -133,7 +133,7 @@ static void test_a_tib_of_holes_by_page_map(void **state)
     (void)state;
     char *pages = map_a_tib();
     start(true, SPARSE);
-    assert_int_equal(look(page_of(pages), TIB_PAGES, 0), 1); /* only one page: it was not looked any further */
+    assert_int_equal(look(page_of(pages), TIB_PAGES, 0), 1); /* the search ended before the second page */
     assert_int_equal(found[0], page_of(pages) + touched[0]);
     assert_int_equal(n_scans, 1);
     assert_true(n_reads <= HM_PRESENT_MISSING / HM_PRESENT_ENTRIES + 1);
@@ -161,7 +161,7 @@ static void test_later_turns_reach_the_rest(void **state)
     munmap(pages, n_pages * PAGE);
 }
 
-/* Each present page allows to look further. */
+/* Each present page that is found lets the search go on for longer. */
 static void test_dense_memory_is_found_whole(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests a migrator's figures: their checks, their warnings, and their file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

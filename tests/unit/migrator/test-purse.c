@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests a migrator's budget of CPU time: what it earns, what it may spend, and when it rests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

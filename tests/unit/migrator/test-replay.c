@@ -20,7 +20,7 @@ static const double sizes[] = {0.1, 0.25, 0.5};
 
 static const struct {
     const char *name;
-    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3]; /* each: share, slow writes, AMAT by size */
+    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3]; /* by size: share, slow writes, AMAT */
 } rows[N_TRACES] = {
     {"AMG",
      {{.170, .356, 1.90}, {.183, .297, 1.88}, {.394, .150, 1.64}},
@@ -219,7 +219,7 @@ static void test_samples_are_binomial(void **state)
         sum += drawn;
         squares += drawn * drawn;
     }
-    /* expected: 15.26 for both; standard errors 0.03 and 0.15 */
+    /* Mean and variance should be 15.26. Their standard errors are 0.03 and 0.15. */
     double mean = sum / n, variance = squares / n - mean * mean;
     assert_true(mean > 15.16 && mean < 15.36);
     assert_true(variance > 14.6 && variance < 15.9);

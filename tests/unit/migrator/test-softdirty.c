@@ -162,7 +162,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     assert_true(hm_softdirty_share(softdirty, page_of(written)) > 0.98);
     assert_true(hm_softdirty_share(softdirty, page_of(read)) < 0.02);
     assert_true(hm_softdirty_state(softdirty)->dirty_pages == PAGES && hm_softdirty_state(softdirty)->windows == 1);
-    /* 512 faults are not paid for so soon. */
+    /* The 512 faults of this window have to be paid for before the next window begins. */
     assert_int_equal(hm_softdirty_begin(softdirty, &ranks), 0);
     munmap((void *)(uintptr_t)written, PAGES * PAGE);
     munmap((void *)(uintptr_t)read, PAGES * PAGE);

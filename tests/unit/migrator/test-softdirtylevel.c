@@ -44,7 +44,7 @@ static void nothing_is_told_before_a_window(void **state)
     assert_int_equal(belief.n, 0);
 }
 
-/* Ranks of a job that do the same, as their first windows show them. */
+/* The ranks do the same. Their first windows differ all the same. */
 static void one_window_tells_no_difference(void **state)
 {
     (void)state;

@@ -73,7 +73,7 @@ static void assert_share(const struct hm_softdirty *softdirty, uint32_t space, u
                  hm_softdirty_share(softdirty, HM_PAGE(space, page)), share);
 }
 
-/* One of the processes was seen in a window in which it ran less. Of both, the first half of the ranges is written. */
+/* Both processes write the first half of their ranges. One of them ran less in its window. */
 static void a_window_says_where_not_how_much(void **state)
 {
     (void)state;
@@ -91,8 +91,8 @@ static void a_window_says_where_not_how_much(void **state)
 }
 
 /*
- * The second process shares its processor in each window, and does the same in less time. A third one waited. Of a
- * fourth no ranges are wanted, so its time does not matter.
+ * The second process has half of the first one's CPU time in each window, and does the same. The third one waited. Of
+ * the fourth no ranges are wanted, so its time does not matter.
  */
 static void shares_are_of_equal_time(void **state)
 {
@@ -171,7 +171,7 @@ static void shares_stand_where_nobody_ran_for_long(void **state)
 
 #define MANY 64
 
-/* One of many pages was written while the process waited: that does not mean that it writes only this one. */
+/* One of many pages was written while the process waited: that does not mean that the process writes only this page. */
 static void an_idle_window_tells_nothing(void **state)
 {
     (void)state;
@@ -210,7 +210,8 @@ static void what_no_window_saw_has_its_processs_share(void **state)
 }
 
 /*
- * With by_place, memory that is only read is as cold as it was seen, whatever else is written by its process or others.
+ * With by_place, shares are believed as they were seen, whatever else the process or others write. Memory that no
+ * window has seen has no writes.
  */
 static void by_place_no_write_is_made_up(void **state)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the parser of page traces, as plain and as compressed text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

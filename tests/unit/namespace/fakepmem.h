@@ -17,10 +17,10 @@ enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 struct there {
     struct hm_namespace namespace;
     int busy;            /* number of tries for which it is in use */
-    bool fails, is_late; /* after that, removing it fails, or the time is over */
+    bool fails, is_late; /* after these tries, removing it fails, or the time is over */
     int tries;
-    bool has_open_files; /* else it is not in use any more after it was detached */
-    int detached_after;  /* number of pauses before it was detached */
+    bool has_open_files; /* false: after a detach it is not in use any more */
+    int detached_after;  /* number of pauses before it was detached; -1: never */
     enum mark mark;
     bool cannot_mount;
     bool can_revive; /* it gets a device when it is revived */

@@ -18,7 +18,7 @@ struct fake_ram {
         enum hm_ram_driver driver;
         enum hm_zone block[BLOCKS];
         int stuck;       /* block that cannot be taken offline; -1: none */
-        unsigned others; /* how often another program is faster to bring new blocks online */
+        unsigned others; /* number of tries in which another program brings the new blocks online first */
         bool is_refused; /* kmem refuses the device */
         bool stays;      /* it does not become a device again, and has no driver */
         int node;

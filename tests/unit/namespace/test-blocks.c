@@ -107,7 +107,7 @@ static void test_taking_them_offline(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-/* The other blocks are tried anyway, unless a signal stops it. */
+/* If a block stays online, the other blocks are tried anyway. A signal ends the tries. */
 static void test_one_that_stays(void **state)
 {
     struct hm_blocks blocks;

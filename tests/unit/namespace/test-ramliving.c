@@ -30,7 +30,7 @@ static void test_nothing_is_taken_from_the_living(void **state)
     assert_int_equal(fake_ram_offline("1"), HM_NAMESPACE_DONE);
 }
 
-/* Changing the first device may have taken minutes. */
+/* The first device takes minutes. A process may come meanwhile, and is then looked for before the second device. */
 static void test_who_came_to_live_there_meanwhile_keeps_his_memory(void **state)
 {
     (void)state;

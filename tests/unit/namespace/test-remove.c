@@ -128,8 +128,7 @@ static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
     assert_string_equal(error.text, "job7.0 is still in use after 1 s: /dev/nopmem0 is mounted or open in 12 (sleep)");
 }
 
-/* The patience is for the lock and for namespaces in use together. The time before a detach is for namespaces in use
- * only. */
+/* Waiting for the lock uses up the patience for namespaces in use. It does not use up the time before a detach. */
 static void test_what_the_lock_took_is_no_more_to_be_had(void **state)
 {
     (void)state;

@@ -72,7 +72,7 @@ static void test_sockets_of_cpus(void **state)
         {&smt, {48, 2, 2411}, "48-49", "1"},
         {&smt, {48, 2, 2205}, "46-49", "0-1"},
         {&smt, {48, 2, 2205}, "94-95", "1"},
-        /* Slurm counts one of two threads: its n-th core is the machine's; before 23.11 its n-th CPU was. */
+        /* Slurm counts one of two threads. Its n-th CPU is the machine's n-th core, before 23.11 its n-th CPU. */
         {&smt, {48, 1, 2411}, "0-23", "0"},
         {&smt, {48, 1, 2311}, "24-47", "1"},
         {&smt, {48, 1, 2302}, "24-47", "0"},

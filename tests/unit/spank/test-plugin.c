@@ -20,7 +20,7 @@
 
 static spank_context_t context;
 static char said[1024];
-static char logged[1024]; /* the last line of a program's that went to Slurm's log */
+static char logged[1024]; /* the last line of a program that went to Slurm's log */
 static int (*init)(spank_t spank, int count, char **words);
 static int (*prolog)(spank_t spank, int count, char **words), (*epilog)(spank_t spank, int count, char **words);
 
@@ -100,7 +100,7 @@ void slurm_info(const char *format, ...)
     va_end(arguments);
 }
 
-/* In place of the C library's: says in one line what the hook's child would have become. */
+/* In place of the C library's. Prints in one line the program, arguments and environment of the hook's child. */
 int execve(const char *path, char *const arguments[], char *const environment[])
 {
     char line[1024];
