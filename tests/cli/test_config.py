@@ -166,13 +166,13 @@ def test_a_good_site(site):
         (
             "359",
             "5min",
-            "change  {} is 359 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and wants to be more than 0 s, "
+            "change  {} is 359 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
             "and 60 s less than that",
         ),
         (
             "60",
             "5min",
-            "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and wants to be more than 0 s, "
+            "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
             "and 60 s less than that",
         ),
     ],

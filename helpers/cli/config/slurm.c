@@ -92,7 +92,7 @@ static void check_timeout(const struct hm_config *config, const char *output, co
         return;
     if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
         hm_report_change(report,
-                         "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and wants to be more than 0 s, and "
+                         "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and must be more than 0 s, and "
                          "%d s less than that",
                          name, timeout_s, limit_s, MARGIN_S);
     else

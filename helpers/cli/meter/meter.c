@@ -107,8 +107,8 @@ static int list(const struct meter *meter)
 }
 
 /*
- * Reads the counters, shows what flowed since the last reading, and begins anew. Returns 0, or the exit status after an
- * error message.
+ * Reads the counters, shows what was counted since the last reading, and clears the totals. Returns 0, or the exit
+ * status after an error message.
  */
 static int show_reading(struct meter *meter)
 {

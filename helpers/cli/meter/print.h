@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints what `hybridmem meter` shows: the sources of a node's counters, and what flows. Pure except for the stream. */
+/* Prints what `hybridmem meter` shows: the sources of a node's counters, and their figures. Pure except for streams. */
 #ifndef HM_CLI_METER_PRINT_H
 #define HM_CLI_METER_PRINT_H
 

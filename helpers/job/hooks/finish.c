@@ -147,8 +147,9 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
     /*
-     * Memory that is in use, or that still has to be wiped, does not drain: its label still has the job's name, so
-     * nobody else is given it, and each reap tries again. Otherwise a user could drain nodes by keeping files open.
+     * Memory that is in use, or that still has to be wiped, does not drain the node: its label still has the job's
+     * name, so nobody else is given it, and each reap tries again. Otherwise a user could drain nodes by keeping files
+     * open.
      */
     if (is_for_later)
         return true;

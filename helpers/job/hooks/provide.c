@@ -18,8 +18,8 @@
 
 /*
  * The CPUs of the sockets that the job's cores are on. Slurm does not tell prologs the cores, so scontrol is asked.
- * Where it does not know them the result is 0 and `sockets_cpus` stays empty: the plan refuses that. Cores that do not
- * fit this node's topology are an error (-1).
+ * Where scontrol does not know them the result is 0 and `sockets_cpus` stays empty: the plan refuses that. Cores that
+ * do not fit this node's topology are an error (-1).
  */
 static int find_sockets_cpus(const struct hm_job *job, const struct hm_topology *topology, struct hm_set *sockets_cpus,
                              struct hm_error *error)

@@ -10,9 +10,9 @@
 
 /*
  * Makes the DAX file systems of a job that hm_begin_job has entered, if it wants some. Brings slow memory online, if
- * the job wants that and the configuration allows it. What cannot be had goes into the entry: as a refusal, with which
- * the tasks fail, or as a warning. The call may wait until memory of other jobs is wiped. If the job ends meanwhile,
- * its file systems are removed again. Returns 0, or -1 with a text.
+ * the job wants that and the configuration allows it. If something cannot be provided, the reason goes into the entry:
+ * as a refusal, with which the tasks fail, or as a warning. The call may wait until memory of other jobs is wiped. If
+ * the job ends meanwhile, its file systems are removed again. Returns 0, or -1 with a text.
  */
 int hm_provide_memory(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 

@@ -45,7 +45,7 @@ extern const struct hm_field hm_dax_table[];
  * and enables a region, the kernel numbers devices anew, and the name may then mean another job's memory. Looks below
  * `sysfs` (HM_SYSFS). Returns 0, or -1; ESTALE: the device is on another namespace.
  */
-#define HM_SYSFS "/sys"
+#define HM_SYSFS "/sys" /* where the kernel has sysfs */
 int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, struct hm_error *error);
 
 /* Writes <run_dir>/fsdax into `out` (HM_DAX_PATH bytes), and returns `out`, as the next two functions do. */
@@ -69,7 +69,7 @@ const char *hm_dax_variable_name(int n);
  * HYBRIDMEM_FSDAX_DIRS ("0=PATH:1=PATH") and, for kept file systems, HYBRIDMEM_FSDAX_UNTIL. Fills `value` and returns
  * the name, or NULL: past the last, without file systems, or where the job does not have this variable.
  */
-#define HM_DAX_VALUE (HM_JOB_NAMESPACES * (HM_DAX_PATH + 4))
+#define HM_DAX_VALUE (HM_JOB_NAMESPACES * (HM_DAX_PATH + 4)) /* bytes of the longest value */
 const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
                             int n, char value[HM_DAX_VALUE]);
 

@@ -55,7 +55,7 @@ struct hm_job {
     uint32_t uid, gid;
     char user[64], account[64], partition[64], cluster[64], node[64];
     char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "": none */
-    bool request_is_default;       /* `request` is the default: what cannot be had is a warning, not a refusal */
+    bool request_is_default;       /* `request` is the default: if it cannot be met, that is a warning, not a refusal */
     char refusal[HM_ERROR_TEXT];   /* why the prolog refuses the request; "": it does not */
     bool is_entered;               /* the prolog has entered the job: its user, account and request are known */
     bool recorded;                 /* a record is to be written */
@@ -102,6 +102,7 @@ void hm_job_init(struct hm_job *job, uint32_t job_id);
  * Returns a descriptor for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
+/* Unlocks the ledger and closes the descriptor. Does nothing for -1. */
 void hm_ledger_unlock(int lock);
 
 /*

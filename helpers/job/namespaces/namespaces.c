@@ -156,7 +156,10 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
     hm_ledger_unlock(held);
 }
 
-/* Runs hybridmem-namespace reap. Wants our lock: so nothing can be made after the list of living jobs was written. */
+/*
+ * Runs hybridmem-namespace reap. Wants the lock of this file, so that nothing is made after the list of living jobs was
+ * written.
+ */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {
     struct hm_answer answer;
@@ -200,8 +203,8 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
 }
 
 /*
- * Does this node have namespaces of ours, or a kernel policy that a killed `ram online` has set aside? Cheap, as each
- * prolog and epilog on each node asks.
+ * Does this node have namespaces of hybridmem, or a kernel policy that a killed `ram online` has set aside? Cheap, as
+ * each prolog and epilog on each node asks.
  */
 static bool is_reap_wanted(const struct hm_config *config)
 {
@@ -211,8 +214,8 @@ static bool is_reap_wanted(const struct hm_config *config)
 }
 
 /*
- * Should systemd go on with what is left? Yes for what the limit has cut short. For what is in use or locked only if a
- * job has just left it: otherwise each prolog and epilog would hand over the same work.
+ * Should systemd go on with what is left? It should for what the limit has cut short. For what is in use or locked it
+ * should only if a job has just left it: otherwise each prolog and epilog would hand over the same work.
  */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {

@@ -17,8 +17,8 @@ char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t siz
 int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error);
 
 /*
- * Turns off kdamonds that a killed broker left running, unless a new broker has taken them over. Waits up to 6 s; the
- * next reap goes on then. Failures are logged.
+ * Turns off kdamonds that a killed broker left running, unless a new broker has taken them over. Waits up to 6 s, and
+ * leaves what is not done by then to the next reap. Failures are logged.
  */
 void hm_damon_reap(const struct hm_config *config);
 

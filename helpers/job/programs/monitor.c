@@ -19,7 +19,7 @@
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-monitor"
 #define MOST_WORDS 24
 #define SLURM_CONF "SLURM_CONF"
-#define ANY_CGROUP "/sys/fs/cgroup" /* the root takes processes on every system */
+#define ANY_CGROUP "/sys/fs/cgroup" /* the root cgroup, which takes processes on every system */
 
 const char *hm_monitor_program(void)
 {

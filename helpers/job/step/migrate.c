@@ -42,10 +42,7 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     int result = -1;
     bool is_meant = hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER);
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
-    /*
-     * The broker is started even if another source is asked for: it may be the source that is used if that one does not
-     * work.
-     */
+    /* The broker is started even if another source is asked for: DAMON may be used if that source does not work. */
     hm_damon_ensure(config, home, &why);
     int lock = hm_ledger_lock(config, error);
     if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)

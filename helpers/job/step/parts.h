@@ -24,8 +24,8 @@ struct hm_preparation {
 void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
- * Makes the plan of an active step, and the changes for it that only root can make. Wants the lock. What cannot be had
- * becomes the refusal.
+ * Makes the plan of an active step, and the changes for it that only root can make. Wants the lock. If something that
+ * the step needs cannot be done, the reason becomes the refusal.
  */
 void hm_step_plan(struct hm_preparation *p);
 

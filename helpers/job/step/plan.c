@@ -119,8 +119,8 @@ static void plan_memory(struct hm_preparation *p)
     if (p->has_ledger && hm_changes_apply(&step->config, job, wanted, count, &error) != 0)
         hm_job_warn(job, "%s", error.text);
     /*
-     * From here on the weights stay as root has set them. A task cannot set them: its plan uses them, or makes do
-     * without.
+     * From here on the weights stay as root has set them. A task cannot set them: its plan uses them as they are, or
+     * uses no weights.
      */
     if (count > 0 && hm_abilities_read(&step->tiers, &step->abilities, &error) != 0)
         hm_job_warn(job, "%s", error.text);

@@ -29,7 +29,7 @@ static void read_tiers(struct hm_preparation *p)
 }
 
 /*
- * Looks up the user's name and groups if they are needed: the step has a request of its own, which rules may be about,
+ * Looks up the user's name and groups if they are needed: the step has a request of its own, to which rules may apply,
  * or the prolog has left no entry. Do not hold the lock, as a directory service may be slow.
  */
 static void look_up_user(struct hm_preparation *p)

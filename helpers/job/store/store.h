@@ -41,7 +41,7 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
  * appended, or -1 with a text if one failed or a file in pending/ is not a record (the others are appended all the
  * same). Several processes may call it at once.
  */
-#define HM_STORE_PASS 16
+#define HM_STORE_PASS 16 /* most records that one call appends */
 int hm_store_retry(const struct hm_config *config, struct hm_error *error);
 
 #endif

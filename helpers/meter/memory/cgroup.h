@@ -37,6 +37,7 @@ struct hm_reading {
     char missing[HM_WARNING]; /* what could not be read, and why; "" otherwise */
 };
 
+/* Fill in the map. `tier_nodes` has the nodes of each of the `n_tiers` tiers. */
 void hm_node_map_fill(struct hm_node_map *map, const struct hm_set *tier_nodes, uint32_t n_tiers);
 
 /*

@@ -18,6 +18,7 @@ struct hm_guard {
     bool was_populated;
 };
 
+/* Begin at `now_ns` (CLOCK_MONOTONIC), when the monitor starts. `path` must live as long as the guard. */
 void hm_guard_init(struct hm_guard *guard, const char *path, uint64_t now_ns);
 
 /* Has the job ended? It has where its cgroup was removed or has no process left, or where no process was in the cgroup

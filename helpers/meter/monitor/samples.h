@@ -5,8 +5,8 @@
  * reads it as plain data of fixed size. The monitor maps it, shared, and writes it; only the epilog reads it.
  *
  * Time is counted in ticks, the multiples of the interval on CLOCK_MONOTONIC, which are the same for every monitor of a
- * node. A point stands for `stride` ticks, so the time of a sample alone tells its point: samples may come early, late
- * or twice, and a gap stays a gap.
+ * node. A point stands for `stride` ticks, so the time of a sample alone decides its point. Samples may come early,
+ * late or twice, and a point without a sample stays empty.
  */
 #ifndef HM_METER_MONITOR_SAMPLES_H
 #define HM_METER_MONITOR_SAMPLES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reconstructs the raw counters behind the values of PAPI's component powercap. For a counter that stands at v PAPI
+ * Reconstructs the raw counters from the values of PAPI's component powercap. For a counter that stands at v PAPI
  * gives, where s is its value when the event set was started and m the range of the zones:
  *
  *     v          where s is 0, or v is s

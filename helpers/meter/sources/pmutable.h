@@ -34,6 +34,7 @@ struct hm_pmu_rows {
     const char *what; /* the name of these PMUs in texts */
 };
 
+/* The rows of a source. */
 const struct hm_pmu_rows *hm_pmu_rows(enum hm_pmu_table table);
 
 /* Does row `r` count the other half of what the row before it counts? */

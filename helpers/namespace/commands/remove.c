@@ -39,7 +39,7 @@ static bool is_unfinished(const struct hm_namespace *namespace)
     return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
 }
 
-/* Is it the rest of a kept set after a crash? A set made together is finished as a whole or not at all. A label without
+/* Is it what a crash has left of a kept set? A set made together is finished as a whole or not at all. A label without
  * size is no namespace, and says nothing about its set. */
 static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
 {

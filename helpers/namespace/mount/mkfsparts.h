@@ -10,7 +10,7 @@ struct hm_filesystem {
     const char *name, *package;
     const char *paths[2];    /* where its program may be */
     const char *words[12];   /* arguments before the device */
-    const char *briefly[2];  /* more of them for a file system that is removed with its job */
+    const char *briefly[2];  /* more arguments, for a file system that is removed with its job */
     const char *size_option; /* NULL: the size comes after the device */
     const char *size_prefix;
 };

@@ -68,8 +68,8 @@ static int flush(int fd, const char *device, struct hm_error *error)
     return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
 }
 
-/* Zero everything from *done on, and flush. Where the limit stops it, what was zeroed is flushed; if that fails, it
- * does not count. */
+/* Zero everything from *done on, and flush. Where the limit stops it, what was zeroed is flushed; if the flush fails,
+ * it does not count as zeroed. */
 static int zero_rest(int fd, const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
 {
     *done = *done < bytes ? *done / ZERO_AT_ONCE * ZERO_AT_ONCE : 0;

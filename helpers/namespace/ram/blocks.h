@@ -44,6 +44,7 @@ int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes,
  */
 int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_t bytes, bool with_last);
 
+/* The zone that the online blocks are in. */
 enum hm_zone hm_blocks_zone(const struct hm_blocks *blocks);
 
 /* "movable", "normal", "mixed"; "" for none. */
