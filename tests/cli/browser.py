@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 PROGRAMS = ("chromium-headless-shell", "chromium")
-PATIENCE = 120  # seconds without a message after which it counts as hung
+PATIENCE = 120  # seconds without a message after which the browser counts as hung
 SWITCHES = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe"),

@@ -45,7 +45,7 @@ def leave(folder, *entries):
 
 
 class Clock:
-    """A clock that moves by pause() and by what tests add to it; both are counted."""
+    """A clock that moves by pause(), which is noted in `pauses`, and by what tests add to `now`."""
 
     def __init__(self, now=END + 1):
         self.now, self.pauses = now, []

@@ -13,13 +13,13 @@ from replaying import algorithms
 
 @pytest.fixture
 def bench(tmp_path):
-    """The collector's surroundings: in memory, except for two folders."""
+    """What a collector works on: a database and a clock in memory, and two folders."""
     return Bench(tmp_path)
 
 
 @pytest.fixture
 def configure(tmp_path):
-    """Writes a configuration that root trusts: only its owner may write it."""
+    """Gives a function that writes a configuration, which root trusts as only its owner may write it."""
 
     def write(text):
         path = tmp_path / "hybridmem.conf"
@@ -32,7 +32,7 @@ def configure(tmp_path):
 
 @pytest.fixture
 def open_folder():
-    """A folder that the monitor's user may enter, which pytest's own may not be."""
+    """A folder that the monitor's user may enter. Folders of pytest's own may be closed to other users."""
     with tempfile.TemporaryDirectory(prefix="hm-monitor.") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -52,7 +52,7 @@ def algorithm(request):
 
 @pytest.fixture
 def trace(tmp_path):
-    """Writes a trace."""
+    """Gives a function that writes a trace and returns its path."""
 
     def write(text, name="app.trace"):
         path = tmp_path / name

@@ -36,7 +36,7 @@ class Job:
         (self.folder / "memory.peak").write_text(f"{8 * MIB}\n")
 
     def uses(self, **figures):
-        """Sets numa_stat, in bytes by node. It is one write, as the monitor keeps the file open."""
+        """Sets memory.numa_stat, in bytes by node, with one write, as the monitor keeps the file open."""
         lines = [f"{key} {' '.join(f'N{n}={value}' for n, value in enumerate(by))}\n" for key, by in figures.items()]
         descriptor = os.open(self.folder / "memory.numa_stat", os.O_WRONLY | os.O_CREAT, 0o644)
         os.pwrite(descriptor, "".join(lines).ljust(1024, "\n").encode(), 0)
@@ -47,7 +47,7 @@ class Job:
 
     @contextlib.contextmanager
     def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, words=(), **options):
-        """Starts a monitor. With `become` it starts as root, and becomes the user itself."""
+        """Starts a monitor. With `become`, the monitor starts as root and becomes the user by itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
             [

@@ -35,7 +35,7 @@ def odd_tier(draw, name):
 
 
 def odd_records(count):
-    """Records of runs on several nodes and days with whatever figures; the same at each call."""
+    """Yields records of runs on several nodes and days, with any figures. They are the same at each call."""
     dice = random.Random(SEED)
     draw = dice.choice
     for _ in range(count):

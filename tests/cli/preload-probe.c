@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls every function of malloc's kin under the preload library, checks what each promises, and prints one line for
- * each: its name and the policy that the kernel has for the memory ("default", or that of libhybridmem).
+ * Calls every allocation function under the preload library, checks what each promises, and prints one line for each:
+ * its name and the policy that the kernel has for the memory ("default", or that of libhybridmem).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,8 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* The second word of the line in numa_maps whose mapping has the address: the last that starts at or before it. */
+/* Prints the name and the memory's policy: the second word of that line in numa_maps whose mapping has the address,
+ * which is the last mapping that starts at or before it. */
 static void say(const char *name, const void *memory)
 {
     static char line[65536], policy[64], start_policy[64];
@@ -48,7 +49,7 @@ static void check_bytes(const char *name, const void *memory, int byte, size_t b
             fail(name);
 }
 
-static void *(*volatile alloc)(size_t) = malloc; /* the compiler must not see through */
+static void *(*volatile alloc)(size_t) = malloc; /* so that the compiler keeps the calls */
 
 __attribute__((noinline)) void *allocate_field(size_t bytes)
 {
@@ -181,7 +182,8 @@ static void try_threads_and_fork(void)
     puts("threads-and-fork done");
 }
 
-/* Without exec: what the parent has is where it was, and what the child allocates goes by the same rules. */
+/* Starts a child without exec: what the parent has is where it was, and what the child allocates is placed by the same
+ * rules. */
 static void try_fork(void)
 {
     char *inherited = alloc(LARGE);

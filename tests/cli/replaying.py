@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces for hybridmem replay, small and shipped ones, and what it makes of them."""
+"""Shared by the tests of hybridmem replay: small traces, the shipped ones, and replays of both."""
 
 import ctypes
 import ctypes.util

@@ -14,7 +14,7 @@ NOBODY = 65534
 
 
 def as_user():
-    """Options that run a process as another user, as root could read everything."""
+    """Options of subprocess that run a process as another user than root, who could read everything."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests bad requests and configurations: each ends with status 2 (1 for a check) and exactly this line."""
+"""Tests bad requests and configurations: each ends with status 2 (1 for a check) and with exactly the line that a table
+below gives for it."""
 
 import pytest
 from installed import helper
@@ -8,7 +9,7 @@ MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, 
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 
-# REQUEST: the message behind "--hybrid-mem=REQUEST: "
+# REQUEST: the message after "--hybrid-mem=REQUEST: "
 REQUESTS = {
     "": f"the mode is empty: {MODES}",
     ",": f"the mode is empty: {MODES}",
@@ -55,7 +56,7 @@ REQUESTS = {
     "spill,size=1G": 'spill takes no key "size": it belongs to fsdax',
 }
 
-# What is typed: how it is shown, with the whole line behind "--hybrid-mem="
+# What is typed: how it is shown, with the whole line after "--hybrid-mem="
 ESCAPED = {
     "spill\t": f'spill\\t: unknown mode "spill\\t": {MODES}',
     "a\x1b[2J": f'a\\x1b[2J: unknown mode "a\\x1b[2J": {MODES}',
@@ -73,7 +74,7 @@ TOP = (
 )
 ODD = "has no place here: comments start with #, odd values stand in quotes"
 
-# TEXT: the message behind "FILE:"
+# TEXT: the message after "FILE:"
 CONFIGURATIONS = {
     "enabld = yes\n": f'1: unknown word "enabld": {TOP}',
     "# a\n# b\n\nfoo = 1\n": f'4: unknown word "foo": {TOP}',

@@ -63,7 +63,8 @@ def test_a_job_that_did_not_ask(bench):
 
 
 def test_the_summary_of_a_requeued_job_is_that_of_its_last_run(bench):
-    """slurmctld increased the count before it reported the first run's end: both entries have the same count."""
+    """slurmctld increased the restart count before it reported the first run's end: both entries have the same
+    count."""
     later = END + 7200
     leave(bench.folder, entry(restart_count=1), entry(restart_count=1, start_s=END + 600, end_s=later))
     write(
@@ -82,7 +83,7 @@ def test_the_summary_of_a_requeued_job_is_that_of_its_last_run(bench):
 
 
 def test_a_run_whose_requeue_is_not_through_yet(bench):
-    """Its row is still the newest, and its records have one restart less than slurmctld says."""
+    """The run's row is still the newest, and its records have one restart less than slurmctld says."""
     leave(bench.folder, entry(restart_count=3))
     write(bench.records, record(7, restart_count=2))
     bench.collect()

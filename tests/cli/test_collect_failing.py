@@ -82,7 +82,7 @@ def pass_time(bench, seconds, collector=None):
 @pytest.mark.parametrize("late", [0, 3 * collect.GIVE_UP_S])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_the_database_does_not_know_for_a_day_is_set_aside(bench, rows, why, late, restarts):
-    """It is given up a day after the first failure, however long ago the job ended."""
+    """The entry is given up a day after the first failure, however long ago the job ended."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(*rows)
@@ -94,14 +94,14 @@ def test_what_the_database_does_not_know_for_a_day_is_set_aside(bench, rows, why
     bench.collect()
     assert bench.left() == [] and bench.aside() == {f"7.{END}.json": f"given up after a day: {why}\n"}
     assert not list(bench.folder.glob("*.failed"))
-    # An entry that was moved back has another day.
+    # An entry that was moved back is tried for another day.
     (bench.folder / "aside" / f"7.{END}.json").rename(bench.folder / f"7.{END}.json")
     bench.collect()
     assert bench.left()
 
 
 def test_a_database_that_is_down_for_days_costs_no_summary(bench):
-    """slurmdbd was behind before, and is again later: neither time lasts a day."""
+    """slurmdbd does not know yet that the job has ended, for less than a day before its outage and again after it."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(end=None))
@@ -118,7 +118,7 @@ def test_a_database_that_is_down_for_days_costs_no_summary(bench):
 
 @pytest.mark.parametrize("torn", ["", "x", "-1 5\n", f"{10**12} 1\n", f"99999 {END}"])
 def test_a_collector_that_was_down_for_days_costs_no_summary(bench, torn):
-    """The note of its failures may be torn, too."""
+    """The note of the entry's failures may be torn, too."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(end=None))

@@ -111,7 +111,8 @@ def test_from_slurmctlds_epilog_to_its_database(site):
 
 
 def test_arrays_and_heterogeneous_jobs(site):
-    """The first task and the leader have the id of the whole job, which sacctmgr would take for all of it."""
+    """One task of an array has the array's own id, and the leader of a heterogeneous job has the whole job's. sacctmgr
+    would take such an id for all of the job."""
     jobs = {
         "20_3": {"job_id": 20, "array_job_id": 20, "array_task_id": 3},
         "20_4": {"job_id": 21, "array_job_id": 20, "array_task_id": 4},
@@ -152,7 +153,7 @@ def test_a_database_that_is_down(site):
 
 
 def test_a_job_that_the_database_did_not_know_for_a_day(site):
-    """Earlier collectors have counted failures, too."""
+    """Failures that earlier collectors have noted count, too."""
     leave(site.spool, entry())
     assert site.once().stderr == ""
     note = site.spool / f"7.{END}.json.failed"
@@ -182,7 +183,7 @@ def test_only_one_works_on_a_folder(site):
 
 
 def test_the_service_goes_on(site):
-    """Without --once it does not end by itself. Its first pass handles what is there."""
+    """Without --once the collector does not end by itself. Its first pass handles the entries that are there."""
     leave(site.spool, entry())
     write(site.records, record(7))
     site.row("7", 7)
@@ -234,7 +235,8 @@ def test_what_it_cannot_work_without(site, configure, tmp_path):
     ],
 )
 def test_a_spool_that_is_not_ours_is_left_as_it_is(site, owner, mode, said):
-    """A wrong owner is only corrected at the folder: hybridmem-spool, which writes as SlurmUser, needs it, too."""
+    """The collector changes neither owner nor mode of the folder: hybridmem-spool, which writes as SlurmUser, needs it,
+    too."""
     site.spool.chmod(mode)
     os.chown(site.spool, owner, -1)
     assert site.once(status=1).stderr == f"hybridmem-collect: {said.format(site.spool, site.spool)}\n"

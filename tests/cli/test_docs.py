@@ -249,8 +249,8 @@ def test_links_inside_the_guides():
 
 
 def test_pictures_of_the_guides():
-    """Every picture exists, is small, and is used. tests/cli/makepicture.py makes that of the report; the other is
-    drawn by hand."""
+    """Every picture exists, is small, and is used. tests/cli/makepicture.py makes the picture of the report; the other
+    one is drawn by hand."""
     used = {name for guide in GUIDES.glob("*.md") for name in re.findall(r"!\[[^]]+\]\((.*?)\)", guide.read_text())}
     assert used == {f"images/{path.name}" for path in (GUIDES / "images").iterdir()}
     for name in used:

@@ -100,7 +100,7 @@ def test_what_is_another_record(tmp_path, other):
 
 
 def test_more_records_than_are_remembered(tmp_path, monkeypatch):
-    """They may then count twice, which is reported."""
+    """If there are more records than are remembered, some may count twice, which is reported."""
     monkeypatch.setattr(tally.Written, "LIMIT", 3)
     sums, skipped = tally.Tally(), report.records.Skipped()
     write(tmp_path, *(record(job) for job in (1, 2, 3)), record(1, end="2025-03-02T11:00:00Z"))

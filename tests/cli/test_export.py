@@ -316,7 +316,7 @@ def test_the_dashboard_has_metrics_that_exist_and_all_of_them(tmp_path):
 
 
 def test_the_dashboards_expressions_are_right(tmp_path):
-    """promtool checks them as recording rules. A panel has its unit and a description."""
+    """promtool checks the expressions as recording rules. Each panel has its unit and a description."""
     rules = "groups:\n- name: dashboard\n  rules:\n"
     for i, expression in enumerate(expressions()):
         filled = expression.replace("$node", "n1")

@@ -21,7 +21,8 @@ COMMANDS = {
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_lines_fit_a_terminal(command, columns):
-    """Only a single word that is wider than the terminal may exceed it, behind the beginning of its line."""
+    """A line may be longer than the terminal's only because of a single word that is wider, which may follow the first
+    word of the line."""
     program, *words = COMMANDS[command]
     if not (LIBEXEC / program).exists():
         pytest.skip("it was built without PAPI")

@@ -58,7 +58,7 @@ def test_it_does_not_matter_which_days_have_sums(both, tmp_path, words, missing)
 
 
 def test_records_that_come_in_any_order_have_sums_of_their_runs(tmp_path):
-    """A run over midnight may be taken from either day first, and then again."""
+    """Of a run over midnight, records of either day may be taken first, and those of the other day later."""
     dice, records, history = random.Random(7), tmp_path / "records", tmp_path / "history"
     left = list(odd_records(60))
     dice.shuffle(left)
@@ -202,7 +202,7 @@ def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, wher
 
 
 def flip(table):
-    """Flips a bit of a table that can be read nevertheless: who wrote it, in the footer."""
+    """Flips a bit in a table's footer, in the name of the program that wrote it. The table can still be read."""
     content, found = bytearray(table.read_bytes()), table.stat()
     content[content.rindex(b"DuckDB")] ^= 1
     table.write_bytes(content)
@@ -211,7 +211,7 @@ def flip(table):
 
 @pytest.mark.parametrize("fresh", [1, 2], ids=["its own day", "the next day"])
 def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_path, fresh):
-    """Also one that leaves a table that can be read."""
+    """This includes a bit whose flip leaves a table that can be read."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
     ingest(records, history)
@@ -230,7 +230,7 @@ def test_a_flipped_bit_in_a_table_is_noticed_before_anything_is_made_of_it(tmp_p
 
 @pytest.mark.parametrize("place", [1, 2, 3, 5])
 def test_a_flipped_bit_is_noticed_though_ingest_was_killed(tmp_path, place):
-    """Wherever that was, the digest of the table that is there was stored before."""
+    """Wherever ingest was killed, it had stored the digest of the table that is there."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(1))
     ingest(records, history)
@@ -242,7 +242,8 @@ def test_a_flipped_bit_is_noticed_though_ingest_was_killed(tmp_path, place):
 
 
 def test_a_run_does_not_get_the_number_of_another_from_a_damaged_table_of_the_next_day(tmp_path):
-    """A table with the same size and time has another job: its number is not taken for a new run of that job."""
+    """The damaged table has the same size and time, but another job id. A new run of that job does not get the number
+    of the run in it."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(1, end=f"{DAYS[1]}T00:00:01Z"))
     ingest(records, history)
@@ -265,7 +266,7 @@ def test_a_run_does_not_get_the_number_of_another_from_a_damaged_table_of_the_ne
 
 
 def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):
-    """It is restored unchanged, as from a copy: sums that were made without it are made again."""
+    """The table is restored unchanged, as from a copy. Sums that were made without it are made again."""
     records, history = tmp_path / "records", tmp_path / "history"
     nodes = [record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]]
     write(records, *nodes)
@@ -295,7 +296,7 @@ def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
 
 
 def test_a_day_that_is_made_anew_leaves_nothing_of_the_old_one(tmp_path):
-    """Neither does it appear in what neighbouring days store about runs over midnight."""
+    """The old day is also gone from what neighbouring days store about runs over midnight."""
     records, history = tmp_path / "records", tmp_path / "history"
     ends = [
         record(5, end=f"{day}T00:00:01Z", node=f"n{day[-1]}", user=user) for day, user in zip(DAYS, ("alice", "bob"))
@@ -324,7 +325,8 @@ def test_a_table_that_is_lost_is_made_anew(tmp_path):
 
 
 def test_an_ingest_that_is_killed_between_any_two_files_leaves_right_reports(tmp_path):
-    """Tables with older sums, and sums with older lists of runs: the result without sums is the right one."""
+    """A kill may leave tables with older sums, or sums with older lists of runs. Reports are equal to those without
+    sums."""
     dice, records, history = random.Random(11), tmp_path / "records", tmp_path / "history"
     left, places = list(odd_records(40)), 0
     dice.shuffle(left)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests views that the engine makes of a history's columns: exactly those of the records, whatever these contain."""
+"""Tests views that the engine makes of a history's columns: they equal those of the records, whatever the records
+contain."""
 
 import json
 import re
@@ -122,7 +123,8 @@ def test_the_life_that_writes_cost(odd):
     ],
 )
 def test_an_ingest_while_a_view_is_made(odd, tmp_path, monkeypatch, view, query, step):
-    """Between two statements come a node, a tier, a warning and a job that the first did not find."""
+    """The ingest between two statements brings a node, a tier, a warning and a job that the first statement did not
+    find."""
     records, history = tmp_path / "records", tmp_path / "history"
     shutil.copytree(odd[1], history)
     first, calls = getattr(query, step), []
@@ -187,19 +189,19 @@ def test_a_table_without_the_columns_is_read_and_made_anew_by_ingest(odd, tmp_pa
     ("view", "figure"), [(view, figure) for view in ("jobs", "advice") for figure in views.named(view).ranks()]
 )
 def test_runs_are_ranked_by_each_figure(odd, view, figure):
-    """Equal ones in the order in which they are read."""
+    """Runs with equal figures are in the order in which they are read."""
     words = ("--view", view, "--by", figure, "--top", "7", "--json")
     assert engine.report(odd[1], *words).stdout == plain(odd[0], *words).stdout
 
 
 @pytest.mark.parametrize("top", ["1", "60000"])
 def test_so_many_runs_are_shown_as_are_wanted(odd, top):
-    """Of very many the records are read."""
+    """If very many are wanted, the report reads the records."""
     same(*odd, "--view", "jobs", "--top", top)
 
 
 def test_a_page_of_odd_records_is_that_of_the_records(odd, tmp_path):
-    """Also what its charts show in the order of the records, and when the last job ended."""
+    """This includes what the charts show in the order of the records, and the time when the last job ended."""
     pages = [tmp_path / "1.html", tmp_path / "2.html"]
     plain(odd[0], "--html", pages[0], "--endurance", "10P")
     engine.report(odd[1], "--html", pages[1], "--endurance", "10P")
@@ -218,7 +220,8 @@ def test_a_run_over_several_midnights_is_one_row(tmp_path):
 
 @pytest.mark.parametrize(("view", "column"), [("advice", "advice_why"), ("jobs", "job"), ("users", "user")])
 def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
-    """As those of another version: the report takes the records, ingest makes the tables anew."""
+    """Columns of another version are such ones. The report takes the records instead, and ingest makes the tables
+    anew."""
     records, whole = odd
     history = changed(whole, tmp_path / "history", f"REPLACE ('77' AS \"{column}\", 0 AS form)")
     same(records, history, "--view", view)

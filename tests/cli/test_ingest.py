@@ -43,7 +43,7 @@ MAKES = "and run hybridmem ingest, which makes the day anew of its records"
 
 @pytest.mark.parametrize("text", ["", "X\n", "PAR1", "PAR1 and no end", "no beginning PAR1", None])
 def test_a_damaged_table_is_named_and_made_anew(tmp_path, text):
-    """Also if nothing is new; the other days are taken all the same."""
+    """This holds also if nothing is new. The other days are taken all the same."""
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, record(1), record(2, end="2025-03-02T11:00:00Z"))
     ingest(records, history)
@@ -127,7 +127,7 @@ def test_only_what_is_new_is_taken(tmp_path):
 
 
 def test_each_table_is_asked_once_whether_it_is_older(tmp_path, monkeypatch):
-    """A history has a table for each day of years, and ingest runs by a timer."""
+    """A timer runs ingest, and a history has a table for each day of several years: asking each table takes time."""
     write(tmp_path / "records", *(record(day, end=f"2025-03-0{day}T11:00:00Z") for day in (1, 2, 3)))
     ingest(tmp_path / "records", tmp_path / "history")
     are_new, asked, history = layout.are_new, [], layout.History(tmp_path / "history")
@@ -183,7 +183,7 @@ def test_what_is_left_out_is_kept_aside_with_place_and_reason(tmp_path):
 
 
 def test_a_copy_of_a_file_adds_nothing(tmp_path):
-    """In any order."""
+    """The copy may be taken after the file, or before it."""
     for first, second in (("n1", "n1-copy"), ("n1-copy", "n1")):
         records, history = tmp_path / first / "records", tmp_path / first / "history"
         append(records, json.dumps(record(1)), node=first)

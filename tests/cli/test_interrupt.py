@@ -27,7 +27,7 @@ def not_ignored():
 
 @pytest.fixture
 def changed(tmp_path):
-    """Makes a program one of whose modules has additional code before or after its own."""
+    """Gives a function that makes a changed program: one of its modules has additional code before or after its own."""
 
     def make(program, module, before="", after=""):
         package = tmp_path / "python" / "hybridmem"
@@ -73,7 +73,7 @@ def main(*_):
 
 
 def test_it_does_not_wait_for_who_does_not_read(changed, tmp_path):
-    """Output that is not written yet is dropped; that the disk is full is no error any more."""
+    """Output that is not written yet is dropped, so a full disk is no error any more."""
     command = changed("report", "report", after=HALF_A_TABLE)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -165,8 +165,8 @@ def test_reap_leaves_the_living_and_ends_the_dead(node):
 
 
 def test_reap_removes_monitoring_groups_of_no_job(node):
-    """Groups are known by their names. With a configuration that cannot be read none is removed, as the ledger may be
-    another one."""
+    """Groups are known by their names. If the configuration cannot be read, no group is removed, as the ledger may be
+    in another folder."""
     groups = node.folder / "resctrl" / "mon_groups"
     stay = ["hybridmem.8.x", "pqos"]
     as_root("mkdir", "-p", *(groups / name for name in (*stay, "hybridmem.7.0", "hybridmem.8.0")))

@@ -109,7 +109,7 @@ def test_what_lies_behind_the_record_does_not_hide_it(bench, later):
 
 
 def test_of_a_file_that_grows_only_what_is_new_is_read(bench, read):
-    """Of a line that was seen half-written, only that line is read again."""
+    """A line that was seen half-written is read again as a whole. Nothing else is read twice."""
     write(bench.records, *others(5))
     path, kept = path_of(bench), looking(bench)
     before = path.stat().st_size
@@ -162,7 +162,7 @@ def test_what_is_no_file_is_no_error(bench):
 @pytest.mark.parametrize("first", [0, 2, 4])
 @pytest.mark.parametrize("step", [1, 2, 3, 100])
 def test_steps_back(tmp_path, monkeypatch, step, first):
-    """A line that begins at the first byte is complete. What is behind the last line feed is read again later."""
+    """A line that begins at the first byte is complete. What follows the last line feed is read again later."""
     monkeypatch.setattr(jobrecords, "FIRST_STEP", step)
     path = tmp_path / "n1.jsonl"
     path.write_bytes(b"a\nb\n\nc")

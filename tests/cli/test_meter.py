@@ -206,7 +206,8 @@ def test_memory_bandwidth_monitoring(sysfs):
 
 
 def test_monitoring_groups_that_come_and_go(sysfs):
-    """The kernel includes them in the default group: when one is removed, what it had counted leaves the sum."""
+    """The kernel's counters of the default group include all other groups. When a group is removed, what it had counted
+    leaves the sum."""
     groups = sysfs.folder / "fs" / "resctrl" / "mon_groups"
     (groups / "hybridmem.7.0").mkdir(parents=True)
     sysfs.bytes_of_group("mbm_total_bytes", 1000)
@@ -231,7 +232,7 @@ def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
 
 
 def test_perf_events_of_a_kernel_that_counts_or_says_why_not(sysfs):
-    """The CPU clock instead of a memory controller's lines: each nanosecond counts as 64 bytes."""
+    """The event is the CPU clock, in place of one of a memory controller: each nanosecond counts as 64 bytes."""
     sysfs.event("uncore_imc_0", SOFTWARE, "cas_count_read", CPU_CLOCK)
     sysfs.zone("intel-rapl:0", "package-0", 10)  # so that the meter always has a counter
     source = sources(sysfs)["perf-imc"]
@@ -343,7 +344,7 @@ def test_lines_as_text(sysfs):
 
 
 def test_a_reason_once_on_a_terminal(sysfs):
-    """Cut at the end of a word, with a note where there is more."""
+    """The reason is cut at the end of a word, with a note where there is more."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     sysfs.zone("intel-rapl:0", "package-0", 10)
@@ -373,7 +374,7 @@ def test_a_reason_once_on_a_terminal(sysfs):
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_the_list_fits_a_terminal(sysfs, columns):
-    """Further lines are indented below the text; a pipe has each in one line."""
+    """Further lines of a text are indented below its first line. In a pipe, each source is one line."""
     sysfs.zone("intel-rapl:0", "package-0", 10)
     words = (METER, "--list", "--sysfs", sysfs.folder)
     lines, whole = on_terminal(columns, *words), helper(PROGRAM, *words[1:]).stdout

@@ -83,7 +83,7 @@ def test_the_example_of_the_configuration_has_the_same_modes():
 
 
 def test_the_job_submit_script_knows_the_modes_that_take_persistent_memory():
-    """The snippet counts file systems for Slurm, and allows "off" always: it names no other mode."""
+    """The snippet counts file systems for Slurm, and always allows "off". It names no other mode."""
     text = (PROJECT / "etc" / "hybridmem-job-submit.lua").read_text()
     assert set(re.findall(r'text:match\("\^(\w+),"\)', text)) == wanting("namespaces")
     assert re.findall(r'mode == "(\w+)"', text) == ["off"]

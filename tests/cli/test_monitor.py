@@ -96,7 +96,8 @@ def test_samples_lie_on_the_nodes_clock(open_folder):
         with jobs[1].monitor():
             jobs[1].wait_samples(8)
             for job in jobs:
-                # The smallest of several delays, as a busy machine may wake it late; so the bound can be tighter.
+                # The smallest of several delays counts, so that the bound can be tight although a busy machine may wake
+                # the monitor late.
                 late = min(job.wait_samples().last_mono_ns % 200_000_000 for _ in range(5))
                 assert late < 40_000_000, f"sampled {late / 1e6:.1f} ms after the tick"
 
@@ -144,7 +145,7 @@ def test_a_peak_of_samples_does_not_fall(job):
 
 
 def test_without_a_controller_it_idles(job):
-    """Without anything to read it must not spin: it wakes at most once in an interval."""
+    """A monitor without anything to read must not spin: it wakes at most once in an interval."""
     for path in job.folder.glob("memory.*"):
         path.unlink()
     samplesfile.create(job.samples, 100)
@@ -152,8 +153,8 @@ def test_without_a_controller_it_idles(job):
         wait_for(lambda: job.read().missing, "word of what is missing")
         # after the early samples at 10, 20, 40, 80 ms
         wait_for(lambda: switches(process.pid) >= 8, "its ordinary pace")
-        # A switch may have another cause, such as a page that is read in: so many are counted, and half as many more
-        # allowed.
+        # A switch may have another cause, such as a page that is read in. Therefore many switches are counted, and half
+        # as many more are allowed.
         before, start = switches(process.pid), time.monotonic()
         wait_for(lambda: switches(process.pid) >= before + 24, "wake-ups", seconds=60)
         intervals = (time.monotonic() - start) / 0.1

@@ -27,7 +27,7 @@ def count(folder, microjoules):
 
 
 def test_root_opens_the_counters_and_a_user_reads_them(job):
-    """After it has become the user, it still reads what only root could open."""
+    """After the monitor has become the user, it still reads what only root could open."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     powercap = job.folder.parent / "sys" / "class" / "powercap"

@@ -108,14 +108,14 @@ def is_ended_by_the_event(job, cgroup):
 
 
 def test_the_kernels_own_events_end_it(job, real_cgroup):
-    """The cgroup is populated by a process, then empty, long before the next sample. On a machine that was too busy for
-    the pause nobody knows what woke the monitor: then it is tried again."""
+    """The cgroup is populated by a process, then empty, long before the next sample. If the machine was too busy for
+    the pause, nobody knows what woke the monitor, and the test tries again."""
     assert any(is_ended_by_the_event(job, real_cgroup) for _ in range(10))
     assert job.read().finished == 1
 
 
 def test_a_cgroup_that_was_removed_before_it_came(job, real_cgroup):
-    """It only waits for the grace to end, and for SIGTERM."""
+    """The monitor only waits for the grace to end, and for SIGTERM."""
     real_cgroup.rmdir()
     samplesfile.create(job.samples, HOUR_MS)
     with job.monitor(cgroup=real_cgroup, guard=real_cgroup / "cgroup.events") as process:

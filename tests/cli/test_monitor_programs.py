@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the programs that a monitor asks for what the node's own counters do not have, with scripts in their place. The
-samples have what they count; whatever they do, the job loses nothing but these figures."""
+"""Tests how a monitor asks other programs for what the node's own counters do not have; scripts stand in for the
+programs. What they count is in the samples. Whatever they do, the job loses nothing but these figures."""
 
 import contextlib
 import os
@@ -118,8 +118,8 @@ def wait_read(job, more=2):
 
 
 def wait_counted(job, *domains):
-    """Waits until the programs' figures are known, which is after their second answer. On a machine that was slow to
-    start them, that comes a hundred times as long after the first reading as the first answer."""
+    """Waits until the programs' figures are known, which is after their second answer. If a program was slow to start,
+    its figure is known only after a hundred times that delay."""
     wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure of a program's", 120)
 
 
@@ -128,7 +128,7 @@ def wait_told(job, text):
 
 
 def test_what_slurm_alone_knows(job, node):
-    """Its figures are used beside those of powercap."""
+    """Slurm's figures are used beside those of powercap."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     program.count(1000)
@@ -171,7 +171,7 @@ WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
 
 
 def test_one_that_joins_late_costs_the_others_nothing(job, node):
-    """Its own figure is not known, as it would be of another time."""
+    """The late program's own figure is not known, as it would be of another time."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
     with monitored(job, node, program) as process:
@@ -186,7 +186,7 @@ def test_one_that_joins_late_costs_the_others_nothing(job, node):
 
 
 def test_figures_are_there_right_after_one_has_joined(job, node):
-    """It never answers: earlier answers are kept."""
+    """The program never answers its first question. Figures from before it joined are kept."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:
@@ -223,7 +223,7 @@ def test_none_is_started_where_nothing_is_missed(job, node):
 
 
 def test_nothing_is_handed_down(job, node):
-    """It has root's rights, but no descriptor and no variable of the process that started the monitor."""
+    """The program has root's rights, but no descriptor and no variable of the process that started the monitor."""
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     os.environ["HM_SECRET"] = "x"
     try:
@@ -293,7 +293,7 @@ def test_programs_that_fail(job, node, script, said):
 
 
 def test_a_program_that_hangs_at_its_start(job, node):
-    """Nothing waits for it: not the samples, not the others' figures, not the end of the monitor."""
+    """Nothing waits for the program: not the samples, not the others' figures, not the end of the monitor."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", HANGS)
     with monitored(job, node, program) as process:
@@ -307,8 +307,8 @@ def test_a_program_that_hangs_at_its_start(job, node):
 
 
 def in_time(attempt, job):
-    """Did the monitor end before a sleeping program noted the end of its sleep? attempt(folder) tells. On a machine
-    that was too busy for that sleep the answer is unknown, and it is tried again."""
+    """Did the monitor end before a sleeping program noted the end of its sleep? attempt(folder) tells. If the machine
+    was too busy for that sleep, the answer is unknown, and the attempt is repeated."""
     for number in range(10):
         folder = job.folder.parent / f"attempt-{number}"
         folder.mkdir()
@@ -343,7 +343,7 @@ def test_the_end_does_not_wait_for_a_program(job, node):
     ],
 )
 def test_a_library_that_hangs_at_its_start_does_not_outlive_the_monitor(job, node, tmp_path, word, name):
-    """The monitor has no right to kill it, and its own alarm comes later than this test waits."""
+    """The monitor has no right to kill the program, and the program's own alarm comes later than this test waits."""
     (tmp_path / "stalled.c").write_text(STALLED)
     library, stalled = tmp_path / "stalled.so", tmp_path / "stalled"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)

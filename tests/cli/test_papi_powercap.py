@@ -110,7 +110,8 @@ def steps(values, modulus):
 
 def test_both_readers_count_the_same(tree):
     move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
-    # The kernel has a part of a package inside it, and a link to it beside it: the two readers take different ways.
+    # In the kernel's tree, a part of a package is in the package's folder and beside it, one of them as a link. The two
+    # readers find it on different ways.
     move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
     tree.zone("intel-rapl:0:1", "core", RANGE)(5)
     (tree.folder / "powercap" / "intel-rapl:0" / "intel-rapl:0:0").symlink_to("../intel-rapl:0:0")

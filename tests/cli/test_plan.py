@@ -86,7 +86,7 @@ def test_file_systems():
 
 
 def test_file_systems_that_are_kept(tmp_path):
-    """Only if the site offers it."""
+    """File systems are kept only if the site offers that."""
     words = ["fsdax,size=64G,keep", *xml("optane-2-sockets"), "--config"]
     path = tmp_path / "hybridmem.conf"
     path.write_text("fsdax_keep_age = 36h\n")

@@ -181,7 +181,7 @@ WRAPPER = "#!/bin/sh\n# A user's wrapper.\nset -e\nmkdir -p {folder}\nexec nice 
 
 @pytest.mark.parametrize(("size", "policy"), [(32 << 20, PLACED), ((32 << 20) - 1, "default")])
 def test_what_a_wrapper_starts_has_the_library_and_the_rules(probe, tmp_path, size, policy):
-    """By the environment, with the default limit."""
+    """A wrapper passes both on by the environment. The limit is the default one."""
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(WRAPPER.format(folder=tmp_path / "results", program=probe))
     wrapper.chmod(0o755)
@@ -210,7 +210,7 @@ def test_what_a_static_program_starts_has_them_again(probe, tmp_path):
 
 
 def test_setuid_programs_and_what_they_start_have_neither(tmp_path):
-    """The loader ignores it if user and effective user differ, and removes it from the environment."""
+    """The loader ignores the library if user and effective user differ, and removes it from the environment."""
     program = compiled(
         tmp_path,
         "other",

@@ -360,7 +360,7 @@ def test_a_picture_of_what_are_no_figures(tmp_path, command, figures, said):
     assert not path.exists()
 
 
-# How far it is
+# Progress
 
 
 def on_terminal(*words):

@@ -156,7 +156,7 @@ def test_waste_wants_the_capacity(tmp_path):
 
 
 def test_waste_is_no_more_than_a_node_has(tmp_path):
-    """64 jobs together leave as much as one of them would: no record says whose it is."""
+    """64 jobs shared a node. Together they leave as much as one of them would, and no record says which job left it."""
     held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
     write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
     write(tmp_path, record(65, user="bob", shared=None, memory=held))
@@ -285,7 +285,7 @@ def test_mean_and_peak_are_of_the_same_domains(tmp_path):
 
 
 def test_estimates_are_columns_of_their_own(tmp_path):
-    """Of the records with estimates for all tiers. What was measured is the same without them."""
+    """Sums are of the records that have estimates for all tiers. What was measured is the same without estimates."""
     measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}
 
     def modelled(*tiers):
@@ -307,7 +307,7 @@ def test_estimates_are_columns_of_their_own(tmp_path):
 
 
 def test_what_a_gigabyte_took(tmp_path):
-    """Of the jobs with energy and with traffic of all tiers; other energy does not count."""
+    """The figure is of jobs that have energy and traffic of all tiers. Energy of other jobs does not count."""
     whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
 
     def moved(slow_written):
@@ -360,7 +360,8 @@ COMMON = ("node_hours", "fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes",
 
 
 def test_the_plain_table_and_the_views_have_the_same_figures(tmp_path):
-    """Bytes that no node can have (2^63 - 1), memory that was not measured, and time that was not."""
+    """The records have bytes that no node can have (2^63 - 1), memory that was not measured, and time that was not
+    measured."""
     write(tmp_path, fixture("killed"), fixture("whole", job_id=44), fixture("unsampled", job_id=45), fixture("nothing"))
     plain = json.loads(helper("hybridmem-report", "--records", tmp_path, "--json").stdout)["total"]
     keys = [key for name in COMMON for key in (name, f"{name}_missing")]

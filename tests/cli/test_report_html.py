@@ -373,7 +373,7 @@ def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
 
 
 def test_a_page_has_the_tiers_figures_that_show_prints(tmp_path):
-    """With huge pages if the record has them, and with the capacity, for which a terminal has no room."""
+    """The page also has huge pages, if the record has them, and the capacity, for which a terminal has no room."""
     made = memory(3 * GIB, GIB)
     made["tiers"][0].update(hugetlb_bytes=2 * GIB + GIB // 2, capacity_bytes=16 * GIB)
     write(tmp_path / "records", record(1, memory=made))

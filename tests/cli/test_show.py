@@ -136,7 +136,7 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
 
 @pytest.mark.parametrize("columns", [60, 80, 132])
 def test_lines_fit_the_terminal(tmp_path, columns):
-    """Further lines are indented below the text; a pipe has each in one line."""
+    """Further lines of a text are indented below its first line. In a pipe, each text is one line."""
     reason = " ".join(f"reason{number}" for number in range(40))
     write(tmp_path, record(9, warnings=["/a" * 70], energy={"source": reason}))
     command = LIBEXEC / "hybridmem-show", "--records", tmp_path, "9"

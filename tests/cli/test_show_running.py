@@ -20,7 +20,8 @@ STRANGER = OWNER + 1
 
 @pytest.fixture
 def processes(tmp_path, monkeypatch):
-    """A fake /proc: OWNER's job 12 runs, in both forms of Slurm's cgroups; process 9 is ending."""
+    """A fake /proc: OWNER's jobs 12, 13 and 15 run, in the forms that Slurm's cgroups have. Process 9 is ending.
+    Process 10 is in no cgroup of Slurm's."""
     places = {
         7: "/system.slice/slurmstepd.scope/job_12/step_0/user/task_0",
         8: "/system.slice/n1_slurmstepd.scope/job_13/step_batch/user/task_special",
@@ -28,7 +29,7 @@ def processes(tmp_path, monkeypatch):
         10: "/user.slice/job_14",
         11: "/system.slice/n1_slurmstepd.scope/sF49M86JYTY100/step_0/user/task_0",
     }
-    numbers = {10: 14, 11: 15}  # in the environment
+    numbers = {10: 14, 11: 15}  # job ids in the processes' environments
     folder = tmp_path / "proc"
     for pid, place in places.items():
         (folder / str(pid)).mkdir(parents=True)

@@ -151,7 +151,7 @@ def test_what_was_measured_on_some_nodes_only(login):
 
 
 def test_what_was_not_measured_and_why(login):
-    """Figures that all nodes agree on, and that the summary has."""
+    """A reason is shown if all nodes agree on it and if the summary has it."""
     shared = {"package_j": None, "node": {"package_j": 5}, "source": "powercap; for the node alone"}
     none = {"memory": {"peak_bytes": None, "tiers": [], "source": "no cgroup"}, "energy": shared}
     found = [record(7, node=f"n{i}", **none, traffic={"tiers": [], "source": f"reason {i}"}) for i in range(2)]

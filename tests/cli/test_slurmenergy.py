@@ -143,7 +143,7 @@ def test_what_slurm_conf_says(configured, value, said):
 
 
 def test_it_does_not_outlive_a_reading_that_hangs(configured, tmp_path):
-    """The process that asks, such as a job's monitor, may have no right to end it."""
+    """The process that asks, such as a job's monitor, may have no right to end the program."""
     (tmp_path / "stalled.c").write_text(STALLED)
     library = tmp_path / "stalled.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "stalled.c"], check=True)

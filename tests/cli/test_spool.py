@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def spool(configure, folder):
-    """Runs it as slurmctld does. Returns what it wrote."""
+    """Gives a function that runs hybridmem-spool as slurmctld does, and returns what it wrote."""
 
     def run(*words, settings="summary_field = AdminComment\n", status=0, **changed):
         config = configure(f'spool_dir = "{folder}"\n{settings}')

@@ -90,7 +90,8 @@ def test_sums_extremes_and_their_nodes():
 
 
 def test_what_the_own_tasks_moved():
-    """Without a figure there is no key, so that programs which do not know it can go on."""
+    """Without a figure the summary has no key for it, so that programs which do not know the key can read the
+    summary."""
     group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
     others = [None, {**group, "total_bytes": None}, {"total_bytes": "x", "local_bytes": True}, 3]
     found = [record(7, node=f"n{i}", traffic={"tiers": [], "job": job}) for i, job in enumerate([*others, group])]
@@ -114,7 +115,8 @@ def test_a_refusal_is_told_once_for_each_node():
 
 
 def test_where_figures_come_from():
-    """From the nodes that measured, or else from all. Nothing if these differ; without a source there is no key."""
+    """The source of a figure is that of the nodes that measured it, or else that of all nodes. If their sources differ,
+    it is null. If no record has a source, there is no key."""
     none, long = {"package_j": None, "source": "no meter"}, "s" * 300
     found = [
         record(7, node="n1", energy={"package_j": 5.0, "peak_w": 2, "source": long}, traffic=None),
@@ -132,7 +134,8 @@ def test_where_figures_come_from():
 
 
 def test_sources_are_the_first_to_go():
-    """Sources go before the table of nodes; they are back if that is gone."""
+    """Sources are left out before the table of nodes. Where the table is left out, there is room for the sources
+    again."""
     dice = random.Random(4)
     noise = "".join(chr(dice.randrange(0x10000, 0x20000)) for _ in range(200))
     left_out = []
@@ -254,7 +257,7 @@ def test_what_packs_well_is_taken_back_as_well(count):
 
 
 def test_details_are_left_out_in_their_order():
-    """Texts that do not compress: each cut in turn, and the sums last."""
+    """The texts do not compress, so details are left out one after the other, and the sums last."""
     dice = random.Random(5)
 
     def noise(length):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every member of our state's structures has a row in its table of fields: without it, the member would not
-be stored."""
+"""Tests that every member of a structure that is stored has a row in its table of fields. A member without a row would
+not be stored."""
 
 import re
 from pathlib import Path
