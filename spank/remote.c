@@ -90,8 +90,8 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     return 0;
 }
 
-/* Does the environment name file systems of another job, the one in which this job was submitted? The first of the
- * variables tells. */
+/* Does the environment name file systems of another job, the one in which this job was submitted? It is enough to look
+ * at the first of the variables. */
 static bool has_anothers(spank_t spank)
 {
     static char value[HM_DAX_VALUE];

@@ -185,8 +185,8 @@ static int ask(uint16_t delta_s, struct hm_energy_answer *answer, struct hm_erro
     return 0;
 }
 
-/* Read the counter now. A thread of slurmd reads IPMI's sensors, and slurmd may answer before that has finished: then
- * ask again for the new reading. Returns 0, or -1 with a text. */
+/* Read the counter now. A thread of slurmd reads IPMI's sensors, and slurmd may answer before the thread has finished:
+ * then ask again for the new reading. Returns 0, or -1 with a text. */
 static int read_counter(const struct hm_energy_plugin *plugin, uint64_t *joules, struct hm_error *error)
 {
     static const struct timespec pause = {.tv_nsec = AGAIN_NS};

@@ -61,7 +61,7 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
     return hm_fail(error, EIO, "%s %s %s failed%s%.120s", path, words[1], words[2], text[0] ? ": " : "", text);
 }
 
-/* Run the scontrol of the usual folders. */
+/* Run the scontrol that hm_scontrol_find finds. */
 static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
 {
     char path[PATH_MAX];

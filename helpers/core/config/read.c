@@ -71,7 +71,8 @@ static int word_number(enum hm_section section, const char *name)
     return n;
 }
 
-/* Keep the line of words that are judged later, on a node or together with other words, for error texts. */
+/* Keep the file's line of each word that can be judged only later, on a node or together with other words: the error
+ * text then names the line. */
 static void note_line(enum hm_section section, int entry, const char *word, int line)
 {
     struct hm_config *config = reading.config;

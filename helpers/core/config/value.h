@@ -37,14 +37,14 @@ bool hm_configvalue_is_rule(enum hm_section section);
  * -1 with a text where the title is wrong, or there are too many. */
 int hm_configvalue_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error);
 
-/* Read `value` into the field of `word` in the entry (ignored for HM_SECTION_TOP). The values of a list come one by
- * one; `is_first` is true for the first. Returns 0, or -1 with a text that says what would be right. */
+/* Read `value` into the field of `word` in the entry (`entry` is ignored for HM_SECTION_TOP). The values of a list come
+ * one by one; `is_first` is true for the first. Returns 0, or -1 with a text that says what would be right. */
 int hm_configvalue_set(struct hm_config *config, enum hm_section section, int entry, const char *word,
                        const char *value, bool is_first, struct hm_error *error);
 
 /*
- * Write the value of `word` in the entry (ignored for HM_SECTION_TOP) as it may stand in the file: HM_CONFIGVALUE_TEXT
- * bytes are enough. Returns false where the word has neither a given nor a built-in value.
+ * Write the value of `word` in the entry (`entry` is ignored for HM_SECTION_TOP) as it may stand in the file:
+ * HM_CONFIGVALUE_TEXT bytes are enough. Returns false where the word has neither a given nor a built-in value.
  */
 bool hm_configvalue_write(const struct hm_config *config, enum hm_section section, int entry, const char *word,
                           char *out, size_t size);

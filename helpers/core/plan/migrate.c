@@ -72,7 +72,7 @@ static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
     return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
 }
 
-/* Continue the sentence about the placement. */
+/* Append what the migrator does to the sentence about the placement. */
 static void explain(struct hm_scene *scene, const struct hm_part *fast)
 {
     struct hm_plan *plan = scene->plan;

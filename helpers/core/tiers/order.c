@@ -33,7 +33,8 @@ static double rank_of_kind(enum hm_kind kind)
     return kind == HM_KIND_UNKNOWN ? 0 : ranks[kind];
 }
 
-/* Returns a number below 0 where `a` is faster, above 0 where `b` is, 0 where nothing tells. */
+/* Returns a number below 0 where `a` is faster, above 0 where `b` is, 0 where nothing tells. `reason` gets the origin
+ * of the criterion that decided. */
 static int compare_ranks(const struct rank *a, const struct rank *b, enum hm_origin *reason)
 {
     const struct {

@@ -150,8 +150,8 @@ static int check_file(int fd, const char *path, struct hm_error *error)
     return 0;
 }
 
-/* Read the whole file, terminated. The caller frees it; NULL with errno. A text with a '\0' in it ends there, and is
- * then found torn. */
+/* Read the whole file, terminated. The caller frees it; NULL with errno. A '\0' in the file ends the text, and
+ * hm_fields_parse refuses a text without its last line. */
 static char *read_all(int fd)
 {
     size_t used = 0;
