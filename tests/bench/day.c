@@ -5,7 +5,8 @@
  * has more only if something grows with time, or with processes, mappings, threads and sources that come and go. Not
  * included: main(), the broker of DAMON, and what the kernel itself holds for real events and moves.
  *
- *     day RANK FOLDER PHASES     one line of figures for each check, "ok" or "FAIL" before it
+ *     day RANK FOLDER PHASES     one line of figures for each check, "ok" or "FAIL" before it. RANK is the program of
+ *                                the job's processes (dayrank.c); the simulated files are in FOLDER.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #define PHASES 8640 /* most phases: 24 h */
 #define MOST_DECIDER_BYTES (8 << 20)
 #define ACCESSES 50 /* sampled accesses of a rank in a second, at the usual period */
-#define FLOOD 80    /* this many times more, for a second every ten minutes: more than a ring holds */
+#define FLOOD 80    /* ACCESSES times this, for a second every ten minutes: more than a ring holds */
 #define N_SOURCES 3
 #define END_MARGIN 1024 /* bytes of heap that the C library keeps */
 
@@ -50,7 +51,7 @@ static struct {
     struct hm_live live;
     unsigned n_phases, done; /* phases to run, and phases that are over */
     unsigned begun;          /* phases that the job has begun */
-    uint64_t next_second;    /* when the next second is over */
+    uint64_t next_second;    /* CLOCK_MONOTONIC at the end of the present second */
     uint64_t start_ns, seconds;
     double held[PHASES][N_HELD];
     size_t peak; /* of the decision code, bytes */

@@ -12,9 +12,9 @@
 #include "migrator/replay/sampler.h"
 
 #define PAGE UINT64_C(4096)
-#define STEADY 4 /* ranks that run all the time; others come for moments */
+#define STEADY 4 /* ranks that run all the time; BURST others come for two phases and go */
 #define BURST 12
-#define HOT_IN_TEN 8 /* of ten accesses, so many go to the hot part */
+#define HOT_IN_TEN 8 /* of ten accesses, this many go to the hot part */
 
 struct day_rank day_rank[DAY_RANKS];
 static struct day_counts counts;
@@ -37,7 +37,7 @@ const struct day_counts *day_job_counts(void)
     return &counts;
 }
 
-/* ------------------------------------------------------------------ what is asked of them */
+/* ------------------------------------------------------------------ orders to the processes */
 
 static int give(const struct day_rank *rank, struct order order)
 {
@@ -150,7 +150,7 @@ static void replace(struct day_rank *rank)
     add_thread(rank);
 }
 
-/* Each program has little memory and keeps it in the fast tier, or has a lot of it. */
+/* Gives each rank that runs all the time little memory, in the fast tier alone, or a lot of memory. */
 static void refill(bool only_fast)
 {
     for (int i = 0; i < STEADY; i++)

@@ -12,7 +12,7 @@ enum order_kind { ORDER_MAP, ORDER_UNMAP, ORDER_THREAD, ORDER_JOIN };
 
 struct order {
     enum order_kind kind;
-    uint64_t address, bytes, piece, step; /* mappings of `piece` bytes, one each `step` */
+    uint64_t address, bytes, piece, step; /* mappings of `piece` bytes, one every `step` bytes */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates pages in two tiers, and the marks of written pages. These functions replace real ones at link time. */
+/* Simulates pages in two tiers, and the marks of written pages. Functions named __wrap_... replace real ones at link
+ * time. */
 #include <errno.h>
 #include <numaif.h>
 #include <unistd.h>

@@ -22,7 +22,7 @@
 
 struct event {
     int fd, peer; /* both ends of a pipe; fd -1: none */
-    pid_t thread; /* ALL: all processes; ENDED: it has no more to say */
+    pid_t thread; /* ALL: all processes; ENDED: the thread has ended */
     struct perf_event_attr attr;
     uint64_t period;
     struct event *output; /* the event whose ring takes its records */

@@ -52,31 +52,37 @@ void day_die(const char *what) __attribute__((noreturn));
 
 /* ---- daykernel.c: time and files */
 
-/* Simulated files are in this folder; "/sys/..." and "/proc/sys/..." are looked for there. */
+/* Make the simulated files in the folder `root`, where "/sys/..." and "/proc/sys/..." are looked for. */
 void day_kernel_start(const char *root);
+/* That folder. */
 const char *day_root(void);
 uint64_t day_now_ns(void);
-/* Let time pass, as CPU time of the caller or not. */
+/* Let time pass. */
 void day_pass(uint64_t ns);
+/* Let time pass that is also CPU time of the caller. */
 void day_work(uint64_t ns);
 /* Write a file below the root. */
 void day_write(const char *path, const char *text);
-/* Memory has changed: update the files that show it. */
+/* Memory has changed: the files that show it are out of date. */
 void day_kernel_change(void);
+/* Update the files that change with time and memory, if they are out of date. */
 void day_kernel_refresh(void);
 /* The process whose page map the descriptor is; 0: it is something else. */
 pid_t day_kernel_pagemap(int fd);
-/* Add a process to the step's cgroup; or the step has ended. */
+/* Add a process to the step's cgroup. */
 void day_cgroup_add(pid_t pid);
+/* Remove a process that has ended. */
 void day_cgroup_remove(pid_t pid);
+/* The step has ended: its cgroup says that it is empty. */
 void day_cgroup_end(void);
 
 /* ---- daypages.c: memory */
 
 extern const uint64_t day_node_pages[DAY_NODES];
 uint64_t day_pages_used(int node);
-/* Map the pages of a slot on nodes with room, or unmap them. */
+/* Map the pages of a slot on nodes with room. */
 void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, bool only_fast);
+/* Unmap the pages of a slot. */
 void day_pages_unmap(struct day_slot *slot);
 /* Is this page of the slot there? */
 bool day_pages_has(const struct day_slot *slot, uint64_t page);
@@ -91,7 +97,7 @@ void day_perf_refuse(bool refuses);
 /* A second has passed: add samples of `count` accesses by each rank, at the usual period. With `is_throttled` the
  * kernel says that it has cut their rate. */
 void day_perf_sample(unsigned count, bool is_throttled);
-/* Everything readable has been read. */
+/* The migrator has read all that was readable: no event is readable any more. */
 void day_perf_settle(void);
 void day_perf_end_thread(pid_t thread);
 /* Close a fake descriptor. */

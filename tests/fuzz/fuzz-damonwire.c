@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_damon_layout layout;
     if (size == 0)
         return 0;
-    char *copy = malloc(size); /* of that very size, so that a byte too many is seen */
+    char *copy = malloc(size); /* of exactly this size, so that a read past its end is seen */
     if (!copy)
         return 0;
     memcpy(copy, data + 1, size - 1);

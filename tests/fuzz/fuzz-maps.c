@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char state;
     if (size == 0)
         return 0;
-    char *text = malloc(size); /* of that very size, so that a byte too many is seen */
+    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
     if (!text)
         return 0;
     memcpy(text, data + 1, size - 1);

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_error error = {""};
     char again[HM_MONGROUP_NAME];
     uint32_t job_id, restart;
-    char *text = malloc(size + 1); /* of that very size, so that a byte too many is seen */
+    char *text = malloc(size + 1); /* of exactly this size, so that a read past its end is seen */
     if (!text)
         return 0;
     memcpy(text, data, size);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     hm_node_map_fill(&map, nodes, 2);
-    char *text = malloc(size); /* of that very size, so that a byte too many is seen */
+    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
     if (!text)
         return 0;
     memcpy(text, data + 1, size - 1);

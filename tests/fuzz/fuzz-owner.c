@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    /* Use the uuid that belongs to the name, where it has a cluster and numbers; else any uuid. */
+    /* A name is accepted only with its own uuid, and what is written for any cluster is read again. */
     hm_owner_write(&dash, again, uuid);
     if (hm_owner_read(text, uuid, &owner) == 0 && strcmp(text, "hybridmem:-:1.0.0") != 0)
         abort();

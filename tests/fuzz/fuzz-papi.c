@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct hm_papi_line line;
     struct hm_error error = {""};
-    char *text = malloc(size + 1); /* of that very size, so that a byte too many is seen */
+    char *text = malloc(size + 1); /* of exactly this size, so that a read past its end is seen */
     if (!text)
         return 0;
     memcpy(text, data, size);

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size -= sizeof(setting);
 
     size_t bytes = (size_t)1 << (setting.size_bits % 13);
-    uint8_t *content = calloc(1, bytes); /* of that very size, so that a byte too many is seen */
+    uint8_t *content = calloc(1, bytes); /* of exactly this size, so that a read past its end is seen */
     if (!content)
         return 0;
     memcpy(content, data, size < bytes ? size : bytes);

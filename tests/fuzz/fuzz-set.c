@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the parser of the kernel's list format: a parsed list is written so that it parses to the same set, with any
- * size of the buffer. */
+/* Fuzzes the parser of the kernel's list format: a parsed list is written so that it parses to the same set, and is cut
+ * where the buffer is too small. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -95,7 +95,7 @@ commands() {
     HYBRIDMEM_PREFIX=$build/root python3 -m pytest -p no:cacheprovider -n 3 --dist loadfile -v -rfEp --durations=0 "$@"
 }
 
-# Half of the time that tests/cli takes is that of a history's.
+# Tests of histories take half of the time of tests/cli, so they have a stage of their own.
 history_files='test_(history|ingest)'
 
 cli_tests() { find tests/cli -maxdepth 1 -name 'test_*.py' | sort; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the node's claims of its pages by the accesses that the meter counted by node, from outside of the guest."""
+"""Checks what the node says of where pages are: the meter has counted the accesses to each node, from outside."""
 
 import json
 import os
@@ -14,7 +14,7 @@ LOADS, STORES = "reads", "writes"
 SWEEPS = [name for name, claim in CLAIMS.items() if "pages" in claim]
 COPIES = [name for name, claim in CLAIMS.items() if "copy" in claim]
 SLOW_NODES = (2, 3)
-REGION_NODES = (4, 5)  # memory of the files
+REGION_NODES = (4, 5)  # persistent memory, with the files of fsdax jobs
 
 
 def seen(job, kind, node):
@@ -44,8 +44,8 @@ def test_a_copy_loads_from_one_array_and_stores_to_the_other(job):
 
 @pytest.mark.parametrize("name", ["split", "fsdax"])
 def test_write_isolation_keeps_stores_from_the_slow_tier(name):
-    """Compared with the same copy without write isolation, at most 1 % of the slow tier's stores remain; also where the
-    data that is read is in its files."""
+    """Compared with the same copy without write isolation, at most 1 % of the slow tier's stores remain. That also
+    holds where the data that is read is in files on persistent memory."""
     slow = [*SLOW_NODES, *(REGION_NODES if name == "fsdax" else ())]
     without, isolated = (sum(seen(f"copy-{of}", STORES, node) for node in slow) for of in ("slow", name))
     assert without >= 0.95 * CLAIMS["copy-slow"]["accesses"]

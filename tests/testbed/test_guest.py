@@ -22,7 +22,7 @@ from hostside import cache, command, driver, machine, meter  # noqa: E402
 
 GUEST = HERE / "guest"
 MIB = 1 << 20
-WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes so much on each node
+WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes this much on each node, this many times
 TOLERANCE = 0.05
 # The most that the kernel and other programs write meanwhile, as a share: they are on nodes 0 and 1.
 OTHERS = 0.25
@@ -193,7 +193,7 @@ def test_script_that_runs_too_long_is_ended(tmp_path):
 
 @pytest.fixture
 def hold(monkeypatch):
-    """Run a conversation with a guest that sends this to its control port and then hangs."""
+    """Run a conversation with a guest that sends `said` to its control port and then hangs."""
     monkeypatch.setattr(driver, "GRACE_SECONDS", 0.1)
 
     def conversation(said, timeout):

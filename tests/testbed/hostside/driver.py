@@ -8,8 +8,9 @@ import time
 
 from . import accelerator, command, image, machine, meter, payload, qemu
 
-# Until testbed-init runs, which takes 5 to 30 s. About one guest in a hundred hangs before that, probably as QEMU
-# without KVM runs a kernel half patched that patches itself (static keys). It is started again.
+# Time for the kernel to start testbed-init, which usually takes 5 to 30 s. About one guest in a hundred hangs before
+# that, and is started again: probably its kernel patches its own code (static keys), and QEMU without KVM runs that
+# code half patched.
 KERNEL_SECONDS = 120
 STARTS = 3
 BOOT_SECONDS = 300  # more than testbed-init waits for Slurm, so that its own error comes first

@@ -83,7 +83,8 @@ def get_disk():
 
 
 def unpack(file, wanted):
-    """Copy files, pairs (guest's path, host's path), out of that disk; return the paths that the guest did not have."""
+    """Copy files, pairs (guest's path, host's path), out of the FILE of get_disk(), after the guest's end. Return the
+    paths that the guest did not have."""
     missing = []
     with tempfile.TemporaryDirectory(dir=cache.folder()) as folder:
         if wanted:

@@ -13,7 +13,7 @@ PR_SET_PDEATHSIG = 1
 # Words for the kernel, without features that an emulated, short-lived guest can do without.
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 "
-    "oops=panic "  # after an oops the guest dies, which has a status, instead of failing some test
+    "oops=panic "  # after an oops the guest dies, and the driver says so; if it went on, some test would fail
     "cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
     "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
     "tsc=reliable "  # QEMU's TSC is reliable; without this the kernel reads the HPET, a device, for each time of day
@@ -28,7 +28,8 @@ def accelerator_arguments(accelerator):
 
 
 def boot_arguments(image, *words):
-    """Start the kernel of an image folder with its initrd and more words on its command line."""
+    """Return the arguments that boot the kernel and initrd of an image folder, with WORDS on the kernel's command
+    line."""
     return [
         "-nodefaults",
         "-display",
@@ -45,7 +46,7 @@ def boot_arguments(image, *words):
 
 
 def _die_with_parent():
-    """Runs in the child: QEMU must not outlive its driver, however that ends."""
+    """Runs in the child: QEMU must not outlive its driver, however the driver ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// writer MIB PASSES: write so much memory, so many times, each eight bytes once per pass.
+// writer MIB PASSES: in each of PASSES passes, write MIB MiB of memory from end to end, eight bytes at a time.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

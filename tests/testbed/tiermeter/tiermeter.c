@@ -3,8 +3,8 @@
  * tiermeter: a QEMU TCG plugin that counts a guest's user-mode loads and stores by the memory that served them.
  *
  * It sees each access with its physical address, so the guest can neither deceive it nor has to help. It counts into a
- * shared file, with one cell for each CPU and 128 MiB of physical memory. The reader of the file knows which NUMA node
- * a block belongs to, so memory may come and go while the guest runs.
+ * shared file, with one cell for each CPU and each block of 128 MiB of physical memory. The reader of the file knows
+ * which NUMA node a block belongs to, so memory may come and go while the guest runs.
  *
  * Counted are instructions in user mode only. The kernel's work for a process (clearing and copying pages, read(),
  * migration) is not. All processes are counted alike: keep the guest quiet.
@@ -63,7 +63,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 /* Counters of one CPU and block; hostside/meter.py knows the order. */
 struct cell {
     uint64_t reads, writes;           /* instructions' accesses */
-    uint64_t read_bytes, write_bytes; /* what they moved */
+    uint64_t read_bytes, write_bytes; /* bytes that these moved */
     uint64_t line_reads, line_writes; /* 64-byte lines that the cache model fetched, and wrote back */
 };
 
@@ -123,7 +123,7 @@ static void count_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t 
         cell->read_bytes += bytes;
     }
     cache_touch(cpu, physical >> LINE_SHIFT, store);
-    /* An access over the end of a line, but not of its page: there the next address is anywhere. */
+    /* An access may reach into the next line. In the next page that is not counted: its physical address is unknown. */
     last = (physical + bytes - 1) >> LINE_SHIFT;
     if (last != physical >> LINE_SHIFT && last % PAGE_LINES)
         cache_touch(cpu, last, store);
