@@ -24,9 +24,17 @@ def report(history, *words, **options):
     return helper("hybridmem-report", "--engine", folder(), "--history", history, *words, **options)
 
 
-def query(statement, *paths):
-    """The rows of a statement, from DuckDB in another process. Each {} in it becomes the next path."""
-    program = "import duckdb, json, sys; print(json.dumps(duckdb.sql(sys.argv[1]).fetchall(), default=str))"
-    words = [sys.executable, "-c", program, statement.format(*paths)]
+def queries(statements):
+    """The rows of each statement, from DuckDB in another process."""
+    program = (
+        "import duckdb, json, sys; "
+        "print(json.dumps([duckdb.sql(words).fetchall() for words in sys.argv[1:]], default=str))"
+    )
+    words = [sys.executable, "-c", program, *statements]
     done = subprocess.run(words, capture_output=True, text=True, check=True, env={"PYTHONPATH": folder()})
     return json.loads(done.stdout)
+
+
+def query(statement, *paths):
+    """The rows of a statement. Each {} in it becomes the next path."""
+    return queries([statement.format(*paths)])[0]

@@ -47,11 +47,12 @@ def append(folder, *lines, day=DAY, node="n1"):
 
 def contents(history):
     """Everything in a history; tables by their rows."""
-    found = {}
-    for path in sorted(history.rglob("*")):
-        if path.suffix == ".parquet":
-            found[path] = sorted(engine.query("SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{}')", path), key=repr)
-        elif path.is_file() and path.parent.name != "sums":  # seals contain the times of tables
+    files = [path for path in sorted(history.rglob("*")) if path.is_file()]
+    tables = [path for path in files if path.suffix == ".parquet"]
+    rows = engine.queries(f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{path}')" for path in tables)
+    found = {path: sorted(of_table, key=repr) for path, of_table in zip(tables, rows)}
+    for path in files:
+        if path not in found and path.parent.name != "sums":  # seals contain the times of tables
             found[path] = path.read_text()
     return found
 
