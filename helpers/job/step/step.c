@@ -181,8 +181,8 @@ static void watch(struct hm_preparation *p)
 }
 
 /*
- * Runs with the ledger locked. If it could not be locked or read (`has_ledger` is false), nothing is changed on the
- * node that the ledger would have to remember.
+ * Does the part of hm_step_prepare that needs the lock. If the ledger could not be locked or read (`has_ledger` is
+ * false), nothing is changed on the node that the ledger would have to remember.
  */
 static void prepare(struct hm_preparation *p, struct hm_error *error)
 {

@@ -2,9 +2,9 @@
 /*
  * hybridmem-monitor: samples the memory of one job on this node into a file that root has opened for it, until the job
  * ends or it gets SIGTERM. It also records what the node's counters of energy and traffic count, and those of the job's
- * resctrl group (--resctrl). To open these it is started as root, with --uid and --gid; then it becomes the system user
- * hybridmem. From then on it only reads kernel files, and asks helper programs that it has started before (--papi,
- * --slurm). These end when their standard input is closed.
+ * resctrl group (--resctrl). To open the counters it is started as root, with --uid and --gid; then it becomes the
+ * system user hybridmem. From then on it only reads kernel files, and asks helper programs that it has started before
+ * (--papi, --slurm). These end when their standard input is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -166,8 +166,8 @@ static void run(struct monitor *monitor, bool is_there)
     monitor->samples->finished = 1;
 }
 
-/* Set all signals, as children inherit the signals that slurmstepd blocks. Returns a descriptor to poll for the signals
- * that end the monitor, or -1. */
+/* Set the handling of all signals, as the monitor inherits the signals that slurmstepd blocks. Returns a descriptor to
+ * poll for the signals that end the monitor, or -1. */
 static int take_signals(void)
 {
     sigset_t ending;

@@ -27,8 +27,8 @@ static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *own
     return 0;
 }
 
-/* Choose space: for a job's own from all free space, for what a user keeps only from the share for that. Returns the
- * number of shares, or -1. */
+/* Choose space: all free space for a job's own namespaces, only the share for keeping for those that a user keeps.
+ * Returns the number of shares, or -1. */
 static int divide(const struct hm_config *config, const struct hm_namespace_request *request,
                   const struct hm_owner *owner, struct hm_pmem *pmem, struct hm_region *region, int n_regions,
                   struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error)
@@ -106,7 +106,7 @@ static int show(const struct hm_config *config, const struct hm_namespace *made,
 }
 
 /* Remove what was made before a failure. Where something cannot be removed, the text says so after the first error, and
- * the exit status is another one: the end of the job tries again. Returns an exit status. */
+ * the exit status is HM_NAMESPACE_LEFT: the end of the job then tries again. Returns an exit status. */
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};

@@ -15,8 +15,8 @@
 #define BETWEEN ", \t\r\n"
 #define MOST_WORD 24 /* "4294967295.4294967295" and its end */
 
-/* The namespace of hybridmem's version 5 uuids. It must never change, or namespaces made by older versions would no
- * longer be recognized. */
+/* The uuid from which hybridmem's version 5 uuids are made. It must never change, or namespaces made by older versions
+ * would no longer be recognized. */
 static const uuid_t our_uuids = {0x8d, 0x2a, 0x6b, 0x5e, 0x41, 0xc3, 0x4f, 0x0a,
                                  0x9b, 0x17, 0xd0, 0x6e, 0x3c, 0x58, 0x72, 0xf4};
 
@@ -101,7 +101,7 @@ int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s)
 /* The meaning of one word of a list. */
 struct living {
     enum hm_owner_kind kind;
-    uint64_t id, restart; /* of a job; users have no restart */
+    uint64_t id, restart; /* of the job; `id` is the uid for a user, who has no restart */
     bool is_any;          /* any restart of the job, or any user */
 };
 
@@ -130,9 +130,8 @@ static int read_word(const char *word, struct living *living)
     return living->is_any ? 0 : hm_size_parse_number(dot + 1, 0, UINT32_MAX, &living->restart, NULL);
 }
 
-/*
- * Take the next word from the list. Returns 1, 0 at the end, or -1 where it has the wrong form. `word` gets the word.
- */
+/* Take the next word from the list. Returns 1, 0 at the end, or -1 where the word has the wrong form. `word` gets the
+ * word. */
 static int next_word(const char **list, struct living *living, char word[MOST_WORD])
 {
     const char *start = *list + strspn(*list, BETWEEN);
