@@ -42,14 +42,15 @@ stage_names() { stage_table | awk '{ print $1 }'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
-# configure_in FOLDER ARG...: configure a build outside of the source tree, again only when configure has changed.
+# configure_in FOLDER ARG...: configure a build outside of the source tree, again only when configure has changed. What
+# sanitizers report needs line numbers; the rest of the debug information takes a fifth of the compiler's time.
 configure_in() {
     local folder=$1
     shift
     mkdir -p "$folder"
     flock "$build/bootstrap.lock" sh -c '[ configure -nt configure.ac ] || ./bootstrap'
     if [ ! -e "$folder/config.status" ] || [ configure -nt "$folder/config.status" ]; then
-        (cd "$folder" && ../../configure --quiet --enable-werror "$@")
+        (cd "$folder" && ../../configure --quiet --enable-werror CFLAGS="-O2 -g1" "$@")
     fi
 }
 
