@@ -99,6 +99,7 @@ void day_perf_refuse(bool refuses);
 void day_perf_sample(unsigned count, bool is_throttled);
 /* The migrator has read all that was readable: no event is readable any more. */
 void day_perf_settle(void);
+/* A thread has ended: its events hang up. */
 void day_perf_end_thread(pid_t thread);
 /* Close a fake descriptor. */
 void day_perf_close(int fd);
@@ -108,6 +109,7 @@ void day_perf_close(int fd);
 void day_broker_start(void);
 /* Let the broker die under its client, and start another one. */
 void day_broker_drop(void);
+/* End the broker for good. */
 void day_broker_end(void);
 /* Handle the messages that have arrived. */
 void day_broker_serve(void);

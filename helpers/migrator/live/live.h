@@ -129,6 +129,7 @@ void hm_live_update_source(struct hm_live *live);
 uint64_t hm_live_samples(const struct hm_live *live);
 /* When to begin a window, in ns of CLOCK_MONOTONIC, as `now` is; UINT64_MAX: not in this phase, or one is open. */
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
+/* Begins a window: clears the marks of the processes whose turn it is. */
 void hm_live_begin_window(struct hm_live *live);
 /* Ends the window, if one is open: looks up which pages of the extents were written. */
 void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count);

@@ -3,9 +3,9 @@
  * Finds the pages of a range that are present. A mapping may be terabytes of holes (sanitizers, Java heaps), and asking
  * move_pages(2) for each page takes 70 ns a page. PAGEMAP_SCAN (Linux 6.7) walks page tables: 0.05 ms for a TiB of
  * holes, 12 ns for a present page. Without it /proc/PID/pagemap is read, at 3.5 ns for each page of a hole. If at least
- * a 32nd of the process's pages is present, all of it is read; otherwise only so much that reading costs no more than
- * looking up the present pages. So the cost grows with the present memory, not with the address space. All this needs
- * PTRACE_MODE_READ, as move_pages(2) does, and no privilege.
+ * a 32nd of the process's pages is present, the whole range is read. Otherwise reading stops where it would cost more
+ * than looking up the present pages. So the cost grows with the present memory, not with the address space. All this
+ * needs PTRACE_MODE_READ, as move_pages(2) does, and no privilege.
  */
 #ifndef HM_MIGRATOR_MOVE_PRESENT_H
 #define HM_MIGRATOR_MOVE_PRESENT_H

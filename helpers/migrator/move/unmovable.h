@@ -25,6 +25,7 @@ struct hm_unmovable {
 /* Returns 0, or -1 (ENOMEM). */
 int hm_unmovable_init(struct hm_unmovable *unmovable);
 void hm_unmovable_free(struct hm_unmovable *unmovable);
+/* Is the page not worth another try? */
 bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page);
 /*
  * Notes that a page was not moved. `is_sure`: it will not move later either, as it is shared. Otherwise the page

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     if (!run_dir || run_dir[0] != '/' || strlen(run_dir) > 256 || optind != argc)
         return use("--run-dir wants the absolute path of a folder, and nothing else is needed");
     if (geteuid() != 0)
-        return use("DAMON belongs to root: it must run as root");
+        return use("only root may use DAMON: run hybridmem-damon as root");
     struct hm_damon_clients *clients = calloc(1, sizeof(*clients));
     if (!clients)
         return say("no memory");
