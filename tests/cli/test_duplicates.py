@@ -12,7 +12,8 @@ from installed import DATA, helper
 from makerecords import ENERGY, record, write
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import fields, report, tally, views
+from hybridmem import fields, groups, report, views
+from hybridmem import seen as remembered
 
 DAY = "2025-03-01"
 JOULES = {**dict.fromkeys(ENERGY), "package_j": 3600.0, "memory_j": 360.0, "node": None, "source": "powercap"}
@@ -101,20 +102,21 @@ def test_what_is_another_record(tmp_path, other):
 
 def test_more_records_than_are_remembered(tmp_path, monkeypatch):
     """If there are more records than are remembered, some may count twice, which is reported."""
-    monkeypatch.setattr(tally.Written, "LIMIT", 3)
-    sums, skipped = tally.Tally(), report.records.Skipped()
+    monkeypatch.setattr(remembered.Written, "LIMIT", 3)
+    sums, skipped = groups.Report([views.TOTALS], None), report.records.Skipped()
     write(tmp_path, *(record(job) for job in (1, 2, 3)), record(1, end="2025-03-02T11:00:00Z"))
     wanted = report.Wanted(report.arguments().parse_args([]))
     report.feed(tmp_path, wanted, skipped, sums)
     assert sums.is_exact()
     write(tmp_path, record(4), record(4), record(1))
-    report.feed(tmp_path, wanted, skipped, sums := tally.Tally())
-    assert not sums.is_exact() and skipped.counts["duplicate"] == 1 and sums.total().records == 6
+    report.feed(tmp_path, wanted, skipped, sums := groups.Report([views.TOTALS], None))
+    assert not sums.is_exact() and skipped.counts["duplicate"] == 1
+    assert views.TOTALS.figure(sums.sums[0].total, "records") == 6
 
 
 def test_what_is_remembered_is_small_and_tells_keys_apart():
     shuffled = random.Random(7)
-    seen, met = tally.Seen(100_000), set()
+    seen, met = remembered.Seen(100_000), set()
     for _ in range(150_000):
         key = fields.key(record_of(shuffled.randrange(60_000), f"n{shuffled.randrange(3)}"))
         assert seen.has(*key) == (key in met) and seen.is_new(*key) == (key not in met)
@@ -126,7 +128,7 @@ def test_what_is_remembered_is_small_and_tells_keys_apart():
 
 
 def test_a_full_memory_knows_what_it_has():
-    seen = tally.Seen(2)
+    seen = remembered.Seen(2)
     assert [seen.is_new(key) for key in (1, 2, 1, 3, 3, 2)] == [True, True, False, True, True, False]
     assert seen.full and seen.count == 2
 

@@ -16,7 +16,7 @@ from makerecords import record, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import tallyquery, viewquery
+from hybridmem import groups, tallyquery, viewquery, views
 
 DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
 WANTED = (
@@ -28,6 +28,14 @@ WANTED = (
     ["--until", "2025-03-01T23:59:59.999Z"],
     ["--since", "2025-03-01T11:30:00Z", "--until", "2025-03-03T12:00:00+01:00", "--user", "carol,alice"],
 )
+
+
+def added_up(found):
+    """(rows, total) of the report of a source without a view."""
+    report = groups.Report([views.TOTALS], None)
+    found.add_up(report)
+    [sums] = report.sums
+    return sums.rows, sums.total
 
 
 def sums(history, kind="sums"):
@@ -106,8 +114,9 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
         count_once(table, *sums)
 
     monkeypatch.setattr(tallyquery.Table, "count_once", late)
-    total = source(made).add_up().total()
-    assert (total.jobs, total.records, len(calls)) == (2, 4, 2)
+    _, total = added_up(source(made))
+    figures = [views.TOTALS.figure(total, name) for name in ("jobs", "records")]
+    assert (*figures, len(calls)) == (2, 4, 2)
     same(records, made)
 
 
@@ -151,7 +160,7 @@ def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
     most that its sums are not used."""
     folder, dice = tmp_path / "history", random.Random(5)
     shutil.copytree(both[1], folder)
-    right = {key: row.figures() for key, row in source(folder).add_up().rows.items()}
+    right = added_up(source(folder))
     for name in (f"sums/{DAY}.parquet", f"runs/{DAY}.parquet", f"sums/{DAY}.json"):
         path = folder / name
         content = path.read_bytes()
@@ -161,7 +170,7 @@ def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
             flipped[place] ^= 1 << dice.randrange(8)
             path.write_bytes(flipped)
             found = source(folder)
-            assert {key: row.figures() for key, row in found.add_up().rows.items()} == right, (path, place)
+            assert added_up(found) == right, (path, place)
             assert path.suffix == ".json" or list(found.notes()) == [
                 f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
             ]
@@ -286,13 +295,9 @@ def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path)
 def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
     """Millions of rows are read in several parts."""
 
-    def counted():
-        found = source(both[1]).add_up()
-        return found.runs, {key: row.figures() for key, row in found.rows.items()}
-
-    whole = counted()
+    whole = added_up(source(both[1]))
     monkeypatch.setattr(viewquery, "RUNS_AT_ONCE", 5)
-    assert counted() == whole
+    assert added_up(source(both[1])) == whole
 
 
 def test_a_day_that_is_made_anew_leaves_nothing_of_the_old_one(tmp_path):

@@ -16,7 +16,7 @@ from makerecords import record, tier, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import figures, folds, groups, history, runquery, viewquery, views
+from hybridmem import folds, groups, history, runquery, terms, viewquery, views
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -231,10 +231,10 @@ def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
 
 
 def test_a_view_of_a_column_that_tables_do_not_have_is_read_from_records(odd):
-    """The engine need not know every view."""
-    longest = views.Column("longest_s", "LONGEST", "seconds", folds.Peak(figures.of("elapsed_ms"), 1000))
+    """A view may have figures that are in no column."""
+    dearest = views.Column("dearest", "DEAREST", "joules_per_gb", folds.Peak(terms.Value("joules_per_gb")))
     view = views.named("users")
-    report = groups.Report([view._replace(columns=(*view.columns, longest))], None)
+    report = groups.Report([view._replace(columns=(*view.columns, dearest))], None)
     source(odd[1]).feed(report)
     assert len(report.fed) == 1 and len(report.sums[0].rows) > 5
 

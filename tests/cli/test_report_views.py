@@ -14,7 +14,7 @@ from test_report import peak_kib
 from viewing import memory, report, report_json
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import draw, forms, groups, tally, views
+from hybridmem import draw, forms, groups, seen, views
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_jobs_are_bounded_and_it_is_said(monkeypatch):
         made.add(record(job, node=f"n{job}"))
     assert made.is_exact() is False
     assert len(made.sums[0].sorted_rows()) >= 6
-    monkeypatch.setattr(tally.Jobs, "LIMIT", 2)
+    monkeypatch.setattr(seen.Jobs, "LIMIT", 2)
     made = groups.Report([views.named("users")], None)
     for job in range(3):
         made.add(record(job))

@@ -12,47 +12,36 @@ anything of the table again, also for the days beside it."""
 import hashlib
 import json
 
-from . import engine, layout, moments
+from . import engine, layout, moments, views
+from .folds import is_of_runs
 
 BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
-# name, SQL over records, kind
-CELLS = (
-    ("records", "count(*)", "count"),
-    ("unmeasured", "count(*) FILTER (fast_peak_bytes IS NULL AND slow_peak_bytes IS NULL)", "count"),
-    ("warnings", "sum(warnings)", "count"),
-    ("elapsed_ms", "sum(elapsed_ms)", "sum"),
-    ("fast_peak_bytes", "max(fast_peak_bytes)", "max"),
-    ("slow_peak_bytes", "max(slow_peak_bytes)", "max"),
-    ("mean", f"coalesce(sum({layout.FAST_BYTE_MS}), 0)", "sum"),
-    ("mean_of", "coalesce(sum(elapsed_ms) FILTER (fast_mean_bytes IS NOT NULL), 0)", "sum"),
-    ("share", f"coalesce(sum({layout.FAST_BYTE_MS}) FILTER (all_mean_bytes IS NOT NULL), 0)", "sum"),
-    ("share_of", "coalesce(sum(all_mean_bytes::HUGEINT * elapsed_ms), 0)", "sum"),
-    # Records that lack a figure, in the order of tally.MEASURED.
-    ("no_hours", "count(*) FILTER (elapsed_ms IS NULL)", "count"),
-    ("no_fast_peak", "count(*) FILTER (fast_peak_bytes IS NULL)", "count"),
-    ("no_slow_peak", "count(*) FILTER (slow_peak_bytes IS NULL)", "count"),
-    ("no_mean", "count(*) FILTER (fast_mean_bytes IS NULL OR elapsed_ms IS NULL)", "count"),
-    ("no_share", "count(*) FILTER (all_mean_bytes IS NULL OR elapsed_ms IS NULL)", "count"),
-    ("jobs", "count(DISTINCT run)", "count"),
-    ("failed", "count(DISTINCT run) FILTER (exit_code <> 0)", "count"),
-)
-# By kind: SQL for a cell in a table, which cannot have whole numbers of 128 bits, and for that cell of several rows
-# together. fields.py limits the figures of a record: sums of 75 million records have less than 38 digits.
-MADE = {"count": "({})::BIGINT", "sum": "({})::DECIMAL(38, 0)", "max": "{}"}
-FOLDED = {"count": "sum({})", "sum": "sum({})::HUGEINT", "max": "max({})"}
+# SQL for a cell in a table, which cannot have whole numbers of 128 bits, and for that cell of several rows together: by
+# the function that puts cells together. fields.py limits the figures of a record: sums of 75 million records have less
+# than 38 digits.
+MADE = {"sum": "({})::DECIMAL(38, 0)", "max": "{}"}
+FOLDED = {"sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
+
+
+def cells():
+    """Yields (name, SQL over records, function that puts that cell of all rows together) of each cell of a row."""
+    for column in views.TOTALS.columns:
+        found = (column.fold.counted(),) if is_of_runs(column) else column.fold.cells()
+        for number, (sql, fold) in enumerate(zip(found, column.fold.alls)):
+            yield f"{column.name}_{number}", sql, fold
 
 
 def select(tables, where="true"):
     """SQL for the sums of the records in these tables that meet a condition."""
-    cells = ", ".join(f"{MADE[kind].format(sql)} AS {name}" for name, sql, kind in CELLS)
-    return f"SELECT {KEYS}, {ENDS}, {cells} FROM {engine.parquet(tables)} WHERE {where} GROUP BY ALL"
+    made = ", ".join(f"{MADE[fold].format(sql)} AS {name}" for name, sql, fold in cells())
+    return f"SELECT {KEYS}, {ENDS}, {made} FROM {engine.parquet(tables)} WHERE {where} GROUP BY ALL"
 
 
 def folded():
     """SQL for the cells of several rows together."""
-    return ", ".join(FOLDED[kind].format(name) for name, _, kind in CELLS)
+    return ", ".join(FOLDED[fold].format(name) for name, _, fold in cells())
 
 
 def select_runs(tables, beside):

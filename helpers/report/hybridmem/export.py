@@ -9,7 +9,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import fields, metrics, moments, program, records, report, tally, whole, words
+from . import fields, metrics, moments, program, records, report, seen, whole, words
 
 NAME = "hybridmem export"
 WINDOW = "24h"
@@ -61,7 +61,7 @@ def add_up(folder, node, period, skipped):
         path = f"{folder}/{day}/{node}.jsonl"
         if is_absent(path):
             continue
-        written = tally.Seen(MOST_JOBS)
+        written = seen.Seen(MOST_JOBS)
         for number, line in records.lines(path, skipped):
             record = records.parse(line, path, number, skipped)
             if not record or not period.has(fields.text(record, "end")):

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column adds up cases, one by one. A row is a plain list, as there are many rows. Each column has a few of its
-cells.
+"""How a column adds up cases: one by one, or by an engine. A row is a plain list, as there are many rows. Each column
+has a few of its cells.
 
-A fold has `start`, its cells before the first case; add(cells, at, case), which adds a case to the cells from `at` on;
-value(cells, at), which returns the figure, or None if nothing was measured; and others(cells, at), which returns what
-has to be said with the figure, by suffix. A `figure` is a function that returns the number of a case, or None if it was
-not measured.
+A fold is made of terms (terms.py), and has `start`, its cells before the first case; add(cells, at, case), which adds a
+case to the cells from `at` on; cells(), SQL for its cells over all cases of a row; and `alls`, the SQL functions that
+put the cells of all rows together (any, for words: they have no total). value(cells, at) returns the figure, or None if
+nothing was measured; others(cells, at) what has to be said with the figure, by suffix. `names` are the columns that it
+needs.
 """
 
-from . import fields
+from .terms import Value
 
 
-class Count:
-    """The sum of a figure that is always known."""
+def met(name, value):
+    """SQL for a value and the place of its record. The least of these belongs to the record that is read first."""
+    return f"{{day: filename, file: file, line: line, {name}: {value}}}"
 
-    start = (0,)
 
-    def __init__(self, figure):
-        self.figure = figure
+def placed(columns):
+    """Yields (number of its first cell, column)."""
+    at = 0
+    for column in columns:
+        yield at, column
+        at += len(column.fold.start)
 
-    def add(self, cells, at, case):
-        cells[at] += self.figure(case)
+
+class Fold:
+    def __init__(self, *terms):
+        self.figure = terms[0]
+        self.of = self.figure.of
+        self.names = tuple(name for term in terms for name in term.names)
 
     def value(self, cells, at):
         return cells[at]
@@ -29,20 +38,61 @@ class Count:
         return {}
 
 
-class Sum:
-    """The sum of a figure that may not have been measured, divided by `per`, and the number of records without it."""
+class Count(Fold):
+    """The sum of a figure that is always known."""
 
-    start = (None, 0)
-
-    def __init__(self, figure, digits=None, per=None):
-        self.figure, self.digits, self.per = figure, digits, per
+    start, alls = (0,), ("sum",)
 
     def add(self, cells, at, case):
-        figure = self.figure(case)
+        cells[at] += self.of(case)
+
+    def cells(self):
+        return (f"sum({self.figure.sql})",)
+
+
+class Runs(Fold):
+    """The number of runs of jobs, or of those that failed. A run counts once, however many records it has. An engine
+    does not count runs in cells, but beside them, as that takes less memory."""
+
+    start, alls = (0,), ("sum",)
+
+    def __init__(self, failed=False):
+        super().__init__(Value("exit_code"))
+        self.failed = failed
+
+    def add(self, cells, at, case):
+        cells[at] += case.is_new_failure if self.failed else case.is_new
+
+    def cells(self):
+        return ("0",)
+
+    def counted(self):
+        """SQL for the number of runs that are not counted beside the cells."""
+        return f"count(DISTINCT run){' FILTER (exit_code <> 0)' if self.failed else ''}"
+
+
+def is_of_runs(column):
+    return isinstance(column.fold, Runs)
+
+
+class Sum(Fold):
+    """The sum of a figure that may not have been measured, divided by `per`, and the number of records without it."""
+
+    start, alls = (None, 0), ("sum", "sum")
+
+    def __init__(self, figure, digits=None, per=None):
+        super().__init__(figure)
+        self.digits, self.per = digits, per
+
+    def add(self, cells, at, case):
+        figure = self.of(case)
         if figure is None:
             cells[at + 1] += 1
         else:
             cells[at] = figure + (cells[at] or 0)
+
+    def cells(self):
+        return f"sum({self.figure.sql})", f"count(*) - count({self.figure.sql})"
 
     def value(self, cells, at):
         if cells[at] is None or self.per is None:
@@ -54,29 +104,29 @@ class Sum:
         return {"missing": cells[at + 1]}
 
 
-class Unknown(Sum):
-    """A figure that no record has, as something else is not known."""
-
-    def __init__(self):
-        super().__init__(lambda case: None)
-
-
-class Ratio:
+class Ratio(Fold):
     """The sum of `upper` divided by the sum of `lower`, times `factor`. Both are of the records that have both; the
     others are counted."""
 
-    start = (0, 0, 0)
+    start, alls = (0, 0, 0), ("sum", "sum", "sum")
 
     def __init__(self, upper, lower, digits=None, factor=1):
-        self.upper, self.lower, self.digits, self.factor = upper, lower, digits, factor
+        super().__init__(upper, lower)
+        self.lower, self.digits, self.factor = lower, digits, factor
 
     def add(self, cells, at, case):
-        upper, lower = self.upper(case), self.lower(case)
+        upper, lower = self.of(case), self.lower.of(case)
         if upper is None or lower is None:
             cells[at + 2] += 1
         else:
             cells[at] += upper
             cells[at + 1] += lower
+
+    def cells(self):
+        parts = self.figure.sql, self.lower.sql
+        both = " AND ".join(f"({part}) IS NOT NULL" for part in parts)
+        sums = (f"coalesce(sum({part}) FILTER ({both}), 0)" for part in parts)
+        return *sums, f"count(*) FILTER (NOT ({both}))"
 
     def value(self, cells, at):
         return round(cells[at] * self.factor / cells[at + 1], self.digits) if cells[at + 1] else None
@@ -85,92 +135,116 @@ class Ratio:
         return {"missing": cells[at + 2]}
 
 
-class Peak:
-    """The largest figure, divided by `per`, the first node that had it, and the number of records without a figure."""
+class Most(Fold):
+    """The largest figure, divided by `per`, and the number of records without a figure."""
 
-    start = (None, None, 0)
+    start, alls = (None, 0), ("max", "sum")
 
     def __init__(self, figure, per=None):
-        self.figure, self.per = figure, per
+        super().__init__(figure)
+        self.per = per
 
     def add(self, cells, at, case):
-        figure = self.figure(case)
+        figure = self.of(case)
         if figure is None:
-            cells[at + 2] += 1
+            cells[at + 1] += 1
         elif cells[at] is None or figure > cells[at]:
-            cells[at : at + 2] = figure, fields.clean(case.record["node"])
+            cells[at] = figure
+            self.found(cells, at, case)
+
+    def found(self, cells, at, case):
+        """A case has a larger figure than those before."""
+
+    def cells(self):
+        return f"max({self.figure.sql})", f"count(*) - count({self.figure.sql})"
 
     def value(self, cells, at):
         return cells[at] if cells[at] is None or self.per is None else cells[at] / self.per
 
     def others(self, cells, at):
-        return {"node": cells[at + 1], "missing": cells[at + 2]}
+        return {"missing": cells[at + 1]}
 
 
-class First:
+class Peak(Most):
+    """Also the first node that had it. An engine finds the nodes later."""
+
+    start, alls = (None, 0, None), ("max", "sum", "max")
+
+    def found(self, cells, at, case):
+        cells[at + 2] = case.figures.node
+
+    def cells(self):
+        return *super().cells(), "NULL"
+
+    def others(self, cells, at):
+        return {"node": cells[at + 2], **super().others(cells, at)}
+
+
+class First(Fold):
     """The word of the first case that has one. In most columns all cases of a row have the same."""
 
-    start = (None,)
-
-    def __init__(self, word):
-        self.word = word
+    start, alls = (None,), ("min",)
 
     def add(self, cells, at, case):
         if cells[at] is None:
-            cells[at] = self.word(case)
+            cells[at] = self.of(case)
 
-    def value(self, cells, at):
-        return cells[at]
-
-    def others(self, cells, at):
-        return {}
+    def cells(self):
+        return (f"(min({met('word', self.figure.sql)}) FILTER ({self.figure.sql} IS NOT NULL)).word",)
 
 
-class Last(First):
+class Last(Fold):
     """The word of the case that was read last."""
 
-    def add(self, cells, at, case):
-        cells[at] = self.word(case)
-
-
-class Common:
-    """The word of all cases if it is the same, else what they have in common; an empty text if that differs, too."""
-
-    start = (None, None)
-
-    def __init__(self, word, common):
-        self.word, self.common = word, common
+    start, alls = (None,), ("max",)
 
     def add(self, cells, at, case):
-        word, common = self.word(case), self.common(case)
+        cells[at] = self.of(case)
+
+    def cells(self):
+        return (f"max({met('word', self.figure.sql)}).word",)
+
+
+class Common(Fold):
+    """The word of all cases if it is the same, else their pattern; an empty text if that differs, too, which it does in
+    no row that an engine makes."""
+
+    start, alls = (None, None), ("min", "min")
+
+    def __init__(self, figure, pattern):
+        super().__init__(figure, pattern)
+        self.pattern = pattern
+
+    def add(self, cells, at, case):
+        word, pattern = self.of(case), self.pattern.of(case)
         if cells[at] is None:
-            cells[at : at + 2] = word, common
-        elif cells[at + 1] != common:
+            cells[at : at + 2] = word, pattern
+        elif cells[at + 1] != pattern:
             cells[at : at + 2] = "", ""
         elif cells[at] != word:
-            cells[at] = common
+            cells[at] = pattern
 
-    def value(self, cells, at):
-        return cells[at]
-
-    def others(self, cells, at):
-        return {}
+    def cells(self):
+        word, pattern = self.figure.sql, self.pattern.sql
+        return f"CASE WHEN min({word}) = max({word}) THEN min({word}) ELSE min({pattern}) END", f"min({pattern})"
 
 
-class Elected:
-    """Another fold, over only the cases that voted for the candidate who is elected in the row. vote(case) returns a
-    case's candidate, or None. consent(case) is counted over all cases. elect(votes by candidate, cases, consents)
-    returns a candidate, or None."""
+class Elected(Fold):
+    """Another fold, over only the cases that voted for the candidate who is elected in the row. `vote`: the case's
+    candidate, or None. `consent` is counted over all cases. elect(votes by candidate, cases, consents) returns a
+    candidate, or None. An engine elects first, and then makes the other fold's cells."""
 
     start = (0, 0, None)
 
     def __init__(self, vote, consent, elect, fold):
-        self.vote, self.consent, self.elect, self.fold = vote, consent, elect, fold
+        super().__init__(vote, consent)
+        self.consent, self.elect, self.fold = consent, elect, fold
+        self.names += fold.names
 
     def add(self, cells, at, case):
         cells[at] += 1
-        cells[at + 1] += self.consent(case)
-        candidate = self.vote(case)
+        cells[at + 1] += self.consent.of(case)
+        candidate = self.of(case)
         if candidate is not None:
             cells[at + 2] = cells[at + 2] or {}
             own = cells[at + 2].setdefault(candidate, [0, *self.fold.start])

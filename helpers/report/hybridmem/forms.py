@@ -69,7 +69,7 @@ def shown_columns(view, rows):
     """(columns to show, columns without any figure). A column that can never be empty is always shown."""
     known = {column.name for _, row in rows for column, value, _ in view.read(row) if value is not None}
     titled = [column for column in view.columns if column.title]
-    if not rows:
+    if not rows or view.is_whole:
         return titled, []
     return [c for c in titled if c.name in known], [c for c in titled if c.name not in known]
 
@@ -159,12 +159,10 @@ def as_object(view, key, row):
 
 def as_json(sums):
     rows = [as_object(sums.view, key, row) for key, row in sums.sorted_rows()]
-    return {
-        "view": sums.view.name,
-        "rows": rows,
-        "rows_left_out": sums.dropped,
-        "total": as_object(sums.view, (), sums.total) if sums.total else None,
-    }
+    total = as_object(sums.view, (), sums.total) if sums.total else None
+    if sums.view.is_whole:
+        return {"rows": rows, "total": total}
+    return {"view": sums.view.name, "rows": rows, "rows_left_out": sums.dropped, "total": total}
 
 
 def write_csv(sums, stream):

@@ -4,8 +4,11 @@
 import heapq
 import itertools
 
-from . import fields, moments, tally
-from .figures import Case, Figures
+from . import fields, moments
+from .columns import Columns
+from .folds import is_of_runs, placed
+from .seen import Counted
+from .terms import Case
 
 OTHERS = "(others)"
 NO_RECORD = "No record."
@@ -13,11 +16,12 @@ NO_RECORD = "No record."
 
 class Report:
     """Feeds each record to the sums of all views. Each record comes once; next_day() is called before those of each
-    day. `once` is as in a Tally."""
+    day. `once`: False if some records may have come twice."""
 
-    def __init__(self, views, top, by=None):
-        """`top`: how many rows to keep of each view; None: the view's own number. `by`: the figure that ranks them."""
-        self.views, self.top, self.by = views, top, by
+    def __init__(self, views, top, by=None, is_dated=False):
+        """`top`: how many rows to keep of each view; None: the view's own number. `by`: the figure that ranks them.
+        `is_dated`: `last` is wanted."""
+        self.views, self.top, self.by, self.is_dated = views, top, by, is_dated
         self.once = True
         self.begin()
 
@@ -36,26 +40,23 @@ class Report:
             sums.next_day()
 
     def add(self, record):
-        run = fields.run(record)
-        end = moments.parse_time(fields.text(record, "end") or "")
-        self.last = max(self.last or end, end) if end else self.last
-        figures = Figures(record)
+        if self.is_dated:
+            end = moments.parse_time(fields.text(record, "end") or "")
+            self.last = max(self.last or end, end) if end else self.last
+        columns = Columns(record)
         for sums in self.fed:
-            sums.add(figures, run)
+            sums.add(columns)
+
+    def end(self):
+        """Is called after the last record."""
+        for sums in self.fed:
+            sums.end()
 
     def has_records(self):
         return self.sums[0].has_records
 
     def is_exact(self):
         return self.once and all(sums.is_exact() for sums in self.sums)
-
-
-class Counted(tally.Counted):
-    """Makes cases. A run of a job is new once in each of its rows."""
-
-    def case(self, key, figures, item, run):
-        failed = bool(fields.integer(figures.record, "exit_code"))
-        return Case(figures, item, *self.are_new(run, failed, key))
 
 
 class Sums:
@@ -65,6 +66,10 @@ class Sums:
         self.view, self.top, self.by = view, top, by
         self.counted, self.all = Counted(), Counted()
         self.total = self.view.new_row() if view.has_total else None
+        self.adders = [(column.fold.add, at) for at, column in placed(view.columns)]
+        # A total that names no nodes of peaks is made of the rows; only runs cannot be put together.
+        of_total = ((at, column) for at, column in placed(view.columns) if not view.is_whole or is_of_runs(column))
+        self.total_adders = [(column.fold.add, at) for at, column in of_total]
         self.dropped = 0  # number of rows that are not among the top
         self.has_records = False  # a record need not have a row
 
@@ -72,17 +77,27 @@ class Sums:
         self.counted.next_day()
         self.all.next_day()
 
-    def add(self, figures, run):
+    def add(self, columns):
         self.has_records = True
         if self.total:
-            self.view.add(self.total, self.all.case((), figures, None, run))
-        for key, item in self.view.items(figures):
-            self.view.add(self.row(key), self.counted.case(key, figures, item, run))
+            self.add_case(self.total, Case(columns), self.total_adders, self.all, ())
+        for item in getattr(columns, self.view.items) if self.view.items else (None,):
+            case = Case(columns, item)
+            place = self.place(case)
+            self.add_case(self.row(place, case), case, self.adders, self.counted, place)
+
+    def add_case(self, row, case, adders, counted, place):
+        counted.look_at(case, place)
+        for add, at in adders:
+            add(row, at, case)
 
     def rank(self, row):
         """The key that sorts rows by the figure: the largest comes last, and rows without a figure come first."""
         figure = self.view.figure(row, self.by)
-        return (figure is not None, figure or 0)
+        return (figure is not None or self.view.is_whole, figure or 0)
+
+    def end(self):
+        """Is called after the last record."""
 
     def why_no_rows(self):
         return self.view.no_rows if self.has_records else NO_RECORD
@@ -100,13 +115,23 @@ class Groups(Sums):
         super().__init__(view, top, by or view.by)
         self.rows = {}
 
-    def row(self, key):
+    def place(self, case):
+        return self.view.key(case)
+
+    def row(self, key, _):
         row = self.rows.get(key)
         if row is None:
-            if len(self.rows) >= self.LIMIT:
+            if len(self.rows) >= self.LIMIT and not self.view.is_whole:
                 key = (OTHERS, *[""] * (len(key) - 1))
             row = self.rows.setdefault(key, self.view.new_row())
         return row
+
+    def end(self):
+        if self.view.is_whole:
+            runs = [(at, self.total[at]) for at, column in placed(self.view.columns) if is_of_runs(column)]
+            self.total = self.view.total(self.rows.values())
+            for at, count in runs:
+                self.total[at] = count
 
     def sorted_rows(self):
         """Returns (key, row) in the order in which they are shown: by the figure, or by the key if no figure is
@@ -134,21 +159,24 @@ class Jobs(Sums):
         self.retire(self.before)
         self.before, self.today = self.today, {}
 
-    def row(self, key):
+    def place(self, case):
+        return case.figures.run_key
+
+    def row(self, run, case):
         """Returns the run's row. The run goes on from day to day, over any number of midnights."""
-        found = self.today.get(key) or self.before.pop(key, None)
+        found = self.today.get(run) or self.before.pop(run, None)
         if found is None:
             if len(self.today) >= self.LIMIT:
                 self.retire(self.today)
                 self.today, self.is_whole = {}, False
-            found = next(self.order), self.view.new_row()
-        self.today[key] = found
-        return found[1]
+            found = next(self.order), self.view.key(case), self.view.new_row()
+        self.today[run] = found
+        return found[-1]
 
     def retire(self, rows):
-        for (cluster, job, restarts), (order, row) in rows.items():
-            if self.view.has(row):
-                self.keep(order, (cluster or "", job, restarts or 0), row)
+        for found in rows.values():
+            if self.view.has(found[-1]):
+                self.keep(*found)
 
     def keep(self, order, key, row):
         """Keeps a row if it is among the largest. No two orders are equal, so keys, which may contain None, are not

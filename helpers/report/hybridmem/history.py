@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from . import daysums, engine, layout, moments, records, runquery, tally, tallyquery, viewcells, viewquery
+from . import daysums, engine, layout, moments, records, runquery, tallyquery, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine sorts at one time
@@ -56,12 +56,12 @@ class Source:
                 if left["cause"] != "duplicate" or is_wanted_twice(left, self.wanted):
                     skipped.add(left["cause"], left["path"], left["line"])
 
-    def add_up(self):
-        """Returns the Tally of the records."""
+    def add_up(self, report):
+        """Fills the report without a view."""
         if not self.tables:
-            return tally.Tally()
+            return
         with self.session() as connection:
-            return self.of_same_tables(lambda: self.look(connection))
+            self.of_same_tables(lambda: self.look(connection, report))
 
     def of_same_tables(self, look):
         """Returns what look() finds in tables that are the same before and after it. While an ingest replaces tables,
@@ -83,18 +83,20 @@ class Source:
         for path in self.damaged:
             yield f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
 
-    def look(self, connection):
+    def look(self, connection, report):
         """One look of add_up(). If the sums of days cannot be read, it is made of the tables alone."""
         made, self.damaged = daysums.made(self.history, self.with_table)
         try:
-            return self.table(connection, made).add_up()
+            self.fill_totals(connection, made, report)
         except engine.error():
             if not made:
                 raise
-            return self.table(connection, []).add_up()
+            self.fill_totals(connection, [], report)
 
-    def table(self, connection, made):
-        return tallyquery.Table(connection, self.history, self.with_table, made, self.options)
+    def fill_totals(self, connection, made, report):
+        report.begin()
+        [sums] = report.sums
+        tallyquery.Table(connection, self.history, self.with_table, made, self.options).fill(sums)
 
     @contextlib.contextmanager
     def session(self):
@@ -130,6 +132,7 @@ class Source:
                 report.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):
                     report.add(self.parsed(text, day))
+            report.end()
 
     def fill_views(self, connection, where, values, report):
         """Empties all views, and fills those that the engine can make. `fed` are those that need the records."""
@@ -149,7 +152,7 @@ class Source:
 
     def fill(self, connection, columns, where, values, sums):
         """Makes a view's sums with the engine. Returns False if the tables' columns are not all that it needs."""
-        if not viewcells.knows(sums.view) or not columns.issuperset(viewcells.words_of(sums.view)):
+        if not columns.issuperset(sums.view.names()):
             return False
         query = runquery if sums.view.is_of_jobs else viewquery
         return query.fill(connection, self.tables, where, values, sums)

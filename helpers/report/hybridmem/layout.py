@@ -16,10 +16,9 @@ import json
 import os
 import shutil
 import tempfile
-from datetime import timezone
 from pathlib import Path
 
-from . import engine, fields, figures, items, moments, records, rules, tally, whole
+from . import columns, engine, records, whole
 
 # The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old files have
 # null there.
@@ -80,15 +79,10 @@ COLUMNS = (
     ("form", "BIGINT"),
 )
 NAMES = tuple(name for name, _ in COLUMNS)
+LISTS = tuple(name for name, kind in COLUMNS if kind.endswith("[]"))
 # Number of what row() makes of a record. Count it up when a column becomes another, be it by fields.py, figures.py,
-# items.py, rules.py or tally.py: rows with another number are made again.
+# columns.py or rules.py: rows with another number are made again.
 FORM = 1
-# The figures of a record in the columns from fast_capacity_bytes on.
-FIGURES = (
-    *("fast_capacity", "had_company", "unused", "slow_beside_room", "package_uj", "memory_uj", "metered_uj"),
-    *("peak_uw", "counted_us", "moved_bytes", "static_uj", "dynamic_uj", "slow_read", "slow_written"),
-)
-FAST_BYTE_MS = "fast_mean_bytes::HUGEINT * elapsed_ms"  # summed up for means and shares of the fast tier
 MAGIC = b"PAR1"  # the first and the last bytes of a Parquet file
 
 
@@ -98,57 +92,14 @@ def mark(*key):
     return int.from_bytes(digest, "big", signed=True)
 
 
-def moment(record, key):
-    found = moments.parse_time(fields.text(record, key) or "")
-    try:
-        return found.astimezone(timezone.utc).isoformat(sep=" ") if found else None
-    except OverflowError:  # on the first or the last day of the calendar
-        return None
-
-
-def tier(found):
-    """Makes an item of the column tiers from a tier of a record."""
-    amounts = {key: fields.memory(found, key) for key in ("peak_bytes", "mean_bytes")}
-    return {"name": fields.clean(fields.text(found, "name")), **amounts}
-
-
-def failure(key, item):
-    """Makes an item of the column failures from one of items.by_failure()."""
-    return {"kind": key[0], "pattern": key[1], "text": item[0]}
-
-
 def row(record, day, file, line, text):
     """Makes a row of a record; `text` is its line. Figures that are null or of another type are null."""
-    energy, migration = record.get("energy"), record.get("migration")
-    group, made = fields.part(record.get("traffic"), "job"), figures.Figures(record)
-    said = rules.opinion(made)
-    values = (
-        *fields.key(record),
-        *(fields.integer(record, key) for key in ("array_job_id", "array_task_id", "het_job_id")),
-        *(fields.clean(fields.text(record, key)) for key in ("user", "account", "partition", "request")),
-        fields.clean(fields.mode(record)),
-        *(moment(record, key) for key in ("start", "end")),
-        fields.milliseconds(record, "elapsed_s"),
-        fields.integer(record, "exit_code"),
-        *tally.memory_figures(record),
-        *(fields.figure(energy, key) for key in ("package_j", "memory_j")),
-        *(fields.integer(migration, key) for key in ("promoted_bytes", "demoted_bytes")),
-        len(fields.members(record, "warnings")),
-        mark(day, *fields.run(record)),
-        file,
-        line,
-        text,
-        *(fields.integer(group, key) for key in ("total_bytes", "local_bytes")),
-        *(getattr(made, name) for name in FIGURES),
-        items.job_name(record),
-        fields.clean(fields.text(record, "end")),
-        list(map(tier, made.tiers)),
-        [failure(*found) for found in items.by_failure(made)],
-        *(said.advice or (None, None, None)),
-        said.can_be_fast,
-        FORM,
-    )
-    return {name: value for (name, _), value in zip(COLUMNS, values) if value is not None}
+    made = columns.Columns(record)
+    place = {"run": mark(day, *made.run_key), "file": file, "line": line, "record": text, "form": FORM}
+    lists = {name: [item._asdict() for item in getattr(made, name)] for name in LISTS}
+    given = {**place, **lists}
+    values = ((name, given[name] if name in given else getattr(made, name)) for name in NAMES)
+    return {name: value for name, value in values if value is not None}
 
 
 def columns_of(connection, tables):

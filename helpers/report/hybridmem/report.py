@@ -2,13 +2,12 @@
 """hybridmem report: tables over all records of a folder."""
 
 import argparse
-import csv
 import json
 import re
 import sys
 from datetime import datetime
 
-from . import draw, fields, forms, groups, history, moments, page, program, records, reportpage, tally, views, words
+from . import fields, forms, groups, history, moments, page, program, records, reportpage, seen, views, words
 from .wanted import Wanted
 
 NAME = "hybridmem report"
@@ -118,7 +117,7 @@ def arguments():
 def feed(folder, wanted, skipped, sums):
     """Adds each wanted record to `sums`, once. Of duplicates the first counts, as in a history, even if only the second
     is wanted."""
-    written = tally.Written()
+    written = seen.Written()
     for day in filter(wanted.period.has_day, records.days(folder)):
         sums.next_day()
         written.next_day()
@@ -130,6 +129,7 @@ def feed(folder, wanted, skipped, sums):
                 sums.add(record)
             else:
                 skipped.add("duplicate", path, number)
+    sums.end()
     sums.once = written.exact
 
 
@@ -142,57 +142,20 @@ def of_day(folder, day, skipped):
                 yield path, number, record
 
 
-def print_json(answer, sums, options, skipped):
+def print_json(report, options, skipped):
     def moment(value):
         return value.isoformat().replace("+00:00", "Z") if value else None
 
     head = {"schema": SCHEMA, "since": moment(options.since), "until": moment(options.until)}
-    json.dump({**head, **answer, "exact": sums.is_exact(), "left_out": skipped.counts}, sys.stdout, indent=2)
+    answer = {**forms.as_json(report.sums[0]), "exact": report.is_exact(), "left_out": skipped.counts}
+    json.dump({**head, **answer}, sys.stdout, indent=2)
     sys.stdout.write("\n")
-
-
-def print_csv(sums):
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["user", "mode", *tally.Row().figures()])
-    for key, row in sums.sorted_rows():
-        writer.writerow([*key, *row.figures().values()])
-
-
-HEAD = ("USER", "MODE", "JOBS", "FAILED", "NODE-HOURS", "FAST PEAK", "SLOW PEAK", "FAST MEAN", "FAST SHARE", "WARNINGS")
-
-
-def cells(user, mode, row):
-    f = row.figures()
-    sizes = (draw.size(f[key]) for key in ("fast_peak_bytes", "slow_peak_bytes", "fast_mean_bytes"))
-    counts = (str(f["jobs"]), str(f["failed_jobs"]), forms.hours(row.hours))
-    return (draw.plain(user), draw.plain(mode), *counts, *sizes, draw.percent(f["fast_share"]), str(f["warnings"]))
-
-
-def print_table(sums):
-    program.prepare_terminal()
-    total = sums.total()
-    rows = [cells(*key, row) for key, row in sums.sorted_rows()]
-    most = program.columns()
-    for line in draw.table([HEAD, *rows, cells("total", "", total)], left=2, columns=most):
-        print(line)
-    for note in forms.unmeasured(dict(zip(tally.MEASURED.values(), total.missing)), total.records):
-        print("\n".join(draw.sentence(note, most)))
-
-
-def print_tally(sums, options, skipped):
-    if options.json:
-        rows = [{"user": user, "mode": mode, **row.figures()} for (user, mode), row in sums.sorted_rows()]
-        print_json({"rows": rows, "total": sums.total().figures()}, sums, options, skipped)
-    elif options.csv:
-        print_csv(sums)
-    else:
-        print_table(sums)
 
 
 def print_view(report, options, skipped):
     [sums] = report.sums
     if options.json:
-        print_json(forms.as_json(sums), report, options, skipped)
+        print_json(report, options, skipped)
     elif options.csv:
         forms.write_csv(sums, sys.stdout)
     else:
@@ -234,7 +197,7 @@ def check(parser, options):
 def read(options, config_program, engine_folder, chosen, wanted, skipped):
     """The sums of the chosen views, from records or from a history. For a history, the table without a view is
     calculated by the engine."""
-    sums = groups.Report(chosen, options.top, options.by) if chosen else tally.Tally()
+    sums = groups.Report(chosen or [views.TOTALS], options.top, options.by, bool(options.html))
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)
         if not records.days(folder):
@@ -243,12 +206,9 @@ def read(options, config_program, engine_folder, chosen, wanted, skipped):
         return sums
     source = history.Source(options, engine_folder, wanted)
     source.tell_left_out(skipped)
-    if chosen:
-        source.feed(sums)
-    else:
-        sums = source.add_up()
-        for line in source.notes():
-            program.tell(NAME, line)
+    (source.feed if chosen else source.add_up)(sums)
+    for line in source.notes():
+        program.tell(NAME, line)
     if any(wanted.chosen):
         source.meet_names()
     elif sums.has_records():
@@ -269,5 +229,5 @@ def main(config_program, engine_folder):
     if options.html:
         page.write(options.html, reportpage.make(sums, about(options, sums.last), skipped.lines()))
     else:
-        (print_view if chosen else print_tally)(sums, options, skipped)
+        print_view(sums, options, skipped)
     return 0

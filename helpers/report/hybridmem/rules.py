@@ -33,11 +33,15 @@ class Seen:
 
     def __init__(self, figures):
         self.figures, self.record, self.mode = figures, figures.record, fields.mode(figures.record)
-        self.fast_peak, self.slow_peak, self.slow_mean = figures.fast_peak, figures.slow_peak, figures.slow_mean
+        self.fast_peak, self.slow_peak, self.slow_mean = (
+            figures.fast_peak_bytes,
+            figures.slow_peak_bytes,
+            figures.slow_mean_bytes,
+        )
         self.capacity = own_capacity(self.record, figures) or None
         migration = self.record.get("migration")
         self.migration = migration if isinstance(migration, dict) else {}
-        self.most = most_at_once(self.record, figures.tiers)
+        self.most = most_at_once(self.record, figures.by_tier)
 
     def has_slow(self):
         return self.slow_peak is not None and self.slow_peak >= NEGLIGIBLE
@@ -77,7 +81,7 @@ def own_capacity(record, figures):
     asked = (fields.text(record, "request") or "").split(",")
     limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
     is_whole = tier <= plan if tier & plan else not limited
-    return figures.fast_capacity if is_whole else None
+    return figures.fast_capacity_bytes if is_whole else None
 
 
 def fits_the_fast_tier(seen):
@@ -199,7 +203,7 @@ def largest(unmoved):
 def slow_tier_was_mostly_written(seen):
     if seen.mode not in ("spill", "interleave", "migrate", *TO_SLOW):
         return None
-    read, written = seen.figures.slow_read, seen.figures.slow_written
+    read, written = seen.figures.slow_read_bytes, seen.figures.slow_write_bytes
     if None in (read, written) or written <= read or written < 1 << 30:
         return None
     return "isolate", (

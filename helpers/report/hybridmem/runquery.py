@@ -5,8 +5,7 @@ are shown the cells are made that groups.Jobs has after all records."""
 import itertools
 
 from . import engine, groups, rules
-from .folds import Elected
-from .viewcells import elected, met, rank
+from .folds import Elected, Ratio, met
 from .viewquery import Query, source
 
 
@@ -23,6 +22,21 @@ def elect():
         for rule in sorted(rules.RULES, key=lambda rule: rules.place(rule.name))
     )
     return f"CASE {' '.join(cases)} END"
+
+
+def rank(column):
+    """SQL for the figure by which a column ranks the rows of a view."""
+    fold = column.fold
+    first, *others = fold.cells()
+    if isinstance(fold, Ratio):
+        quotient = f"({first})::DOUBLE * {fold.factor} / {others[0]}"
+        return f"CASE WHEN {others[0]} <> 0 THEN round_even({quotient}, {fold.digits or 0}) END"
+    return f"round_even({first} / {fold.per:.1f}, {fold.digits})" if getattr(fold, "digits", None) else first
+
+
+def elected(column):
+    """The column with its fold over all records, if it has one over elected nodes."""
+    return column._replace(fold=column.fold.fold) if isinstance(column.fold, Elected) else column
 
 
 class Runs(engine.Asking):

@@ -2,9 +2,10 @@
 """Makes the table of hybridmem report from a history with DuckDB: from the sums of days, and from columns for days that
 have no sums."""
 
-from . import daysums, engine, moments, tally, viewcells, viewquery
+from . import daysums, engine, moments, viewquery, views
+from .folds import is_of_runs, placed
 
-USER, ACCOUNT, MODE = (viewcells.KEYS[name] for name in ("user", "account", "mode"))
+USER, ACCOUNT, MODE = (key.term.sql for key in (views.BY_USER, views.BY_ACCOUNT, views.BY_MODE))
 PLACE = f"hash({USER}, mode)"  # a row of the table, as one number
 
 
@@ -86,21 +87,21 @@ class Table(engine.Asking):
             parts.append(daysums.select_runs(tables, beside))
         return " UNION ALL BY NAME ".join(parts)
 
-    def add_up(self):
-        """Returns the rows as a Tally."""
-        sums, rows = tally.Tally(), {}
+    def fill(self, sums):
+        """Fills the rows of the report."""
+        rows = {}
         statement, values = self.sums()
-        for place, user, mode, *figures in self.run(
+        for place, user, mode, *cells in self.run(
             f"SELECT {PLACE}, {USER} AS u, mode, {daysums.folded()} FROM ({statement}) GROUP BY ALL", *values
         ):
-            rows[place] = sums.rows[user, mode] = row_of(figures)
-        sums.runs = [sum(getattr(row, name) for row in rows.values()) for name in ("jobs", "failed")]
-        self.count_once(sums, rows)
-        return sums
+            rows[place] = sums.rows[user, mode] = cells
+        sums.total, sums.has_records = sums.view.total(rows.values()), bool(rows)
+        self.count_once(rows, sums.total)
 
-    def count_once(self, sums, rows):
+    def count_once(self, rows, total):
         """Corrects the counts of runs that are in several sums: a run, or its failure, counts once in a row and once in
         the total. Millions of runs are taken in parts."""
+        jobs, failed = (at for at, column in placed(views.TOTALS.columns) if is_of_runs(column))
         where, values = conditions(self.options)
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE met AS SELECT run, {PLACE} AS place, hash({daysums.KEYS}) AS keys, "
@@ -117,18 +118,12 @@ class Table(engine.Asking):
                 f"count(*) FILTER (failed) AS failures FROM ({of_part} GROUP BY run, place, keys, summed) GROUP BY ALL"
             )
             more = "sum(times - 1), sum(greatest(failures - 1, 0))"
-            for place, jobs, failed in self.run(f"SELECT place, {more} FROM counted GROUP BY place"):
-                rows[place].jobs -= jobs
-                rows[place].failed -= failed
-            [found] = self.run(
-                "SELECT coalesce(sum(times) - count(DISTINCT run), 0), coalesce(sum(failures), 0) - "
+            found = self.run(f"SELECT place, {more} FROM counted GROUP BY place")
+            found += self.run(
+                "SELECT NULL, coalesce(sum(times) - count(DISTINCT run), 0), coalesce(sum(failures), 0) - "
                 "count(DISTINCT run) FILTER (failures > 0) FROM counted"
             )
-            sums.runs = [count - more for count, more in zip(sums.runs, found)]
-
-
-def row_of(figures):
-    row = tally.Row()
-    row.records, row.unmeasured, row.warnings, row.milliseconds, *rest, row.jobs, row.failed = figures
-    row.peaks, row.mean, row.share, row.missing = rest[:2], rest[2:4], rest[4:6], rest[6:]
-    return row
+            for place, more_jobs, more_failed in found:
+                cells = total if place is None else rows[place]
+                cells[jobs] -= more_jobs
+                cells[failed] -= more_failed

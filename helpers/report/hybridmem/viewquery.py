@@ -3,8 +3,7 @@
 no record is read."""
 
 from . import engine, groups
-from .folds import Peak
-from .viewcells import CELLS, FIGURES, JOBS, KEYS, LISTS, met
+from .folds import Peak, is_of_runs, met, placed
 
 RUNS_AT_ONCE = 2_000_000  # each has its own rows in memory
 
@@ -16,7 +15,7 @@ def in_part(part, parts):
 
 def source(view, paths, where):
     """SQL for the rows of the tables that meet a condition; one for each item if the view shows the items of a list."""
-    found = LISTS.get(view.name)
+    found = view.items
     items = f", unnest({found}) AS item, unnest(range(len({found}))) AS number" if found else ""
     return f"(SELECT *, filename{items} FROM {engine.parquet(paths)} WHERE {where})"
 
@@ -27,24 +26,13 @@ class Query(engine.Asking):
     def __init__(self, connection, source, values, keys, columns, place=None):
         """`place`: SQL for what tells rows apart, if it is not the keys."""
         self.connection, self.source, self.values, self.columns = connection, source, values, columns
-        self.keys = [KEYS[key.name] for key in keys]
+        self.keys = [key.term.sql for key in keys]
         self.place = place or f"hash({', '.join(self.keys)})"  # grouping by one number is faster than by words
-
-    def numbered(self):
-        """Yields (number of its first cell, column)."""
-        at = 0
-        for column in self.columns:
-            yield at, column
-            at += len(column.fold.start)
 
     def cells(self):
         """Yields (SQL for a cell, function that puts that cell of all rows together), in the order of a row's cells."""
         for column in self.columns:
-            if column.name in JOBS:
-                yield "0", "sum"
-            else:
-                of_row, of_all = CELLS[type(column.fold)]
-                yield from zip(of_row(*FIGURES[column.name]), of_all)
+            yield from zip(column.fold.cells(), column.fold.alls)
 
     def add_up(self):
         """Makes the table of sums; returns how many rows it has."""
@@ -78,7 +66,7 @@ class Query(engine.Asking):
 
     def name_nodes(self, rows, total=None):
         """Fills in the node that had each peak: the first one, in the order in which records are read."""
-        peaks = {at: FIGURES[column.name][0] for at, column in self.numbered() if isinstance(column.fold, Peak)}
+        peaks = {at: column.fold.figure.sql for at, column in placed(self.columns) if isinstance(column.fold, Peak)}
         if not peaks:
             return
         figures = ", ".join(f"{figure} AS figure_{at}" for at, figure in peaks.items())
@@ -92,15 +80,15 @@ class Query(engine.Asking):
         for number, at in enumerate(peaks, 1):
             firsts = {row[0]: row[number] for row in found if row[number]}
             for place, first in firsts.items():
-                rows[place][1][at + 1] = first["node"]
+                rows[place][1][at + 2] = first["node"]
             if total and firsts:
                 most = [first for place, first in firsts.items() if rows[place][1][at] == total[at]]
-                total[at + 1] = min(most, key=lambda first: (first["day"], first["file"], first["line"]))["node"]
+                total[at + 2] = min(most, key=lambda first: (first["day"], first["file"], first["line"]))["node"]
 
     def count_runs(self, rows, total):
         """Fills in how many runs there are, and how many failed. Each counts once in a row and once in the total,
         although each of its nodes wrote a record."""
-        places = {column.name: at for at, column in self.numbered() if column.name in JOBS}
+        places = {at: column.fold.failed for at, column in placed(self.columns) if is_of_runs(column)}
         if not places:
             return
         of_run = f"FROM (SELECT run, exit_code, {self.place} AS place FROM {self.source})"
@@ -115,9 +103,9 @@ class Query(engine.Asking):
             found = self.count_runs_of_several(of_run, 1 + counts[()][0] // RUNS_AT_ONCE)
         counts.update({place: counts for place, *counts in found})
         of_rows = [(place, cells) for place, (_, cells) in rows.items()]
-        for name, at in places.items():
+        for at, failed in places.items():
             for place, cells in (*of_rows, *([((), total)] if total else ())):
-                cells[at] = counts[place][JOBS.index(name)]
+                cells[at] = counts[place][failed]
 
     def count_runs_of_several(self, of_run, parts):
         """Counts them if runs have records in several rows. Not all pairs of a run and a row fit into memory: the runs
@@ -142,7 +130,7 @@ def fill(connection, paths, where, values, sums):
     query = Query(connection, source(view, paths, where), values, view.keys, view.columns)
     if query.add_up() > groups.Groups.LIMIT:  # which keys get a row of their own depends on the order of the records
         return False
-    rows = query.in_order(query.rows()) if view.name in LISTS else query.rows()
+    rows = query.in_order(query.rows()) if view.items else query.rows()
     sums.total = (query.total() if rows else view.new_row()) if view.has_total else None
     query.name_nodes(rows, sums.total)
     query.count_runs(rows, sums.total)

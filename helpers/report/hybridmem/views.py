@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The views of `hybridmem report`, as one table: by what records are put together, and what is said of them."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
-from . import fields, figures, rules
-from .figures import of
-from .folds import Common, Count, Elected, First, Last, Peak, Ratio, Sum, Unknown
-from .items import by, by_day_and_tier, by_failure, by_job, by_mode, by_opinion, by_user_and_mode, job_name, word
+from . import rules
+from .folds import Common, Count, Elected, First, Last, Most, Peak, Ratio, Runs, Sum, placed
+from .terms import Are, Day, One, Or, Product, Unknown, Value
 
 
 class Key(NamedTuple):
     name: str  # in JSON and CSV
     title: str  # in tables; "": not shown there
+    term: Any
 
 
 class Column(NamedTuple):
@@ -23,35 +22,49 @@ class Column(NamedTuple):
     digits: Optional[int] = None  # after the point in JSON and CSV; people's are rounded from the figure itself
 
 
+TOGETHER = {"sum": sum, "max": max}
+
+
 class View(NamedTuple):
     name: str
     about: str
     keys: tuple
     columns: tuple
-    items: Callable  # figures -> [(key, item)]: the rows that the record belongs to
+    items: Optional[str] = None  # the list whose items have rows of their own; None: a record has one row
     by: Optional[str] = None  # the figure that ranks the rows; None: they are in the order of their keys
     has_total: bool = True
+    is_whole: bool = False  # all rows and columns are shown, however many there are, and with or without figures
     is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
     top: Optional[int] = None
     wants: Optional[str] = None  # a row without this figure is none
     note: str = ""
     no_rows: str = ""  # what it means that no record has given a row
 
+    def names(self):
+        """The columns of a history that the view needs."""
+        parts = [name for key in self.keys for name in key.term.names]
+        parts += [name for column in self.columns for name in column.fold.names]
+        return {self.items if name.startswith("item.") else name for name in parts}
+
+    def key(self, case):
+        return tuple([key.term.of(case) for key in self.keys])
+
+    def total(self, rows):
+        """Puts the cells of all rows together. Runs that are in several of them are counted more than once."""
+        made = self.new_row()
+        alls = (name for column in self.columns for name in column.fold.alls)
+        for number, (name, cells) in enumerate(zip(alls, zip(*rows))):
+            known = [cell for cell in cells if cell is not None]
+            made[number] = TOGETHER[name](known) if known else made[number]
+        return made
+
     def new_row(self):
         return [cell for column in self.columns for cell in column.fold.start]
 
-    def add(self, row, case):
-        at = 0
-        for column in self.columns:
-            column.fold.add(row, at, case)
-            at += len(column.fold.start)
-
     def read(self, row):
         """(column, value, others) of each column; a view's rows are read rarely, and added to often."""
-        at = 0
-        for column in self.columns:
+        for at, column in placed(self.columns):
             yield column, column.fold.value(row, at), column.fold.others(row, at)
-            at += len(column.fold.start)
 
     def figure(self, row, name):
         return next(value for column, value, _ in self.read(row) if column.name == name)
@@ -64,74 +77,88 @@ class View(NamedTuple):
         return [column.name for column in self.columns if column.unit not in ("text", "prose", "time")]
 
 
+def or_unknown(column, title, name=None):
+    return Key(column, title, Or(name or column, "?"))
+
+
 def advised(column):
     """Of the nodes for which the job's advice holds."""
-    vote = Elected(
-        lambda case: case.item.advice and case.item.advice.rule,
-        lambda case: case.item.can_be_fast,
-        rules.elect,
-        column.fold,
-    )
-    return column._replace(fold=vote)
+    return column._replace(fold=Elected(Value("advice_rule"), Value("can_be_fast"), rules.elect, column.fold))
 
 
-def named_job(case):
-    return job_name(case.record)
+FAST_BYTE_MS = Product("fast_mean_bytes", "elapsed_ms")  # weighted by time
+ALL_BYTE_MS = Product("all_mean_bytes", "elapsed_ms")
+UNUSED_BYTE_MS = Product("unused_bytes", "elapsed_ms")
+TIER_BYTE_MS = Product("item.mean_bytes", "elapsed_ms")
+ELAPSED_MS = Value("elapsed_ms")
 
-
-JOBS = Column("jobs", "JOBS", "count", Count(lambda case: case.is_new))
-FAILED = Column("failed_jobs", "FAILED", "count", Count(lambda case: case.is_new_failure))
-RECORDS = Column("records", "", "count", Count(lambda case: 1))
-NODES = Column("nodes", "NODES", "count", Count(lambda case: 1))
+JOBS = Column("jobs", "JOBS", "count", Runs())
+FAILED = Column("failed_jobs", "FAILED", "count", Runs(failed=True))
+RECORDS = Column("records", "", "count", Count(One()))
+NODES = Column("nodes", "NODES", "count", Count(One()))
 MS_PER_HOUR = 3_600_000
-HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(of("elapsed_ms"), per=MS_PER_HOUR), digits=4)
-FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(of("fast_peak")))
-SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(of("slow_peak")))
-FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(of("fast_byte_ms"), of("elapsed_ms")))
-FAST_SHARE = Column("fast_share", "FAST SHARE", "share", Ratio(of("fast_byte_ms"), of("all_byte_ms"), digits=6))
+HOURS = Column("node_hours", "NODE-HOURS", "hours", Sum(ELAPSED_MS, per=MS_PER_HOUR), digits=4)
+FAST_PEAK = Column("fast_peak_bytes", "FAST PEAK", "bytes", Peak(Value("fast_peak_bytes")))
+SLOW_PEAK = Column("slow_peak_bytes", "SLOW PEAK", "bytes", Peak(Value("slow_peak_bytes")))
+FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(FAST_BYTE_MS, ELAPSED_MS))
+FAST_SHARE = Column("fast_share", "FAST SHARE", "share", Ratio(FAST_BYTE_MS, ALL_BYTE_MS, digits=6))
 MILLION = 1_000_000
-WARNINGS = Column("warnings", "WARNINGS", "count", Count(of("warnings")))
-PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(of("package_uj"), 3, MILLION))
-MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(of("memory_uj"), 3, MILLION))
-USER = Column("user", "USER", "text", First(word("user")))
-ACCOUNT = Column("account", "ACCOUNT", "text", First(word("account")))
-MODE = Column("mode", "MODE", "text", First(lambda case: fields.clean(fields.mode(case.record))))
+WARNINGS = Column("warnings", "WARNINGS", "count", Count(Value("warnings")))
+PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(Value("package_uj"), 3, MILLION))
+MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(Value("memory_uj"), 3, MILLION))
+USER = Column("user", "USER", "text", First(Value("user")))
+ACCOUNT = Column("account", "ACCOUNT", "text", First(Value("account")))
+MODE = Column("mode", "MODE", "text", First(Value("mode")))
 
+BY_USER = or_unknown("user", "USER")
+BY_ACCOUNT = or_unknown("account", "ACCOUNT")
+BY_MODE = Key("mode", "MODE", Value("mode"))
 COMMON = (JOBS, FAILED, RECORDS, HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, WARNINGS)
-RUN = (Key("cluster", ""), Key("job_id", ""), Key("restart_count", ""))
-JOB = Column("job", "JOB", "text", First(named_job))
-ALONE = Column("alone_records", "ALONE", "count", Count(lambda case: case.figures.had_company is False))
-SHARED = Column("shared_records", "SHARED", "count", Count(lambda case: case.figures.had_company is True))
+RUN = (
+    Key("cluster", "", Or("cluster", "")),
+    Key("job_id", "", Value("job_id")),
+    Key("restart_count", "", Or("restart_count", 0)),
+)
+JOB = Column("job", "JOB", "text", First(Value("job")))
+ALONE = Column("alone_records", "ALONE", "count", Count(Are(False, "shared")))
+SHARED = Column("shared_records", "SHARED", "count", Count(Are(True, "shared")))
 OF_ALONE = (
     "Unused is what the jobs left that had their node to themselves (ALONE: so many records). Beside other jobs "
     "(SHARED) what a job left is not known."
 )
+# The report without a view. It names no nodes of peaks, and shows all columns, also those without any figure.
+TOTALS = View(
+    "totals",
+    "What jobs used by user and mode.",
+    (BY_USER, BY_MODE),
+    (
+        *(JOBS, FAILED, RECORDS, HOURS),
+        FAST_PEAK._replace(fold=Most(Value("fast_peak_bytes"))),
+        SLOW_PEAK._replace(fold=Most(Value("slow_peak_bytes"))),
+        *(FAST_MEAN, FAST_SHARE, WARNINGS),
+        Column("unmeasured_records", "", "count", Count(Are(None, "fast_peak_bytes", "slow_peak_bytes"))),
+    ),
+    by="node_hours",
+    is_whole=True,
+)
 
 TABLE = (
-    View("users", "What each user's jobs used.", (Key("user", "USER"),), COMMON, by("user"), "node_hours"),
-    View(
-        "accounts",
-        "What the jobs under each account used.",
-        (Key("account", "ACCOUNT"),),
-        COMMON,
-        by("account"),
-        "node_hours",
-    ),
-    View("nodes", "What jobs used on each node.", (Key("node", "NODE"),), COMMON, by("node"), "node_hours"),
-    View("modes", "What jobs used by mode.", (Key("mode", "MODE"),), COMMON, by_mode, "node_hours"),
+    View("users", "What each user's jobs used.", (BY_USER,), COMMON, by="node_hours"),
+    View("accounts", "What the jobs under each account used.", (BY_ACCOUNT,), COMMON, by="node_hours"),
+    View("nodes", "What jobs used on each node.", (Key("node", "NODE", Value("node")),), COMMON, by="node_hours"),
+    View("modes", "What jobs used by mode.", (BY_MODE,), COMMON, by="node_hours"),
     View(
         "jobs",
         "The largest jobs; figures of several nodes are sums, or the largest and its node.",
         RUN,
         (
             *(JOB, USER, ACCOUNT, MODE, NODES),
-            Column("exit_code", "EXIT", "count", Peak(lambda case: fields.integer(case.record, "exit_code"))),
-            Column("elapsed_s", "ELAPSED", "seconds", Peak(of("elapsed_ms"), 1000)),
+            Column("exit_code", "EXIT", "count", Peak(Value("exit_code"))),
+            Column("elapsed_s", "ELAPSED", "seconds", Peak(ELAPSED_MS, 1000)),
             *(HOURS, FAST_PEAK, SLOW_PEAK, FAST_MEAN, FAST_SHARE, PACKAGE_J, WARNINGS),
-            Column("end", "END (UTC)", "time", Last(word("end"))),
+            Column("end", "END (UTC)", "time", Last(Value("end_text"))),
         ),
-        by_job,
-        "node_hours",
+        by="node_hours",
         has_total=False,
         is_of_jobs=True,
         top=50,
@@ -139,54 +166,38 @@ TABLE = (
     View(
         "tiers",
         "Each tier's memory by the day on which jobs ended.",
-        (Key("day", "DAY"), Key("tier", "TIER")),
+        (Key("day", "DAY", Day()), or_unknown("tier", "TIER", "item.name")),
         (
             *(JOBS, RECORDS, HOURS),
-            Column("peak_bytes", "PEAK", "bytes", Peak(figures.of_item("peak_bytes"))),
-            Column(
-                "mean_bytes",
-                "MEAN",
-                "bytes",
-                Ratio(figures.of_item_by("mean_bytes", "elapsed_ms"), figures.where_item("elapsed_ms", "mean_bytes")),
-            ),
-            Column(
-                "byte_hours",
-                "USE",
-                "byte_hours",
-                Sum(figures.of_item_by("mean_bytes", "elapsed_ms"), 0, MS_PER_HOUR),
-            ),
+            Column("peak_bytes", "PEAK", "bytes", Peak(Value("item.peak_bytes"))),
+            Column("mean_bytes", "MEAN", "bytes", Ratio(TIER_BYTE_MS, ELAPSED_MS)),
+            Column("byte_hours", "USE", "byte_hours", Sum(TIER_BYTE_MS, 0, MS_PER_HOUR)),
         ),
-        by_day_and_tier,
+        "tiers",
         has_total=False,
         no_rows="No record has any tier's memory.",
     ),
     View(
         "waste",
         "Fast memory that jobs which had their nodes to themselves did not use.",
-        (Key("user", "USER"), Key("mode", "MODE")),
+        (BY_USER, BY_MODE),
         (
             *(JOBS, RECORDS, HOURS, ALONE, SHARED, FAST_MEAN),
             Column(
                 "unused_share",
                 "UNUSED SHARE",
                 "share",
-                Ratio(of("unused_byte_ms"), of("capacity_byte_ms"), digits=6),
+                Ratio(UNUSED_BYTE_MS, Product("fast_capacity_bytes", "elapsed_ms"), digits=6),
             ),
-            Column(
-                "unused_byte_hours",
-                "UNUSED",
-                "byte_hours",
-                Sum(of("unused_byte_ms"), 0, MS_PER_HOUR),
-            ),
+            Column("unused_byte_hours", "UNUSED", "byte_hours", Sum(UNUSED_BYTE_MS, 0, MS_PER_HOUR)),
             Column(
                 "slow_beside_room_byte_hours",
                 "SLOW BESIDE ROOM",
                 "byte_hours",
-                Sum(of("slow_beside_room_byte_ms"), 0, MS_PER_HOUR),
+                Sum(Product("slow_beside_room_bytes", "elapsed_ms"), 0, MS_PER_HOUR),
             ),
         ),
-        by_user_and_mode,
-        "unused_byte_hours",
+        by="unused_byte_hours",
         note=OF_ALONE,
     ),
     View(
@@ -195,13 +206,12 @@ TABLE = (
         RUN,
         (
             *(JOB, USER, MODE),
-            advised(Column("rule", "", "text", First(lambda case: case.item.advice.rule))),
-            advised(Column("wanted", "WANTED", "text", First(lambda case: case.item.advice.wanted))),
+            advised(Column("rule", "", "text", First(Value("advice_rule")))),
+            advised(Column("wanted", "WANTED", "text", First(Value("advice_wanted")))),
             *(advised(NODES), advised(HOURS)),
-            advised(Column("why", "WHY", "prose", First(lambda case: case.item.advice.why))),
+            advised(Column("why", "WHY", "prose", First(Value("advice_why")))),
         ),
-        by_opinion,
-        "node_hours",
+        by="node_hours",
         has_total=False,
         is_of_jobs=True,
         top=50,
@@ -211,12 +221,12 @@ TABLE = (
     View(
         "failures",
         "Exit codes, refusals and warnings, by text; N stands for numbers that differ.",
-        (Key("kind", "KIND"), Key("pattern", "")),
+        (Key("kind", "KIND", Value("item.kind")), Key("pattern", "", Value("item.pattern"))),
         (
-            Column("text", "TEXT", "prose", Common(lambda case: case.item[0], lambda case: case.item[1])),
-            *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(named_job))),
+            Column("text", "TEXT", "prose", Common(Value("item.text"), Value("item.pattern"))),
+            *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(Value("job")))),
         ),
-        by_failure,
+        "failures",
         "jobs",
         has_total=False,
         no_rows="No job failed, was refused anything or was warned.",
@@ -224,42 +234,42 @@ TABLE = (
     View(
         "energy",
         "Energy by user and account, of the nodes that measured it.",
-        (Key("user", "USER"), Key("account", "ACCOUNT")),
+        (BY_USER, BY_ACCOUNT),
         (
             *(JOBS, RECORDS, HOURS, PACKAGE_J, MEMORY_J),
-            Column("mean_w", "MEAN", "watts", Ratio(of("metered_uj"), of("counted_us"), digits=3)),
-            Column("package_w", "", "watts", Ratio(of("package_uj"), of("counted_us"), digits=3)),
-            Column("peak_w", "PEAK", "watts", Peak(of("peak_uw"), MILLION)),
+            Column("mean_w", "MEAN", "watts", Ratio(Value("metered_uj"), Value("counted_us"), digits=3)),
+            Column("package_w", "", "watts", Ratio(Value("package_uj"), Value("counted_us"), digits=3)),
+            Column("peak_w", "PEAK", "watts", Peak(Value("peak_uw"), MILLION)),
             Column(
                 "joules_per_gb",
                 "OF TRAFFIC",
                 "joules_per_gb",
-                Ratio(of("metered_uj"), of("moved_bytes"), 6, factor=1000),
+                Ratio(Value("metered_uj"), Value("moved_bytes"), 6, factor=1000),
             ),
-            Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(of("static_uj"), 3, MILLION)),
-            Column("estimated_dynamic_j", "ESTIMATED DYNAMIC", "joules", Sum(of("dynamic_uj"), 3, MILLION)),
+            Column("estimated_static_j", "ESTIMATED STATIC", "joules", Sum(Value("estimated_static_uj"), 3, MILLION)),
+            Column(
+                "estimated_dynamic_j", "ESTIMATED DYNAMIC", "joules", Sum(Value("estimated_dynamic_uj"), 3, MILLION)
+            ),
         ),
-        by("user", "account"),
-        "package_j",
+        by="package_j",
     ),
 )
 
 
 def writes(endurance):
     """The view of writes; `endurance`: bytes that a node's slow tier takes in its life, None: not known."""
-    life = Sum(of("slow_written"), 12, endurance) if endurance else Unknown()
+    life = Sum(Value("slow_write_bytes"), 12, endurance) if endurance else Sum(Unknown())
     return View(
         "writes",
         "Writes to the slow tier by user and account, of the nodes that measured them.",
-        (Key("user", "USER"), Key("account", "ACCOUNT")),
+        (BY_USER, BY_ACCOUNT),
         (
             *(JOBS, RECORDS, HOURS),
-            Column("slow_write_bytes", "WRITTEN", "bytes", Sum(of("slow_written"))),
-            Column("slow_read_bytes", "READ", "bytes", Sum(of("slow_read"))),
+            Column("slow_write_bytes", "WRITTEN", "bytes", Sum(Value("slow_write_bytes"))),
+            Column("slow_read_bytes", "READ", "bytes", Sum(Value("slow_read_bytes"))),
             Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", life),
         ),
-        by("user", "account"),
-        "slow_write_bytes",
+        by="slow_write_bytes",
         note="" if endurance else "What that takes of the memory's life is known with --endurance.",
     )
 
