@@ -126,7 +126,7 @@ static const struct row rows[] = {
      .predicted_gbs = -1, .reason = "not alone"},
     {"cxl", "spill", SPACE, .weights_now = "0:3 1:3", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
      .predicted_gbs = -1, .reason = "not alone"},
-    /* without weights in the kernel: what the model says is better */
+    /* the job cannot set weights: the fast tier first, or all nodes evenly, whichever the model says is faster */
     {"cxl", "spill", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "As the interleave weights are the whole node's and this job is not alone on it, dram (nodes 0-1) is "
                "filled first"},

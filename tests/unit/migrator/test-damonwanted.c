@@ -128,7 +128,7 @@ static void the_smallest_together_are_a_hundredth(void **state)
         {3, 3, {100, 100, 100}, {0, 1, 2}},
         {2, 1, {0, 7}, {1}},
         {4, 2, {600, 400, 4, 5}, {0, 1}}, /* 9 of 1009 */
-        /* 10 of 1000: without the last two it would be 1 % of the memory, which is not less than 1 % */
+        /* 4 of 1000: 4 and 6 together are 1 %, and only less than 1 % is left out */
         {4, 3, {500, 490, 4, 6}, {0, 1, 3}},
         {4, 2, {2, 50000, 300, 9000}, {1, 3}},
     };

@@ -48,7 +48,7 @@ static void differences_by_chance_are_not_believed(void **state)
     }
 }
 
-/* A window of the process saw these shares in its ranges of 64 pages. */
+/* Adds a window of the process that saw these shares, in ranges of 64 pages. */
 static void see_window(struct hm_softdirty *softdirty, uint32_t space, uint32_t n, const float *share)
 {
     softdirty->process[space].has_window = true;

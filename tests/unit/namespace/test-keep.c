@@ -151,7 +151,7 @@ static void test_until_when(void **state)
     char text[HM_MOMENT];
     const struct hm_owner owner = {.kind = HM_OWNER_USER, .minute = 29400000};
     hm_config_defaults(&config);
-    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* no hybridmem.conf: its age is not known */
+    assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* without hybridmem.conf the age is unknown */
     assert_false(hm_keep_is_over(&config, &owner, INT64_MAX));
     snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
     assert_string_equal(hm_keep_until(&config, &owner, text), "2025-12-01T16:00:00Z");

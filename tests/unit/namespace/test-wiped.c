@@ -71,7 +71,7 @@ static int fresh(void **state)
     return 0;
 }
 
-/* Try a wipe with time for so many pieces; what was zeroed is in `zeroed`. */
+/* Try a wipe with time for this number of pieces. What was zeroed is in `zeroed`. */
 static int try(const char *name, unsigned pieces)
 {
     zeroed[0] = '\0';
@@ -176,8 +176,7 @@ static void test_no_file_of_anothers_is_followed(void **state)
     assert_int_equal(symlink(target, kept(NAME)), 0);
     expect_cut(try(NAME, 1), "0+256 ", 256);
     assert_int_equal(access(target, F_OK), 0);
-    /* A folder in the file's place cannot be removed, so its progress is not used, and the next one is reported as
-     * lost. */
+    /* A folder is in the place of the progress file: no progress is read, and the error says that none was written. */
     assert_int_equal(unlink(kept(NAME)), 0);
     assert_int_equal(mkdir(kept(NAME), 0700), 0);
     expect_cut(try(NAME, 1), "0+256 ", 256);
@@ -229,7 +228,7 @@ static void test_it_goes_with_its_namespace(void **state)
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(access(kept(OTHER), F_OK), -1);
-    /* If its progress could not be removed, a later namespace of that name would use it. */
+    /* Progress that cannot be removed is an error, as a later namespace of that name would use it. */
     assert_int_equal(mkdir(kept(OTHER), 0700), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), -1);
     assert_non_null(strstr(error.text, "/wiped/" OTHER));
