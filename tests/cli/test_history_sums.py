@@ -74,8 +74,9 @@ def test_records_that_come_in_any_order_have_sums_of_their_runs(tmp_path):
         for made in [left.pop() for _ in range(min(len(left), dice.randrange(1, 12)))]:
             append(records, json.dumps(made), day=made["end"][:10], node=made["node"])
         ingest(records, history)
-        same(records, history, "--since", dice.choice(DAYS[:3]))
-        same(records, history)
+        for words in (["--since", dice.choice(DAYS[:3])], []):
+            same(records, history, *words, forms=[["--json"]])
+    same(records, history)
 
 
 def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
