@@ -95,7 +95,7 @@ def table_of(lines):
 
 
 def test_a_dash_where_there_are_no_writes_to_memory(trace):
-    """As null in the JSON: there is no share of nothing. Nouns are singular for 1."""
+    """A dash is shown where the JSON has null: there is no share of nothing. Nouns are singular for 1."""
     rows = "0,1000,10,0,5,0\n0,1001,1000000,0,50000,0\n1,1001,1000000,0,50000,0\n"
     lines = helper("hybridmem-replay", trace(COLUMNS + rows), "--fast", "50%").stdout.splitlines()
     assert lines[0].endswith(": 2 pages (8.0 KiB) in 2 phases; fast tier 50 %: 1 page (4.0 KiB)")
@@ -192,7 +192,7 @@ def count(path):
 
 
 def test_the_figures_of_a_small_picture(trace, tmp_path):
-    """The pages are in two segments: 10 and 11, then 20 and 21 behind a hole, which is shown."""
+    """The pages are in two segments, 10 and 11, then 20 and 21. The picture shows the hole between the segments."""
     far = TINY.replace(",20,", ",2000,").replace(",21,", ",2001,")
     result = replay(trace(far), "--fast", "50%", "--plot", tmp_path / "plot.svg")
     assert result["grid"]["rows"] == [
@@ -321,7 +321,7 @@ def test_a_picture_that_cannot_be_written(trace, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="hides a program in a mount namespace")
 @pytest.mark.parametrize("command", ["replay", "bench"])
 def test_figures_stay_where_nothing_can_draw(trace, tmp_path, command):
-    """As on a node without Python."""
+    """The program that draws cannot be run here, as on a node without Python."""
     picture, path = LIBEXEC / "hybridmem-picture", tmp_path / "plot.svg"
     words = {"replay": [trace(TINY)], "bench": ["--sizes", "1M", "--repetitions", "1", "--threads", "1"]}[command]
     hidden = 'mount --bind /dev/null "$1"; shift; exec "$@"'

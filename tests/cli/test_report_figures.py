@@ -102,7 +102,7 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
 
 
 def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
-    """In the table and on the page, as in the rows of users."""
+    """This holds in the table and on the page. An unknown user is named as in the rows of users."""
     write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
     lines = report(tmp_path, "jobs").stdout.splitlines()
     assert (

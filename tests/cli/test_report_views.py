@@ -111,7 +111,7 @@ def test_a_corrupted_day_loses_only_its_bad_lines(tmp_path):
 @pytest.mark.parametrize("view", views.NAMES)
 @pytest.mark.parametrize("key", ["elapsed_s", "memory", "warnings", "end", "energy", "traffic", "migration", "plan"])
 def test_a_wrong_type_never_breaks_a_view(view, key):
-    """In this process, as there are many cases."""
+    """The view is made in this process, as there are many cases."""
     for value in (
         None,
         "x",

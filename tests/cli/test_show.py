@@ -63,7 +63,7 @@ def test_no_such_job(tmp_path):
 
 
 def test_a_folder_that_has_no_records_is_named(tmp_path):
-    """As in report: for the folder of a day, and for a folder with other contents."""
+    """The messages are those of report, for the folder of a day and for a folder with other contents."""
     write(tmp_path, record(12))
     day = tmp_path / "2025-03-01"
     said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"

@@ -73,7 +73,7 @@ def test_a_job_that_runs_has_no_record_yet(processes, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch, is_first):
-    """Its last process has ended, its epilog has not: root is told, also if it is the node's first job."""
+    """The job's last process has ended, its epilog has not. Root is told so, also if it is the node's first job."""
     folder, run_dir = tmp_path / "records", tmp_path / "run"
     (run_dir / "jobs").mkdir(parents=True)
     (run_dir / "jobs" / "40").touch()

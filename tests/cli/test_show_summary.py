@@ -281,7 +281,8 @@ def test_a_page_wants_the_records(login):
 
 
 def test_records_that_are_shut(login):
-    """As if there were no folder. If there is no summary either, the obstacle is named."""
+    """A summary is shown, as if there were no folder of records. If there is no summary either, the message says why
+    the records cannot be read."""
     login.records.mkdir()
     shut = f"cannot enter {login.records}: Permission denied"
 

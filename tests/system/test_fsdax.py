@@ -241,7 +241,7 @@ def test_what_a_killed_stepd_leaves_is_removed():
 
 
 def test_a_killed_prolog_makes_nothing_any_more():
-    """The prolog's helper waits for another helper at work, and has to end with the prolog: else it would make the
+    """The prolog's helper waits for another helper at work, and has to end with the prolog: otherwise it would make the
     namespaces after the job's end."""
     waits = "pgrep -f 'hybridmem-namespace create'"
     with LOCK.open("a") as lock:

@@ -116,7 +116,7 @@ def test_reap_removes_what_no_living_job_owns_and_nothing_else(tmp_path):
 
 
 def test_what_a_node_crash_leaves_is_reaped():
-    """As at boot, the kernel reads the labels again."""
+    """The kernel reads the labels again, as it does at boot."""
     with foreign("mine"):
         made = create(18, 64, "0")
         slurm.run("ndctl disable-region all && ndctl enable-region all")

@@ -92,7 +92,7 @@ def test_jobs_users_and_clusters_are_kept_apart():
 
 
 def test_a_crash_of_the_node_leaves_it():
-    """As at boot, the kernel reads the labels again. A namespace whose device is disabled is found as well."""
+    """The kernel reads the labels again, as it does at boot. A namespace whose device is disabled is found as well."""
     made = keep(ALICE, 128, "0,1")
     leave(made, "left")
     slurm.run("ndctl disable-region all && ndctl enable-region all")

@@ -76,7 +76,7 @@ def blocks(node):
 
 @pytest.fixture
 def policy_stays():
-    """A test must leave the policy for new memory as it was, whatever it sets meanwhile. It is put back for the next
+    """Checks after a test that no command has left a saved policy for new memory. The policy is put back for the next
     test in any case."""
     slurm.drop_caches()  # where the other nodes are full, daemons would allocate on these nodes
     before = POLICY.read_text()

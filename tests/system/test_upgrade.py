@@ -42,7 +42,8 @@ def replace(job_id, request):
 
 
 def check_entry(job_id, request):
-    """This version has written the entry since: it is text, complete, and has all that the other version knows."""
+    """This version has written the entry since the other one did: the entry is text, complete, and has all that the
+    other version knows."""
     now = entries.fields(job_id)
     assert now["user"] == "alice" and now["request"] == request
     assert set(NOT_YET) <= set(now)
