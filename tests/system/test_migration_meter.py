@@ -32,6 +32,9 @@ SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
 READ, WRITTEN = 3, 7  # parts of --split
 CAP = "16M"  # less than a rank can have of the fast tier at the start
+# Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another one, and
+# the two are exchanged. Two exchanges are let pass. If all differences were believed, each phase would exchange CAP.
+NOISE = 2 * (2 * 2 * slurm.MIB) + slurm.MIB
 CPU_LIMIT = 0.01  # of the job's CPU time
 
 
@@ -145,7 +148,7 @@ def test_uniform_accesses_move_nothing(make):
     hotset.end()
     assert figures["samples"] > 0
     moved = figures["promoted_bytes"] + figures["demoted_bytes"] - figures["first_above_cap_bytes"]
-    assert 0 <= moved < 0.01 * FOOTPRINT, figures
+    assert 0 <= moved <= NOISE, figures
 
 
 def test_writes_win_against_reads_of_equal_heat(make):
