@@ -32,7 +32,7 @@ SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
 READ, WRITTEN = 3, 7  # parts of --split
 CAP = "16M"  # less than a rank can have of the fast tier at the start
-# Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another one, and
+# Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another, and
 # the two are exchanged. Two exchanges are let pass. If all differences were believed, each phase would exchange CAP.
 NOISE = 2 * (2 * 2 * slurm.MIB) + slurm.MIB
 CPU_LIMIT = 0.01  # of the job's CPU time
