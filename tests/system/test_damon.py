@@ -184,7 +184,7 @@ def test_second_broker_in_a_folder_and_users_are_refused(run_dir):
     with broker(run_dir):
         again = slurm.run(f"{BROKER} --run-dir {run_dir}", check=False)
         assert again.returncode == 1 and "another broker" in again.stderr
-    assert "must run as root" in slurm.run(f"{BROKER} --run-dir {run_dir}", user="alice", check=False).stderr
+    assert "only root may use DAMON" in slurm.run(f"{BROKER} --run-dir {run_dir}", user="alice", check=False).stderr
     run_dir.chmod(0o777)
     assert "must belong to root" in slurm.run(f"{BROKER} --run-dir {run_dir}", check=False).stderr
 
