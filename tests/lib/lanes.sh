@@ -24,13 +24,26 @@ running() {
     echo $n
 }
 
-# may_start STAGE LANES: may the stage run beside those that run now? stage_table says what each kind allows.
+# waits KIND STAGE...: is one of the stages of this kind?
+waits() {
+    local kind=$1 stage
+    shift
+    for stage in "$@"; do [ "$(kind_of "$stage")" != "$kind" ] || return 0; done
+    return 1
+}
+
+# may_start STAGE LANES WAITING...: may the stage run beside those that run now? stage_table says what each kind allows.
 may_start() {
+    local guests
     [ ${#lane_stage[@]} -gt 0 ] || return 0
     [ "$2" -gt 1 ] && [ "$(running alone)" -eq 0 ] || return 1
     case $(kind_of "$1") in
     apart) [ "$(running apart guest host)" -eq 0 ] ;;
-    guest) [ "$(running apart)" -eq 0 ] && [ "$(running guest)" -lt "$2" ] ;;
+    guest)
+        guests=$2
+        [ "$(running host fill)" -gt 0 ] || waits fill "${@:3}" || guests=$(($2 + 1))
+        [ "$(running apart)" -eq 0 ] && [ "$(running guest)" -lt "$guests" ]
+        ;;
     host) [ "$(running apart host)" -eq 0 ] ;;
     fill) [ "$(running apart guest fill)" -le "$2" ] ;;
     alone) return 1 ;;
@@ -98,7 +111,7 @@ run_lanes() {
     local waiting=("$@")
     while [ ${#waiting[@]} -gt 0 ]; do
         for i in "${!waiting[@]}"; do
-            may_start "${waiting[$i]}" "$lanes" || continue
+            may_start "${waiting[$i]}" "$lanes" "${waiting[@]}" || continue
             start_stage "${waiting[$i]}"
             unset "waiting[$i]"
         done

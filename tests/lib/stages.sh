@@ -6,7 +6,8 @@
 
 # The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
 #   apart  a guest whose figures suffer from other guests: beside it runs a stage of kind fill
-#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill
+#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest where neither
+#          is left
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
 #   fill   needs no guest and no clock, runs at low priority: beside it runs any stage but those of kind alone, and with
 #          fewer guests there are more of its kind

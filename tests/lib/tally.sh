@@ -55,12 +55,15 @@ print_durations() {
     tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
 
-# The failed tests once more, with the reason as pytest has it in one line: their logs, printed above, are long.
+# The failed tests once more, with the reason as pytest has it in one line: their logs, printed above, are long. A stage
+# that names none ended by an error of its own.
 print_failed() {
-    local stage
+    local stage lines
     for stage in $failed_stages; do
         echo "== failed: $stage (build/check/$stage.log)"
-        grep -aE '^(FAILED|ERROR|FAIL):? ' "$logs/$stage.log" | sort -u | head -n 20 | cut -c -300
+        lines=$(grep -aE '^((FAILED|ERROR) [^ ]*::|FAIL:? |[A-Za-z.]*(Error|Failure): )' "$logs/$stage.log")
+        { [ -z "$lines" ] || sort -u <<< "$lines"; } | head -n 20 | cut -c -300
+        [ -n "$lines" ] || tail -n 3 "$logs/$stage.log"
     done
 }
 
