@@ -52,7 +52,8 @@ struct control {
     struct {
         volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
         volatile uint64_t memory;                          /* its address, when the rank has it */
-        uint64_t unused[3];
+        volatile uint64_t has_cold;                        /* the rank has touched its cold parts */
+        uint64_t unused[2];
     } rank[MAX_RANKS];
 };
 
@@ -105,21 +106,36 @@ static bool is_last(const struct options *options, int part)
     return options->split ? part == FIRST_READ || part == FIRST_WRITTEN : part == FIRST_HOT;
 }
 
-/* Allocates memory without huge pages, and touches the cold parts first. */
-static volatile char *allocate(const struct options *options, size_t bytes, size_t part_bytes)
+/* Touches the parts that are hot at the start, or the others. */
+static void touch(const struct options *options, volatile char *memory, size_t part_bytes, bool hot)
+{
+    for (int part = 0; part < PARTS; part++) {
+        if (is_last(options, part) != hot)
+            continue;
+        for (size_t at = 0; at < part_bytes; at += PAGE)
+            memory[(size_t)part * part_bytes + at] = 1;
+    }
+}
+
+/*
+ * Allocates memory without huge pages, and touches the cold parts first, in all ranks: the hot parts of a rank that is
+ * quicker than the others would find room in the fast tier.
+ */
+static volatile char *allocate(const struct options *options, struct control *control, unsigned long rank,
+                               unsigned long ranks, size_t bytes)
 {
     volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const struct timespec tick = {.tv_nsec = 20000000};
 
     if (memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE))
         return NULL;
-    for (int hot = 0; hot <= 1; hot++) {
-        for (int part = 0; part < PARTS; part++) {
-            if (is_last(options, part) != hot)
-                continue;
-            for (size_t at = 0; at < part_bytes; at += PAGE)
-                memory[(size_t)part * part_bytes + at] = 1;
-        }
+    touch(options, memory, bytes / PARTS, false);
+    control->rank[rank].has_cold = 1;
+    for (unsigned long i = 0; i < ranks; i++) {
+        while (!control->rank[i].has_cold)
+            nanosleep(&tick, NULL);
     }
+    touch(options, memory, bytes / PARTS, true);
     return memory;
 }
 
@@ -264,7 +280,7 @@ int main(int argc, char **argv)
     control->rank[rank].pid = (uint64_t)getpid();
     while (control->order < ORDER_ALLOCATE)
         nanosleep(&tick, NULL);
-    if (!(work.memory = allocate(&options, bytes, bytes / PARTS))) {
+    if (!(work.memory = allocate(&options, control, rank, ranks, bytes))) {
         perror("hotset: memory");
         return 1;
     }
