@@ -20,7 +20,7 @@ MIB = 64  # of each rank
 # Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 200 times.
 WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
-SPARE = 6 * slurm.MIB
+SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
 ROOM = FOOTPRINT // 10 + SPARE  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
 SMALLER = 4  # divides a job's memory and speed where 1 % of an emulated CPU has to do: it moves a MiB in each phase

@@ -188,7 +188,7 @@ def half_of_the_gap(fast, best, fast_bytes):
 WHY_STUCK = {
     "shared": "it is shared by several processes; put what all ranks read in memory of their own",
     "busy": "it is pinned, as by RDMA or a GPU; register less of it",
-    "room": "the node that it was to go to was full; ask for a node of its own (--exclusive)",
+    "room": "the tier's NUMA node was full; ask for a whole compute node (--exclusive)",
     "denied": "it lies outside of the job's memory nodes",
     "other": "for other reasons of the kernel's",
 }

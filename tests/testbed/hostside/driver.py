@@ -13,7 +13,7 @@ from . import accelerator, command, image, machine, meter, payload, qemu
 # code half patched.
 KERNEL_SECONDS = 120
 STARTS = 3
-BOOT_SECONDS = 300  # more than testbed-init waits for Slurm, so that its own error comes first
+BOOT_SECONDS = 420  # more than testbed-init waits for accounting and Slurm, so that its own error comes first
 # Time for the guest to end a script that ran too long, to send its last output (up to 120 s) and files, and to power
 # off.
 GRACE_SECONDS = 300

@@ -16,8 +16,9 @@
 
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s)
 {
-    *clients =
-        (struct hm_damon_clients){.broker = broker, .listener = -1, .signals = -1, .idle_ns = idle_s * SECOND_NS};
+    clients->broker = broker;
+    clients->listener = clients->signals = -1;
+    clients->idle_ns = idle_s * SECOND_NS;
     for (int c = 0; c < HM_DAMON_CLIENTS; c++)
         clients->lease[c].fd = -1;
 }

@@ -17,7 +17,10 @@ struct hm_damon_clients {
     uint64_t idle_ns, used_ns;
 };
 
-/* Sets `clients` up, without any client. `broker` stays the caller's. The caller sets `listener` and `signals`. */
+/*
+ * Sets `clients` up, without any client. They are a MiB, and must be zeroes. `broker` stays the caller's. The caller
+ * sets `listener` and `signals`.
+ */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
 /* Serves clients until a signal ends the broker, or the broker had no client for `idle_s`. */
 void hm_damon_clients_serve(struct hm_damon_clients *clients);
