@@ -61,9 +61,9 @@ print_failed() {
     local stage lines
     for stage in $failed_stages; do
         echo "== failed: $stage (build/check/$stage.log)"
-        lines=$(grep -aE '^((FAILED|ERROR) [^ ]*::|FAIL:? |[A-Za-z.]*(Error|Failure): )' "$logs/$stage.log")
-        { [ -z "$lines" ] || sort -u <<< "$lines"; } | head -n 20 | cut -c -300
-        [ -n "$lines" ] || tail -n 3 "$logs/$stage.log"
+        lines=$(grep -aE '^((FAILED|ERROR) [^ ]*::|FAIL:? |[A-Za-z.]*(Error|Failure): )' "$logs/$stage.log" |
+            sort -u | head -n 20 | cut -c -300)
+        echo "${lines:-$(tail -n 3 "$logs/$stage.log")}"
     done
 }
 

@@ -322,7 +322,7 @@ class Hotset:
             part = (self.FIRST_HOT + self.JUMP * self.jumps()) % self.PARTS
         shares = [self.share_on_fast(part)]
         while shares[-1] < share and len(shares) <= most_phases + 1:
-            self.wait_phases(0)
+            self.wait_phases(0)  # until this phase has ended
             shares.append(self.share_on_fast(part))
         assert shares[-1] >= share, f"after each phase: {shares}"
 

@@ -21,13 +21,12 @@ MIB = 64  # of each rank
 WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
-ROOM = FOOTPRINT // 10 + SPARE  # bytes in the fast tier: for the hot tenth and a little more
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
 SMALLER = 4  # divides a job's memory and speed where 1 % of an emulated CPU has to do: it moves a MiB in each phase
 # Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
 SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 12_000_000  # accesses of all ranks together
-SETTLE = 30  # most whole phases until a steady state
+SETTLE = 15  # most whole phases until a steady state
 SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
 READ, WRITTEN = 3, 7  # parts of --split
@@ -38,6 +37,14 @@ NOISE = 2 * (2 * 2 * slurm.MIB) + slurm.MIB
 CPU_LIMIT = 0.01  # of the job's CPU time
 
 
+def room_for(footprint):
+    """Bytes that are left in the fast tier: for the hot tenth and a little more."""
+    return footprint // 10 + SPARE
+
+
+ROOM = room_for(FOOTPRINT)
+
+
 @pytest.fixture
 def make():
     """Gives a function that starts ranks. The ranks and the scarcity of memory end with the test, also if it fails."""
@@ -45,7 +52,7 @@ def make():
 
     def start(request, *options, full_of_files=False, smaller=1):
         made.append(migration.Hotset(MIB // smaller, request, "--work", str(WORK * smaller), *options))
-        made[-1].allocate(FOOTPRINT // smaller // 10 + SPARE, full_of_files)
+        made[-1].allocate(room_for(FOOTPRINT // smaller), full_of_files)
         made[-1].start()
         return made[-1]
 
