@@ -27,7 +27,7 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
         hm_reason_add(reason, "no file can be made in %.*s: %s", SHOWN, path, strerror(errno));
         return false;
     }
-    if (hm_file_is_dax(folders->fd[i]) && fstatvfs(folders->fd[i], &room) == 0) {
+    if (hm_file_is_dax(folders->fd[i]) > 0 && fstatvfs(folders->fd[i], &room) == 0) {
         folders->room_bytes[i] = (uint64_t)room.f_bavail * room.f_frsize;
         /* For the file system's metadata, which grows with the file. */
         folders->room_bytes[i] -= folders->room_bytes[i] / RESERVE;

@@ -90,10 +90,12 @@ static void close_range_of(unsigned first, unsigned last)
         close((int)fd);
 }
 
-bool hm_file_is_dax(int fd)
+int hm_file_is_dax(int fd)
 {
     struct statx status;
-    return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 && (status.stx_attributes & STATX_ATTR_DAX);
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0)
+        return -1;
+    return (status.stx_attributes & STATX_ATTR_DAX) != 0;
 }
 
 void hm_close_from(int first, int kept)

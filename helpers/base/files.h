@@ -35,9 +35,9 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error);
  */
 int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error);
 
-/* Is this file on DAX memory, so that mappings of it bypass the page cache? Also false where the kernel cannot tell
- * (before 5.8). */
-bool hm_file_is_dax(int fd);
+/* Is this file on DAX memory, so that mappings of it bypass the page cache? 1: yes. 0: no, or the kernel cannot tell
+ * (before 5.8). -1: it cannot be looked at (errno). */
+int hm_file_is_dax(int fd);
 
 /* Close all descriptors from `first` on except `kept` (-1: no exception). Safe between fork and exec. */
 void hm_close_from(int first, int kept);

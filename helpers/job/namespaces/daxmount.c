@@ -22,11 +22,14 @@ static int check_dax(int root, const char *path, struct hm_error *error)
         return 0;
     if (file < 0)
         return hm_fail_errno(error, "no file can be made in the DAX file system %s", path);
-    bool is_dax = hm_file_is_dax(file);
+    int result = 0, is_dax = hm_file_is_dax(file);
+    if (is_dax < 0)
+        result = hm_fail_errno(error, "cannot look at a file of the DAX file system %s", path);
+    else if (!is_dax)
+        result =
+            hm_fail(error, ENOTSUP, "%s was mounted without DAX: the kernel does not have it for this device", path);
     close(file);
-    if (is_dax)
-        return 0;
-    return hm_fail(error, ENOTSUP, "%s was mounted without DAX: the kernel does not have it for this device", path);
+    return result;
 }
 
 /*

@@ -53,7 +53,7 @@ int __wrap_umount2(const char *target, int flags)
     return 0;
 }
 
-bool hm_file_is_dax(int fd)
+int hm_file_is_dax(int fd)
 {
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
