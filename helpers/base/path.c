@@ -24,9 +24,13 @@ static int check_part(int fd, const char *shown, uid_t owner, bool is_folder, st
         return hm_fail(error, ENOTDIR, "%.200s is not a folder", shown);
     if (!is_folder && !S_ISREG(status.st_mode))
         return hm_fail(error, EPERM, "%.200s is not a regular file", shown);
-    if (status.st_uid != 0 && status.st_uid != owner)
-        return hm_fail(error, EPERM, "%.200s belongs to user %u: it must belong to %s, or it is not believed", shown,
-                       (unsigned)status.st_uid, owner == 0 ? "root" : "its user or root");
+    if (status.st_uid != 0 && status.st_uid != owner) {
+        char other[24] = "";
+        if (owner != 0)
+            snprintf(other, sizeof(other), " or user %u", (unsigned)owner);
+        return hm_fail(error, EPERM, "%.200s belongs to user %u: it must belong to root%s, or it is not trusted", shown,
+                       (unsigned)status.st_uid, other);
+    }
     /* In a folder with the sticky bit (/tmp) users cannot replace files of others, and the owner of each part is
      * checked. */
     bool is_sticky_folder = is_folder && (status.st_mode & S_ISVTX);

@@ -10,8 +10,9 @@
 bool hm_papi_zone_describe(struct hm_papi_found *found);
 
 /*
- * Get the ranges that PAPI computes with. For all zones of a level it uses the range of that level's last zone, whether
- * that zone was asked for or not. used[0] is for packages, used[1] for zones within them; 0 where there are none.
+ * Get the ranges that PAPI computes with; a range is the highest value of a counter, after which it begins again at 0.
+ * For all zones of a level PAPI uses the range of that level's last zone, whether that zone was asked for or not.
+ * used[0] is for packages, used[1] for zones within them; 0 where there are none.
  * Returns PAPI_OK, or PAPI's error.
  */
 int hm_papi_zones_used_ranges(int component, uint64_t used[2]);
@@ -24,9 +25,9 @@ struct hm_papi_moment {
 };
 
 /*
- * Find the counters of a component's zones from the values that PAPI read into `columns`. `value` and `is_known` have
- * an entry for each entry of library->found. Returns false where a counter is ambiguous: then start the event set
- * again. An ambiguous counter keeps the value that it had.
+ * Compute the counters of a component's zones (meter/papi/raw.h) from the values that PAPI read into `columns`. `value`
+ * and `is_known` have an entry for each entry of library->found. Returns false where a reading fits two values of a
+ * counter: then start the event set again. Such a counter keeps the value that it had.
  */
 bool hm_papi_zones_take(struct hm_papi_library *library, unsigned component, const long long *columns,
                         const struct hm_papi_moment *moment, uint64_t *value, bool *is_known);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates pages in two tiers, and the marks of written pages. Functions named __wrap_... replace real ones at link
- * time. */
+/* The memory of the simulated node (daysim.h): pages in two tiers, and the marks of written pages. Functions named
+ * __wrap_... replace real ones at link time. */
 #include <errno.h>
 #include <numaif.h>
 #include <unistd.h>
@@ -9,13 +9,16 @@
 #include "migrator/move/present.h"
 
 #define HUGE 512 /* pages */
-/* CPU times, in ns: more than the real ones, so that a day has fewer looks and is over in a minute. */
+/* CPU times, in ns. They are longer than real ones: as the migrator may use only so much CPU time, it then looks at
+ * fewer pages, and a simulated day is over in a minute. */
 #define LOOK_NS 16000 /* to see where a page is */
 #define MOVE_NS 16000
 #define READ_NS 10000 /* to read a part of a page map */
 #define PRESENT (UINT64_C(1) << 63)
 #define DIRTY (UINT64_C(1) << 55)
-#define UNTOUCHED 1 /* content of the migrator's own pages before it clears their marks */
+/* The migrator measures a fault on pages of its own: it writes this into them, clears the marks, and writes another
+ * value (helpers/migrator/softdirty). */
+#define UNTOUCHED 1
 
 const uint64_t day_node_pages[DAY_NODES] = {49152, 49152, 262144, 262144};
 static uint64_t used[DAY_NODES];
@@ -35,7 +38,8 @@ uint64_t day_pages_used(int node)
     return used[node];
 }
 
-/* Choose nodes of the fast tier in turn while they have room; then slow ones. */
+/* Choose a node with room: the fast nodes in turn, then the slow ones. A sixteenth of each fast node is kept for memory
+ * with `only_fast`. */
 static uint8_t choose_node(uint64_t turn, bool only_fast)
 {
     for (int i = 0; i < DAY_NODES; i++) {
@@ -120,8 +124,8 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     return 0;
 }
 
-/* An entry of a page map. For a process of the job, the hot pages of every other slot are written. For this process,
- * those that were touched since the marks were cleared. */
+/* An entry of a page map. Marked as written are, for a process of the job, the hot pages of every other slot, and for
+ * this process the pages that it has written to since it cleared the marks. */
 static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 {
     uint64_t within;

@@ -80,7 +80,8 @@ void day_cgroup_end(void);
 
 extern const uint64_t day_node_pages[DAY_NODES];
 uint64_t day_pages_used(int node);
-/* Map the pages of a slot on nodes with room. */
+/* Map the pages of a slot on nodes with room, fast ones first. A part of each fast node is kept for slots with
+ * `only_fast`. */
 void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, bool only_fast);
 /* Unmap the pages of a slot. */
 void day_pages_unmap(struct day_slot *slot);

@@ -44,8 +44,8 @@ def test_output_without_room_is_an_error(words, command):
     assert (done.returncode, done.stderr) == (1, said)
 
 
-def test_so_is_more_than_python_keeps(tmp_path):
-    """Here writing itself fails, not only the flush at the end."""
+def test_output_longer_than_pythons_buffer_without_room_is_an_error(tmp_path):
+    """Here a write fails before the end, not only the flush at the end."""
     write(tmp_path, *(record(7, node=f"n{i}") for i in range(30)))
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [LIBEXEC / "hybridmem-show", "--json", "--records", tmp_path, "7"]

@@ -55,7 +55,7 @@ def test_a_folder_without_days(tmp_path):
 def test_the_folder_of_a_day_is_not_that_of_the_records(tmp_path, end):
     write(tmp_path, record(1))
     day = f"{tmp_path}/2025-03-01{end}"
-    said = f"there are no folders of days in {day}: it is one of a day itself, name the one that it is in"
+    said = f"there are no folders of days in {day}: it is the folder of a day; name the one above it"
     assert report(day).stderr.splitlines()[0] == f"hybridmem report: {said}"
 
 

@@ -115,8 +115,8 @@ def test_a_requeued_job_that_runs_again(processes, tmp_path, monkeypatch, capsys
         assert len(json.loads(told.out)) == 1 if words else "Job 12, user alice" in told.out
 
 
-def test_so_has_the_nodes_first_job(processes, tmp_path, monkeypatch):
-    """The folder is made with the first record."""
+def test_a_running_job_is_named_although_the_records_folder_is_not_there_yet(processes, tmp_path, monkeypatch):
+    """The folder is made with the node's first record."""
     none = tmp_path / "none"
     said = "job 12 runs on this node: what is recorded of it is written at its end"
     assert shown_to(OWNER, "12", none, monkeypatch) == said

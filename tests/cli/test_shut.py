@@ -63,7 +63,7 @@ def test_a_folder_of_ones_own_that_is_shut(folder, command):
     assert asked(*command, status=1).stderr.endswith(f": cannot enter {own}: Permission denied\n")
 
 
-def test_who_may_read_only_his_own_sees_his_own(folder):
+def test_who_may_read_only_their_own_sees_their_own(folder):
     folder.chmod(0o751 if os.geteuid() == 0 else 0o311)
     found = json.loads(asked("report", "--records", folder, "--json", status=0).stdout)
     assert [row["user"] for row in found["rows"]] == ["me"]

@@ -127,7 +127,7 @@ def test_spill_goes_on_in_the_slow_node_of_each_socket():
         # Where the kernel's own needs were in the way, the pages are on the slow node of the same socket.
         for socket in (0, 1):
             resident = {int(node): there for node, (_, there) in held["nodes"].items()}
-            wanted = {int(node): there for node, (there, _) in held["nodes"].items()}
+            wanted = {int(node): planned for node, (planned, _) in held["nodes"].items()}
             both = resident[socket] + resident[socket + 2]
             assert both >= 0.98 * (wanted[socket] + wanted[socket + 2]), (wanted, resident)
 
@@ -309,33 +309,35 @@ def many(own, count, blocks, bound):
     with mappings_bounded(bound):
         said = json.loads(slurm.run(f"{program} {own} {count} {blocks}").stdout)
     assert (said["mapped"], said["started"], said["opened"]) == (1, 1, 1), said
-    return said["before"], said["behind"], said["arrays"]
+    return said["before"], said["after"], said["arrays"]
 
 
 @pytest.mark.parametrize(
     ("bound", "in_blocks", "ours"),
     [
-        (1000, 0, 93),  # a quarter of the bound is less than 256 blocks; 4 mappings each, of three eighths: 375 / 4
-        (4000, 3, 100),  # 3 arrays of 259 mappings fit into a quarter, 1000; all others are one block each
+        # An array in 256 blocks has 259 mappings, one in a single block has 4. Arrays in 256 blocks may use a quarter
+        # of the bound, all arrays together three eighths.
+        (1000, 0, 93),  # 250 are too few for one in 256 blocks; 375 / 4: 93 arrays in one block
+        (4000, 3, 100),  # 1000 suffice for 3 in 256 blocks; the other 97 are in one block
     ],
 )
 def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
     """100 arrays of 256 blocks each would be 25,900 mappings if nothing bounded them."""
-    before, behind, arrays = many(0, 100, 256, bound)
+    before, after, arrays = many(0, 100, 256, bound)
     assert [blocks for blocks, _ in arrays] == [256] * in_blocks + [1] * (ours - in_blocks) + [0] * (100 - ours)
     for blocks, reason in arrays:
         assert ("it is one block" in reason, "malloc was asked" in reason) == (blocks == 1, blocks == 0), reason
     taken = 259 * in_blocks + 4 * (ours - in_blocks)
-    assert abs(behind - before - taken) <= 4, "what the library counts is what the kernel has"
+    assert abs(after - before - taken) <= 4, "what the library counts is what the kernel has"
 
 
 def test_where_the_kernel_stops_half_way_the_memory_is_one_mapping():
     """The program itself has most of the mappings: binding an array fails half-way, and none of its mappings stays."""
-    before, behind, arrays = many(2000, 3, 256, 2400)
+    before, after, arrays = many(2000, 3, 256, 2400)
     assert arrays[0] == [256, ""]
     for blocks, reason in arrays[1:]:
         assert blocks == 0 and re.search("the kernel does not bind memory to node [01]: Cannot allocate memory", reason)
-    assert 2000 <= before <= 2004 and abs(behind - before - 259 - 2 * 4) <= 4, (before, behind)
+    assert 2000 <= before <= 2004 and abs(after - before - 259 - 2 * 4) <= 4, (before, after)
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ def powercap():
 
 def test_a_job_that_had_the_node_to_itself(powercap):
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
-        for joules in (1, 2):  # the last value is read at the job's end
+        for times in (1, 2):  # the last value is read at the job's end
             slurm.wait_metered(held.job_id)
-            set_counter("intel-rapl:0", joules * 500_000)
-            set_counter("intel-rapl:0/intel-rapl:0:0", joules * 30_000)
-            set_counter("intel-rapl:1", joules * 250_000)
+            set_counter("intel-rapl:0", times * 500_000)
+            set_counter("intel-rapl:0/intel-rapl:0:0", times * 30_000)
+            set_counter("intel-rapl:1", times * 250_000)
     record = slurm.record(held.job_id)
     energy = record["energy"]
     assert record["shared"] is False

@@ -49,7 +49,7 @@ def run_as(uid, groups, *words):
     )
 
 
-def test_a_user_sees_only_his_own(folder):
+def test_a_user_sees_only_their_own(folder):
     own = run_as(BOB, [], "show", "--json", "--records", folder, 2)
     assert [r["job_id"] for r in json.loads(own.stdout)] == [2]
     report = json.loads(run_as(BOB, [], "report", "--json", "--records", folder).stdout)

@@ -14,7 +14,7 @@ EARLIER = "spill"  # the mode of the job whose entry becomes one of version 8
 LATER = {"future.place": "3", "plan.request.later": "a b", "namespaces.later": ""}
 NOT_YET = ("memory_peak", "mongroup.why", "migration.judged_samples")  # fields that the other version does not know
 SIZE = 8  # offset of a raw structure's length
-WARNINGS = ["a warning\twith a tab and a \\", "another"]  # as in the fixture
+WARNINGS = ["a warning\twith a tab and a \\", "another"]  # those of the entry of version 8, entries.make_raw
 
 pytestmark = pytest.mark.usefixtures("empty_regions")
 

@@ -149,7 +149,7 @@ static void print_help(void)
            "  --lat-read X         a read from the slow tier costs X reads from the fast one\n"
            "                       (default: 2)\n"
            "  --lat-write X        the same for writes (default: 5)\n"
-           "  --seed N             of the samples that are drawn (default: 1)\n"
+           "  --seed N             seed of the random choice of samples (default: 1)\n"
            "  --json               one JSON object\n"
            "  --explain PHASE      also the regions at the end of that phase (from 0 on),\n"
            "                       and why each moved or stayed\n"

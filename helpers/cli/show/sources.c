@@ -49,8 +49,8 @@ static void print_help(void)
            "\n"
            "Shows where the migrator of --hybrid-mem=isolate and migrate can take its\n"
            "samples from on this node, best first: whether each source works for you, and\n"
-           "why not. source=auto takes the first that works. Inside of a job a source may be\n"
-           "taken that is free now.\n"
+           "why not. source=auto takes the first that works. A source that is free now may\n"
+           "be in use when your job runs.\n"
            "\n"
            "  --json         one JSON object: \"sources\" (an array, best first) and \"auto\" (a\n"
            "                 name, or null)\n"
@@ -110,7 +110,7 @@ static void print_text(const struct tried *tried, int n, size_t columns)
         if (!tried[i].is_usable)
             put_fact(columns, "because", tried[i].reason);
         if (tried[i].lacks_broker) {
-            put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; what such a job has:");
+            put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; to see what they have:");
             printf("%*ssrun --hybrid-mem=migrate hybridmem sources\n", FACT_COLUMN, "");
             none = "none while no broker runs: see damon, above";
         }

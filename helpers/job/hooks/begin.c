@@ -30,11 +30,11 @@ enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A
 /*
  * Looks in the ledger for an entry under the job's number.
  *
- * - EARLIER_KEPT: the prolog of this run has made it before. It stays.
+ * - EARLIER_KEPT: an earlier prolog of this run made it. It stays, and with it the namespaces of this run, so that the
+ *   job gets no second set.
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made it. The prolog completes it.
- * - EARLIER_NONE: there is none, or it was of an earlier run, which is finished here (`has_left`: that run leaves
- *   memory), or nobody can read it (EBADMSG). The caller makes a new one for this run. So namespaces of
- *   this run stay, and the job gets no second set; namespaces of earlier runs belong to nobody.
+ * - EARLIER_NONE: there is none, or its content is not valid (EBADMSG), or it was of an earlier run or of another job,
+ *   which is finished here (`has_left`: that one leaves memory for reap). The caller makes a new one for this run.
  * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
  *   node.
  */

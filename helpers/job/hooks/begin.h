@@ -18,11 +18,12 @@ struct hm_begin {
 /*
  * Enters the job in the ledger. What happens to an entry that is already there under the same number:
  *
- * - of a dead job: that job is finished first;
- * - of this job, from an earlier prolog: it is kept;
- * - of this job, from a step that ran before this prolog (PrologFlags=RunInJob): it is completed;
+ * - of this run of the job, made by an earlier prolog: it is kept;
+ * - of this job, made by a step that started before this prolog (PrologFlags=RunInJob): it is completed;
+ * - of an earlier run of this job, of another user's job, or of a dead one: that job is finished first, and a new entry
+ *   is made;
  * - torn: it is replaced;
- * - unreadable for any other reason: nothing is done.
+ * - unreadable for any other reason: nothing is done, and -1 is returned.
  *
  * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. `has_left`:
  * a job that was finished left memory for reap (see hm_finish_job). Returns 0, or -1 with a text.

@@ -36,7 +36,7 @@ enum argument_id {
     PARTITION,
     CLUSTER,
     NODE,
-    N_WORDS, /* arguments before this are words, those after it numbers */
+    N_WORDS, /* arguments before this have a text; those after it a number, up to GRACE; the others have no value */
     JOB = N_WORDS,
     UID,
     GID,
@@ -100,10 +100,10 @@ static const char help_text[] = "  --grace SECONDS  how long a dead job waits fo
                                 "                   of hybridmem.conf)\n"
                                 "  --boot           no job can be running: wait for none, and find the node's\n"
                                 "                   topology\n"
-                                "  --wait           for others who make or wipe DAX file systems, and ten minutes\n"
-                                "                   for those that are in use\n"
-                                "  --cluster NAME   whose DAX file systems to look for, on a node of several\n"
-                                "                   (default: cluster of hybridmem.conf, else any)\n"
+                                "  --wait           wait for others who make or wipe DAX file systems, and up to ten\n"
+                                "                   minutes for file systems that are in use\n"
+                                "  --cluster NAME   look only for DAX file systems of this cluster, unless\n"
+                                "                   hybridmem.conf names one (default: of any cluster)\n"
                                 "  --config FILE    instead of the installed hybridmem.conf\n"
                                 "  --help           this text\n\n"
                                 "Exit status: 0; 2 for wrong arguments.\n";
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
     if (commands[command].run != reap)
         alarm(PATIENCE_S);
     else
-        config.fsdax_wipe_limit_s = 0; /* nobody waits for reap */
+        config.fsdax_wipe_limit_s = 0; /* no limit, as nobody waits for reap */
     /* Where hybridmem is switched off, no job begins; jobs that began before are still brought to their end. */
     if (!config.enabled && commands[command].run == begin)
         return 0;

@@ -135,7 +135,7 @@ int hm_view_check(const struct hm_view *view, struct hm_error *error)
     if (hm_progress_check(&view->progress, error) != 0)
         return -1;
     if (!is_amount(view->promoted_per_s) || !is_amount(view->demoted_per_s))
-        return hm_fail(error, EBADMSG, "the migrator's view: a rate is no amount");
+        return hm_fail(error, EBADMSG, "the migrator's view: a rate is negative or not finite");
     if (view->n_rows > HM_VIEW_ROWS)
         return hm_fail(error, EBADMSG, "the migrator's view: %u rows are more than %d", view->n_rows, HM_VIEW_ROWS);
     for (uint32_t i = 0; i < view->n_rows; i++) {

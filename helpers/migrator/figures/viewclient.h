@@ -34,8 +34,8 @@ int hm_view_connect(const struct hm_view_name *name, struct hm_error *error);
 int hm_view_ask(int fd, struct hm_view *view, struct hm_error *error);
 
 /*
- * Are all values in range and all texts terminated? `view` may hold any bytes. Returns 0, or -1 (EBADMSG, with the
- * field's name). Pure.
+ * Are all values in range and all texts terminated? `view` may hold any bytes. Returns 0, or -1 (EBADMSG) with a text
+ * that says what is wrong. Pure.
  */
 int hm_view_check(const struct hm_view *view, struct hm_error *error);
 

@@ -102,9 +102,9 @@ static int parse_row(struct reader *reader, const char *at, const char *end)
         return fail(reader, "the second column is no page: write a hexadecimal number below 400000000000");
     for (int i = 0; i < N_COUNTS; i++)
         if (at++ == end || parse_number(&at, end, 10, UINT32_MAX, &count[i]) < 0)
-            return fail(reader, "there are no four counts behind the page: write numbers below 4294967296");
+            return fail(reader, "four counts must follow the page: write numbers below 4294967296");
     if (at != end)
-        return fail(reader, "there is something behind the sixth column");
+        return fail(reader, "there is something after the sixth column");
     if (phase > trace->n_phases || phase + 1 < trace->n_phases)
         return fail(reader, "phases are out of order: they count 0, 1, ...");
     if (phase == trace->n_phases) {

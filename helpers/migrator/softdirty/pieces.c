@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts all memory of a process with a window into pieces. No I/O. */
+/* Cuts the memory of a process into pieces: the ranges that are looked at when its window ends (hm_softdirty_add_all in
+ * softdirty.h). Pure. */
 #include "parts.h"
 
 struct pieces {                     /* the pieces of one process */
     struct hm_softdirty *softdirty; /* NULL: pieces are only counted */
     uint32_t space;
-    uint64_t most_pages; /* largest piece */
-    struct hm_range open;
-    size_t n, taken, most;
+    uint64_t most_pages;  /* length of the largest piece allowed */
+    struct hm_range open; /* the piece that may still grow; no pages: there is none */
+    size_t n, most;       /* number of pieces, and how many are wanted at most */
+    size_t taken;         /* pieces for which `softdirty` had room */
 };
 
 static void end_piece(struct pieces *pieces)
@@ -21,7 +23,8 @@ static void end_piece(struct pieces *pieces)
     pieces->open.n_pages = 0;
 }
 
-/* Adds the range to the open piece, hole before it included, and begins new pieces where one has `most_pages`. */
+/* Adds the range to the open piece, with the hole between the two. Where a piece has `most_pages`, it ends, and the
+ * next one begins. */
 static void cut(struct pieces *pieces, const struct hm_range *range)
 {
     uint64_t at = range->first, end = range->first + range->n_pages;
@@ -55,7 +58,7 @@ static struct pieces cut_all(struct pieces pieces, const struct hm_maps *begun, 
         if (is_steady(&now->range[i], begun))
             cut(&pieces, &now->range[i]);
         else
-            end_piece(&pieces); /* a skipped range is no hole: no piece may reach over it */
+            end_piece(&pieces); /* no piece may reach over this range, as if it were a hole */
     }
     end_piece(&pieces);
     return pieces;

@@ -55,20 +55,20 @@ static uint64_t round_up(uint64_t bytes, uint64_t align)
     return __builtin_add_overflow(bytes, align - 1, &more) ? UINT64_MAX : more - more % align;
 }
 
-static int refuse_full(const struct hm_region *fullest, int socket, uint64_t bytes, struct hm_error *error)
+static int refuse_full(const struct hm_region *roomiest, int socket, uint64_t bytes, struct hm_error *error)
 {
     char wanted[SHOWN], extent[SHOWN], free[SHOWN];
     return hm_fail(error, ENOSPC, "%s on socket %d has no extent of %s: the largest is %s, of %s free in all",
-                   fullest->name, socket, hm_size_format(bytes, wanted, sizeof(wanted)),
-                   hm_size_format(fullest->extent, extent, sizeof(extent)),
-                   hm_size_format(fullest->free, free, sizeof(free)));
+                   roomiest->name, socket, hm_size_format(bytes, wanted, sizeof(wanted)),
+                   hm_size_format(roomiest->extent, extent, sizeof(extent)),
+                   hm_size_format(roomiest->free, free, sizeof(free)));
 }
 
 /* Plan the part of one socket. Returns 0 or -1. */
 static int plan_socket(const struct hm_region *region, int n_regions, int socket, uint64_t bytes,
                        struct hm_share *share, struct hm_error *error)
 {
-    const struct hm_region *best = NULL, *fullest = NULL;
+    const struct hm_region *best = NULL, *roomiest = NULL;
     bool is_any = false;
     for (int i = 0; i < n_regions; i++) {
         if (region[i].socket != socket)
@@ -76,17 +76,17 @@ static int plan_socket(const struct hm_region *region, int n_regions, int socket
         is_any = true;
         if (hm_region_check(&region[i], error) != 0)
             continue;
-        if (!fullest || region[i].extent > fullest->extent)
-            fullest = &region[i];
+        if (!roomiest || region[i].extent > roomiest->extent)
+            roomiest = &region[i];
         if (round_up(bytes, region[i].align) <= region[i].extent && (!best || region[i].extent < best->extent))
             best = &region[i];
     }
     if (!is_any)
         return hm_fail(error, ENODEV, "socket %d has no persistent memory region", socket);
-    if (!fullest)
+    if (!roomiest)
         return -1; /* hm_region_check has written the text */
     if (!best)
-        return refuse_full(fullest, socket, round_up(bytes, fullest->align), error);
+        return refuse_full(roomiest, socket, round_up(bytes, roomiest->align), error);
     *share = (struct hm_share){.region = best, .bytes = round_up(bytes, best->align)};
     return 0;
 }

@@ -22,16 +22,16 @@ struct hm_node_holder {
 };
 
 /*
- * Add what a line of /proc/PID/numa_maps tells of the nodes. Pages of a file's mapping that nobody has written to are
- * not counted: they belong to the page cache, which the kernel can move or drop. Any daemon may map some of them; if
- * they counted, no node could be emptied once a program was read into it. Pure.
+ * Add what a line of /proc/PID/numa_maps, which is one mapping, tells of the nodes. A file's mapping without a written
+ * page is not counted: its pages belong to the page cache, which the kernel can move or drop. Any daemon may map some
+ * of them; if they counted, no node could be emptied once a program was read into it. Pure.
  */
 void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_set *nodes);
 
 /*
- * Find the process with the most memory on the nodes, or with a policy for them: a process that is bound to memory
- * which goes away is killed at its next page. The calling process does not count. Returns 1, 0 where there is none, or
- * -1 where /proc cannot be read.
+ * Find the processes with memory on the nodes or with a policy that names one of them, and describe the one with the
+ * most memory there. A policy counts, as a process that is bound to memory which goes away is killed at its next page.
+ * The calling process does not count. Returns 1, 0 where there is none, or -1 where /proc cannot be read.
  */
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error);
 

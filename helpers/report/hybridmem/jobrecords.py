@@ -61,7 +61,7 @@ def slim(record):
 
 def steps_back(descriptor, first, end):
     """Reads an open file backwards, from byte `end` to byte `first`, at which a line begins. Yields (lines, resume):
-    lists of lines, the last lines first, each list in the file's order; `resume` is the byte behind the last line feed.
+    lists of lines, the last lines first, each list in the file's order; `resume` is the byte after the last line feed.
     There may be half a line at `end`. Lines that are longer than a record can be are left out."""
     step, rest, resume = FIRST_STEP, b"", None
     while end > first:
@@ -138,7 +138,7 @@ class JobRecords:
 
     def _is_before(self, lines):
         """Did all jobs of these lines end before this one began? Then earlier lines are older, too. A single newer line
-        at the end proves nothing: a late epilog writes behind the others."""
+        at the end proves nothing: a late epilog writes after the others."""
         known = False
         for line in reversed(lines):
             record = _parse(line)

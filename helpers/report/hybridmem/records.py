@@ -82,7 +82,7 @@ def readable_folder(record_dir):
         raise NoFolder(f"there is no folder {record_dir}") from error
     except OSError as error:
         raise Failure(f"cannot read {record_dir}: {error.strerror}") from error
-    for path in (record_dir, folder):  # checked even if the folder can be listed, as its days may still be closed
+    for path in (record_dir, folder):  # a folder that can be listed may still not be entered
         if not os.access(path, os.X_OK) and (path == record_dir or os.path.lexists(path)):
             raise Shut(f"cannot enter {path}: {os.strerror(errno.EACCES)}")
     return folder
@@ -107,7 +107,7 @@ def days(folder):
 def why_no_days(folder):
     """Says why a folder without day folders has no record."""
     if DAY.fullmatch(Path(folder).resolve().name):
-        return f"there are no folders of days in {folder}: it is one of a day itself, name the one that it is in"
+        return f"there are no folders of days in {folder}: it is the folder of a day; name the one above it"
     return f"there are no folders of days (YYYY-MM-DD) in {folder}: no job was recorded there"
 
 
@@ -161,7 +161,8 @@ def _no_constant(word):
 
 
 def parse(line, path, number, skipped):
-    """The record on a line. None if it is left out and counted: torn if it is not JSON, foreign if it is no record."""
+    """The record on a line. None if it is left out and counted: torn if it is not JSON, foreign if it is no record,
+    unknown_schema if another version of hybridmem wrote it."""
     try:
         record = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError):

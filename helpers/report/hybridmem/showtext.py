@@ -248,7 +248,7 @@ def served_words(estimate):
 
 
 def sourced(said, source):
-    """The words with their source: in brackets, or behind a semicolon if the source has brackets itself."""
+    """The words with their source: in brackets, or after a semicolon if the source has brackets itself."""
     return f"{said}; {source}" if "(" in (source or "") else f"{said} ({source})"
 
 

@@ -31,9 +31,10 @@ def is_special(target):
 
 
 def write(target, content, mode=0o644, group=-1, what=None):
-    """Writes `content` (bytes) as a complete file. It is first written to a file beside it whose name begins with a dot
-    and ends in .new, so that nobody takes it for one of the folder's files. If the target is a link, the file that it
-    names is replaced; what is not a regular file is written into. Raises Failure; `what` is put before the reason."""
+    """Makes the target a file with `content` (bytes). A draft is written beside the target, under a name that begins
+    with a dot and ends in .new, so that nobody takes it for one of the folder's files; then it replaces the target. If
+    the target is a link, the file that it names is replaced. A device or a pipe is not replaced, but written into.
+    Raises Failure; its text is `what` (default: what cannot be written) and the reason."""
     try:
         if is_special(target):
             with os.fdopen(os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY), "wb") as stream:
@@ -47,7 +48,7 @@ def write(target, content, mode=0o644, group=-1, what=None):
 
 
 def replace(target, content, mode, group, what):
-    """Replaces a regular file, or makes a new one, in the same way."""
+    """Writes a draft and puts it in the place of `target`, a regular file or none. The arguments are those of write."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
     except OSError as error:

@@ -44,7 +44,7 @@ def filled(text):
 
 class Parser(argparse.ArgumentParser):
     """`epilog` has paragraphs of any length. Indented lines are kept; if they are broken, what follows is aligned with
-    the text behind their first gap."""
+    the text after their first gap."""
 
     def __init__(self, prog, description, epilog):
         super().__init__(

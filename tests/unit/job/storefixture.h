@@ -12,7 +12,7 @@
 #define END (INT64_C(1740873599) * 1000000000) /* 2025-03-01T23:59:59Z */
 
 extern struct hm_config config;
-extern struct hm_store_key key; /* of job 42; its user is the one who runs this test, or if root does, another */
+extern struct hm_store_key key; /* of job 42; its user is the one who runs this test, or 12345 where that is root */
 
 /* The state folder and the record folder are beside each other; pending/ does not exist yet. */
 int store_set_up(void **state);

@@ -39,13 +39,13 @@ static void test_bad_text(void **state)
         {COLUMNS "0,400000000000,1,1,1,1\n", "t:2: the second column is no page"},
         {COLUMNS "0,2,1,1,1,1\n0,2,1,1,1,1\n", "t:3: pages are out of order, or one is there twice"},
         {COLUMNS "0,2,1,1,1,1\n0,1,1,1,1,1\n", "t:3: pages are out of order, or one is there twice"},
-        {COLUMNS "0,1,1,1,1\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,1,1,\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,-1,1,1\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,a,1,1\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,1,1,4294967296\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,1,1,99999999999999999999999\n", "t:2: there are no four counts"},
-        {COLUMNS "0,1,1,1,1,1,1\n", "t:2: there is something behind the sixth column"},
+        {COLUMNS "0,1,1,1,1\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,1,1,\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,-1,1,1\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,a,1,1\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,1,1,4294967296\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,1,1,99999999999999999999999\n", "t:2: four counts must follow"},
+        {COLUMNS "0,1,1,1,1,1,1\n", "t:2: there is something after the sixth column"},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {

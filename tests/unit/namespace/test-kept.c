@@ -98,7 +98,7 @@ static void test_it_is_made_once_and_given_again(void **state)
     assert_int_equal(fake.looks, 4);
 }
 
-static void test_each_user_has_his_own(void **state)
+static void test_each_user_has_their_own(void **state)
 {
     (void)state;
     assert_int_equal(create(1001, "0", 256 * MIB), HM_NAMESPACE_DONE);
@@ -313,7 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_it_is_made_once_and_given_again),
-        TEST(test_each_user_has_his_own),
+        TEST(test_each_user_has_their_own),
         TEST(test_what_does_not_serve_is_refused_and_stays),
         TEST(test_two_on_a_socket_are_not_given),
         TEST(test_what_was_never_finished_is_made_anew),

@@ -31,7 +31,7 @@ static void test_nothing_is_taken_from_the_living(void **state)
 }
 
 /* The first device takes minutes. A process may come meanwhile, and is then looked for before the second device. */
-static void test_who_came_to_live_there_meanwhile_keeps_his_memory(void **state)
+static void test_who_came_to_live_there_meanwhile_keeps_their_memory(void **state)
 {
     (void)state;
     fake_ram_fill(0, HM_ZONE_MOVABLE, BLOCKS);
@@ -78,7 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_nothing_is_taken_from_the_living, fake_ram_set_up),
-        cmocka_unit_test_setup(test_who_came_to_live_there_meanwhile_keeps_his_memory, fake_ram_set_up),
+        cmocka_unit_test_setup(test_who_came_to_live_there_meanwhile_keeps_their_memory, fake_ram_set_up),
         cmocka_unit_test_setup(test_who_came_while_it_was_emptied_keeps_the_node, fake_ram_set_up),
         cmocka_unit_test_setup(test_who_came_while_the_zone_was_changed_keeps_the_node, fake_ram_set_up),
     };

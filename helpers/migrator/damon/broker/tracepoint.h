@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the records of one kdamond: a perf event on its tracepoint, with a ring buffer. */
+/* Reads what one kdamond (DAMON's kernel thread) has found: a perf event on DAMON's tracepoint, for this thread alone,
+ * puts the records into a ring buffer. gathering.h makes complete lists of regions of them. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
 #define HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
 
@@ -10,7 +11,7 @@
 struct hm_damon_tracepoint {
     int fd; /* -1: not open */
     void *map;
-    uint64_t lost; /* records that the kernel dropped, and incomplete lists */
+    uint64_t lost; /* number of records that the kernel dropped, and of lists that stayed incomplete */
     struct hm_damon_gathering *gathering;
 };
 
@@ -20,12 +21,12 @@ struct hm_damon_tracepoint {
  */
 int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *error);
 /*
- * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON (and CAP_IPC_LOCK for more than a few).
- * Returns 0, or -1 with a text.
+ * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON, and CAP_IPC_LOCK where the ring buffers of
+ * several kdamonds are more memory than a user may lock. Returns 0, or -1 with a text.
  */
 int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
                              pid_t kdamond, struct hm_error *error);
-/* Passes complete lists to `sink`. Never waits. */
+/* Passes the complete lists of regions to `sink`. Never waits. */
 void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
                               hm_damon_gathering_sink *sink, void *data);
 void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint);

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
         printf("%s[%zu, \"%s\"]", i ? ", " : "", is_ours && where.block_bytes ? bytes / where.block_bytes : 0,
                hm_alloc_reason());
     }
-    printf("], \"behind\": %zu", count_mappings());
+    printf("], \"after\": %zu", count_mappings());
     int mapped = map(MAPS), started = start_threads();
     void *library = dlopen("libresolv.so.2", RTLD_NOW);
     printf(", \"mapped\": %d, \"started\": %d, \"opened\": %d}\n", mapped == 0, started == 0, library != NULL);
