@@ -9,6 +9,7 @@ from browser import Browser, Tab
 from collecting import Bench
 from monitoring import Job
 from replaying import algorithms
+from slurmsite import Site
 
 
 @pytest.fixture
@@ -42,6 +43,13 @@ def open_folder():
 def job(open_folder):
     """A job for a monitor."""
     return Job(open_folder, 50)
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    return Site(folder)
 
 
 @pytest.fixture(params=["default", "bins"])

@@ -11,6 +11,8 @@ from pathlib import Path
 import jsonschema
 import namespaces
 import nodes
+import placing
+import processes
 import pytest
 import slurm
 
@@ -97,7 +99,7 @@ def clean_node(schema):
     before = slurm.record_sizes()
     yield
     wait_left_idle()
-    assert slurm.hybridmem_processes() == []
+    assert processes.of_hybridmem() == []
     for line in slurm.record_lines(before):
         schema.validate(json.loads(line))
 
@@ -127,6 +129,12 @@ def steps():
     """Builds the library that counts the steps of hybridmem-namespace."""
     source = Path(__file__).parent / "programs" / "namespace" / "steps.c"
     slurm.run(f"gcc -O1 -Wall -Werror -D_GNU_SOURCE -shared -fPIC -o {namespaces.STEPS} {source} -ldl")
+
+
+@pytest.fixture(scope="module")
+def placed_program():
+    slurm.run(f"gcc -O1 -Wall -Werror -o {placing.PROGRAM} {placing.SOURCE} -lhybridmem")
+    slurm.drop_caches()  # neither the library nor the kernel's first choice of a node counts the page cache as free
 
 
 @pytest.fixture

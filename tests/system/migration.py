@@ -14,6 +14,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import processes
 import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
@@ -178,7 +179,7 @@ def fast_full_of_files(pids):
 def ranks_of(job_id, program):
     """The processes of this name in the job's cgroup."""
     pids = set()
-    for folder in slurm.cgroups(job_id):
+    for folder in processes.cgroups(job_id):
         for file in folder.rglob("cgroup.procs"):
             with contextlib.suppress(OSError):  # the step may have ended
                 pids.update(map(int, file.read_text().split()))
@@ -214,7 +215,7 @@ def on_fast(by_node):
 def cpu_seconds(job_id):
     """CPU seconds of the job's own processes (the steps' `user` cgroups)."""
     total = 0
-    for folder in slurm.cgroups(job_id):
+    for folder in processes.cgroups(job_id):
         for file in folder.glob("step_[0-9]*/user/cpu.stat"):
             total += int(re.search(r"usage_usec (\d+)", file.read_text())[1])
     return total / 1e6

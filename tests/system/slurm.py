@@ -2,7 +2,6 @@
 """Shared by the tests inside the guest: users, jobs, records, and waiting for conditions instead of fixed times."""
 
 import contextlib
-import ctypes
 import functools
 import json
 import os
@@ -300,105 +299,8 @@ def record(job_id):
     return found[0]
 
 
-class Samples(ctypes.Structure):
-    """The beginning of struct hm_samples (helpers/meter/monitor/samples.h), up to the number of counter readings."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint32) for name in ("magic", "version", "bytes", "n_tiers")),
-        ("tier_name", ctypes.c_char * 24 * 8),
-        ("tier_kind", ctypes.c_uint32 * 8),
-        ("tier_nodes", ctypes.c_uint64 * 128 * 8),
-        ("interval_ms", ctypes.c_uint32),
-        ("finished", ctypes.c_uint32),
-        ("n_samples", ctypes.c_uint64),
-        ("times", ctypes.c_uint64 * 4),
-        ("peak_source", ctypes.c_uint32),
-        ("has_hugetlb", ctypes.c_uint32),
-        ("memory_peak", ctypes.c_uint64),
-        ("missing", ctypes.c_char * 200),
-        ("peak", ctypes.c_uint64 * 5 * 8),
-        ("tier_figures", ctypes.c_uint64 * 3 * 8),
-        ("n_readings", ctypes.c_uint64),
-    )
-
-
-def samples_file(job_id):
-    return Samples.from_buffer_copy((JOBS / f"{job_id}.samples").read_bytes())
-
-
-def samples(job_id):
-    """How often the monitor has sampled."""
-    return samples_file(job_id).n_samples
-
-
-def wait_sampled(job_id):
-    """Waits for two samples from now on, so that the present state of the job is in its samples."""
-    for _ in range(2):
-        before = samples(job_id)
-        wait_for(lambda: samples(job_id) > before, f"a sample of {job_id}")  # noqa: B023
-
-
-def wait_metered(job_id):
-    """Waits for a reading of the node's counters that began after this call. They are read less often than memory."""
-    before = samples_file(job_id).n_readings
-    wait_for(lambda: samples_file(job_id).n_readings >= before + 2, f"readings of the counters for {job_id}")
-
-
 def tier_bytes(job_record, key="anon_bytes"):
     return [tier[key] for tier in job_record["memory"]["tiers"]]
-
-
-def cgroups(job_id):
-    """The folders of the job's cgroups. os.walk ignores folders that vanish."""
-    name = f"job_{job_id}"
-    return [Path(folder) / name for folder, names, _ in os.walk("/sys/fs/cgroup") if name in names]
-
-
-def is_populated(job_id):
-    """Has the job's cgroup any process? A cgroup that cannot be read has vanished."""
-    for folder in cgroups(job_id):
-        with contextlib.suppress(OSError):
-            if "populated 1" in (folder / "cgroup.events").read_text():
-                return True
-    return False
-
-
-def stepd_of(job_id, step="batch"):
-    """The step's slurmstepd: the oldest process of that title, as its children have it, too, until they call exec."""
-    return int(run(f"pgrep -o -f 'slurmstepd: \\[{job_id}.{step}\\]'").stdout)
-
-
-def has_lost(job_id):
-    """Has the job's extern step failed to leave its cgroup, which then stays? Up to Slurm 24.11.5, slurmstepd has the
-    user's effective ids for a moment when it ends X11 forwarding that nobody asked for (ticket 22736)."""
-    log = Path("/var/log/slurm/slurmd.log").read_text(errors="replace")
-    return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
-
-
-def processes():
-    """(pid, uid, name, words) of each process with a program: no kernel threads, and no zombies."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has no program, or is gone
-            (folder / "exe").readlink()
-            status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
-            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            yield int(folder.name), int(status["Uid"].split()[1]), status["Name"], words.strip()
-
-
-def processes_of(user):
-    """Pid and words of the user's processes."""
-    uid = pwd.getpwnam(user).pw_uid
-    return [f"{pid} {words}" for pid, owner, _, words in processes() if owner == uid]
-
-
-def hybridmem_processes():
-    """Processes of the system user, and monitors that are still root."""
-    uid = pwd.getpwnam("hybridmem").pw_uid
-    return sorted(
-        f"{pid} {words}"
-        for pid, owner, name, words in processes()
-        if owner == uid or (owner == 0 and name == "hybridmem-monit")
-    )
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 from pathlib import Path
 
+import processes
 import slurm
 
 OPTION = "--hybrid-mem=migrate,interval=200ms"
@@ -83,10 +84,10 @@ def nothing_is_left(job_id, may_stay=False):
     removes."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
-    slurm.wait_for(lambda: not slurm.is_populated(job_id), f"empty cgroups of {job_id}")
+    slurm.wait_for(lambda: not processes.is_populated(job_id), f"empty cgroups of {job_id}")
     if not may_stay:
         slurm.wait_for(
-            lambda: not slurm.cgroups(job_id) or slurm.has_lost(job_id), f"the end of the cgroups of {job_id}"
+            lambda: not processes.cgroups(job_id) or processes.has_lost(job_id), f"the end of the cgroups of {job_id}"
         )
 
 

@@ -7,13 +7,15 @@ import os
 import signal
 from pathlib import Path
 
+import processes
+import readings
 import slurm
 
 SLURMD = slurm.process_name("slurmd")
 
 
 def monitors():
-    return [int(line.split()[0]) for line in slurm.hybridmem_processes()]
+    return [int(line.split()[0]) for line in processes.of_hybridmem()]
 
 
 def is_running(pid):
@@ -37,7 +39,7 @@ def killed_slurmd():
 
 def test_users_cannot_touch_the_monitor_and_a_kill_costs_its_figures_alone():
     with slurm.Occupied("alice", 64, "--hybrid-mem=spill") as held:
-        slurm.wait_sampled(held.job_id)  # until then the monitor may still run as root
+        readings.wait_sampled(held.job_id)  # until then the monitor may still run as root
         (pid,) = monitors()
         samples = slurm.JOBS / f"{held.job_id}.samples"
         assert samples.exists()
@@ -57,8 +59,8 @@ def test_users_cannot_touch_the_monitor_and_a_kill_costs_its_figures_alone():
 def test_killed_stepds_leave_nothing():
     """One job's batch step and another job's extern step are killed."""
     held, other = (slurm.Occupied(user, 64, "--hybrid-mem=spill") for user in ("alice", "bob"))
-    os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
-    os.kill(slurm.stepd_of(other.job_id, "extern"), signal.SIGKILL)
+    os.kill(processes.stepd_of(held.job_id), signal.SIGKILL)
+    os.kill(processes.stepd_of(other.job_id, "extern"), signal.SIGKILL)
     for job in (held, other):
         job.go.touch()
     # No process is left that could tell slurmctld of the script's end: such a job ends by scancel, or when the node
@@ -79,7 +81,7 @@ def test_slurmd_may_be_reconfigured_and_killed_under_a_job():
         slurm.run(f"while pkill -KILL -x {SLURMD}; do sleep 0.1; done; slurmd -N n1", check=False)
         slurm.wait_for(lambda: slurm.node_state() in ("ALLOCATED", "MIXED"), "slurmd's return", every=0.5)
         assert monitors() == monitors_before
-        slurm.wait_sampled(held.job_id)
+        readings.wait_sampled(held.job_id)
         assert held.end() == "COMPLETED"
     record = slurm.record(held.job_id)
     assert not any("monitor" in warning for warning in record["warnings"])
@@ -112,12 +114,12 @@ def test_weights_that_a_dead_job_changed_come_back():
         # The node as a crash leaves it: slurmd gone, the job's processes gone, no epilog.
         with killed_slurmd():
             for step in ("batch", "extern"):
-                os.kill(slurm.stepd_of(held.job_id, step), signal.SIGKILL)
+                os.kill(processes.stepd_of(held.job_id, step), signal.SIGKILL)
             held.go.touch()
             slurm.run("pkill -KILL -u alice; pkill -KILL -f 'sleep 100000000'", check=False)
-            slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of the job's processes")
+            slurm.wait_for(lambda: not processes.of_user("alice"), "the end of the job's processes")
             # reap looks at this cgroup; the job's processes that run as root are in it, too.
-            slurm.wait_for(lambda: not slurm.is_populated(held.job_id), "an empty cgroup of the job")
+            slurm.wait_for(lambda: not processes.is_populated(held.job_id), "an empty cgroup of the job")
             slurm.run("hybridmem reap")
             assert changed != before and weight.read_text() == before
         slurm.run(f"scancel {held.job_id}")

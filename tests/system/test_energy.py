@@ -5,6 +5,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+import readings
 import slurm
 
 POWERCAP = Path("/sys/class/powercap")
@@ -36,7 +37,7 @@ def powercap():
 def test_a_job_that_had_the_node_to_itself(powercap):
     with slurm.Occupied("alice", 8, "--hybrid-mem=fast") as held:
         for times in (1, 2):  # the last value is read at the job's end
-            slurm.wait_metered(held.job_id)
+            readings.wait_metered(held.job_id)
             set_counter("intel-rapl:0", times * 500_000)
             set_counter("intel-rapl:0/intel-rapl:0:0", times * 30_000)
             set_counter("intel-rapl:1", times * 250_000)
@@ -55,8 +56,8 @@ def test_a_job_that_had_the_node_to_itself(powercap):
 def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
-        slurm.wait_metered(held[0].job_id)
-        slurm.wait_metered(held[1].job_id)
+        readings.wait_metered(held[0].job_id)
+        readings.wait_metered(held[1].job_id)
         set_counter("intel-rapl:1", 500_000)
     for job in held:
         record = slurm.record(job.job_id)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import entries
+import processes
 import pytest
 import slurm
 from namespaces import (
@@ -233,7 +234,7 @@ def test_what_a_killed_stepd_leaves_is_removed():
     # Wait: if slurmstepd were killed before slurmd knows that it has started, the node would be drained.
     slurm.wait_for(began.exists, "a running script")
     assert len(ours()) == 2
-    os.kill(slurm.stepd_of(job_id), 9)
+    os.kill(processes.stepd_of(job_id), 9)
     slurm.run("pkill -KILL -u alice")  # the processes that slurmstepd would have ended: slurmd waits for their end
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)

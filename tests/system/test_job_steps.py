@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import entries
+import processes
 import pytest
 import slurm
 from namespaces import killed_before_each_step, ours
@@ -57,7 +58,7 @@ def is_whole():
 
 
 def nothing_is_left(steps):
-    assert (ours(), FOLDER.exists(), slurm.ledger(), slurm.hybridmem_processes()) == ([], False, [], []), steps
+    assert (ours(), FOLDER.exists(), slurm.ledger(), processes.of_hybridmem()) == ([], False, [], []), steps
 
 
 def test_killed_at_each_step_of_begin():

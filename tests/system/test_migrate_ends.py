@@ -8,6 +8,7 @@ import signal
 import struct
 from pathlib import Path
 
+import processes
 import pytest
 import slurm
 from stepmigrators import BATCH, OPTION, Started, migrators, nothing_is_left, progress, steps_of
@@ -82,7 +83,7 @@ def test_the_users_own_binding_ends_the_migrator():
 
 def test_a_killed_stepd_takes_the_migrator_with_it():
     started = Started()
-    os.kill(slurm.stepd_of(started.job_id), signal.SIGKILL)
+    os.kill(processes.stepd_of(started.job_id), signal.SIGKILL)
     started.held.go.touch()
     slurm.wait_for(lambda: not migrators(started.job_id), "the migrator's end, by its guard")
     slurm.run(f"scancel {started.job_id}")
@@ -147,7 +148,7 @@ def test_bad_migrators_hold_up_nothing_and_the_record_says_why():
     assert re.search(r"^migrator of step 1: --reserve: .*much", said, re.M), said
     assert record["migration"]["phases"] is None
     # The sleep that step 0's migrator has started may outlive it by a second.
-    slurm.wait_for(lambda: not slurm.processes_of("alice"), "the end of what stood in for the migrators")
+    slurm.wait_for(lambda: not processes.of_user("alice"), "the end of what stood in for the migrators")
     nothing_is_left(job_id)
 
 

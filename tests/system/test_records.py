@@ -4,6 +4,7 @@
 import json
 
 import pytest
+import readings
 import slurm
 
 
@@ -29,7 +30,7 @@ def test_records_of_jobs_who_may_read_them_and_report():
     failing = slurm.sbatch("carol", "exit 7", "--hybrid-mem=spill")
     with slurm.Occupied("alice", 96, "--hybrid-mem=fast") as held:
         check_running(held.job_id)
-        slurm.wait_metered(held.job_id)
+        readings.wait_metered(held.job_id)
     record = slurm.record(held.job_id)
     assert record["user"] == "alice" and record["partition"] == "main" and record["node"] == slurm.NODE
     assert record["step_ids"] == ["batch"] and record["exit_code"] == 0
@@ -64,7 +65,7 @@ def test_page_cache_and_shared_memory_are_told_apart():
     job_id = slurm.sbatch("alice", f"{fill}; {hold}; rm {shared}", "--hybrid-mem=spill")
     try:
         slurm.wait_for((folder / "ready").exists, "the job's file and shared memory")
-        slurm.wait_sampled(job_id)
+        readings.wait_sampled(job_id)
     finally:
         (folder / "go").touch()
     assert slurm.wait_job(job_id) == "COMPLETED"

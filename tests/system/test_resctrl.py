@@ -12,7 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import processes
 import pytest
+import readings
 import slurm
 
 PROGRAM = Path(__file__).with_name("resctrlfs.py")
@@ -121,7 +123,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         third = slurm.sbatch("carol", "true", "--hybrid-mem=slow")
         for number, (job, group) in enumerate(zip(held, groups), 1):
             assert resctrl.tasks(group) & set(parents(job.pid))
-            slurm.wait_metered(job.job_id)
+            readings.wait_metered(job.job_id)
             resctrl.count(group, 5_000_000 * number, 300_000 * number)
         assert slurm.wait_job(third) == "COMPLETED"
         check_without_a_group(third)
@@ -129,7 +131,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
         check_nobody_reads(resctrl, held[0].job_id)
         check_reap(resctrl, groups)
         for job in held:
-            slurm.wait_metered(job.job_id)
+            readings.wait_metered(job.job_id)
     for number, job in enumerate(held, 1):
         record = slurm.record(job.job_id)
         assert record["traffic"]["job"].pop("seconds") > 0
@@ -166,10 +168,10 @@ def test_steps_of_a_job_share_its_group_and_a_job_without_a_record_has_none(resc
 def test_killed_processes_leave_no_group(resctrl):
     """The monitor and slurmstepd are killed: the job's epilog still removes the group, and the record has no figure."""
     held = slurm.Occupied("alice", 8, "--hybrid-mem=slow")
-    slurm.wait_metered(held.job_id)
-    (monitor,) = slurm.wait_for(slurm.hybridmem_processes, "a monitor")
+    readings.wait_metered(held.job_id)
+    (monitor,) = slurm.wait_for(processes.of_hybridmem, "a monitor")
     os.kill(int(monitor.split()[0]), signal.SIGKILL)
-    os.kill(slurm.stepd_of(held.job_id), signal.SIGKILL)
+    os.kill(processes.stepd_of(held.job_id), signal.SIGKILL)
     held.go.touch()
     slurm.run(f"scancel {held.job_id}")
     slurm.wait_job(held.job_id)

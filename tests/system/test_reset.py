@@ -8,6 +8,7 @@ import os
 import signal
 from pathlib import Path
 
+import processes
 import pytest
 import slurm
 from namespaces import MIB, REGIONS, STORES, count_markers, ndctl, ours, room, seen
@@ -57,7 +58,7 @@ def reset_with_a_job_running():
     slurm.wait_for(lambda: (folder / "first").exists() or slurm.end_of(job_id), "the job's data")
     assert (folder / "first").exists(), slurm.output(job_id)
     end_slurm(job_id)
-    assert any("sleep infinity" in line for line in slurm.processes_of("alice")) and len(ours()) == 2
+    assert any("sleep infinity" in line for line in processes.of_user("alice")) and len(ours()) == 2
     told = {"boot": BOOT_ID.read_text(), "job": job_id, "folder": str(folder), "free": free}
     told |= {"theirs": theirs["uuid"], "state": state_of(theirs["uuid"])}
     BEFORE.write_text(json.dumps(told))

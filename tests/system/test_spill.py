@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+import readings
 import slurm
 
 WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
@@ -51,7 +52,7 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     with slurm.Occupied("alice", want // slurm.MIB, "--hybrid-mem=spill", launch=f"{fitting} && occupy") as held:
         bytes_on = {node: count * slurm.PAGE for node, count in held.pages.items()}
         left, files = ({n: slurm.node_bytes(n, key) for n in fast["nodes"]} for key in ("MemFree", "FilePages"))
-        slurm.wait_sampled(held.job_id)
+        readings.wait_sampled(held.job_id)
     check_what_fits(json.loads((folder / "fitting").read_text())["pages"], fast["nodes"])
     on_fast = sum(bytes_on[node] for node in fast["nodes"])
     on_slow = sum(bytes_on[node] for node in slow["nodes"])

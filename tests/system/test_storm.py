@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs many jobs: each has one record, no process, file or state is left, and no node is drained."""
 
+import processes
 import slurm
 
 IN_A_ROW = 8
@@ -31,7 +32,7 @@ def test_short_jobs_in_a_row():
     slurm.wait_no_jobs(TO_RUN, every=0.5)
     slurm.wait_idle()
     assert recorded(ids) == sorted(ids)
-    assert slurm.hybridmem_processes() == []
+    assert processes.of_hybridmem() == []
 
 
 def test_jobs_at_once():
@@ -41,7 +42,7 @@ def test_jobs_at_once():
         slurm.sbatch("bob", f"until [ -e {go} ]; do sleep 0.5; done", "--hybrid-mem=spill", "-n1")
         for _ in range(AT_ONCE)
     ]
-    slurm.wait_for(lambda: len(slurm.hybridmem_processes()) == AT_ONCE, "a monitor for each")
+    slurm.wait_for(lambda: len(processes.of_hybridmem()) == AT_ONCE, "a monitor for each")
     go.touch()
     for job_id in ids:
         assert slurm.wait_job(job_id) == "COMPLETED"

@@ -5,7 +5,9 @@ import os
 import struct
 
 import entries
+import processes
 import pytest
+import readings
 import slurm
 from namespaces import ours
 
@@ -56,7 +58,7 @@ def test_jobs_of_several_modes_outlive_another_version():
     jobs = {request: begin(request, go) for request in REQUESTS}
     for job_id in jobs.values():
         slurm.wait_for(lambda: (slurm.JOBS / f"{job_id}.samples").exists(), f"a monitor of {job_id}")  # noqa: B023
-        slurm.wait_sampled(job_id)
+        readings.wait_sampled(job_id)
     for request, job_id in jobs.items():
         replace(job_id, request)
         slurm.run(f"srun --jobid={job_id} -n1 --overlap true", user="alice")
@@ -76,4 +78,4 @@ def test_jobs_of_several_modes_outlive_another_version():
         assert not [warning for warning in record["warnings"] if "version" in warning], record["warnings"]
         assert len(record["namespaces"]) == (2 if request.startswith("fsdax") else 0)
     slurm.wait_idle()
-    assert ours() == [] and slurm.hybridmem_processes() == []
+    assert ours() == [] and processes.of_hybridmem() == []

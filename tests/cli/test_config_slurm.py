@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem config check: what Slurm has to be set to."""
+
+import pytest
+from installed import helper
+from slurmsite import VERSION, any_status
+
+
+def test_a_good_site(site):
+    lines = any_status(site)
+    for wanted in (
+        f"ok      Slurm is {VERSION}, and the plugin is built for {VERSION}",
+        "ok      ProctrackType is proctrack/cgroup",
+        "ok      TaskPlugin is task/cgroup,task/affinity",
+        "ok      PrologFlags is Alloc,Contain,X11",
+        f"ok      {site.folder}/plugstack.conf loads {site.folder}/plugins/hybridmem.so",
+    ):
+        assert wanted in lines
+
+
+@pytest.mark.parametrize("name", ["PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"])
+@pytest.mark.parametrize(
+    ("value", "limit", "said"),
+    [
+        ("65534", "5min", None),
+        ("0", "5min", None),
+        ("360", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
+        ("360 sec", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
+        (
+            "359",
+            "5min",
+            "change  {} is 359 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
+            "and 60 s less than that",
+        ),
+        (
+            "60",
+            "5min",
+            "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
+            "and 60 s less than that",
+        ),
+    ],
+)
+def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, said):
+    site.settings[name] = value
+    path = configure(f"fsdax_wipe_limit = {limit}")
+    lines = [line for line in any_status(site, "--config", path) if f" {name} is " in line]
+    assert lines == ([said.format(name)] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (
+            "ProctrackType",
+            "proctrack/linuxproc",
+            "ProctrackType is proctrack/linuxproc: proctrack/cgroup must be in it (slurm.conf)",
+        ),
+        ("ProctrackType", None, "ProctrackType is not set: proctrack/cgroup must be in it (slurm.conf)"),
+        ("TaskPlugin", "task/cgroup", "TaskPlugin is task/cgroup: task/affinity must be in it (slurm.conf)"),
+        ("TaskPlugin", "task/affinity", "TaskPlugin is task/affinity: task/cgroup must be in it (slurm.conf)"),
+        ("PrologFlags", "Alloc", "PrologFlags is Alloc: Contain must be in it (slurm.conf)"),
+        ("PrologFlags", "Container", "PrologFlags is Container: Contain must be in it (slurm.conf)"),
+        (
+            "SLURM_VERSION",
+            "21.08.1",
+            f"Slurm is 21.08.1, and the plugin is built for {VERSION}: build hybridmem again with this Slurm's headers",
+        ),
+        ("SLURM_CONF", None, "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that it works here"),
+    ],
+)
+def test_a_setting_that_must_change(site, name, value, said):
+    site.settings[name] = value
+    if value is None:
+        del site.settings[name]
+    assert f"change  {said}" in site.check()
+
+
+@pytest.mark.parametrize(
+    ("files", "loads"),
+    [
+        ({"plugstack.conf": "required hybridmem.so conf=/x\n"}, "plugstack.conf"),
+        ({"plugstack.conf": "# a\n\n  \toptional\t hybridmem.so\n"}, "plugstack.conf"),
+        (
+            {
+                "plugstack.conf": "include plugstack.conf.d/*.conf\n",
+                "plugstack.conf.d/a.conf": "optional hybridmem.so\n",
+            },
+            "plugstack.conf.d/a.conf",
+        ),
+        (
+            {
+                "plugstack.conf": "include {folder}/p/*\n",
+                "p/a": "optional other.so\n",
+                "p/b": "optional hybridmem.so\n",
+            },
+            "p/b",
+        ),
+        ({"plugstack.conf": "#optional hybridmem.so\n"}, None),
+        ({"plugstack.conf": "optional nothybridmem.so\n"}, None),
+        ({"plugstack.conf": "optional\n"}, None),
+        ({"plugstack.conf": "include plugstack.conf\n"}, None),
+        ({"plugstack.conf": ""}, None),
+    ],
+)
+def test_plugstack(site, files, loads):
+    for name, text in files.items():
+        path = site.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text.replace("{folder}", str(site.folder)))
+    lines = any_status(site)
+    if loads:
+        assert f"ok      {site.folder}/{loads} loads {site.folder}/plugins/hybridmem.so" in lines
+    else:
+        assert (
+            f'change  {site.folder}/plugstack.conf does not load the plugin: add the line "optional hybridmem.so"'
+            in lines
+        )
+
+
+def test_a_plugin_that_is_not_there(site):
+    (site.folder / "plugins" / "hybridmem.so").unlink()
+    assert (
+        f"change  {site.folder}/plugstack.conf loads hybridmem.so, which is not there "
+        f"(PluginDir {site.folder}/none:{site.folder}/plugins): install the plugin on this node"
+    ) in site.check()
+
+
+def test_scontrol_that_fails_or_is_missing(site):
+    site.status = 1
+    (line,) = [line for line in site.check() if "scontrol" in line]
+    assert line.startswith(f"change  Slurm's settings are not known, as {site.folder}/scontrol show config failed: ")
+    done = helper("hybridmem-config", "check", "--scontrol", site.folder / "none", status=1)
+    assert (
+        f"change  Slurm's settings are not known, as scontrol is not at {site.folder}/none: "
+        "install Slurm's commands, or say --scontrol FILE"
+    ) in done.stdout.splitlines()

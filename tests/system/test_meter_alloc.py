@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs that place their memory by libhybridmem between marks, and writes down the expected accesses, which
+tests/meter compares with its count."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import slurm
+from placing import INTERLEAVE, MIB, PROGRAM, READ, SLOW, SOURCE, SPILL, SPLIT, WRITE
+
+pytestmark = [pytest.mark.meter, pytest.mark.usefixtures("placed_program")]
+
+EXPECTED = Path("/tmp/meter-expected.json")
+METER_MIB, PASSES = 64, 64
+ACCESSES = METER_MIB * MIB // 64 * PASSES
+
+
+def claim(name, words, make):
+    """Run a program between two marks, and write down what is expected: make(SAID), where SAID is the JSON object that
+    the program prints first."""
+    with subprocess.Popen(
+        list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        said = json.loads(process.stdout.readline())
+        slurm.run(f"meter-mark {name}.start")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "DONE\n"
+        slurm.run(f"meter-mark {name}.end")
+        process.stdin.close()
+    assert process.returncode == 0
+    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    claims[name] = make(said)
+    EXPECTED.write_text(json.dumps(claims))
+    os.sync()
+    return said
+
+
+@pytest.mark.parametrize(
+    ("policy", "use", "nodes"),
+    [(SPILL, READ, {"0", "1"}), (SPLIT, READ, {"2", "3"}), (SPLIT, WRITE, {"0", "1"}), (INTERLEAVE, READ, set("0123"))],
+)
+def test_accesses_to_placed_memory_between_two_marks(policy, use, nodes):
+    said = claim(
+        f"alloc-{policy}-{use}",
+        (PROGRAM, policy, use, METER_MIB, 0, 0, METER_MIB, PASSES),
+        lambda said: {
+            "pages": {node: there // slurm.PAGE for node, (_, there) in said["nodes"].items()},
+            "accesses": ACCESSES,
+        },
+    )
+    assert set(said["nodes"]) == nodes
+
+
+@pytest.mark.parametrize(("policy", "name"), [(SLOW, "slow"), (SPLIT, "split")])
+def test_a_copy_with_and_without_write_isolation(policy, name):
+    source = SOURCE.with_name("copied.c")
+    slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/copied {source} -lhybridmem")
+    said = claim(
+        f"copy-{name}",
+        ("/usr/local/bin/copied", policy, METER_MIB // 2, PASSES),
+        lambda said: {"copy": said, "accesses": ACCESSES // 2},
+    )
+    assert set(said["read"]) == {"2", "3"}
+    assert set(said["written"]) == ({"0", "1"} if policy == SPLIT else {"2", "3"})
