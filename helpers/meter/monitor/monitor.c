@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arguments.h"
 #include "base/clock.h"
 #include "base/privilege.h"
-#include "base/size.h"
 #include "meter.h"
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
@@ -181,69 +180,12 @@ static int take_signals(void)
     return signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct arguments {
-    const char *cgroup, *guard, *sysfs, *resctrl;
-    struct hm_monitor_programs programs;
-    uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
-};
-
-static int use(const char *why)
-{
-    fprintf(stderr,
-            "hybridmem-monitor: %s\n"
-            "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--resctrl DIR]\n"
-            "                         [--papi PROGRAM] [--slurm PROGRAM] [--uid N --gid N]\n",
-            why);
-    return 2;
-}
-
-/* Returns 0, or the exit status. */
-static int take_arguments(int argc, char **argv, struct arguments *given)
-{
-    static const struct option options[] = {
-        {"samples-fd", required_argument, NULL, 's'}, {"cgroup", required_argument, NULL, 'c'},
-        {"guard", required_argument, NULL, 'g'},      {"sysfs", required_argument, NULL, 'y'},
-        {"resctrl", required_argument, NULL, 'r'},    {"papi", required_argument, NULL, 'p'},
-        {"slurm", required_argument, NULL, 'm'},      {"uid", required_argument, NULL, 'U'},
-        {"gid", required_argument, NULL, 'G'},        {0}};
-    *given = (struct arguments){.sysfs = "/sys", .samples_fd = UINT64_MAX, .uid = UINT64_MAX, .gid = UINT64_MAX};
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 's' && hm_size_parse_number(optarg, 0, 65535, &given->samples_fd, NULL) != 0)
-            return use("--samples-fd wants the number of an open descriptor");
-        if ((option == 'U' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->uid, NULL) != 0) ||
-            (option == 'G' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->gid, NULL) != 0))
-            return use("--uid and --gid want the numbers of a user and a group that are not root");
-        if (option == 'c')
-            given->cgroup = optarg;
-        if (option == 'g')
-            given->guard = optarg;
-        if (option == 'y')
-            given->sysfs = optarg;
-        if (option == 'r')
-            given->resctrl = optarg;
-        if (option == 'p')
-            given->programs.papi = optarg;
-        if (option == 'm')
-            given->programs.slurm = optarg;
-        if (option == '?')
-            return 2;
-    }
-    if (given->samples_fd == UINT64_MAX || !given->cgroup || !given->guard || optind != argc)
-        return use("--samples-fd, --cgroup and --guard are needed, and no other words");
-    bool is_root = geteuid() == 0 || getuid() == 0;
-    if (is_root && (given->uid == UINT64_MAX || given->gid == UINT64_MAX))
-        return use("it must not stay root: --uid and --gid say whom to become");
-    if (!is_root && (given->uid != UINT64_MAX || given->gid != UINT64_MAX))
-        return use("--uid and --gid are for root");
-    return 0;
-}
-
 /*
  * Look at the guard and sample memory once before the counters are looked for: that may take time, and a short job may
  * end before. This is done with the rights of all later samples. Returns 0 and the result of the sample in *is_there,
  * or -1.
  */
-static int sample_first(struct monitor *monitor, const struct arguments *given, bool *is_there)
+static int sample_first(struct monitor *monitor, const struct hm_monitor_arguments *given, bool *is_there)
 {
     bool is_root = given->uid != UINT64_MAX;
     if (is_root && hm_privilege_lower((uid_t)given->uid, (gid_t)given->gid) != 0) {
@@ -263,7 +205,7 @@ static int sample_first(struct monitor *monitor, const struct arguments *given, 
 /*
  * Open the counters with root's rights, and give these up. Open counters can be read without rights. Returns 0 or -1.
  */
-static int open_meter(struct monitor *monitor, const struct arguments *given)
+static int open_meter(struct monitor *monitor, const struct hm_monitor_arguments *given)
 {
     /* Stays open: a counter that was gone may come back. */
     int sysfs = open(given->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -283,11 +225,11 @@ static int open_meter(struct monitor *monitor, const struct arguments *given)
 int main(int argc, char **argv)
 {
     static struct monitor monitor = {.cgroup = {.dir = -1}};
-    struct arguments given;
+    struct hm_monitor_arguments given;
     bool is_there;
     struct hm_error error = {0};
     prctl(PR_SET_DUMPABLE, 0);
-    int status = take_arguments(argc, argv, &given);
+    int status = hm_monitor_arguments_take(argc, argv, &given);
     if (status != 0)
         return status;
     monitor.cgroup_path = given.cgroup;

@@ -13,27 +13,11 @@
 
 #include "base/clock.h"
 #include "process.h"
+#include "program.h"
 
 #define START_PATIENCE_MS 20000 /* starting takes time, as components look at all devices of a node */
 
 #define MOST_LINES (HM_PAPI_MOST_EVENTS + 100) /* most lines of a description: events, and PAPI's components */
-
-static const struct {
-    const char *name;
-    enum hm_papi_line_type first; /* type of its first line */
-    const char *missing;          /* why the program is not installed */
-    const char *empty;            /* the reason where the program gives none */
-    const char *of_127;           /* what exit status 127 means */
-    const char *variable;         /* variable of the environment that it needs; NULL: none */
-} programs[HM_N_PROGRAMS] = {
-    [HM_PROGRAM_PAPI] = {"hybridmem-papi", HM_PAPI_LINE_PAPI,
-                         "hybridmem was built without PAPI (configure --with-papi)", "PAPI has no event here",
-                         ", as PAPI does where it cannot read a register", NULL},
-    [HM_PROGRAM_SLURMENERGY] = {"hybridmem-slurmenergy", HM_PAPI_LINE_SLURM,
-                                "hybridmem was built without Slurm's library (libslurm)",
-                                "Slurm has no energy of this node",
-                                ", as where libslurm is not the one that it was built with", "SLURM_CONF"},
-};
 
 struct hm_papi_reader {
     enum hm_papi_program program;
@@ -53,7 +37,7 @@ struct hm_papi_reader {
 
 static const char *name_of(const struct hm_papi_reader *reader)
 {
-    return programs[reader->program].name;
+    return hm_papi_programs[reader->program].name;
 }
 
 /* The program has closed its output: keep what became of the program as the problem, unless the program gave one
@@ -68,7 +52,7 @@ static int tell_end(struct hm_papi_reader *reader)
     if (WIFSIGNALED(status))
         return hm_fail(&reader->problem, ENODEV, "%s was killed by signal %d", name_of(reader), WTERMSIG(status));
     return hm_fail(&reader->problem, ENODEV, "%s ended with %d%s", name_of(reader), WEXITSTATUS(status),
-                   WEXITSTATUS(status) == 127 ? programs[reader->program].of_127 : "");
+                   WEXITSTATUS(status) == 127 ? hm_papi_programs[reader->program].of_127 : "");
 }
 
 /* The program does not behave as it should: end it. Returns -1. */
@@ -146,7 +130,7 @@ static int take_description(struct hm_papi_reader *reader, int64_t wait_ms)
     while ((result = take_line(reader, wait_ms)) == 0) {
         const struct hm_papi_line *line = &reader->line;
         bool is_first = reader->n_lines++ == 0;
-        if (is_first != (line->type == programs[reader->program].first) || reader->n_lines > MOST_LINES)
+        if (is_first != (line->type == hm_papi_programs[reader->program].first) || reader->n_lines > MOST_LINES)
             return fail_order(reader);
         if (line->type == HM_PAPI_LINE_READY && line->number == reader->n) {
             reader->is_described = true;
@@ -184,17 +168,18 @@ struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const 
 {
     struct hm_papi_reader *reader = calloc(1, sizeof(*reader));
     if (!reader) {
-        hm_fail(error, ENOMEM, "no memory to read from %s", programs[program].name);
+        hm_fail(error, ENOMEM, "no memory to read from %s", hm_papi_programs[program].name);
         return NULL;
     }
     reader->program = program;
-    int number = hm_papi_process_start(&reader->process, path, programs[program].name, programs[program].variable);
+    int number = hm_papi_process_start(&reader->process, path, hm_papi_programs[program].name,
+                                       hm_papi_programs[program].variable);
     if (number == 0) {
         await(reader, patience_ms);
         return reader;
     }
     if (number == ENOENT)
-        hm_fail(error, number, "%s", programs[program].missing);
+        hm_fail(error, number, "%s", hm_papi_programs[program].missing);
     else
         hm_fail(error, number, "cannot start %s: %s", path, strerror(number));
     hm_papi_reader_stop(reader);
@@ -208,7 +193,8 @@ int hm_papi_reader_described(const struct hm_papi_reader *reader, struct hm_erro
     if (!reader->is_described)
         return hm_fail(error, EAGAIN, "%s has not said what it counts", name_of(reader));
     if (reader->n == 0)
-        return hm_fail(error, ENOENT, "%s", reader->outs.text[0] ? reader->outs.text : programs[reader->program].empty);
+        return hm_fail(error, ENOENT, "%s",
+                       reader->outs.text[0] ? reader->outs.text : hm_papi_programs[reader->program].empty);
     return 0;
 }
 

@@ -5,12 +5,11 @@
 #define HM_METER_PAPI_READ_H
 
 #include "line.h"
+#include "program.h"
 
 #define HM_PAPI_ANSWER_MS 3000 /* time for an answer */
 
 struct hm_papi_reader;
-
-enum hm_papi_program { HM_PROGRAM_PAPI, HM_PROGRAM_SLURMENERGY, HM_N_PROGRAMS };
 
 /*
  * Start the program at `path`. It gets none of our descriptors but its input and output, and no environment (Slurm's

@@ -6,36 +6,21 @@
  * where the pages of its process end.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithm.h"
+#include "binsparts.h"
 
 #define OLD_WEIGHT 0.1     /* w_h of the paper */
 #define SAMPLED_PER_BIN 64 /* room for distinct pages in the first phase; more are dropped */
 
-struct sampled {
-    uint64_t page;
-    double reads, writes;
-};
-
-struct bins {
-    struct hm_decider base;
-    bool is_cut;             /* the first phase is over */
-    bool is_full;            /* merging would hardly make room any more */
-    struct sampled *sampled; /* pages of the first phase */
-    size_t n_sampled, room;
-    double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */
-    uint32_t *order;
-};
-
-static struct bins *bins_of(struct hm_decider *decider)
+static struct hm_bins *bins_of(struct hm_decider *decider)
 {
-    return (struct bins *)decider;
+    return (struct hm_bins *)decider;
 }
 
 static void destroy(struct hm_decider *decider)
 {
-    struct bins *bins = bins_of(decider);
+    struct hm_bins *bins = bins_of(decider);
     free(bins->sampled);
     free(bins->reads);
     free(bins->writes);
@@ -48,7 +33,7 @@ static void destroy(struct hm_decider *decider)
 
 static struct hm_decider *create(const struct hm_decider_options *options)
 {
-    struct bins *bins = calloc(1, sizeof(*bins));
+    struct hm_bins *bins = calloc(1, sizeof(*bins));
     if (!bins)
         return NULL;
     struct hm_decider *base = &bins->base;
@@ -72,12 +57,12 @@ static struct hm_decider *create(const struct hm_decider_options *options)
 
 static int compare_sampled(const void *a, const void *b)
 {
-    const struct sampled *x = a, *y = b;
+    const struct hm_bins_sample *x = a, *y = b;
     return (x->page > y->page) - (x->page < y->page);
 }
 
 /* Merges samples of the same page, and sorts them by address. */
-static void merge_sampled(struct bins *bins)
+static void merge_sampled(struct hm_bins *bins)
 {
     size_t kept = 0;
     qsort(bins->sampled, bins->n_sampled, sizeof(*bins->sampled), compare_sampled);
@@ -109,7 +94,7 @@ static size_t find_bin(const struct hm_decider *base, uint64_t page)
 /* A range of pages counts at its first page, as the published bins are made for single addresses. */
 static void observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count)
 {
-    struct bins *bins = bins_of(decider);
+    struct hm_bins *bins = bins_of(decider);
     for (size_t i = 0; i < count; i++) {
         const struct hm_observation *seen = &observations[i];
         if (!hm_observation_is_valid(seen))
@@ -131,12 +116,12 @@ static void observe(struct hm_decider *decider, const struct hm_observation *obs
         if (bins->n_sampled == bins->room)
             decider->dropped++;
         else
-            bins->sampled[bins->n_sampled++] = (struct sampled){seen->page, seen->reads, seen->writes};
+            bins->sampled[bins->n_sampled++] = (struct hm_bins_sample){seen->page, seen->reads, seen->writes};
     }
 }
 
 /* Cuts the sampled pages into bins of `size` pages. Returns the number of bins. They are made only if `is_final`. */
-static size_t cut_by(struct bins *bins, size_t size, bool is_final)
+static size_t cut_by(struct hm_bins *bins, size_t size, bool is_final)
 {
     struct hm_decider *base = &bins->base;
     size_t n = 0, inside = 0;
@@ -157,7 +142,7 @@ static size_t cut_by(struct bins *bins, size_t size, bool is_final)
     return n;
 }
 
-static void cut(struct bins *bins)
+static void cut(struct hm_bins *bins)
 {
     struct hm_decider *base = &bins->base;
     merge_sampled(bins);
@@ -184,7 +169,7 @@ static void cut(struct bins *bins)
 
 static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
 {
-    struct bins *bins = bins_of(decider);
+    struct hm_bins *bins = bins_of(decider);
     uint64_t end = HM_PAGE_END(first, n_pages);
     for (size_t i = 0; i < bins->n_sampled; i++)
         if (bins->sampled[i].page >= first && bins->sampled[i].page < end)
@@ -197,7 +182,7 @@ static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
 
 static void end_phase(struct hm_decider *decider)
 {
-    struct bins *bins = bins_of(decider);
+    struct hm_bins *bins = bins_of(decider);
     const struct hm_decider_options *options = &decider->options;
     if (!bins->is_cut)
         cut(bins);
@@ -214,92 +199,6 @@ static void end_phase(struct hm_decider *decider)
     }
 }
 
-static int compare_priority(const void *a, const void *b, void *data)
-{
-    const struct hm_extent *extent = data;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (extent[x].priority != extent[y].priority)
-        return extent[x].priority < extent[y].priority ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-/*
- * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
- * Returns how many are found. Moves *low past the bins used.
- */
-static uint64_t find_room(const struct bins *bins, uint64_t need, size_t high, size_t *low)
-{
-    uint64_t found = 0;
-    for (; found < need && *low < high; (*low)++)
-        found += bins->base.extent[bins->order[*low]].fast_pages;
-    return found;
-}
-
-/*
- * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
- * page exceeds the cost. As in the paper, to promote a page costs one read from the slow tier and one write to the fast
- * one, and to demote a page the same in the other direction. As this is not counted for each of the page's lines, the
- * cost is next to nothing.
- */
-static void exchange(struct bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
-{
-    const struct hm_decider_options *options = &bins->base.options;
-    uint64_t capacity = budget->capacity_pages;
-    double promote = (options->read_gain + 2) / options->period, demote = (options->write_gain + 2) / options->period;
-    for (size_t high = bins->base.n_extents; high > low; high--) {
-        struct hm_extent *hot = &bins->base.extent[bins->order[high - 1]];
-        uint64_t need = hot->slow_pages, room = used < capacity ? capacity - used : 0;
-        size_t next = low;
-        uint64_t found = need > room ? find_room(bins, need - room, high - 1, &next) : 0;
-        if (need == 0)
-            continue;
-        double pivot = next > low ? bins->base.extent[bins->order[next - 1]].priority : 0;
-        if (room + found < need)
-            hot->verdict = HM_VERDICT_ROOM;
-        else if (hot->priority <= pivot + (next > low ? promote + demote : promote))
-            hot->verdict = HM_VERDICT_COST;
-        else if (need + found > left)
-            hot->verdict = HM_VERDICT_BUDGET;
-        else {
-            hot->verdict = HM_VERDICT_PROMOTE;
-            for (; low < next; low++)
-                if (bins->base.extent[bins->order[low]].fast_pages > 0)
-                    bins->base.extent[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
-            used = used + need - found;
-            left -= need + found;
-        }
-    }
-}
-
-static void plan(struct hm_decider *decider, const struct hm_budget *budget)
-{
-    struct bins *bins = bins_of(decider);
-    uint64_t used = budget->used_pages, left = budget->move_pages;
-    size_t low = 0, n = decider->n_extents;
-    for (size_t i = 0; i < n; i++) {
-        bins->order[i] = (uint32_t)i;
-        decider->extent[i].verdict = HM_VERDICT_PLACED;
-        double pages = (double)(decider->extent[i].fast_pages + decider->extent[i].slow_pages);
-        decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
-    }
-    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->extent);
-    for (; low < n && used > budget->capacity_pages; low++) {
-        struct hm_extent *cold = &decider->extent[bins->order[low]];
-        if (cold->fast_pages == 0)
-            continue;
-        cold->verdict = HM_VERDICT_CAP;
-        used -= cold->fast_pages < used ? cold->fast_pages : used;
-        left -= cold->fast_pages < left ? cold->fast_pages : left;
-    }
-    exchange(bins, budget, used, left, low);
-    for (size_t i = 0; i < n; i++)
-        if (decider->extent[i].verdict == HM_VERDICT_CAP || decider->extent[i].verdict == HM_VERDICT_DEMOTE)
-            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].fast_pages, false);
-    for (size_t i = 0; i < n; i++)
-        if (decider->extent[i].verdict == HM_VERDICT_PROMOTE)
-            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].slow_pages, true);
-}
-
 const struct hm_algorithm hm_algorithm_bins = {
     .name = "bins",
     .about = "the published one: bins of equally many pages, cut once, move whole",
@@ -308,5 +207,5 @@ const struct hm_algorithm hm_algorithm_bins = {
     .observe = observe,
     .forget = forget,
     .end_phase = end_phase,
-    .plan = plan,
+    .plan = hm_bins_plan,
 };

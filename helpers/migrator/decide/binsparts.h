@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the algorithm "bins": bins.c counts accesses by bin, binsplan.c decides which bins move. */
+#ifndef HM_MIGRATOR_DECIDE_BINSPARTS_H
+#define HM_MIGRATOR_DECIDE_BINSPARTS_H
+
+#include "algorithm.h"
+
+struct hm_bins_sample {
+    uint64_t page;
+    double reads, writes;
+};
+
+struct hm_bins {
+    struct hm_decider base;
+    bool is_cut;                    /* the first phase is over */
+    bool is_full;                   /* merging would hardly make room any more */
+    struct hm_bins_sample *sampled; /* pages of the first phase */
+    size_t n_sampled, room;
+    double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */
+    uint32_t *order;
+};
+
+void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget);
+
+#endif

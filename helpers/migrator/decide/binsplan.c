@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "binsparts.h"
+
+static int compare_priority(const void *a, const void *b, void *data)
+{
+    const struct hm_extent *extent = data;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (extent[x].priority != extent[y].priority)
+        return extent[x].priority < extent[y].priority ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/*
+ * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
+ * Returns how many are found. Moves *low past the bins used.
+ */
+static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high, size_t *low)
+{
+    uint64_t found = 0;
+    for (; found < need && *low < high; (*low)++)
+        found += bins->base.extent[bins->order[*low]].fast_pages;
+    return found;
+}
+
+/*
+ * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
+ * page exceeds the cost. As in the paper, to promote a page costs one read from the slow tier and one write to the fast
+ * one, and to demote a page the same in the other direction. As this is not counted for each of the page's lines, the
+ * cost is next to nothing.
+ */
+static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
+{
+    const struct hm_decider_options *options = &bins->base.options;
+    uint64_t capacity = budget->capacity_pages;
+    double promote = (options->read_gain + 2) / options->period, demote = (options->write_gain + 2) / options->period;
+    for (size_t high = bins->base.n_extents; high > low; high--) {
+        struct hm_extent *hot = &bins->base.extent[bins->order[high - 1]];
+        uint64_t need = hot->slow_pages, room = used < capacity ? capacity - used : 0;
+        size_t next = low;
+        uint64_t found = need > room ? find_room(bins, need - room, high - 1, &next) : 0;
+        if (need == 0)
+            continue;
+        double pivot = next > low ? bins->base.extent[bins->order[next - 1]].priority : 0;
+        if (room + found < need)
+            hot->verdict = HM_VERDICT_ROOM;
+        else if (hot->priority <= pivot + (next > low ? promote + demote : promote))
+            hot->verdict = HM_VERDICT_COST;
+        else if (need + found > left)
+            hot->verdict = HM_VERDICT_BUDGET;
+        else {
+            hot->verdict = HM_VERDICT_PROMOTE;
+            for (; low < next; low++)
+                if (bins->base.extent[bins->order[low]].fast_pages > 0)
+                    bins->base.extent[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
+            used = used + need - found;
+            left -= need + found;
+        }
+    }
+}
+
+void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget)
+{
+    struct hm_bins *bins = (struct hm_bins *)decider;
+    uint64_t used = budget->used_pages, left = budget->move_pages;
+    size_t low = 0, n = decider->n_extents;
+    for (size_t i = 0; i < n; i++) {
+        bins->order[i] = (uint32_t)i;
+        decider->extent[i].verdict = HM_VERDICT_PLACED;
+        double pages = (double)(decider->extent[i].fast_pages + decider->extent[i].slow_pages);
+        decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
+    }
+    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->extent);
+    for (; low < n && used > budget->capacity_pages; low++) {
+        struct hm_extent *cold = &decider->extent[bins->order[low]];
+        if (cold->fast_pages == 0)
+            continue;
+        cold->verdict = HM_VERDICT_CAP;
+        used -= cold->fast_pages < used ? cold->fast_pages : used;
+        left -= cold->fast_pages < left ? cold->fast_pages : left;
+    }
+    exchange(bins, budget, used, left, low);
+    for (size_t i = 0; i < n; i++)
+        if (decider->extent[i].verdict == HM_VERDICT_CAP || decider->extent[i].verdict == HM_VERDICT_DEMOTE)
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].fast_pages, false);
+    for (size_t i = 0; i < n; i++)
+        if (decider->extent[i].verdict == HM_VERDICT_PROMOTE)
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].slow_pages, true);
+}
