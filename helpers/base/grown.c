@@ -13,6 +13,28 @@ struct head {
     uint32_t magic, version, bytes;
 };
 
+/* Reserve the blocks now: a store to a page without a block would be a SIGBUS when the file system is full. Returns 0,
+ * or an errno. */
+static int reserve(int fd, size_t size)
+{
+    return posix_fallocate(fd, 0, (off_t)size);
+}
+
+int hm_grown_create(const char *path, const void *fresh, size_t size, struct hm_error *error)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return hm_fail_errno(error, "cannot create %s", path);
+    int number = reserve(fd, size);
+    if (number == 0 && pwrite(fd, fresh, size, 0) == (ssize_t)size)
+        return fd;
+    unlink(path);
+    close(fd);
+    if (number == 0)
+        return hm_fail(error, EIO, "%s could not be written", path);
+    return hm_fail(error, number, "%s cannot have its %zu bytes: %s", path, size, strerror(number));
+}
+
 /* Find the size of the file. Returns it, or -1 where it is smaller than `least`. */
 static off_t find_size(int fd, size_t least, struct hm_error *error)
 {
@@ -40,10 +62,9 @@ void *hm_grown_map(int fd, const void *fresh, size_t size, size_t least, struct 
     off_t has = find_size(fd, least, error);
     if (has < 0)
         return NULL;
-    /* Reserve the blocks now: a store to a page without a block would be a SIGBUS when the run folder is full. */
-    int number = has < (off_t)size ? posix_fallocate(fd, 0, (off_t)size) : 0;
+    int number = has < (off_t)size ? reserve(fd, size) : 0;
     if (number != 0) {
-        hm_fail(error, number, "the file system has no space for its %zu bytes", size);
+        hm_fail(error, number, "it cannot have its %zu bytes: %s", size, strerror(number));
         return NULL;
     }
     struct head *head = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

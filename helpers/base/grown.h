@@ -14,6 +14,14 @@
 #include "error.h"
 
 /*
+ * Create the file at `path`, for its owner alone, with the structure `fresh` of `size` bytes. Its blocks are reserved
+ * at once: a store to a page without a block would be a SIGBUS when the file system is full. Returns an open
+ * descriptor, to be closed by the caller, or -1 (EEXIST where there is such a file, and other errors of the file
+ * system).
+ */
+int hm_grown_create(const char *path, const void *fresh, size_t size, struct hm_error *error);
+
+/*
  * Read the structure into `value` (`size` bytes), which the caller has filled with defaults. Where the file is shorter,
  * the defaults of the missing members stay. `least` is the size that the structure had at the beginning of its version.
  * Returns 0, or -1 (EBADMSG: the file has fewer than `least` bytes; EIO). The text says "it" for the file: the caller

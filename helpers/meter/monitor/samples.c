@@ -198,16 +198,5 @@ int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t i
     set_up(&samples, tiers, interval_ms);
     if (hm_samples_check(&samples, error) != 0)
         return -1;
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return hm_fail_errno(error, "%s", path);
-    /* Reserve the blocks now: a store to a page without a block would later kill the monitor with SIGBUS when the run
-     * folder is full. */
-    int full = posix_fallocate(fd, 0, sizeof(samples));
-    if (full == 0 && pwrite(fd, &samples, sizeof(samples), 0) == (ssize_t)sizeof(samples))
-        return fd;
-    hm_fail(error, full ? full : EIO, "%s: the file system has no space for its %zu bytes", path, sizeof(samples));
-    unlink(path);
-    close(fd);
-    return -1;
+    return hm_grown_create(path, &samples, sizeof(samples), error);
 }

@@ -145,19 +145,7 @@ int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *erro
 {
     struct hm_progress progress;
     hm_progress_init(&progress, step_id);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return hm_fail_errno(error, "cannot create %s", path);
-    /* The space is reserved now: in a full file system, a later store to a page without a block would raise SIGBUS. */
-    int full = posix_fallocate(fd, 0, sizeof(progress));
-    if (full == 0 && pwrite(fd, &progress, sizeof(progress), 0) == (ssize_t)sizeof(progress))
-        return fd;
-    hm_fail(error, full ? full : EIO, "%s: the file system has no space for its %zu bytes", path, sizeof(progress));
-    int number = errno;
-    unlink(path);
-    close(fd);
-    errno = number;
-    return -1;
+    return hm_grown_create(path, &progress, sizeof(progress), error);
 }
 
 struct hm_progress *hm_progress_map(int fd, struct hm_error *error)

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,13 +127,39 @@ static void test_what_is_no_such_file(void **state)
     assert_int_equal(errno, EBADF);
 }
 
+/* The reason is the kernel's own: a file may be refused for other reasons than a full file system. */
+static void test_bytes_that_a_file_cannot_have(void **state)
+{
+    (void)state;
+    struct rlimit before, limit;
+    const struct earlier earlier = {.magic = 1, .version = 2, .bytes = sizeof(earlier)};
+    close(make(&earlier, sizeof(earlier)));
+    int fd = open(scratch_path("file"), O_RDONLY | O_CLOEXEC);
+    assert_null(hm_grown_map(fd, &later, sizeof(later), LEAST, &error));
+    assert_int_equal(errno, EBADF);
+    assert_non_null(strstr(error.text, "it cannot have its 8016 bytes: Bad file descriptor"));
+    close(fd);
+
+    const char *path = scratch_path("new");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    fd = hm_grown_create(path, &later, sizeof(later), &error);
+    int number = errno;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(fd, -1);
+    assert_int_equal(number, EFBIG);
+    assert_non_null(strstr(error.text, "/new cannot have its 8016 bytes: File too large"));
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_an_earlier_one_wrote),
-        cmocka_unit_test(test_what_a_later_one_wrote),
-        cmocka_unit_test(test_marks_that_are_wrong),
-        cmocka_unit_test(test_what_is_no_such_file),
+        cmocka_unit_test(test_what_an_earlier_one_wrote),     cmocka_unit_test(test_what_a_later_one_wrote),
+        cmocka_unit_test(test_marks_that_are_wrong),          cmocka_unit_test(test_what_is_no_such_file),
+        cmocka_unit_test(test_bytes_that_a_file_cannot_have),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
