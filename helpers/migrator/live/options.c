@@ -10,6 +10,8 @@
 #include "optionvalue.h"
 
 #define MOST_PID (1 << 22)
+#define MOST_LATENCY 1000
+#define DAY_MS (UINT64_C(24) * 3600 * 1000)
 #define MOST_COUNT (UINT64_C(1) << 40)
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 #define FIELD(field) offsetof(struct hm_options, field)
@@ -26,7 +28,7 @@ static const struct hm_option rows[] = {
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
     {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
     {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
-    {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 0, 0},
+    {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 10, DAY_MS},
     {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,
      MOST_COUNT},
     {"--algorithm", "NAME", "one of those below (default: the first)", hm_option_algorithm, 0, 0, 0},
@@ -34,8 +36,9 @@ static const struct hm_option rows[] = {
     {"--bins", "N", "most regions told apart (default: 1000)", hm_option_small, FIELD(max_extents), 16, 1048576},
     {"--rate", "SIZE", "most bytes moved a second (default: no limit)", hm_option_size, FIELD(rate), 0, 0},
     {"--end", "SECONDS", "end of the job's time limit, since 1970", hm_option_number, FIELD(end_s), 0, INT64_MAX},
-    {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 0, 0},
-    {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 0, 0},
+    {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 1,
+     MOST_LATENCY},
+    {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 1, MOST_LATENCY},
     {"--seed", "N", "of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
     {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
     {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},

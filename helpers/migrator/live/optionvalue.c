@@ -2,6 +2,7 @@
 #include "optionvalue.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,7 @@
 #include "migrator/decide/decide.h"
 #include "migrator/sources/source.h"
 
-#define MOST_LATENCY 1000
-#define DAY_MS (UINT64_C(24) * 3600 * 1000)
+#define HOUR_MS (UINT64_C(3600) * 1000)
 
 static void *field_of(const struct hm_option *row, struct hm_options *options)
 {
@@ -56,11 +56,11 @@ int hm_option_latency(const struct hm_option *row, struct hm_options *options, c
     char *end;
     if (value[strspn(value, "0123456789.")] == '\0') {
         *latency = strtod(value, &end);
-        if (end > value && *end == '\0' && *latency >= 1 && *latency <= MOST_LATENCY)
+        if (end > value && *end == '\0' && *latency >= (double)row->least && *latency <= (double)row->most)
             return 0;
     }
-    return hm_fail(error, EINVAL, "\"%.40s\" is not a latency relative to the fast tier's: 1 to %d", value,
-                   MOST_LATENCY);
+    return hm_fail(error, EINVAL, "\"%.40s\" is not a latency relative to the fast tier's: %" PRIu64 " to %" PRIu64,
+                   value, row->least, row->most);
 }
 
 int hm_option_pid(const struct hm_option *row, struct hm_options *options, const char *value, struct hm_error *error)
@@ -130,11 +130,11 @@ int hm_option_source(const struct hm_option *row, struct hm_options *options, co
 int hm_option_interval(const struct hm_option *row, struct hm_options *options, const char *value,
                        struct hm_error *error)
 {
-    (void)row;
     if (hm_size_parse_duration(value, &options->interval_ms, error) != 0)
         return -1;
-    if (options->interval_ms < 10 || options->interval_ms > DAY_MS)
-        return hm_fail(error, ERANGE, "\"%.40s\" is not a time of 10ms to 24h", value);
+    if (options->interval_ms < row->least || options->interval_ms > row->most)
+        return hm_fail(error, ERANGE, "\"%.40s\" is not a time of %" PRIu64 "ms to %" PRIu64 "h", value, row->least,
+                       row->most / HOUR_MS);
     return 0;
 }
 

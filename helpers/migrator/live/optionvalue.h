@@ -19,7 +19,7 @@ struct hm_option {
     const char *name, *value, *about; /* "--NAME", what stands for its value in the help text, and what it is */
     hm_option_take *take;
     size_t offset;        /* offset of the field in hm_options, if it has a field of its own */
-    uint64_t least, most; /* numbers: their range */
+    uint64_t least, most; /* range of a number, a latency (as it is), or an interval (ms) */
 };
 
 /* Kinds that several options have. The field's type is in brackets. */
