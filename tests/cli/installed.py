@@ -11,6 +11,8 @@ import pytest
 PREFIX = Path(os.environ["HYBRIDMEM_PREFIX"])
 LIBEXEC = PREFIX / "libexec" / "hybridmem"
 DATA = PREFIX / "share" / "hybridmem"
+# What a build with sanitizers is told of leaks in other libraries
+LEAKS = {"LSAN_OPTIONS": f"suppressions={Path(__file__).parents[1] / 'lib' / 'leaks.supp'}:print_suppressions=0"}
 
 has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
 has_papi = (LIBEXEC / "hybridmem-papi").exists()
@@ -23,9 +25,8 @@ needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: bui
 def helper(name, *words, status=0, env=None, **options):
     """Runs a program of libexec and checks its exit status. The environment has only the given variables."""
     command = [str(LIBEXEC / name), *map(str, words)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={"LC_ALL": "C.UTF-8", **(env or {})}, **options
-    )
+    env = {"LC_ALL": "C.UTF-8", **LEAKS, **(env or {})}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, **options)
     assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}{done.stderr}"
     return done
 

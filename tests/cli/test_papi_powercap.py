@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC, needs_papi
+from installed import LEAKS, LIBEXEC, needs_papi
 from sysfstree import METER, RANGE
 
 pytestmark = needs_papi
@@ -79,7 +79,7 @@ class Tree:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+            env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", **LEAKS},
         )
         try:
             yield process
