@@ -25,7 +25,7 @@ def bench(*words, **options):
     [
         (["--policy", "fats"], '--policy: "fats" is not a policy: use spill, split, fast, slow or interleave'),
         (["--policy", ""], '--policy: "" is not a policy'),
-        (["--policy", "fast,slow,fast"], "one policy, or two: of the array read and the array written"),
+        (["--policy", "fast,slow,fast"], "give one policy, or two: for the array read and for the array written"),
         (["--kernels", "triad"], '--kernels: "triad" is not a kernel: use accumulate, copy and nt-write'),
         (["--kernels", "copy,"], '--kernels: "" is not a kernel'),
         (["--sizes", "1"], '--sizes: "1" is too small: 1M is the least'),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hybridmem-bench: measures the bandwidth of memory that libhybridmem places, by kernel, policy and size. */
+/*
+ * hybridmem-bench: measures the bandwidth of memory that libhybridmem places, by kernel, policy and size. A kernel is a
+ * loop over memory (kernels.h).
+ */
 #include <config.h>
 
 #include <errno.h>
@@ -18,13 +21,13 @@
 #include "cli/draw/picture.h"
 #include "core/topology/discover.h"
 
-#define BAR 24
+#define BAR 24         /* characters of the progress bar */
 #define QUARTERS 8     /* without --sizes: the largest size, in quarters of the fast tier */
 #define MOST_SHARE 0.9 /* without --sizes: the largest share of the available memory that a size may have */
 
 struct progress {
     bool is_shown;
-    int done, all; /* repetitions; making the arrays counts as one */
+    int done, all; /* repetitions; making the arrays of a result counts as one */
     const struct hm_bench *bench;
 };
 
@@ -80,7 +83,7 @@ static int choose_sizes(struct hm_bench *bench, struct hm_error *error)
             words->bytes[words->n_sizes++] = bytes;
     }
     if (words->n_sizes == 0)
-        return hm_fail(error, ENOMEM, "a quarter of the fast tier is not available: give --sizes");
+        return hm_fail(error, ENOMEM, "no memory for the smallest size, a quarter of the fast tier: give --sizes");
     return 0;
 }
 

@@ -10,13 +10,14 @@
 #include "core/config/config.h"
 #include "core/tiers/tiers.h"
 
+/* the most that --sizes, --repetitions and --threads take */
 #define HM_BENCH_SIZES 32
 #define HM_BENCH_REPETITIONS 100
 #define HM_BENCH_THREADS 4096
 
 enum { HM_BENCH_FAILED = 1, HM_BENCH_BAD = 2 }; /* exit statuses */
 enum hm_bench_kernel { HM_BENCH_ACCUMULATE, HM_BENCH_COPY, HM_BENCH_NT_WRITE, HM_BENCH_KERNELS };
-enum hm_bench_role { HM_BENCH_READ, HM_BENCH_WRITTEN, HM_BENCH_ROLES }; /* of an array */
+enum hm_bench_role { HM_BENCH_READ, HM_BENCH_WRITTEN, HM_BENCH_ROLES }; /* what a kernel does with an array */
 
 struct hm_bench_words {
     bool kernel[HM_BENCH_KERNELS];

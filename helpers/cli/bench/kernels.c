@@ -12,10 +12,7 @@
 
 #define WORDS (HM_BENCH_LINE / sizeof(uint64_t))
 
-/*
- * Keeps the compiler from replacing the loop by memcpy, which bypasses the caches for large sizes, and from removing
- * loads.
- */
+/* Keeps the compiler from replacing a loop by memcpy or memset, which bypass the caches for large sizes. */
 #define KEEP_ORDER() __asm__ volatile("" ::: "memory")
 
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define HM_BENCH_LINE 64
+#define HM_BENCH_LINE 64 /* bytes of a cache line */
 
 /* Loads and adds up every word of `from`. Ignores `to`, which may be NULL. */
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes);

@@ -36,8 +36,8 @@ const char *hm_bench_policy_name(enum hm_alloc_policy policy)
 }
 
 /*
- * Takes the next word of a comma-separated list. A longer word is cut, and then matches no name. Returns false at the
- * end.
+ * Takes the next word of a comma-separated list. A word of WORD bytes or more is cut, and then matches no name. Returns
+ * false at the end.
  */
 static bool next_word(const char **list, char word[WORD])
 {
@@ -62,8 +62,8 @@ static int take_policy(void *data, const char *text, struct hm_error *error)
             return hm_fail(error, EINVAL, "\"%.40s\" is not a policy: use spill, split, fast, slow or interleave",
                            word);
         if (n == HM_BENCH_ROLES)
-            return hm_fail(error, EINVAL, "\"%.80s\": one policy, or two: of the array read and the array written",
-                           text);
+            return hm_fail(error, EINVAL,
+                           "\"%.80s\": give one policy, or two: for the array read and for the array written", text);
         for (int role = n; role < HM_BENCH_ROLES; role++) /* one policy is for both arrays */
             words->policy[role] = policies[i].policy;
     }

@@ -96,7 +96,7 @@ static void write_row(const struct hm_bench *bench, int row, char cells[N_COLUMN
     }
 }
 
-/* The n-th reason; each result has one for each role, "" if there is none to give. */
+/* The n-th text of hm_alloc_reason: each result has one for each role. "": the array is as its policy says. */
 static const char *reason_at(const struct hm_bench *bench, int n)
 {
     return bench->result[n / HM_BENCH_ROLES].reason[n % HM_BENCH_ROLES];
@@ -135,7 +135,7 @@ void hm_benchprint_text(const struct hm_bench *bench)
     }
     printf("\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
     if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
-        puts("nt-write has plain stores: this processor's stores past the caches are not known here");
+        puts("nt-write has plain stores: hybridmem knows no stores past the caches for this processor");
     print_reasons(bench);
 }
 

@@ -38,7 +38,8 @@ struct crew {
     enum hm_bench_kernel kernel;
     char *array[HM_BENCH_ROLES];
     size_t bytes; /* of one array */
-    int n, repetitions;
+    int n;        /* threads */
+    int repetitions;
     pthread_mutex_t gate;      /* held until all threads are created, so that none starts before */
     bool is_cancelled;         /* a thread could not be created: the others end */
     pthread_barrier_t barrier; /* of the threads and of the thread that waits for them */
@@ -48,7 +49,7 @@ struct worker {
     struct crew *crew;
     pthread_t thread;
     int index;
-    /* of this repetition; each thread takes its own times, as the waiting thread may wake late */
+    /* of the last repetition; each thread reads the clock itself, as the thread that waits for it may wake late */
     double start_s, end_s;
 };
 
@@ -134,6 +135,7 @@ static int start_threads(struct crew *crew, struct worker *worker, struct hm_err
     return hm_fail(error, number, "thread %d of %d cannot be started: %s", n, crew->n, strerror(number));
 }
 
+/* Counts how much of the array is in which tier. */
 static void count(const struct hm_bench *bench, const char *array, struct hm_bench_place *place,
                   struct hm_alloc_where *where)
 {
@@ -199,7 +201,7 @@ static int allocate(const struct hm_bench *bench, struct crew *crew, struct hm_b
             continue;
         crew->array[role] = hm_alloc(crew->bytes, bench->words.policy[role], &hint);
         if (!crew->array[role])
-            return hm_fail_errno(error, "%zu bytes of memory cannot be had", crew->bytes);
+            return hm_fail_errno(error, "%zu bytes of memory cannot be allocated", crew->bytes);
         snprintf(result->reason[role], sizeof(result->reason[role]), "%s", hm_alloc_reason());
         result->moved_bytes += crew->bytes;
     }
