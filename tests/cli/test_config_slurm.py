@@ -30,13 +30,13 @@ def test_a_good_site(site):
             "359",
             "5min",
             "change  {} is 359 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and 60 s less than that",
+            "and at least 60 s less than {}",
         ),
         (
             "60",
             "5min",
             "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and 60 s less than that",
+            "and at least 60 s less than {}",
         ),
     ],
 )
@@ -44,7 +44,7 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
     site.settings[name] = value
     path = configure(f"fsdax_wipe_limit = {limit}")
     lines = [line for line in any_status(site, "--config", path) if f" {name} is " in line]
-    assert lines == ([said.format(name)] if said else [])
+    assert lines == ([said.format(name, name)] if said else [])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,11 @@ def test_wipes_end_before_slurm_ends_them(site, configure, name, value, limit, s
             "21.08.1",
             f"Slurm is 21.08.1, and the plugin is built for {VERSION}: build hybridmem again with this Slurm's headers",
         ),
-        ("SLURM_CONF", None, "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that it works here"),
+        (
+            "SLURM_CONF",
+            None,
+            "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that scontrol works here",
+        ),
     ],
 )
 def test_a_setting_that_must_change(site, name, value, said):

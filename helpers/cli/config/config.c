@@ -26,9 +26,10 @@ static void print_help(void)
     printf("Usage: hybridmem config check [--file-only] [--config FILE] [--scontrol FILE]\n"
            "       hybridmem config show [--config FILE]\n"
            "\n"
-           "check lists what is as it should be (ok), what is not, with what to do\n"
-           "(change), and what may be meant (note): the configuration, its folders, users,\n"
-           "groups and tiers, and what hybridmem wants of Slurm. Run it on a compute node.\n"
+           "check looks at the configuration, its folders, users, groups and tiers, and at\n"
+           "what hybridmem wants of Slurm. It lists what is as it should be (ok), what is\n"
+           "not, with what to do (change), and what may be intended (note). Run it on a\n"
+           "compute node.\n"
            "show prints the values in use, in the syntax of the file.\n"
            "\n"
            "  --config FILE    instead of %s\n"
@@ -87,6 +88,7 @@ static int check(const struct options *options, const char *path, struct hm_conf
     struct hm_report report = {0};
     struct hm_error error = {""};
     struct hm_error missing = {""};
+    /* An absent file is an error of the first call if the user named it, else of the second. */
     if (hm_config_read(path, options->config != NULL, config, &error) < 0)
         hm_report_change(&report, "%s", error.text);
     else if (hm_config_read(path, true, config, &missing) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks what hybridmem needs on a node: users, groups, folders, cgroup v2, the preload library, and the file's tiers.
+ * Checks what hybridmem needs on a node: users, groups, folders, cgroup v2, the preload library, and the tiers that
+ * hybridmem.conf names.
  */
 #include <errno.h>
 #include <grp.h>
@@ -21,7 +22,7 @@
 #define HM_USER "hybridmem" /* user that the monitor runs as */
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 
-/* A folder that root must own. `mode` has all bits that its mode may have, `needed` those that it must have. */
+/* A folder that root must own. `mode` has the permissions that it may have, `needed` those that it must have. */
 struct wanted {
     const char *word; /* key in hybridmem.conf */
     const char *path;
@@ -106,7 +107,10 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
         check_folder(&rows[i], report);
 }
 
-/* Reports a file of hybridmem that some installations do not have. */
+/*
+ * Reports a file of hybridmem that some installations do not have. `what` needs the file; `otherwise` says what happens
+ * without it, and what to do.
+ */
 static void check_part(const char *path, int mode, const char *what, const char *otherwise, struct hm_report *report)
 {
     if (access(path, mode) == 0)
@@ -134,7 +138,8 @@ static const char *of_file(const char *text)
 
 /*
  * Checks the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
- * exist. A section that is ignored may be intended for other nodes. With an invalid section, each request is refused.
+ * exist. A section that is ignored is only a note, as it may be intended for other nodes. With an invalid section, each
+ * request is refused.
  */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {

@@ -94,7 +94,8 @@ void hm_config_check_plugstack(const char *slurm_conf, const char *plugin_dirs, 
     const char *slash = strrchr(slurm_conf, '/');
     if (!slash) {
         hm_report_change(report,
-                         "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that it works here");
+                         "plugstack.conf is not found, as scontrol names no SLURM_CONF: check that scontrol works "
+                         "here");
         return;
     }
     snprintf(path, sizeof(path), "%.*s/plugstack.conf", (int)(slash - slurm_conf), slurm_conf);

@@ -6,7 +6,7 @@
 #include "core/config/value.h"
 #include "parts.h"
 
-/* The effect of a key that neither the file nor a built-in value sets. */
+/* The line that is printed for a key without a value. */
 static const struct {
     const char *word, *remark;
 } remarks[] = {{"cluster", "# as Slurm says: cluster = \"\""},

@@ -26,7 +26,7 @@ static const struct {
 /* Limits of prologs and epilogs in seconds; later versions of Slurm have one for each. */
 static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"};
 #define MARGIN_S 60      /* for everything else that a prolog or epilog does */
-#define NO_TIMEOUT 65533 /* this number and larger ones are Slurm's for no limit */
+#define NO_TIMEOUT 65533 /* Slurm writes "no limit" as this number or a larger one */
 
 /* Finds the absolute path of scontrol. Returns false if there is none. */
 static bool find_scontrol(const char *given, char *path, size_t size)
@@ -92,9 +92,9 @@ static void check_timeout(const struct hm_config *config, const char *output, co
         return;
     if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
         hm_report_change(report,
-                         "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and must be more than 0 s, and "
-                         "%d s less than that",
-                         name, timeout_s, limit_s, MARGIN_S);
+                         "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and must be more than 0 s, and at "
+                         "least %d s less than %s",
+                         name, timeout_s, limit_s, MARGIN_S, name);
     else
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }
