@@ -6,7 +6,7 @@ from installed import helper
 from replaying import COLUMNS, TINY, algorithms, zstd
 
 PERIODS = "a number of 1 to 1000000000000"
-LATENCY = "is not a latency in those of the fast tier: write a number of 1 to 1000, as in 2.5"
+LATENCY = "is not a multiple of the fast tier's latency: write a number of 1 to 1000, as in 2.5"
 
 
 @pytest.mark.parametrize(

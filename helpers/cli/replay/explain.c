@@ -38,7 +38,7 @@ static uint64_t end_of(const struct hm_extent *extent)
     return (HM_PAGE_NUMBER(extent->first) + extent->n_pages) << PAGE_SHIFT;
 }
 
-/* Writes a number with three digits: "950", "12.3k", "4.56M". */
+/* Writes a number with at most three digits: "950", "12.3k", "4.56M". */
 static void format_count(double value, char *out)
 {
     static const char *const units[] = {"", "k", "M", "G", "T", "P"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains one phase: its extents, and why each moved or stayed. */
+/* --explain of hybridmem replay: the extents (ranges of pages) of one phase, and why each moved or stayed. */
 #ifndef HM_CLI_REPLAY_EXPLAIN_H
 #define HM_CLI_REPLAY_EXPLAIN_H
 
@@ -16,7 +16,7 @@ struct hm_explained {
     size_t n_extents;
 };
 
-/* Keeps a copy of the extents (free(explained->extent)). Returns 0, or -1 (ENOMEM). */
+/* Keeps a copy of the extents; the caller frees explained->extent. Returns 0, or -1 (ENOMEM). */
 int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count);
 
 /* Prints the extents as a table, and sums of them by verdict. */

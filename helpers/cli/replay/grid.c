@@ -9,7 +9,7 @@
 
 #include "cli/draw/figures.h"
 
-#define FULL_ROWS 320 /* rows if all were full; each segment may add one, as its last row need not be full */
+#define FULL_ROWS 320 /* rows if all are full; a segment may add one, as its last row need not be full */
 #define MOST_SEGMENTS 16
 #define MOST_ROWS (FULL_ROWS + MOST_SEGMENTS)
 #define MOST_COLUMNS 120
@@ -18,8 +18,8 @@
 
 struct row {
     uint64_t first_page; /* number of the page, not its index in the trace */
-    size_t n_pages;      /* of the trace's pages */
-    size_t segment;      /* number of the segment: between its rows there is no large hole */
+    size_t n_pages;      /* pages of the trace that are in the row: those in holes do not count */
+    size_t segment;      /* number of the segment, a run of rows without a large hole between them */
 };
 
 /* The counts are sums over the column's phases. */
@@ -37,7 +37,7 @@ struct hm_grid {
     uint32_t *row_of_page; /* by page index */
 };
 
-/* Chooses the smallest hole (a power of two, in pages) that leaves at most MOST_SEGMENTS segments. */
+/* Chooses how large a hole ends a segment: the least power of two, in pages, with at most MOST_SEGMENTS segments. */
 static uint64_t choose_hole(const struct hm_trace *trace)
 {
     for (uint64_t hole = LEAST_HOLE;; hole *= 2) {

@@ -75,7 +75,7 @@ static int take_bins(void *data, const char *text, struct hm_error *error)
     return 0;
 }
 
-/* Reads a latency: digits, with or without decimals. */
+/* Reads a latency, as a multiple of the fast tier's: digits, with or without decimals. */
 static int parse_latency(const char *text, double *latency, struct hm_error *error)
 {
     size_t whole = strspn(text, "0123456789");
@@ -83,7 +83,7 @@ static int parse_latency(const char *text, double *latency, struct hm_error *err
     double value = strtod(text, NULL);
     if (whole == 0 || fraction == 1 || text[whole + fraction] || value < 1 || value > MOST_LATENCY)
         return hm_fail(error, EINVAL,
-                       "\"%.40s\" is not a latency in those of the fast tier: write a number of 1 to %d, "
+                       "\"%.40s\" is not a multiple of the fast tier's latency: write a number of 1 to %d, "
                        "as in 2.5",
                        text, MOST_LATENCY);
     *latency = value;

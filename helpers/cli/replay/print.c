@@ -8,7 +8,8 @@
 #include "base/size.h"
 
 #define PAGE 4096
-#define WORTH_GAINING 0.005 /* of first touch's AMAT: a smaller difference is rounding, not a gain */
+/* share of first touch's AMAT (mean access time): a smaller difference is rounding, not a gain */
+#define WORTH_GAINING 0.005
 
 static const char *unit_of(const struct hm_replay_options *options)
 {

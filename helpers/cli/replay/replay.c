@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-replay: runs the migrator's decision code on a recorded trace, and compares the result with what is
- * possible.
+ * hybridmem-replay: runs the migrator's decision code on a recorded trace, and compares the result with first touch and
+ * the best placements there are.
  */
 #include <config.h>
 
@@ -21,7 +21,7 @@
 #include "print.h"
 
 #define NAME "hybridmem replay"
-#define LONG_TRACE 100000 /* bytes or rows: progress is shown for longer traces */
+#define LONG_TRACE 100000 /* progress is shown while more bytes are read, and while more rows are replayed */
 
 /* One run, with everything that its watch function needs. */
 struct work {
