@@ -30,7 +30,7 @@ static const struct {
     {"show", "what a job used and what it was given", NULL},
     {"report", "a table over many jobs", NULL},
     {"export", "metrics of a node's jobs for Prometheus", NULL},
-    {"ingest", "records into a history for reports over years", NULL},
+    {"ingest", "take records into a history, for reports over years", NULL},
     {"top", "what a running migrator does", NULL},
     {"meter", "the power and the memory traffic of this node", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},

@@ -14,8 +14,8 @@ struct hm_screen {
 };
 
 /*
- * The size and abilities of standard output, by the current locale and terminal; 100 columns and 50 lines if it is no
- * terminal.
+ * The size and abilities of standard output, by the current locale and terminal. If it is no terminal, or a tiny one,
+ * its size is 100 columns and 50 lines.
  */
 struct hm_screen hm_screen_measure(void);
 

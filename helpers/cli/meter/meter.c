@@ -139,9 +139,10 @@ static int show_reading(struct meter *meter)
     return hm_output_end(NAME, result, EXIT_SUCCESS);
 }
 
+/* The next reading is due, or it is not yet, or the program is to end. */
 enum waited { WAITED_DUE, WAITED_MORE, WAITED_END };
 
-/* Waits for a signal and, if a line is expected, for a byte of standard input; at most until `until_ns`. */
+/* Waits for a signal and, with --step, for a byte of standard input; at most until `until_ns`. */
 static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
 {
     struct pollfd events[] = {{.fd = meter->signals, .events = POLLIN},
@@ -157,7 +158,7 @@ static enum waited wait_once(const struct meter *meter, uint64_t until_ns)
     return byte == '\n' ? WAITED_DUE : WAITED_MORE;
 }
 
-/* Waits until `due_ns`, or for a line. Meanwhile reads counters that could wrap. */
+/* Waits until `due_ns` or, with --step, for a line. Meanwhile reads the counters, before any can wrap twice. */
 static enum waited wait_for_next(struct meter *meter, uint64_t due_ns)
 {
     uint64_t look_ns = hm_clock_ns(CLOCK_MONOTONIC) + MOST_WAIT_NS;
@@ -186,7 +187,7 @@ static int run(struct meter *meter)
         if (wait_for_next(meter, options->step ? UINT64_MAX : due_ns) == WAITED_END)
             break;
         status = show_reading(meter);
-        /* after the machine has slept, no lines are shown for that time */
+        /* if this process was stopped for some intervals, they get no lines */
         while (due_ns <= hm_clock_ns(CLOCK_MONOTONIC))
             due_ns += interval_ns;
     }

@@ -53,7 +53,7 @@ static void print_help(void)
            "                       process)\n"
            "  --size BYTES         how much memory the job uses: digits and K, M, G or T\n"
            "  --alone, --shared    whether the job has the node alone (default: shared)\n"
-           "  --kernel VERSION     as under this Linux version, as in 6.12 (default: the\n"
+           "  --kernel VERSION     plan for this Linux version, as in 6.12 (default: the\n"
            "                       running kernel)\n"
            "  --json               one JSON object: mode, policy, nodes, weights, reason,\n"
            "                       warnings, predicted_bandwidth_mbs, reserve_bytes,\n"
@@ -154,8 +154,8 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
     /*
-     * What is known of this machine does not apply to another one: its weights and regions, what is installed, and what
-     * tells writes from reads.
+     * With --topology the plan is for another machine. Nothing is known of its weights, its regions, what is installed
+     * there, and what tells writes from reads.
      */
     if (options->topology) {
         abilities->has_weights = abilities->lacks_preload = false;

@@ -28,7 +28,7 @@ static struct hm_set sockets_of(const struct hm_tiers *tiers, const struct hm_ti
     return sockets;
 }
 
-static void cell_text(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
+static void cell_name(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL])
 {
     (void)tiers;
     snprintf(cell, CELL, "%s", tier->name);
@@ -100,7 +100,7 @@ static const struct {
     const char *title;
     void (*write)(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL]);
 } columns[] = {
-    {"TIER", cell_text},
+    {"TIER", cell_name},
     {"KIND", cell_kind},
     {"NODES", cell_nodes},
     {"SOCKETS", cell_sockets},
@@ -199,7 +199,7 @@ static void print_sockets(const struct hm_tiers *tiers, size_t screen)
     }
     describe_socket(tiers, -1, text, sizeof(text));
     if (text[0])
-        hm_words_put_row(stdout, screen, INDENT, text, "Near no one socket are nodes");
+        hm_words_put_row(stdout, screen, INDENT, text, "Near no single socket are nodes");
 }
 
 static void print_notes(const struct hm_tiers *tiers, size_t screen)

@@ -113,7 +113,7 @@ static double fill_cells(const struct hm_view_row *first, const struct hm_view_r
     return per_cell;
 }
 
-/* The level of a heat: logarithmic, below the hottest cell of the screen. */
+/* The level of a heat, on a logarithmic scale: the hottest cell of the screen has LEVELS. */
 static int level_of(double heat, double hottest)
 {
     if (heat <= 0 || hottest <= 0)
@@ -146,7 +146,7 @@ static void put_tiers(FILE *out, const struct cell *cells, unsigned count)
     fputc('\n', out);
 }
 
-/* Prints two lines for each process, as long as there is room. */
+/* Prints two lines for each process, as long as there is room, and one line for the processes left out. */
 static void put_maps(FILE *out, const struct hm_view *view, const struct hm_screen *screen, unsigned lines)
 {
     struct cell cells[MOST_CELLS];
@@ -183,7 +183,7 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
 
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen)
 {
-    unsigned used = 6;
+    unsigned used = 6; /* lines of the screen beside the warnings and the maps */
     put_head(out, view, host, screen);
     put_sums(out, view, screen);
     for (uint32_t i = 0; i < view->progress.n_warnings; i++, used++) {
