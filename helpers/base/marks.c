@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The kernel also marks a new page, even where nobody has cleared marks before. So it is enough to write one. */
+/* The kernel also marks a new page, even where nobody has cleared marks before. So it is enough to write to one. */
 bool hm_marks_are_kept(void)
 {
     char path[64];

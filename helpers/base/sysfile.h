@@ -14,7 +14,7 @@ int hm_sysfile_open(int folder, const char *path);
  * errno of read, ENODEV where the file was removed, EBADMSG where it is empty, too long, or has more than one line. */
 int hm_sysfile_read_open(int fd, char *text, size_t size);
 
-/* Open, read and close such a file. Returns 0, or -1 with errno. */
+/* Open a file, read its only line as hm_sysfile_read_open does, and close it. Returns 0, or -1 with errno. */
 int hm_sysfile_read(int folder, const char *path, char *text, size_t size);
 
 /* Read a file that holds one decimal number of 64 bits. Returns 0, or -1 with errno (EBADMSG). */
