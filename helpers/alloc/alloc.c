@@ -12,6 +12,7 @@
 
 static _Thread_local char last_reason[HM_ALLOC_REASON];
 
+/* Check what the caller gave. Where something is wrong, `reason` says what. */
 static bool is_right(enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
 {
     if (policy < HM_ALLOC_SPILL || policy > HM_ALLOC_INTERLEAVE)
@@ -20,7 +21,7 @@ static bool is_right(enum hm_alloc_policy policy, const struct hm_alloc_hint *hi
         hm_reason_add(reason, "the hint's use %d is not known: use HM_ALLOC_READ_MOSTLY or HM_ALLOC_WRITE_INTENSIVE",
                       hint->use);
     if (!(hint->fast_share >= 0 && hint->fast_share <= 1))
-        hm_reason_add(reason, "the hint's fast_share %g is out of range: above 0 to 1, or 0", hint->fast_share);
+        hm_reason_add(reason, "the hint's fast_share %g is out of range: write 0 to 1", hint->fast_share);
     if (hint->reserved != 0)
         hm_reason_add(reason, "the hint's reserved field is %d, not 0: start from a hint of zeros", hint->reserved);
     return reason[0] == '\0';
@@ -41,7 +42,7 @@ PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_
     void *memory = hm_allocate(size, policy, hint ? hint : &none, last_reason);
     if (memory)
         return memory;
-    hm_reason_add(last_reason, "it cannot get a mapping of its own: malloc was asked instead");
+    hm_reason_add(last_reason, "no mapping can be made for the allocation: malloc was asked instead");
     return calloc(1, size);
 }
 

@@ -37,13 +37,13 @@ static void say_what_moved(struct hm_known *known, const struct hm_placed *place
                       hm_size_format(placed->moved_bytes, size[0], sizeof(size[0])),
                       hm_size_format(known->data_bytes, size[1], sizeof(size[1])));
     if (placed->overflow_bytes > 0)
-        hm_reason_add(known->reason, "no node has room for %s of it now: the kernel will look for some",
+        hm_reason_add(known->reason, "no node has room for %s of the allocation now: the kernel will look for some",
                       hm_size_format(placed->overflow_bytes, size[0], sizeof(size[0])));
 }
 
-/* Each run after the first needs one more mapping. Where the library may not use that many, make the allocation one
- * block, and return false. */
-static bool has_mappings(struct hm_known *known)
+/* Take a mapping for each run after the first. Where the library may not use that many, make the allocation one block,
+ * and return false. */
+static bool take_mappings(struct hm_known *known)
 {
     size_t more = known->n_runs - 1;
     if (more == 0)
@@ -52,11 +52,13 @@ static bool has_mappings(struct hm_known *known)
         known->n_mappings += more;
         return true;
     }
-    hm_reason_add(known->reason, "it is one block, as more blocks would need more mappings than hybridmem may use");
+    hm_reason_add(known->reason,
+                  "the allocation is one block, as more blocks would need more mappings than hybridmem may use");
     known->block_bytes = known->data_bytes;
     return false;
 }
 
+/* Give back all mappings of the allocation but `n`. */
 static void give_mappings(struct hm_known *known, size_t n)
 {
     hm_mappings_give(known->n_mappings - n);
@@ -70,7 +72,7 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     struct hm_placed placed;
     struct hm_set allowed;
     uint64_t room[HM_ALLOC_NODES];
-    char said_before[HM_ALLOC_REASON] = "";
+    char said_before[HM_ALLOC_REASON] = ""; /* reasons of later turns, which the first turn has given already */
     if (hm_kernel_allowed(&allowed) < 0) {
         hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
         return -1;
@@ -88,7 +90,7 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
         hm_place_blocks(&place, known->run, &placed);
         known->n_runs = placed.n_runs;
         reason = said_before;
-    } while (!has_mappings(known) || hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
+    } while (!take_mappings(known) || hm_folders_reserve(folders, known->run, known->n_runs, known->reason) < 0);
     next_lane += (unsigned)((known->data_bytes - 1) / known->block_bytes + 1);
     say_what_moved(known, &placed);
     return 0;
@@ -165,7 +167,7 @@ static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_
 void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason)
 {
     int state;
-    /* Reading the free memory of nodes opens files, where a thread can be cancelled; it would then keep the lock for
+    /* Reading the free memory of nodes opens files. A thread can be cancelled there, and would then keep the lock for
      * ever. malloc must not be a cancellation point either. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     void *memory = allocate(size, policy, hint, reason);

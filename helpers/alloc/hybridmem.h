@@ -41,9 +41,9 @@ struct hm_alloc_hint {
 /*
  * Allocate `size` bytes of zeroed memory in one contiguous range of addresses. The policy decides where each block is
  * placed, whichever thread touches it first. Where the policy cannot be met, memory is placed as well as possible, and
- * hm_alloc_reason says why. So the call fails only where malloc would (ENOMEM), or for an unknown policy or hint
- * (EINVAL). Memory of 2 MiB or more is aligned to 2 MiB, less to pages; memory below HM_ALLOC_LEAST comes from malloc.
- * Free it with hm_free. All functions are safe to call from several threads.
+ * hm_alloc_reason says why. So the call fails only where malloc would (ENOMEM), or for a wrong policy or hint (EINVAL).
+ * Memory of 2 MiB or more is aligned to 2 MiB, less to pages; memory below HM_ALLOC_LEAST comes from malloc. Free it
+ * with hm_free. All functions are safe to call from several threads.
  */
 void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint);
 

@@ -20,8 +20,9 @@ struct hm_known {
     struct hm_alloc_run run[];
 };
 
-/* Map memory for the data, and a descriptor with room for `n_runs` runs. Data of `huge_page` bytes or more is aligned
- * to `huge_page`. Returns NULL with the errno of mmap. Free it with hm_known_unmap. */
+/* Map memory for `bytes` bytes of data and a descriptor with room for `n_runs` runs. `page` and `huge_page` are the
+ * kernel's page sizes; data of `huge_page` bytes or more is aligned to `huge_page`. Returns NULL with the errno of
+ * mmap. Free it with hm_known_unmap. */
 struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
 void hm_known_unmap(struct hm_known *known);
 

@@ -8,12 +8,12 @@
 #include "kernel.h"
 
 #define USUAL 65530 /* DEFAULT_MAX_MAP_COUNT, used where the kernel does not tell its limit */
-/* A limit above this one counts as this one: a site that sets it does so for other programs, and each mapping costs the
- * kernel some 200 bytes. */
+/* A larger limit of the kernel's counts as this. A site sets a larger limit for other programs, and each mapping costs
+ * the kernel some 200 bytes. */
 #define MOST ((uint64_t)1 << 20)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static size_t of_process;
+static size_t limit; /* mappings that this process may have, those of other code included */
 static atomic_size_t used;
 
 static void look(void)
@@ -21,13 +21,13 @@ static void look(void)
     uint64_t n;
     if (hm_kernel_most_mappings(&n) < 0)
         n = USUAL;
-    of_process = (size_t)(n < MOST ? n : MOST);
+    limit = (size_t)(n < MOST ? n : MOST);
 }
 
 static bool take(size_t n, size_t eighths)
 {
     pthread_once(&once, look);
-    if (atomic_fetch_add(&used, n) + n <= of_process / 8 * eighths)
+    if (atomic_fetch_add(&used, n) + n <= limit / 8 * eighths)
         return true;
     atomic_fetch_sub(&used, n);
     return false;

@@ -13,7 +13,7 @@
 
 #include "hybridmem.h"
 
-#define HM_PLACE_SPOTS (HM_ALLOC_NODES + 32)
+#define HM_PLACE_SPOTS (HM_ALLOC_NODES + 32) /* all nodes, and all folders (HM_FOLDERS) */
 #define HM_PLACE_LANES HM_ALLOC_NODES
 #define HM_PLACE_RANKS 3
 #define HM_PLACE_ANY_LANE (-1)
@@ -38,7 +38,7 @@ struct hm_place {
 
 struct hm_placed {
     size_t n_runs;
-    uint64_t moved_bytes;    /* bytes of blocks that are not in the wanted rank because it is full */
+    uint64_t moved_bytes;    /* bytes of blocks that are not in the wanted rank of their lane, because it is full */
     uint64_t overflow_bytes; /* bytes of blocks for which no spot has room; the kernel has to find some */
 };
 

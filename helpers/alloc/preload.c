@@ -86,7 +86,8 @@ static bool is_ready(void)
                     FIND(aligned_alloc) && FIND(posix_memalign) && FIND(malloc_usable_size);
     is_looking = false;
     if (!is_found) {
-        static const char text[] = "hybridmem: no malloc to go on with: libhybridmem-preload.so cannot be used here\n";
+        static const char text[] =
+            "hybridmem: no other malloc was found: libhybridmem-preload.so cannot be used here\n";
         if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
             abort();
         abort();

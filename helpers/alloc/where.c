@@ -10,8 +10,8 @@
 #include "known.h"
 
 #define PUBLIC __attribute__((visibility("default")))
-#define BATCH 1024 /* pages of one system call */
-#define ELSEWHERE (-1)
+#define BATCH 1024    /* pages of one system call */
+#define IN_FILES (-1) /* in the place of a node's number */
 
 /* Find or add the row of a node. Returns NULL where all rows are used, which cannot happen: there are more rows than
  * nodes. */
@@ -72,7 +72,7 @@ PUBLIC int hm_where(const void *memory, struct hm_alloc_where *where)
     where->policy = known->policy;
     snprintf(where->reason, sizeof(where->reason), "%s", known->reason);
     for (size_t i = 0; i < known->n_runs; i++) {
-        struct hm_alloc_node *row = row_of(where, is_file(&known->run[i]) ? ELSEWHERE : known->run[i].node);
+        struct hm_alloc_node *row = row_of(where, is_file(&known->run[i]) ? IN_FILES : known->run[i].node);
         if (row)
             row->wanted_bytes += known->run[i].bytes;
     }

@@ -56,7 +56,7 @@ static size_t fill(char **held, size_t *in_blocks, int on_node[4])
         size_t blocks = blocks_of(held[n], &node);
         assert_int_equal(hm_where(held[n], &where), 0);
         assert_int_equal(blocks, where.bytes / where.block_bytes);
-        assert_int_equal(blocks == 1, strstr(where.reason, "it is one block") != NULL);
+        assert_int_equal(blocks == 1, strstr(where.reason, "the allocation is one block") != NULL);
         *in_blocks += blocks == 64;
         on_node[node] += blocks == 1;
     }
