@@ -28,7 +28,7 @@ static void print_help(void)
            "  -h, --help       this text\n"
            "  -V, --version    the version\n"
            "\n"
-           "Exit status: 0, whatever went wrong, which is in the system's log; 2 for wrong\n"
+           "Exit status: 0, also after an error, which is in the system's log; 2 for wrong\n"
            "arguments.\n",
            hm_config_path());
 }
@@ -47,8 +47,10 @@ static int leave_entry(const char *path, struct hm_config *config, struct hm_err
         return -1;
     if (!config->enabled || config->summary_field == HM_SUMMARY_NONE)
         return 0;
-    int has_nodes = hm_spool_entry_read(&entry, config, look_up, NULL, (uint64_t)time(NULL), error);
-    return has_nodes == 0 ? hm_spool_file_write(config->spool_dir, &entry, error) : has_nodes < 0 ? -1 : 0;
+    int result = hm_spool_entry_read(&entry, config, look_up, NULL, (uint64_t)time(NULL), error);
+    if (result == 0)
+        return hm_spool_file_write(config->spool_dir, &entry, error);
+    return result < 0 ? -1 : 0; /* above 0: the job had no node */
 }
 
 int main(int argc, char **argv)

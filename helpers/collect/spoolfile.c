@@ -20,8 +20,8 @@ static int open_folder(const char *path, struct hm_error *error)
         hm_fail_errno(error, "spool_dir %.200s", path);
     } else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         hm_fail(error, EPERM,
-                "spool_dir %.200s must belong to user %u and be writable by nobody else (it has %u, %04o)", path,
-                geteuid(), status.st_uid, status.st_mode & 07777u);
+                "spool_dir %.200s must belong to user %u and be writable by nobody else (it has user %u, mode %04o)",
+                path, geteuid(), status.st_uid, status.st_mode & 07777u);
     } else {
         return fd;
     }
@@ -70,7 +70,7 @@ int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, 
     int fd = open_folder(folder, error);
     if (fd < 0)
         return -1;
-    /* The name has no restart count, as two runs of a job can have the same one here. */
+    /* The name has no restart count, as two runs of a job can have the same count here. */
     snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu64 ".json", entry->job_id, entry->end_s);
     char *text = hm_spool_entry_format(entry);
     int result = text ? write_renamed(fd, name, text, error) : hm_fail(error, ENOMEM, "no memory for %s", name);

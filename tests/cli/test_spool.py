@@ -112,7 +112,7 @@ def test_what_is_wrong_is_one_line_and_no_failure(spool, folder):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_somebody_else_is_not_written_to(spool, folder):
     os.chown(folder, 12345, -1)
-    assert "must belong to user 0 and be writable by nobody else (it has 12345, 0700)" in spool()
+    assert "must belong to user 0 and be writable by nobody else (it has user 12345, mode 0700)" in spool()
     assert list(folder.iterdir()) == []
 
 

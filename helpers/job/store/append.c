@@ -45,7 +45,8 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
         finish_folder(fd, name, rights, &status, error) != 0)
         goto failed;
     if (status.st_uid != owner || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        hm_fail(error, EPERM, "folder %s must belong to user %u and be writable by nobody else (it has %u, %04o)", name,
+        hm_fail(error, EPERM,
+                "folder %s must belong to user %u and be writable by nobody else (it has user %u, mode %04o)", name,
                 owner, status.st_uid, status.st_mode & 07777u);
         goto failed;
     }

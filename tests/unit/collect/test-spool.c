@@ -296,8 +296,8 @@ static void test_folders_that_are_not_trusted(void **state)
     assert_int_equal(chmod(folder, 0722), 0);
     assert_int_equal(hm_spool_file_write(folder, &entry, &error), -1);
     snprintf(wanted, sizeof(wanted),
-             "spool_dir %s must belong to user %u and be writable by nobody else (it has %u, 0722)", folder, geteuid(),
-             geteuid());
+             "spool_dir %s must belong to user %u and be writable by nobody else (it has user %u, mode 0722)", folder,
+             geteuid(), geteuid());
     assert_string_equal(error.text, wanted);
     assert_int_equal(errno, EPERM);
 }
