@@ -72,7 +72,7 @@ TOP = (
     "fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, summary_rate, collect_wait, "
     "tier, channels, user, group, account or partition"
 )
-ODD = "has no place here: comments start with #, odd values stand in quotes"
+ODD = "has no place here: comments start with #, values that are not plain words stand in quotes"
 
 # TEXT: the message after "FILE:"
 CONFIGURATIONS = {

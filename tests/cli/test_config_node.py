@@ -61,7 +61,7 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
         (
             '\n\nchannels "a+b" { kind = shared }\n',
             "note",
-            "3: channels a+b are of no two tiers here by name or kind: ignored; here ",
+            "3: channels a+b: no two tiers here have these names or kinds: ignored; here ",
         ),
         (
             '\ntier "nosuch" {\n static_power = 20W }\n',

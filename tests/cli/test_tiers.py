@@ -71,7 +71,8 @@ def test_refuses_bad_tiers_in_the_configuration(configure, conf, text):
 def test_channels_of_tiers_that_are_not_there(configure, pair):
     config = configure(f'channels "{pair}" {{ kind = separate }}')
     done = helper(PROGRAM, "--json", "--topology", TOPOLOGY / "optane-2-sockets.xml", "--config", config)
-    said = f"hybridmem.conf:1: channels {pair} are of no two tiers here by name or kind: ignored; here are dram, pmem"
+    why = "no two tiers here have these names or kinds: ignored; here are dram, pmem"
+    said = f"hybridmem.conf:1: channels {pair}: {why}"
     assert json.loads(done.stdout)["warnings"] == ([] if "pmem" in pair else [said])
 
 

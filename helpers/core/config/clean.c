@@ -53,9 +53,10 @@ static int check_plain(const char *text, size_t at, struct place *place, struct 
     if (text[at] == '}' && place->last[1] == '{' && place->last[0] == '=')
         return hm_fail(error, EINVAL, "the list { } is empty: name at least one");
     if (!is_plain(text[at]))
-        return hm_fail(error, EINVAL,
-                       "'%c' (0x%02x) has no place here: comments start with #, odd values stand in quotes",
-                       text[at] >= ' ' ? text[at] : '?', (unsigned char)text[at]);
+        return hm_fail(
+            error, EINVAL,
+            "'%c' (0x%02x) has no place here: comments start with #, values that are not plain words stand in quotes",
+            text[at] >= ' ' ? text[at] : '?', (unsigned char)text[at]);
     if (text[at] == '{' && place->depth++ == 0)
         place->line_open = place->line;
     if (text[at] == '}')

@@ -90,14 +90,14 @@ struct hm_config {
                                     ZONE_MOVABLE */
     unsigned reap_grace_s;       /* 600: how long a dead job's ledger entry waits for its epilog */
     enum hm_log_level log_level; /* info */
-    unsigned default_modes;      /* the word `modes`: modes that everybody may use; HM_MODES_ANY */
+    unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
     unsigned fsdax_wipe_limit_s;      /* 0 (no limit): longest that a prolog or epilog may wipe */
     double keep_percent;       /* 0: share of each region for file systems that users keep; 0: users cannot keep any */
     uint64_t keep_quota_bytes; /* limit for each user on a node; 0: keep_percent is the only limit */
-    unsigned keep_age_s;       /* one week */
+    unsigned keep_age_s;       /* one week: how long kept file systems stay after they were made */
     enum hm_slow_ram ram;      /* none */
     bool resctrl;              /* no; a monitoring group for each job uses up one of the processor's ids */
     char resctrl_dir[HM_CONFIG_PATH_MAX];  /* /sys/fs/resctrl */

@@ -35,8 +35,8 @@ static double read_latency(const struct hm_part *part)
     return figure->origin == HM_ORIGIN_NONE ? 0 : (double)figure->value;
 }
 
-/* How many times longer the slow tier's latency is than the fast tier's. 0 where it is not longer (a fast tier of HBM
- * may have more bandwidth alone), or where one is unknown. */
+/* How many times longer the slow tier's latency is than the fast tier's. 0 where it is not longer (HBM may be the fast
+ * tier by its bandwidth alone), or where one is unknown. */
 static double latency_ratio(double fast, double slow)
 {
     return fast > 0 && slow > fast ? slow / fast : 0;
@@ -52,7 +52,7 @@ static double writes_per_read(const struct hm_part *part)
 }
 
 /* The cost of a write to the slow tier, where a read costs `read`: by latency or by bandwidth, whichever is more. 0
- * where the latencies give none. */
+ * where latency_ratio gives 0 for writes. */
 static double write_cost(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
                          double read)
 {

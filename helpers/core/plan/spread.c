@@ -48,7 +48,7 @@ static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only,
     return 0;
 }
 
-/* Seen from the job's CPUs, is every fast node nearer than every slow one? */
+/* Seen from the job's CPUs, is every fast node nearer than every slow one? False where a distance is unknown (0). */
 static bool is_tier_order(const struct hm_scene *scene, const struct pair *pair)
 {
     const struct hm_topology *topology = &scene->tiers->topology;
@@ -82,7 +82,8 @@ static void warn_of_other_nodes(struct hm_scene *scene, const struct pair *pair)
                       "what does not fit into %s goes to the nearest node with room, which may be on another socket",
                       pair->fast.label);
     if (scene->tiers->n_tiers > 2)
-        hm_scene_warn(scene, "what does not fit into %s goes to the nearest node with room, of tier %s or one between",
+        hm_scene_warn(scene,
+                      "what does not fit into %s goes to the nearest node with room, of tier %s or a tier between",
                       pair->fast.label, pair->slow.tier->name);
 }
 

@@ -16,9 +16,9 @@ struct hm_key {
     uint64_t least, most;       /* range of numbers, sizes and times in ms; of percentages in hundredths */
     const char *const *choices; /* words in the order of the enum, whose first value is `least` */
     const char *wants;          /* what a right value is, for errors; NULL: the key takes no value, and `set` gets "" */
-    const char *example;
-    bool is_needed;    /* every mode that takes the key needs it */
-    const char *about; /* for help texts: one clause */
+    const char *example;        /* a right use, for errors */
+    bool is_needed;             /* every mode that takes the key needs it */
+    const char *about;          /* for help texts: one clause */
 };
 
 /* The n-th key, NULL past the last. */

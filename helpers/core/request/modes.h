@@ -25,7 +25,7 @@ enum {
     HM_WANTS_PLACEMENT = 1 << 0,  /* a memory plan for each task, applied when the task starts */
     HM_WANTS_BOTH_TIERS = 1 << 1, /* memory of both tiers, for all data */
     HM_WANTS_SLOW_RAM = 1 << 2,   /* slow memory that the prolog brings online, on sites that configure this */
-    HM_WANTS_MIGRATOR = 1 << 3,   /* a process beside each step that moves its pages */
+    HM_WANTS_MIGRATOR = 1 << 3,   /* a process beside each step that moves the step's pages */
     HM_WANTS_PRELOAD = 1 << 4,    /* libhybridmem-preload in the step's programs */
     HM_WANTS_NAMESPACES = 1 << 5, /* DAX file systems, which the prolog makes */
 };

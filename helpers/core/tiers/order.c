@@ -38,7 +38,7 @@ static double rank_of_kind(enum hm_kind kind)
 static int compare_ranks(const struct rank *a, const struct rank *b, enum hm_origin *reason)
 {
     const struct {
-        double a, b;
+        double a, b; /* the lower one is the faster one; so the bandwidths are swapped */
         enum hm_origin reason;
     } rows[] = {
         {b->bandwidth, a->bandwidth, hm_origin_weaker(a->bandwidth_origin, b->bandwidth_origin)},

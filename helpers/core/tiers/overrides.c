@@ -189,7 +189,8 @@ void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *co
             for (int b = 0; b < a; b++)
                 is_here = is_here || hm_tiers_are_pair(pair, &groups->group[a].tier, &groups->group[b].tier);
         if (!is_here)
-            hm_tiers_warn(tiers, "%s: channels %s+%s are of no two tiers here by name or kind: ignored; here are %s",
+            hm_tiers_warn(tiers,
+                          "%s: channels %s+%s: no two tiers here have these names or kinds: ignored; here are %s",
                           place_of(pair->line, place), pair->fast, pair->slow, names);
     }
 }

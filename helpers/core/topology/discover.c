@@ -123,9 +123,10 @@ static int read_nodes(hwloc_topology_t hwloc, struct hm_topology *topology, stru
 
 /*
  * Find the nodes that have CPUs of their own. hwloc gives memory-only nodes the CPUs of their best initiators, and its
- * XML does not tell the difference. So for each CPU, of the nodes that are local to it, the one local to the fewest
- * CPUs owns it; among equals the first in hwloc's order, which lists nodes with CPUs of their own first
- * (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from, never has CPUs.
+ * XML does not tell the difference. So each CPU is counted as the own CPU of one of the nodes that it is local to: of
+ * the node that is local to the fewest CPUs. Among equals it is the first in hwloc's order, in which nodes with CPUs of
+ * their own come first (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from,
+ * never has CPUs.
  */
 static void find_owners(hwloc_topology_t hwloc, struct hm_topology *topology)
 {

@@ -15,7 +15,7 @@
 #define LINE 80
 #define NAMESPACES_WITH_LABELS 5 /* nstype: ND_DEVICE_NAMESPACE_PMEM of <linux/ndctl.h> */
 
-/* Read a file of a device with one line. Returns false where there is no such file. */
+/* Read the first line of a file in a device's folder. Returns false where there is no such file. */
 static bool read_line(const char *folder, const char *device, const char *name, char line[LINE])
 {
     char path[320];
@@ -23,7 +23,7 @@ static bool read_line(const char *folder, const char *device, const char *name, 
     return hm_file_read_line(path, line, LINE) == 0;
 }
 
-/* Read a number. Returns false also where there is none (numa_node may be -1). */
+/* Read a number from 0 on. Returns false also where the file has another text (numa_node may be -1). */
 static bool read_number(const char *folder, const char *device, const char *name, uint64_t *number)
 {
     char line[LINE] = "";

@@ -55,17 +55,22 @@ static const struct refusal refusals[] = {
     {"record_dir = \"${HOME}\"",
      "1: '$' has no place in a value: the environment is not read, and there are no escapes"},
     {"record_dir = '${HOME}'", "1: '$' has no place in a value: the environment is not read, and there are no escapes"},
-    {"\nrecord_dir = ${HOME}", "2: '$' (0x24) has no place here: comments start with #, odd values stand in quotes"},
+    {"\nrecord_dir = ${HOME}",
+     "2: '$' (0x24) has no place here: comments start with #, values that are not plain words stand in quotes"},
     {"record_dir = \"/a\\x41\"",
      "1: '\\' has no place in a value: the environment is not read, and there are no escapes"},
     {"record_dir = \"/a", "1: the string that starts with \"/a is not closed on its line"},
     {"record_dir = \"/a\nb\"", "1: the string that starts with \"/a\\nb\" is not closed on its line"},
     {"cluster = 'a", "1: the string that starts with 'a is not closed on its line"},
     {"// comment", "1: \"//\" has no place here: comments start with #"},
-    {"/* comment */", "1: '*' (0x2a) has no place here: comments start with #, odd values stand in quotes"},
-    {"include(\"/etc/passwd\")", "1: '(' (0x28) has no place here: comments start with #, odd values stand in quotes"},
-    {"modes += spill", "1: '+' (0x2b) has no place here: comments start with #, odd values stand in quotes"},
-    {"enabled = yes\r\n", "1: '?' (0x0d) has no place here: comments start with #, odd values stand in quotes"},
+    {"/* comment */",
+     "1: '*' (0x2a) has no place here: comments start with #, values that are not plain words stand in quotes"},
+    {"include(\"/etc/passwd\")",
+     "1: '(' (0x28) has no place here: comments start with #, values that are not plain words stand in quotes"},
+    {"modes += spill",
+     "1: '+' (0x2b) has no place here: comments start with #, values that are not plain words stand in quotes"},
+    {"enabled = yes\r\n",
+     "1: '?' (0x0d) has no place here: comments start with #, values that are not plain words stand in quotes"},
     {"cluster = \"caf\xc3\xa9\"", "1: the value has a byte 0xc3: write values in printable ASCII"},
     /* words that are there twice */
     {"enabled = yes\n\nenabled = no", "3: enabled: it is there twice: write it once"},
@@ -211,8 +216,9 @@ static void test_zero_byte(void **state)
     struct hm_config config;
     (void)state;
     assert_int_equal(parse_bytes("enabled\0= no", 12, &config, &error), -1);
-    assert_string_equal(error.text,
-                        "f:1: '?' (0x00) has no place here: comments start with #, odd values stand in quotes");
+    assert_string_equal(
+        error.text,
+        "f:1: '?' (0x00) has no place here: comments start with #, values that are not plain words stand in quotes");
 }
 
 static void test_too_many(void **state)

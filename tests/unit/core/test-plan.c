@@ -90,7 +90,7 @@ static const struct row rows[] = {
      .predicted_gbs = -1, .reason = "nearest node first."},
     {"three", "spill", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
      .nodes = "2-3", .predicted_gbs = -1, .reason = "hbm (nodes 2-3) is filled first",
-     .warning = "of tier pmem or one between"},
+     .warning = "of tier pmem or a tier between"},
     {"hbm", "spill,socket=local", SPACE, .config = "channels \"hbm+dram\" { kind = shared }",
      .policy = HM_POLICY_PREFERRED_MANY, .nodes = "2", .predicted_gbs = -1, .reason = "hbm (node 2) is preferred",
      .warning = "which may be on another socket"},

@@ -33,7 +33,7 @@ static const struct row rows[] = {
      .must_set = true, .predicted_gbs = -1, .reason = "at most 1.0 GiB of it"},
     {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
      .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
-     .warning = "of tier pmem or one between"},
+     .warning = "of tier pmem or a tier between"},
     {"optane", "migrate,source=faults", SPACE, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
      .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
                "faults see no other placement; then the migrator"},
