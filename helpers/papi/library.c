@@ -190,8 +190,8 @@ int hm_papi_library_add(struct hm_papi_library *library, const char *name, struc
         if (library->n_found > before || (!(known && known->is_zone) && add_found(library, i, name)))
             return 0;
     }
-    return hm_fail(error, ENOENT, "\"%s\" is a zone that is not read, or more than %d events", name,
-                   HM_PAPI_MOST_EVENTS);
+    return hm_fail(error, ENOENT, "\"%s\" is a zone that hybridmem does not read, or one event too many (most: %d)",
+                   name, HM_PAPI_MOST_EVENTS);
 }
 
 void hm_papi_library_drop(struct hm_papi_library *library, unsigned component, const char *reason)

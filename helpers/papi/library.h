@@ -13,8 +13,8 @@
 struct hm_papi_component {
     char name[HM_PAPI_NAME];
     int index;                  /* PAPI's number; -1: this PAPI was built without it */
-    bool is_in;                 /* it is in use */
-    char reason[HM_ERROR_TEXT]; /* why it is not in use */
+    bool is_in;                 /* it works, and was not dropped */
+    char reason[HM_ERROR_TEXT]; /* why it does not work, or was dropped */
 };
 
 struct hm_papi_found {

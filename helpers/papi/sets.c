@@ -125,7 +125,7 @@ static void forget_known(struct hm_papi_library *library, unsigned component)
     }
     library->n_found = kept;
     if (kept < before && !has_events(library, component))
-        hm_papi_library_drop(library, component, "a component before it has all that it measures");
+        hm_papi_library_drop(library, component, "all that it measures is measured by a component before it");
 }
 
 int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library, bool all, struct hm_error *error)
@@ -153,6 +153,7 @@ static bool read_zones(const struct hm_papi_sets *sets, struct hm_papi_library *
     return hm_papi_zones_take(library, sets->set[s].component, columns, &moment, value, is_known);
 }
 
+/* Read powercap's zones. Where a reading is ambiguous (zones.h), start the event set again, and read again. */
 static void read_powercap(struct hm_papi_sets *sets, struct hm_papi_library *library, int s, uint64_t *value,
                           bool *is_known)
 {
