@@ -28,7 +28,7 @@ static int refuse_numbering(const struct hm_numbering *numbering, unsigned cpus,
 int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,
                     const struct hm_topology *topology, struct hm_set *sockets_cpus, struct hm_error *error)
 {
-    unsigned n = 0, behind = 0;
+    unsigned n = 0, end = 0; /* `end`: the number of CPUs up to and with socket i */
     hm_set_clear(sockets_cpus);
     for (int i = 0; i < topology->n_sockets; i++)
         n += hm_set_count(&topology->socket_cpus[i]);
@@ -38,8 +38,8 @@ int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *number
         return refuse_numbering(numbering, n, siblings, error);
     int cpu = hm_set_next(cpus, 0);
     for (int i = 0; i < topology->n_sockets; i++) {
-        behind += hm_set_count(&topology->socket_cpus[i]);
-        for (; cpu >= 0 && place_of((unsigned)cpu, numbering, siblings, is_by_core) < behind;
+        end += hm_set_count(&topology->socket_cpus[i]);
+        for (; cpu >= 0 && place_of((unsigned)cpu, numbering, siblings, is_by_core) < end;
              cpu = hm_set_next(cpus, (unsigned)cpu + 1))
             hm_set_union(sockets_cpus, &topology->socket_cpus[i]);
     }
