@@ -21,7 +21,7 @@ static void read_argument(const char *word)
         return;
     }
     if (path[0] != '/' || strlen(path) >= sizeof(config_path)) {
-        slurm_error("hybridmem: plugstack.conf: \"%s\": the path must be absolute and shorter than %zu", word,
+        slurm_error("hybridmem: plugstack.conf: \"%s\": the path must be absolute and shorter than %zu bytes", word,
                     sizeof(config_path));
         return;
     }

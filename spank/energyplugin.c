@@ -16,9 +16,9 @@ static const struct hm_energy_plugin plugins[] = {
     {"pm_counters", NULL, true},
     {"ipmi", NULL, false},
     {"xcc", NULL, false},
-    {"rapl", "adds packages and DRAM up to one figure, of which powercap and perf have each", false},
+    {"rapl", "adds packages and DRAM up to one figure (powercap and perf have a figure of each)", false},
     {"gpu", "measures GPUs alone", false},
-    {"none", "measures nothing (what it is where AcctGatherEnergyType is not set)", false},
+    {"none", "measures nothing (the default where AcctGatherEnergyType is not set)", false},
 };
 
 static const struct hm_energy_plugin *find(const char *word, size_t length)
@@ -47,7 +47,7 @@ const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm
         if (plugin && !plugin->why_not && is_first)
             return plugin;
         note(reason, word, length,
-             !plugin           ? "is not known here, nor what it measures"
+             !plugin           ? "is not known to hybridmem"
              : plugin->why_not ? plugin->why_not
                                : "has to be the first of AcctGatherEnergyType");
         word += length + (word[length] == ',');
@@ -67,8 +67,8 @@ int hm_energy_plugin_value(const struct hm_energy_plugin *plugin, const struct h
         return hm_fail(reason, EBADMSG, "slurmd has no sensor of " PREFIX "%s", plugin->name);
     /* Slurm does not say which sensor is that of the node. */
     if (answer->n_sensors > 1)
-        return hm_fail(reason, EBADMSG, PREFIX "%s has %u sensors, and which are the node's is not told", plugin->name,
-                       answer->n_sensors);
+        return hm_fail(reason, EBADMSG, PREFIX "%s has %u sensors, and Slurm does not say which is the node's",
+                       plugin->name, answer->n_sensors);
     /* A raw counter of 0 could not be read. Another counter may be 0, but not while the power is 0: then the sensor was
      * not read yet. */
     if (counter >= NO_NUMBER || (counter == 0 && (plugin->is_raw || answer->current_w == 0)))

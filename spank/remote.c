@@ -92,7 +92,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
 
 /* Does the environment name file systems of another job, the one in which this job was submitted? It is enough to look
  * at the first of the variables. */
-static bool has_anothers(spank_t spank)
+static bool names_others_folders(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
     char folder[HM_DAX_PATH];
@@ -106,7 +106,7 @@ static void set_environment(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
     const char *name;
-    if (step->namespaces.n == 0 && !has_anothers(spank))
+    if (step->namespaces.n == 0 && !names_others_folders(spank))
         return;
     for (int n = 0; (name = hm_dax_variable_name(n)); n++) {
         if (!hm_dax_variable(&step->config, step->job_id, &step->namespaces, n, value))

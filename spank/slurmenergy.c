@@ -28,7 +28,7 @@
 
 #define PATIENCE_NS UINT64_C(1500000000) /* time that slurmd may take for a reading; the meter waits for 3 s */
 #define AGAIN_NS 100000000
-/* the library's last message where it finds no slurm.conf, after some about DNS */
+/* The library's last message where it finds no slurm.conf; messages about DNS come before it. */
 #define NO_SOURCE "Could not establish a configuration source"
 #define FIRST_PLUGIN 0 /* index in AcctGatherEnergyType */
 
@@ -72,7 +72,7 @@ static int parse_options(int argc, char **argv)
         return hm_words_refuse(&words, argv[optind]);
     if (options.read && options.ask)
         return -1;
-    fputs("hybridmem slurmenergy: say --read --ask. Try 'hybridmem slurmenergy --help'.\n", stderr);
+    fputs("hybridmem slurmenergy: give both --read and --ask. Try 'hybridmem slurmenergy --help'.\n", stderr);
     return HM_WORDS_BAD;
 }
 
@@ -85,7 +85,8 @@ static int refuse(const char *reason)
     return EXIT_FAILURE;
 }
 
-/* standard error, saved while the library starts; and the pipe that replaces it then */
+/* `saved_error` is standard error while the library starts. `said` is the pipe that then has what the library prints.
+ * */
 static int saved_error = -1, said = -1;
 
 /* Join the library's messages, lines "NAME: error: TEXT" or "NAME: fatal: TEXT", into one line. */
@@ -114,10 +115,10 @@ static void tell_end(void)
     text[length > 0 ? length : 0] = '\0';
     dup2(saved_error, STDERR_FILENO);
     if (strstr(text, NO_SOURCE))
-        hm_fail(&reason, ENOENT, "no slurm.conf is found here: where it is in no usual place, SLURM_CONF names it");
+        hm_fail(&reason, ENOENT, "no slurm.conf was found: where it is in no usual place, set SLURM_CONF to its path");
     else
         join_words(text, &reason);
-    refuse(reason.text[0] ? reason.text : "Slurm's library ends at its start, without a word");
+    refuse(reason.text[0] ? reason.text : "Slurm's library ended the program as it started, and printed no reason");
 }
 
 /* Start Slurm's library. If that ends the process, its messages are the reason (tell_end). Returns 0, or -1 with a

@@ -19,8 +19,8 @@ pytestmark = needs_slurmenergy
 
 PROGRAM = "hybridmem-slurmenergy"
 READ = ["--read", "--ask"]
-RAPL = "acct_gather_energy/rapl adds packages and DRAM up to one figure, of which powercap and perf have each"
-UNSET = ("AcctGatherEnergyType is not set in slurm.conf", "(what it is where AcctGatherEnergyType is not set)")
+RAPL = "acct_gather_energy/rapl adds packages and DRAM up to one figure (powercap and perf have a figure of each)"
+UNSET = ("AcctGatherEnergyType is not set in slurm.conf", "(the default where AcctGatherEnergyType is not set)")
 NO_START = "cannot create auth context for auth/munge; failed to initialize auth plugin"
 NO_SLURMD = "slurmd on this node does not answer: "
 
@@ -94,9 +94,9 @@ def is_said(reason, wanted):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
-        (["--read"], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
-        (["--ask"], "say --read --ask. Try 'hybridmem slurmenergy --help'."),
+        ([], "give both --read and --ask. Try 'hybridmem slurmenergy --help'."),
+        (["--read"], "give both --read and --ask. Try 'hybridmem slurmenergy --help'."),
+        (["--ask"], "give both --read and --ask. Try 'hybridmem slurmenergy --help'."),
         ([*READ, "now"], "unexpected word 'now'. Try 'hybridmem slurmenergy --help'."),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_host_without_slurm():
     command = ["unshare", "--mount", "sh", "-c", hide, "sh", LIBEXEC / PROGRAM, *READ]
     env = {name: value for name, value in os.environ.items() if name != "SLURM_CONF"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
-    said = "no slurm.conf is found here: where it is in no usual place, SLURM_CONF names it"
+    said = "no slurm.conf was found: where it is in no usual place, set SLURM_CONF to its path"
     assert (done.returncode, done.stdout) == (1, f"error {said}\n")
     # A build with sanitizers then lists what the library did not free.
     assert done.stderr.splitlines()[0] == f"hybridmem slurmenergy: {said}"
@@ -132,7 +132,7 @@ def test_the_last_words_of_a_library_that_ends_the_process(configured):
     [
         ("acct_gather_energy/rapl", RAPL),
         ("acct_gather_energy/gpu", "acct_gather_energy/gpu measures GPUs alone"),
-        ("rapl,ibmaem", RAPL + "; acct_gather_energy/ibmaem is not known here, nor what it measures"),
+        ("rapl,ibmaem", RAPL + "; acct_gather_energy/ibmaem is not known to hybridmem"),
         ("acct_gather_energy/ipmi", NO_SLURMD),
         ("acct_gather_energy/gpu,pm_counters", "pm_counters has to be the first of AcctGatherEnergyType"),
         ("pm_counters,gpu", NO_SLURMD),

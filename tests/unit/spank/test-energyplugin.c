@@ -25,17 +25,17 @@ static void test_types_that_do_not_measure_the_node(void **state)
     } rows[] = {
         {NULL, "AcctGatherEnergyType is not set in slurm.conf"},
         {"", "AcctGatherEnergyType is not set in slurm.conf"},
-        {"none", TYPE "none measures nothing (what it is where AcctGatherEnergyType is not set)"},
-        {TYPE "none", TYPE "none measures nothing (what it is where AcctGatherEnergyType is not set)"},
-        {"rapl", TYPE "rapl adds packages and DRAM up to one figure, of which powercap and perf have each"},
+        {"none", TYPE "none measures nothing (the default where AcctGatherEnergyType is not set)"},
+        {TYPE "none", TYPE "none measures nothing (the default where AcctGatherEnergyType is not set)"},
+        {"rapl", TYPE "rapl adds packages and DRAM up to one figure (powercap and perf have a figure of each)"},
         {TYPE "gpu", TYPE "gpu measures GPUs alone"},
-        {"ibmaem", TYPE "ibmaem is not known here, nor what it measures"},
-        {"pm_counter", TYPE "pm_counter is not known here, nor what it measures"},
-        {"pm_counters2", TYPE "pm_counters2 is not known here, nor what it measures"},
-        {"gpu,x", TYPE "gpu measures GPUs alone; " TYPE "x is not known here, nor what it measures"},
+        {"ibmaem", TYPE "ibmaem is not known to hybridmem"},
+        {"pm_counter", TYPE "pm_counter is not known to hybridmem"},
+        {"pm_counters2", TYPE "pm_counters2 is not known to hybridmem"},
+        {"gpu,x", TYPE "gpu measures GPUs alone; " TYPE "x is not known to hybridmem"},
         {TYPE "gpu," TYPE "ipmi",
          TYPE "gpu measures GPUs alone; " TYPE "ipmi has to be the first of AcctGatherEnergyType"},
-        {",", TYPE " is not known here, nor what it measures"},
+        {",", TYPE " is not known to hybridmem"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (hm_energy_plugin_find(rows[i].type, &reason))
@@ -81,7 +81,7 @@ static void test_answers_that_are_no_values(void **state)
         const char *text;
     } rows[] = {
         {"ipmi", {0, 0, 0, 0, 0}, EBADMSG, "slurmd has no sensor of " TYPE "ipmi"},
-        {"ipmi", {3, 50, 40, 300, 101}, EBADMSG, TYPE "ipmi has 3 sensors, and which are the node's is not told"},
+        {"ipmi", {3, 50, 40, 300, 101}, EBADMSG, TYPE "ipmi has 3 sensors, and Slurm does not say which is the node's"},
         {"ipmi", {1, 0, 0, 0, 101}, EBADMSG, "slurmd could not read the energy by " TYPE "ipmi"},
         {"ipmi", {1, NO_NUMBER_64, 0, 0, 101}, EBADMSG, "slurmd could not read the energy by " TYPE "ipmi"},
         {"pm_counters", {1, NO_NUMBER_64, 0, 0, 0}, EBADMSG, "slurmd could not read the energy by " TYPE "pm_counters"},
