@@ -11,9 +11,9 @@
 #include "daysim.h"
 #include "migrator/damon/wire.h"
 
-#define LOOKS 20
-#define LOOK_US 250000
-#define PARTS 16 /* regions in a slot */
+#define LOOKS 20       /* DAMON's looks at a region in one aggregation */
+#define LOOK_US 250000 /* time between two looks */
+#define PARTS 16       /* regions in a slot */
 #define PAGE 4096
 
 static struct {

@@ -14,14 +14,14 @@
 
 #define FILES 65536
 #define PAGE_KIB 4
-#define EPOCH_S 1790000000
-#define CALL_NS 1000 /* CPU time of a system call */
+#define EPOCH_S 1790000000 /* CLOCK_REALTIME when CLOCK_MONOTONIC is 0 */
+#define CALL_NS 1000       /* CPU time of a system call */
 
 static struct {
     char root[128];
     uint64_t now_ns, cpu_ns;
-    uint64_t written_ns; /* when the files were last updated */
-    bool is_stale;
+    uint64_t written_ns;  /* when the files were last updated */
+    bool is_stale;        /* memory has changed since */
     pid_t pagemap[FILES]; /* the process whose page map the descriptor is; 0: it is something else */
 } kernel;
 

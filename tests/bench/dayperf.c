@@ -16,7 +16,8 @@
 
 #define EVENTS 512
 #define PAGE 4096
-#define WORDS 6 /* words of the longest record */
+#define USUAL_PERIOD 65536 /* accesses for each sample of a hardware event */
+#define WORDS 6            /* words of the longest record */
 #define ALL (-1)
 #define ENDED (-2)
 
@@ -30,7 +31,7 @@ struct event {
     size_t bytes; /* size of the ring's data */
     uint64_t lost;
     bool is_readable;
-    double due; /* accesses since its last sample */
+    double due; /* samples that are due; less than one between two calls */
 };
 
 static struct event events[EVENTS];
@@ -185,12 +186,12 @@ static void put_sample(struct event *event, const struct day_rank *rank, uint64_
     to->lost += to->lost > 0 || !put(to, word, n);
 }
 
-/* Add a rank's samples for one of its threads: loads or stores, as the event wants. */
+/* Add a rank's samples for one of its threads: stores where the records go to another event's ring, else loads. */
 static void sample_event(struct event *event, const struct day_rank *rank, double accesses)
 {
     bool is_software = event->attr.type == PERF_TYPE_SOFTWARE, is_stores = event->output != event;
-    double wanted = is_software ? 1 : 65536;
-    event->due += accesses * wanted / (double)event->period / (rank->n_threads + 1);
+    double usual_period = is_software ? 1 : USUAL_PERIOD;
+    event->due += accesses * usual_period / (double)event->period / (rank->n_threads + 1);
     for (; event->due >= 1; event->due--) {
         bool is_write;
         uint64_t address = day_address(rank, &is_write);

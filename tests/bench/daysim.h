@@ -20,7 +20,7 @@
 #define DAY_CPUS 8
 #define DAY_RANKS 24
 #define DAY_SLOTS 6
-#define DAY_SLOT_PAGES 16384
+#define DAY_SLOT_PAGES 16384                  /* most pages of a slot */
 #define DAY_SLOT_SPAN (UINT64_C(1) << 20)     /* pages from one slot to the next */
 #define DAY_FIRST_PAGE (UINT64_C(2) << 32)    /* first page of slot 0 in every process */
 #define DAY_FRAGMENT 64                       /* pages of a piece, and of the gap after it */
@@ -129,12 +129,12 @@ struct day_counts {
     uint64_t ranks, threads, mapped, unmapped, jumps;
 };
 const struct day_counts *day_job_counts(void);
-/* The phases of an hour in which another source begins. */
-#define DAY_HOUR 360 /* phases of 10 s */
-#define DAY_DAMON_FROM 140
-#define DAY_FAULTS_FROM 230
-#define DAY_REST_FROM 300
-#define DAY_WORK_FROM 330
+/* The phases of an hour at which the migrator has to change what it does. */
+#define DAY_HOUR 360        /* phases of 10 s */
+#define DAY_DAMON_FROM 140  /* hardware events are refused */
+#define DAY_FAULTS_FROM 230 /* the broker drops the migrator */
+#define DAY_REST_FROM 300   /* the job has little memory; hardware events can be opened again */
+#define DAY_WORK_FROM 330   /* the job has a lot of memory again */
 /* A random number x with 0 <= x < below. */
 uint64_t day_random(uint64_t below);
 void day_random_start(uint64_t seed);
