@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hm_hugetlb_parse(text, size - 1, &map, usage, &outside);
     else
         hm_guard_parse(text);
-    for (int t = 2; t < HM_MAX_TIERS; t++)
+    for (int t = 2; t < HM_MAX_TIERS; t++) /* tiers without nodes */
         if (hm_usage_total(&usage[t]) != 0)
             abort();
     free(text);

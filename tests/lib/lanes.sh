@@ -8,7 +8,8 @@ PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process id
 ticker= # a sleep; when it ends, the progress is printed
 
-# An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache.
+# An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache: with less than 12 GiB, guests
+# run one at a time.
 default_lanes() {
     local memory
     memory=$(awk '/^MemTotal:/ { print int($2 / 1048576) }' /proc/meminfo)
@@ -24,7 +25,7 @@ running() {
     echo $n
 }
 
-# waits KIND STAGE...: is one of the stages of this kind?
+# waits KIND STAGE...: is one of these waiting stages of this kind?
 waits() {
     local kind=$1 stage
     shift

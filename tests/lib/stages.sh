@@ -55,7 +55,7 @@ configure_in() {
     fi
 }
 
-# counted NAME COMMAND...: run a test that has no runner of its own; count and time it in pytest's form.
+# counted NAME COMMAND...: run a test that has no runner of its own. Print its result, and its time in pytest's form.
 counted() {
     local name=$1 started=$SECONDS status=0
     shift
