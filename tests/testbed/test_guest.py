@@ -24,7 +24,8 @@ GUEST = HERE / "guest"
 MIB = 1 << 20
 WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes this much on each node, this many times
 TOLERANCE = 0.05
-# The most that the kernel and other programs write meanwhile, as a share: they are on nodes 0 and 1.
+# The most that the kernel and other programs write meanwhile, as a share of what the writer writes. They are on nodes 0
+# and 1.
 OTHERS = 0.25
 PATIENCE = 600  # seconds to wait for what a busy host does late
 
