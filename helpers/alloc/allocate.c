@@ -20,8 +20,9 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_layout layout;
 static const char *folder_list; /* HYBRIDMEM_FSDAX_DIRS, NULL where it is not set */
-static unsigned next_lane;      /* lane of the next allocation's first block; each allocation goes on where the last one
-                                   ended, so that small ones spread over the sockets too */
+/* Lane (place.h) of the next allocation's first block: each allocation goes on where the last one ended, so that small
+ * allocations spread over the sockets, too. */
+static unsigned next_lane;
 
 static void look_around(void)
 {
@@ -113,7 +114,7 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
         const struct hm_alloc_run *run = &known->run[i];
         if (run->node >= 0 && hm_kernel_prefer(known->data + run->offset, run->bytes, run->node) < 0) {
             hm_reason_add(known->reason, "the kernel does not bind memory to node %d: %s", run->node, strerror(errno));
-            /* With the default policy again, the data is one mapping: give back those that its runs needed. Where the
+            /* With the default policy again, the data is one mapping: give back the mappings of its runs. Where the
              * default cannot be set, or the data has files in it, hm_deallocate gives them back. */
             if (hm_kernel_default(known->data, known->data_bytes) == 0 && !is_in_folders(known))
                 give_mappings(known, HM_MAPPINGS_LEAST);

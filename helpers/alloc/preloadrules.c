@@ -12,7 +12,7 @@
 #define SIZE "HYBRIDMEM_ISOLATE_SIZE"
 #define CALLERS "HYBRIDMEM_ISOLATE_CALLERS"
 #define SHOWN 60          /* characters of a variable that an error shows */
-#define LARGEST_NODE 1023 /* also for sockets */
+#define LARGEST_NODE 1023 /* largest number of a node, or of a socket */
 
 /*
  * Copy the text up to one of the characters `ends`, cut at `size` bytes. Returns the text after it, or NULL at the end.

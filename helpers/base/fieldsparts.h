@@ -15,8 +15,8 @@ bool hm_field_is_line(const struct hm_field *field);
 /* How many places of the list may be in use in `value`, the structure that holds the list: as many as its count says,
  * but not more than the list has. Without a count, all. */
 uint32_t hm_field_used(const struct hm_field *field, const void *value);
-/* Is the place in use? In a list with a count, the places below the count are; in one without, those that are not
- * zero. */
+/* Is the place in use? In a list with a count, the places below the count are in use; in a list without a count, the
+ * places that are not zero. */
 bool hm_field_is_used(const struct hm_field *field, const void *value, uint32_t place);
 
 /* The field that a path names. */

@@ -10,7 +10,7 @@
 /* Write seconds since 1970 as text; "" where the year does not have four digits. Returns `out`. */
 char *hm_moment_format(int64_t seconds, char out[HM_MOMENT]);
 
-/* Read such a text. Returns 0, or -1 (EINVAL). */
+/* Read a moment as hm_moment_format writes it. Returns 0, or -1 (EINVAL). */
 int hm_moment_parse(const char *text, int64_t *seconds);
 
 #endif

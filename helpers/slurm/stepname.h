@@ -14,7 +14,7 @@
 /* Write "batch", "extern", "interactive" or the step's number. Returns `out`; 16 bytes are enough. */
 char *hm_step_name(uint32_t step_id, char *out, size_t size);
 
-/* Read such a name. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
+/* Read a step's name or number, as hm_step_name writes it. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
 int hm_step_parse(const char *text, uint32_t *step_id);
 
 #endif
