@@ -56,7 +56,7 @@ static int refuse_regions(const struct hm_scene *scene)
     return hm_scene_refuse(scene, "there is no region of persistent memory (in App Direct mode)");
 }
 
-/* Take those of the chosen sockets that have regions; all of them where regions are not known. */
+/* Get the chosen sockets that have regions. Where regions are not known, get all chosen sockets, with a warning. */
 static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;

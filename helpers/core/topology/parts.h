@@ -18,7 +18,7 @@ void hm_discover_figures(hwloc_topology_t hwloc, hwloc_obj_t object, struct hm_n
 void hm_discover_check_guess(struct hm_topology *topology);
 
 /* Read this machine's files: CPUs of each node, allowed nodes, free memory, memory tiers, ZONE_MOVABLE. A missing file
- * leaves its field unchanged; old kernels, and those without NUMA, lack some of them. */
+ * leaves its field unchanged: old kernels, and kernels without NUMA, lack some of the files. */
 void hm_discover_machine(struct hm_topology *topology);
 
 #endif
