@@ -69,7 +69,7 @@ void hm_layout_read(struct hm_layout *layout)
      * instead. */
     hm_config_read(hm_config_path(), false, config, NULL);
     snprintf(path, sizeof(path), "%s/topology", config->run_dir);
-    if (hm_tierscache_read(path, &tiers->topology, NULL) < 0 && hm_discover_plainly(&tiers->topology, &error) < 0)
+    if (hm_topologycache_read(path, &tiers->topology, NULL) < 0 && hm_discover_plainly(&tiers->topology, &error) < 0)
         goto unknown;
     show_all(&tiers->topology);
     if (hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)

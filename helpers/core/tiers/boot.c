@@ -28,14 +28,14 @@ static int find(const struct hm_config *config, struct hm_topology *topology, st
         return -1;
     close(folder);
     kept_path(config, path);
-    return hm_tierscache_write(path, topology, error);
+    return hm_topologycache_write(path, topology, error);
 }
 
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
 {
     char path[PATH];
     kept_path(config, path);
-    return hm_tierscache_read(path, topology, NULL) == 0 ? 0 : find(config, topology, error);
+    return hm_topologycache_read(path, topology, NULL) == 0 ? 0 : find(config, topology, error);
 }
 
 int hm_topology_renew(const struct hm_config *config, struct hm_error *error)

@@ -78,7 +78,7 @@ static int store(const char *path, const char *text, size_t length)
     return result;
 }
 
-int hm_tierscache_write(const char *path, const struct hm_topology *topology, struct hm_error *error)
+int hm_topologycache_write(const char *path, const struct hm_topology *topology, struct hm_error *error)
 {
     struct hm_error why = {0};
     ssize_t length = -1;
@@ -204,7 +204,7 @@ static int take(char *text, struct cache *cache, const char *path, struct hm_err
     return result;
 }
 
-int hm_tierscache_read(const char *path, struct hm_topology *topology, struct hm_error *error)
+int hm_topologycache_read(const char *path, struct hm_topology *topology, struct hm_error *error)
 {
     char *text = NULL;
     struct cache *cache = NULL;
