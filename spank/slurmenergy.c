@@ -85,8 +85,7 @@ static int refuse(const char *reason)
     return EXIT_FAILURE;
 }
 
-/* `saved_error` is standard error while the library starts. `said` is the pipe that then has what the library prints.
- * */
+/* While the library starts: a copy of standard error, and the pipe in its place, which has what the library prints. */
 static int saved_error = -1, said = -1;
 
 /* Join the library's messages, lines "NAME: error: TEXT" or "NAME: fatal: TEXT", into one line. */

@@ -123,10 +123,10 @@ static int read_nodes(hwloc_topology_t hwloc, struct hm_topology *topology, stru
 
 /*
  * Find the nodes that have CPUs of their own. hwloc gives memory-only nodes the CPUs of their best initiators, and its
- * XML does not tell the difference. So each CPU is counted as the own CPU of one of the nodes that it is local to: of
- * the node that is local to the fewest CPUs. Among equals it is the first in hwloc's order, in which nodes with CPUs of
- * their own come first (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from,
- * never has CPUs.
+ * XML does not tell the difference. So each CPU is given to one of the nodes that it is local to: the node that is
+ * local to the fewest CPUs. Among equals, this is the first one in hwloc's order, in which nodes with CPUs of their own
+ * come first (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from, never has
+ * CPUs.
  */
 static void find_owners(hwloc_topology_t hwloc, struct hm_topology *topology)
 {
