@@ -19,7 +19,7 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
 /* Read at most the first size - 1 bytes into `out`, terminated; "" where reading fails. Returns 0, or -1 with errno.
  * Allocates nothing. */
 int hm_file_read_start(const char *path, char *out, size_t size);
-/* The same up to the first newline. */
+/* Read the first line, without its newline, as hm_file_read_start reads. */
 int hm_file_read_line(const char *path, char *out, size_t size);
 /* Make a new file with `length` bytes of text, for its owner alone (mode 0600), in the folder `at` (or AT_FDCWD).
  * Nothing may be there under its name. Returns a descriptor that the caller closes, or -1 with errno (ENOSPC: there was

@@ -79,8 +79,8 @@ static int count_living(const struct pollfd *end, int n)
     return living;
 }
 
-/* Wait at most `patience_ms` until all processes have ended. Closes the descriptor of each one that has, and sets it to
- * -1. Returns how many have not ended. */
+/* Wait at most `patience_ms` until all processes have ended. Closes the descriptor of each process that has ended, and
+ * sets it to -1. Returns how many have not ended. */
 static int wait_for_ends(struct pollfd *end, int n, int patience_ms)
 {
     int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;

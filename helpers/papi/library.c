@@ -112,7 +112,7 @@ static struct hm_papi_found *add_row(struct hm_papi_library *library, unsigned c
     return found;
 }
 
-/* Add a counter that each socket has: one event for each of them. Returns 0, or -1 with a text. */
+/* Add a counter that each socket has: one event for each socket. Returns 0, or -1 with a text. */
 static int add_per_cpu(struct hm_papi_library *library, unsigned component, const struct hm_papi_row *row,
                        const char *name, struct hm_error *error)
 {

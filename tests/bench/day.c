@@ -55,10 +55,10 @@ static struct {
     uint64_t next_second;    /* CLOCK_MONOTONIC at the end of the present second */
     uint64_t start_ns, seconds;
     double held[PHASES][N_HELD];
-    size_t peak; /* of the decision code, bytes */
+    size_t peak; /* most bytes of the decision code */
     int viewer;  /* descriptor of a viewer (`hybridmem top`); -1: none */
     unsigned views;
-    uint64_t by_source[N_SOURCES], rests; /* phases */
+    uint64_t by_source[N_SOURCES], rests; /* phases with each source; phases at rest */
     bool has_malloc; /* the allocator is the C library's, which tells what is in use, and not a sanitizer's */
     unsigned passed, failed;
 } day = {.viewer = -1};

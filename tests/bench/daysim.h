@@ -54,7 +54,7 @@ void day_die(const char *what) __attribute__((noreturn));
 
 /* Make the simulated files in the folder `root`, where "/sys/..." and "/proc/sys/..." are looked for. */
 void day_kernel_start(const char *root);
-/* That folder. */
+/* The folder `root`. */
 const char *day_root(void);
 uint64_t day_now_ns(void);
 /* Let time pass. */
@@ -108,7 +108,7 @@ void day_perf_close(int fd);
 /* ---- daybroker.c: the broker of DAMON */
 
 void day_broker_start(void);
-/* Let the broker die under its client, and start another one. */
+/* End the client's connection, as if the broker had died and another one had started. */
 void day_broker_drop(void);
 /* End the broker for good. */
 void day_broker_end(void);

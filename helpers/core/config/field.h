@@ -10,8 +10,8 @@ struct hm_configfield;
 
 struct hm_configfield_kind {
     /*
-     * Read `value` into the field at `field`. A list's values come one by one, `is_first` with the first. Returns 0, or
-     * -1 (EINVAL, ERANGE) with a text that says what would be right.
+     * Read `value` into the field at `field`. A list's values come one by one; `is_first` is true for the first.
+     * Returns 0, or -1 (EINVAL, ERANGE) with a text that says what would be right.
      */
     int (*read)(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                 struct hm_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modes that bind all memory to one tier: fast, slow, and those that name a tier by its kind. */
+/* Plans the modes that bind all memory: to the fast tier, to the slow tier, or to the tiers of a kind. */
 #include <stdio.h>
 
 #include "base/size.h"

@@ -88,7 +88,7 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
 }
 
 /* Fill in keys that the request does not give: from the site, then the built-in ones. For what makes data hot, the
- * mode's choice `own` comes before the site's; HM_HOT_BY_UNSAID: it has none. */
+ * mode's choice `own` comes before the site's; HM_HOT_BY_UNSAID: the mode has none. */
 static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 {
     scene->keys = scene->request->migrate;

@@ -55,7 +55,7 @@ struct hm_plan_fsdax {
     bool is_wanted, is_kept;
     struct hm_set sockets;
     uint64_t size_bytes; /* all sockets together, in equal parts */
-    uint64_t map_bytes;  /* bytes that the kernel's map of their pages takes */
+    uint64_t map_bytes;  /* bytes that the kernel's map of the file systems' pages takes */
 };
 
 struct hm_plan {
@@ -63,7 +63,7 @@ struct hm_plan {
     enum hm_policy policy;
     struct hm_set nodes;            /* the policy's node mask; empty for HM_POLICY_DEFAULT */
     bool has_weights;               /* the plan has weights */
-    bool must_set_weights;          /* they differ from the system's: root sets them before the tasks start */
+    bool must_set_weights;          /* these weights differ from the system's: root sets them before the tasks start */
     uint8_t weights[HM_MAX_NODES];  /* 1 to 255 for nodes in the mask, else 0; by topology index */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel; 0: none */
     double predicted_bandwidth_mbs; /* by the spill model; negative: unknown */

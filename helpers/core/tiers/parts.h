@@ -36,11 +36,11 @@ void hm_tiers_sum(const struct hm_topology *topology, struct hm_tier_group *grou
 
 /* The less reliable of two origins. */
 enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b);
-/* The least distance from a node with CPUs (also one without memory) to this node, an index; 0: unknown. */
+/* The least distance from any node with CPUs, which may have no memory, to the node with this index; 0: unknown. */
 int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
-/* Sort the groups, fastest first. Returns what decided: the weakest reason between neighbours. */
+/* Sort the groups, fastest first. Returns the origin of what decided: of all neighbours, the least reliable one. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
 /* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. Returns 0, or
@@ -49,7 +49,7 @@ int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config
                           struct hm_error *error);
 /* For tiers of the configuration without a list of nodes: find the group of their kind, and apply their figures. */
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups);
-/* The same by name, once groups are ordered and named. Warns of tiers that match no group. */
+/* Do the same with the group of their name, once groups are ordered and named. Warns of tiers that match no group. */
 void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups);
 /* Warn of channels of the configuration that name tiers which are not there. */
 void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,
