@@ -55,8 +55,8 @@ print_durations() {
     tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
 
-# The failed tests once more, with the reason as pytest has it in one line: their logs, printed above, are long. A stage
-# that names none ended by an error of its own.
+# Print the failed tests once more, with the reason as pytest has it in one line, as the logs printed above are long. A
+# stage that names no test ended by an error of its own, which is in the last lines of its log.
 print_failed() {
     local stage lines
     for stage in $failed_stages; do
