@@ -68,7 +68,7 @@ const char *hm_counter_state_text(enum hm_counter_state state)
         [HM_COUNTER_FIRST] = "this is its first value, with none before it to subtract",
         [HM_COUNTER_VANISHED] = "it is not there any more",
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
-        [HM_COUNTER_TAKEN] = "another user of perf has its hardware counter: another job's monitor, or somebody else's",
+        [HM_COUNTER_TAKEN] = "another user of perf has its hardware counter, such as another job's monitor",
         [HM_COUNTER_UNREADABLE] = "what was read is not a valid value",
         [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
         [HM_COUNTER_REGROUPED] = "a monitoring group that it includes was made or removed",

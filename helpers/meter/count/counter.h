@@ -21,7 +21,8 @@ enum hm_counter_state {
 
 struct hm_counter {
     uint64_t modulus;  /* raw values are below this; 0 means 2^64 */
-    double most_per_s; /* most that it can count in a second; 0: unknown, then each step back is taken as a wrap */
+    double most_per_s; /* most that it can count in a second; 0: unknown, so where there is a modulus, each step back is
+                          taken as one wrap */
     bool has_last;
     uint64_t last, last_ns;
 };
@@ -33,8 +34,8 @@ struct hm_counter {
  */
 enum hm_counter_state hm_counter_take(struct hm_counter *counter, uint64_t raw, uint64_t now_ns, uint64_t *difference);
 
-/* Note that the counter could not be read, with the errno `number`. The next value will be a first one. Returns the
- * state. */
+/* Note that the counter could not be read, with the errno `number`. The next value will have the state
+ * HM_COUNTER_FIRST. Returns the present state. */
 enum hm_counter_state hm_counter_lose(struct hm_counter *counter, int number);
 
 /* The state as a text for people: "it may not be read any more". */

@@ -38,7 +38,7 @@ struct hm_gauge {
     const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */
     unsigned papi_event;               /* index of the event in that program */
     bool is_from_0;    /* it started at 0 for its reader, so that its first value already counts as a difference */
-    bool is_of_groups; /* it is the sum of a control group's own tasks and its monitoring groups' */
+    bool is_of_groups; /* its values are sums over a control group's own tasks and its monitoring groups */
     struct hm_counter counter;
     struct hm_total total;
     char said[24]; /* the text that was read instead of a number; "" otherwise */
@@ -59,8 +59,9 @@ double hm_quantity_most_per_s(enum hm_quantity quantity);
 /* The unit of a quantity: "J" or "B". */
 const char *hm_quantity_unit(enum hm_quantity quantity);
 
-/* Add a gauge for the file `name` below `folder`, which must stay open as long as the gauges. The caller fills in
- * `like`, except what is found here. Returns 0, or -1 with a text that names the file. */
+/* Add a gauge for the file `name` below `folder`, which must stay open as long as the gauges. The caller fills
+ * in `like`, except the folder, the descriptor, and what the counter knows of its last value. Returns 0, or -1 with a
+ * text that names the file. */
 int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, struct hm_error *error);
 
 /* Add a gauge for a perf event of the PMU `type` on a CPU; it counts from now on. Returns 0, or -1 with a text for

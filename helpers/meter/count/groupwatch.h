@@ -17,15 +17,15 @@ struct hm_groupwatch {
     bool was_in_reading; /* a group came or went during the last reading */
 };
 
-/* Watch the groups below `folder`, an open folder of a group. A monitoring group has no groups below it, so nothing is
- * watched. Returns 0, or -1 with a text. */
+/* Watch the groups below `folder`, the open folder of a control group. It may also be that of a monitoring group, which
+ * has no groups below it: then nothing is watched. Returns 0, or -1 with a text. */
 int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error *error);
 
 /* Has a group come or gone since the last call? */
 bool hm_groupwatch_has_news(const struct hm_groupwatch *watch);
 
 /* Call hm_groupwatch_has_news before the counters are read, and this with its result after that. Returns whether groups
- * came or went between this reading and the last one. */
+ * came or went since the last reading began. */
 bool hm_groupwatch_end_reading(struct hm_groupwatch *watch, bool had_news_before);
 
 void hm_groupwatch_close(struct hm_groupwatch *watch);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses how sysfs describes the events of a PMU (/sys/bus/event_source/devices/PMU). events/NAME has terms,
- * "event=0x04,umask=0x03". format/TERM says to which bits of perf_event_attr a term's value goes, "config:0-7,32". All
- * parsers read the whole string, without the file's newline. Pure.
+ * "event=0x04,umask=0x03". format/TERM says to which bits of perf_event_attr a term's value goes, "config:0-7,32". Each
+ * parser takes the whole text of a file, without its newline. Pure.
  */
 #ifndef HM_METER_COUNT_PMU_H
 #define HM_METER_COUNT_PMU_H
@@ -20,9 +20,9 @@ struct hm_pmu_config {
     uint64_t word[HM_PMU_WORDS];
 };
 
-/* The bits that a value goes to, its lowest bits first. */
+/* The bits of perf_event_attr that a term's value goes to. The first range gets the lowest bits of the value. */
 struct hm_pmu_format {
-    unsigned word;
+    unsigned word; /* index in word[] of struct hm_pmu_config */
     unsigned n_ranges;
     struct {
         unsigned char first, last;

@@ -18,8 +18,8 @@ struct hm_total {
 /* Add a difference with its state; `factor` is the joules or bytes per count. */
 void hm_total_add(struct hm_total *total, enum hm_counter_state state, uint64_t difference, double factor);
 
-/* Note that the counter is a sum, and that parts of it came or went meanwhile (HM_COUNTER_REGROUPED). This is then the
- * reason where the sum went back, not a reset. */
+/* Note that the counter is a sum, and that parts of it came or went meanwhile (HM_COUNTER_REGROUPED). Where the sum
+ * went back, this becomes the reason instead of HM_COUNTER_RESET. */
 void hm_total_regroup(struct hm_total *total);
 
 /* Add the total of another counter over the same time. A total without any difference makes the sum unknown. */
