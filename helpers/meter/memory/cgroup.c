@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel writes such a file anew at each read, so one read must get all of it: 40 keys of 128 nodes have less than
- * 128 KiB. Only the part of the buffer that is used becomes resident. */
+/* The kernel writes a cgroup's file anew at each read, so one read must get all of it: a memory.numa_stat with 40 keys
+ * for 128 nodes has less than 128 KiB. Only the part of the buffer that is used becomes resident. */
 #define TEXT_SIZE (256 * 1024)
 
 static void close_one(int *fd)
