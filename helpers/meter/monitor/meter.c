@@ -35,7 +35,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
                                       .resctrl_why = ENOENT,
                                       .papi = programs->papi,
                                       .slurm = programs->slurm,
-                                      .who = "meter_programs in hybridmem.conf may have it asked",
+                                      .who = "meter_programs in hybridmem.conf does not name it",
                                       .later = &meter->tiers};
     *meter = (struct hm_monitor_meter){.group = -1};
     if (metered->n_readings > 0) {
@@ -109,7 +109,7 @@ static void take_traffic(struct hm_samples *samples, struct hm_flow *flow, int n
         if (flow[i].quantity != HM_READ_BYTES && flow[i].quantity != HM_WRITE_BYTES)
             continue;
         if (tier < 0 && hm_flow_is_known(&flow[i])) {
-            hm_fail(&flow[i].reason, 0, "%s has counters, but is the kind of no tier or of several",
+            hm_fail(&flow[i].reason, 0, "%s has counters, but no tier, or more than one, is of this kind",
                     hm_kind_name(flow[i].kind));
             flow[i].source = NULL;
         }

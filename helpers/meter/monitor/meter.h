@@ -13,9 +13,10 @@
 
 struct hm_monitor_meter {
     bool is_open, has_group;
-    int group;     /* the group's folder; -1: it could not be opened */
-    bool is_asked; /* its programs were asked for a reading */
-    bool is_over, is_slurm_asked;
+    int group;                        /* the group's folder; -1: it could not be opened */
+    bool is_asked;                    /* a reading has begun: the programs were asked, and have not all answered */
+    bool is_over;                     /* no program joins any more */
+    bool is_slurm_asked;              /* Slurm's program is one of those that may be asked */
     uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of each program's first reading; 0: it has not joined */
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_METERS];
@@ -41,12 +42,12 @@ struct hm_monitor_programs {
 void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char *group,
                            const struct hm_monitor_programs *programs, struct hm_samples *samples);
 
-/* Read the counters at `mono_ns` (CLOCK_MONOTONIC). The first reading is the beginning. Where programs have to be
- * asked, all counters are read once these have answered (hm_monitor_meter_hear). */
+/* Read the counters at `mono_ns` (CLOCK_MONOTONIC). The figures begin with the first reading. Where programs have
+ * to be asked, all counters are read once the programs have answered (hm_monitor_meter_hear). */
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
-/* Get the descriptors of programs to wait for, -1 for none. Returns how many ms they have left to answer, or -1 where
- * no answer is awaited. */
+/* Get the descriptors of programs to wait for, -1 for none. Returns in how many ms the time of one of them is over, or
+ * -1 where no answer is awaited. */
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
 /*

@@ -41,8 +41,8 @@ struct hm_metered {
     struct hm_metered_figure energy[HM_DOMAINS];                   /* J, from the first reading to the last */
     struct hm_metered_figure peak_w;                               /* W; hm_metered_power says of what */
     struct hm_metered_figure traffic[HM_MAX_TIERS][HM_DIRECTIONS]; /* B */
-    char energy_source[HM_METERED_SOURCE]; /* what counted it, and why a figure is unknown; "" before the first reading
-                                            */
+    /* which source counted the figures, or why a figure is unknown; "" before the first reading */
+    char energy_source[HM_METERED_SOURCE];
     char traffic_source[HM_METERED_SOURCE];
     struct hm_metered_figure group[HM_GROUP_BYTES]; /* B, of the tasks in the job's resctrl group */
     char group_source[HM_METERED_SOURCE];           /* the same for the group; "": there is no group */

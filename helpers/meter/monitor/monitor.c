@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-monitor: samples the memory of one job on this node into a file that root has opened for it, until the job
- * ends or it gets SIGTERM. It also records what the node's counters of energy and traffic count, and those of the job's
- * resctrl group (--resctrl). To open the counters it is started as root, with --uid and --gid; then it becomes the
- * system user hybridmem. From then on it only reads kernel files, and asks helper programs that it has started before
- * (--papi, --slurm). These end when their standard input is closed.
+ * ends or the monitor gets SIGTERM. It also records what the node's counters of energy and traffic count, and those of
+ * the job's resctrl group (--resctrl). To open the counters it is started as root, with --uid and --gid; then it
+ * becomes the system user hybridmem. From then on it only reads kernel files, and asks helper programs that it has
+ * started before (--papi, --slurm). These end when their standard input is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,8 +67,8 @@ static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
  * yet does not count as missing. */
 static void keep_missing(struct hm_samples *samples, const char *text)
 {
-    bool is_open = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;
-    if (is_open && strncmp(samples->missing, text, sizeof(samples->missing)) != 0)
+    bool may_replace = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;
+    if (may_replace && strncmp(samples->missing, text, sizeof(samples->missing)) != 0)
         snprintf(samples->missing, sizeof(samples->missing), "%s", text);
 }
 
@@ -109,7 +109,8 @@ static bool sample_memory(struct monitor *monitor)
 
 /*
  * Sleep until the next sample is due. Returns true when the monitor was told to end. In each sleep at most one event of
- * the guard is looked at, so that this cannot spin in any state of the guard; a later event is seen at the next tick.
+ * the guard is looked at, so that the loop cannot spin in any state of the guard; a later event is seen at the next
+ * tick.
  */
 static bool wait_for_next(struct monitor *monitor)
 {
@@ -181,8 +182,8 @@ static int take_signals(void)
 }
 
 /*
- * Look at the guard and sample memory once before the counters are looked for: that may take time, and a short job may
- * end before. This is done with the rights of all later samples. Returns 0 and the result of the sample in *is_there,
+ * Look at the guard and sample memory once before the counters are looked for: finding counters may take longer than a
+ * short job. This is done with the rights of all later samples. Returns 0 and the result of the sample in *is_there,
  * or -1.
  */
 static int sample_first(struct monitor *monitor, const struct hm_monitor_arguments *given, bool *is_there)
@@ -203,7 +204,7 @@ static int sample_first(struct monitor *monitor, const struct hm_monitor_argumen
 }
 
 /*
- * Open the counters with root's rights, and give these up. Open counters can be read without rights. Returns 0 or -1.
+ * Open the counters with root's rights, and give the rights up: open counters can be read without. Returns 0 or -1.
  */
 static int open_meter(struct monitor *monitor, const struct hm_monitor_arguments *given)
 {
@@ -239,7 +240,7 @@ int main(int argc, char **argv)
     else
         close((int)given.samples_fd);
     monitor.signals = take_signals(); /* before the counters are looked for, which may take time, so that SIGTERM does
-                                         not end it without a sample */
+                                         not end the monitor without a sample */
     if (!monitor.samples || monitor.signals < 0)
         return 1;
     monitor.started_ns = hm_clock_ns(CLOCK_MONOTONIC);

@@ -5,12 +5,12 @@
 
 #include "metered.h"
 
-/* What the power is of: packages and memory where memory's energy is known to the end (hm_metered_power), else packages
- * alone. */
+/* Power is that of packages and memory where memory's energy is known to the end (hm_metered_power), else that of
+ * packages alone. */
 enum hm_power_of { HM_POWER_PACKAGE, HM_POWER_BOTH, HM_POWERS };
 
 struct hm_power {
-    double joules;
+    double joules;                 /* energy at the end of the last interval */
     struct hm_metered_figure peak; /* W */
     bool is_lost;                  /* its energy was unknown once, so its peak is, too */
 };

@@ -20,7 +20,7 @@
 
 #define HM_SAMPLES_MAGIC 0x484d5331u
 #define HM_SAMPLES_VERSION 3
-#define HM_SAMPLES_POINTS 256
+#define HM_SAMPLES_POINTS 256      /* most points */
 #define HM_SAMPLES_NONE UINT64_MAX /* value of point[i][0] where the point has no sample */
 
 /* The structure only grows: new members come at its end, and are 0 in files of earlier versions. */
@@ -36,7 +36,7 @@ struct hm_samples {
     uint32_t finished; /* 1: the monitor ended as it should; 0: it runs, or was killed */
     uint64_t n_samples;
     uint64_t first_ns, last_ns;           /* CLOCK_REALTIME of the first and last sample */
-    uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of these */
+    uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of the first and last sample */
     uint32_t peak_source;                 /* enum hm_peak_source */
     uint32_t has_hugetlb;                 /* 0 or 1 */
     uint64_t memory_peak;                 /* peak of the job's cgroup, as the kernel charges it */

@@ -5,8 +5,8 @@
 
 #include "meter/count/reasons.h"
 
-/* No figure is known: choose the quantity whose reason is given. It is the first one that has a counter, else the
- * platform's energy, which most sources could have. */
+/* No figure is known: choose the quantity whose reason is given. It is the first one that has a counter. Without any
+ * counter it is `first`, but for energy the platform's, which most sources could have. */
 static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
 {
     for (int i = 0; i < n; i++)
@@ -54,7 +54,8 @@ static bool has_flow(const struct hm_flow *flow, int n, enum hm_quantity quantit
     return false;
 }
 
-/* Name the caches without traffic. They are no gap: the kernel itself says that no task of the job has used them. */
+/* Say how many counters had no value; there is one for each last-level cache. The figure is complete even so: the
+ * kernel itself says that no task of the job has used that cache. */
 static void add_silent(struct hm_reasons *reasons, const struct hm_flow *flow, int n)
 {
     for (int i = 0; i < n; i++)

@@ -250,7 +250,8 @@ static void test_two_tiers_of_a_kind(void **state)
     read_after(SECOND);
     for (int t = 0; t < 2; t++)
         assert_int_equal(metered->traffic[t][HM_DIRECTION_READ].is_known, 0);
-    assert_non_null(strstr(metered->traffic_source, "dram has counters, but is the kind of no tier or of several"));
+    assert_non_null(
+        strstr(metered->traffic_source, "dram has counters, but no tier, or more than one, is of this kind"));
 }
 
 #define MBM(cache, file) "fs/resctrl/mon_groups/hybridmem.7.0/mon_data/mon_L3_0" #cache "/mbm_" #file "_bytes"
