@@ -5,14 +5,15 @@
  *
  *     papi 1 VERSION                                     version of the protocol, and of PAPI
  *     slurm 1 VERSION                                    or this, with the version of Slurm
- *     component NAME in|out REASON                       one for each component in the table of events
+ *     component NAME in|out REASON                       one for each component in the table of events; REASON only
+ *                                                        after out
  *     event INDEX MEASURE KIND SOCKET UNIT MODULUS NAME  indexes from 0 on; SOCKET and KIND are - where there is none;
  *                                                        MODULUS 0 stands for 2^64
  *     ready N                                            number of events; readings follow
  *     read NANOSECONDS VALUE...                          CLOCK_MONOTONIC, and raw values; - where one was not read
  *     error TEXT                                         the last line of a program that cannot go on
  *
- * Words are separated by one space; the last of component, event and error goes to the end of the line. Pure.
+ * Words are separated by one space. VERSION, REASON, NAME of an event, and TEXT go to the end of the line. Pure.
  */
 #ifndef HM_METER_PAPI_LINE_H
 #define HM_METER_PAPI_LINE_H
@@ -26,8 +27,8 @@
 #define HM_PAPI_MOST_EVENTS 512
 #define HM_PAPI_LINE_SIZE 16384 /* longest line, with its newline; a reading has at most 22 bytes for each event */
 #define HM_PAPI_NAME 128        /* longest name of an event or component, with the end mark */
-/* A program whose start or reading takes longer, in seconds, is ended by its own alarm: the process that asks it may
- * have no right to end it. */
+/* A program whose start or reading takes longer than this many seconds is ended by its own alarm: the process that asks
+ * it may have no right to end it. */
 #define HM_PAPI_ALARM_S 30
 
 enum hm_papi_line_type {

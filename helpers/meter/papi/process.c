@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 
-#define END_PATIENCE_MS 1000
+#define END_PATIENCE_MS 1000 /* time that a program gets to end by itself */
 
 /* Copy a variable as "NAME=VALUE"; "" where the program needs none, or it is not set. Returns 0, or an errno. */
 static int copy_variable(const char *name, char *out, size_t size)

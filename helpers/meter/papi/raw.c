@@ -28,7 +28,7 @@ enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading,
     return keep(raw, now_ns, reading, value);
 }
 
-/* The reading equals s: either the counter still stands at s, or it has counted s since the start. */
+/* The reading equals s. Then v is s, 2 s, or after a wrap 2 s - m: take the only one that is possible. */
 static enum hm_papiraw_state take_start(struct hm_papiraw *raw, uint64_t now_ns, uint64_t *value)
 {
     const uint64_t places[] = {raw->start, 2 * raw->start, 2 * raw->start - raw->used_range};
@@ -54,7 +54,7 @@ enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, 
         return reading < raw->range ? keep(raw, now_ns, reading, value) : HM_PAPIRAW_UNREADABLE;
     if (reading == start)
         return take_start(raw, now_ns, value);
-    above = reading + start; /* v, if it is above s; or the range, if PAPI gave that for the energy */
+    above = reading + start; /* v, if it is above s; or the range, if PAPI could not read the energy */
     if (above < start || above == raw->range)
         return HM_PAPIRAW_UNREADABLE;
     below = above - raw->used_range; /* v, if it is below s */

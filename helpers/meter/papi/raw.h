@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reconstructs the raw counters from the values of PAPI's component powercap. For a counter that stands at v PAPI
- * gives, where s is its value when the event set was started and m the range of the zones:
+ * Reconstructs the raw counters from the values of PAPI's component powercap. A counter stands at v; it stood at s when
+ * the event set was started; and m is the range of the zones. Then PAPI gives
  *
  *     v          where s is 0, or v is s
  *     v - s      where v is above s
  *     v + m - s  where v is below s
  *
  * So "nothing was counted" looks like a large count, and a second wrap is missed. This code finds out s, and computes v
- * from it. Where PAPI cannot read a file it returns the value that it read before that one. Therefore each zone's range
- * is read right before its energy, and a counter that stands at its range counts as one that could not be read. Pure.
+ * from it. Where PAPI cannot read a file, it returns the value of the file that it read just before. Therefore each
+ * zone's range is read right before its energy, and a counter that stands at its range counts as one that could not be
+ * read. Pure.
  */
 #ifndef HM_METER_PAPI_RAW_H
 #define HM_METER_PAPI_RAW_H

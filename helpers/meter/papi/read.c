@@ -22,12 +22,13 @@
 struct hm_papi_reader {
     enum hm_papi_program program;
     struct hm_papi_process process;
-    unsigned n;
+    unsigned n; /* events that were described */
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
-    struct hm_error problem, outs;
-    unsigned n_lines;  /* lines of the description so far */
-    bool is_described; /* all lines before the readings have come */
-    bool is_awaited;   /* a description or an answer is awaited, until `until_ms` */
+    struct hm_error problem;
+    struct hm_error outs; /* reasons of the components that are out */
+    unsigned n_lines;     /* lines of the description so far */
+    bool is_described;    /* all lines before the readings have come */
+    bool is_awaited;      /* a description or an answer is awaited, until `until_ms` */
     int64_t until_ms;
     bool is_answered;         /* `line` holds a reading */
     struct hm_papi_line line; /* the last line */
@@ -69,8 +70,8 @@ static size_t first_line(const struct hm_papi_reader *reader)
     return newline ? (size_t)(newline - reader->text) + 1 : 0;
 }
 
-/* Take the next line, waiting for it until `wait_ms`. Returns 0; 1 where it may still come; or -1 with a problem, after
- * the program was ended. */
+/* Take the next line, waiting for it until `wait_ms` (a time of CLOCK_MONOTONIC). Returns 0; 1 where it may still come;
+ * or -1 with a problem, after the program was ended. */
 static int take_line(struct hm_papi_reader *reader, int64_t wait_ms)
 {
     size_t length;
