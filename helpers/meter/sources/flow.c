@@ -95,7 +95,7 @@ static bool is_only_one(const struct hm_tiers *tiers, int t)
     return true;
 }
 
-/* Give the flows from `first` on their tiers' names, and give each tier without a flow one that says why. */
+/* Name the flows from `first` on after their tiers. A tier without a flow gets one with the reason. */
 static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantity quantity,
                        const struct hm_tiers *tiers, const struct hm_counters_tried *tried, int n_tried)
 {
@@ -113,7 +113,7 @@ static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantit
             snprintf(flows[i].tier, sizeof(flows[i].tier), "%s", tier->name);
             if (tier->kind == HM_KIND_UNKNOWN && end > first)
                 hm_fail(&flows[i].reason, 0,
-                        "which counters are this tier's is not known: the kind of its memory is not (give it in "
+                        "the kind of this tier's memory is unknown, so its counters are, too (give the kind in "
                         "hybridmem.conf)");
             else
                 explain(&flows[i], tried, n_tried);

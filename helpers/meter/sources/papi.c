@@ -6,7 +6,7 @@
 #include "core/tiers/tiers.h"
 #include "sources.h"
 
-#define LATER_MS 10000 /* time that a program with setup->later may take to describe its counters */
+#define LATER_MS 10000 /* time that a program may take, where setup->later is set, to describe its counters */
 
 static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_PACKAGE_ENERGY] = HM_PACKAGE_ENERGY,   [HM_PAPI_MEMORY_ENERGY] = HM_MEMORY_ENERGY,

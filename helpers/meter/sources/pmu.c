@@ -111,7 +111,7 @@ static int socket_of(const struct finding *finding, int cpu)
     return hm_sysfile_read_number(finding->setup->sysfs, path, &socket) == 0 && socket <= INT16_MAX ? (int)socket : -1;
 }
 
-/* Open the row's event of one PMU on all of its CPUs. Returns 0, also where the PMU does not have it, or -1. */
+/* Open the row's event of one PMU on all of its CPUs. Returns 0, also where the PMU does not have the event, or -1. */
 static int add_event(struct finding *finding, const struct hm_pmu_row *row, const char *pmu)
 {
     char terms[HM_PMU_TEXT];
@@ -150,8 +150,8 @@ static int add_row(struct finding *finding, const struct hm_pmu_rows *rows, size
 {
     const struct hm_pmu_row *row = &rows->row[r];
     const struct hm_tiers *tiers = finding->setup->later;
-    /* Most processors that can have PMem have none. Opening its events anyway would use up the other half of a
-     * controller's counters, which others may need. */
+    /* Most processors that can have PMem have none. The events of DRAM take half of a controller's counters. Those of
+     * PMem would take the other half, which other programs may need. */
     if (row->kind == HM_KIND_PMEM && tiers && !has_tier(tiers, HM_KIND_PMEM))
         return 0;
     for (size_t i = finding->before; i < finding->gauges->n && !hm_pmu_rows_adds(rows, r); i++)
@@ -165,13 +165,13 @@ static int add_row(struct finding *finding, const struct hm_pmu_rows *rows, size
 
 static int find(struct finding *finding, const struct hm_pmu_rows *rows)
 {
-    int result = 0, there = 0;
+    int result = 0, n_found = 0;
     finding->before = finding->gauges->n;
     finding->n_pmus = hm_sysfile_list(finding->setup->sysfs, DEVICES, rows->pmus, &finding->pmu);
     if (finding->n_pmus < 0 && errno != ENOENT)
         return hm_fail_errno(finding->reason, DEVICES);
     if (finding->n_pmus > 0) {
-        there = finding->n_pmus;
+        n_found = finding->n_pmus;
         for (size_t r = 0; r < rows->n && result == 0; r++)
             result = add_row(finding, rows, r);
     }
@@ -179,7 +179,7 @@ static int find(struct finding *finding, const struct hm_pmu_rows *rows)
         hm_sysfile_free(finding->pmu, finding->n_pmus);
     if (result != 0 || finding->gauges->n > finding->before)
         return result;
-    if (there > 0)
+    if (n_found > 0)
         return hm_fail(finding->reason, ENOENT,
                        "no event described: the kernel has %s, but describes none of its events", rows->what);
     return hm_fail(finding->reason, ENOENT, "the kernel has no PMU %s (a virtual machine, or another processor)",

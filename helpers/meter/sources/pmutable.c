@@ -57,8 +57,8 @@ static const struct hm_pmu_row imc_rows[] = {
      HM_KIND_HBM},
 };
 
-/* The codes are from memory-controller.json of amdzen4 and amdzen5 in the same folder. Each counts 64 bytes, by their
- * metrics umc_mem_read_bandwidth and umc_mem_write_bandwidth. */
+/* The codes are from memory-controller.json of amdzen4 and amdzen5, in tools/perf/pmu-events/arch/x86 in Linux. Each
+ * counts 64 bytes, by the metrics umc_mem_read_bandwidth and umc_mem_write_bandwidth there. */
 static const struct hm_pmu_row amd_rows[] = {
     {"amd_umc_[0-9]*", "umc_cas_cmd.rd", "event=0x0a,rdwrmask=0x1", ZEN_4_5, LINE, HM_READ_BYTES, HM_KIND_DRAM},
     {"amd_umc_[0-9]*", "umc_cas_cmd.wr", "event=0x0a,rdwrmask=0x2", ZEN_4_5, LINE, HM_WRITE_BYTES, HM_KIND_DRAM},
@@ -78,7 +78,7 @@ static const struct hm_pmu_row grace_rows[] = {
 };
 
 /* Requests between host and device (CXL 3.0, tables 3-29 and 3-35). Partial writes are not counted, as nothing tells
- * how many bytes one has. */
+ * how many bytes a partial write has. */
 static const struct hm_pmu_row cxl_rows[] = {
     {"cxl_pmu_mem*", "m2s_req_memrd", NULL, NULL, LINE, HM_READ_BYTES, HM_KIND_CXL},
     {"cxl_pmu_mem*", "m2s_rwd_memwr", NULL, NULL, LINE, HM_WRITE_BYTES, HM_KIND_CXL},

@@ -24,7 +24,7 @@ static int add_cache(const struct hm_counters_setup *setup, struct hm_gauges *ga
                                 .is_from_0 = setup->is_new_group,
                                 .is_of_groups = gauges->groups.is_on};
         snprintf(like.name, sizeof(like.name), "mon_data/%.64s/%s", cache, kinds[i].file);
-        /* Some processors have only one of the two. */
+        /* Some processors have only one of the two files. */
         if (hm_gauges_add_file(gauges, &like, setup->resctrl, reason) != 0 && errno != ENOENT)
             return -1;
     }
@@ -57,8 +57,7 @@ static int find(const struct hm_counters_setup *setup, struct hm_gauges *gauges,
 const struct hm_counter_source hm_meter_resctrl = {
     .name = "resctrl",
     .gives = HM_GIVES(HM_TOTAL_BYTES) | HM_GIVES(HM_LOCAL_BYTES),
-    .covers =
-        "the tasks of a resctrl group; of a control group, as the default one, those of its monitoring groups, too",
+    .covers = "the tasks of a resctrl group; a control group, such as the default one, includes its monitoring groups",
     .measures = "bytes between the last-level cache and memory, and those of the own socket (MBM)",
     .unit = "bytes",
     .wraps = HM_NEVER_WRAPS,

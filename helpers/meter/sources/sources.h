@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of sources of counters, best first (meters.def). Each source says what it covers and measures, and why it
- * has nothing where that is so. */
+/* The table of sources of counters, best first (meters.def). Each source says what it covers and measures, and, where
+ * it has no counter on this node, why. */
 #ifndef HM_METER_SOURCES_SOURCES_H
 #define HM_METER_SOURCES_SOURCES_H
 
@@ -21,7 +21,7 @@ struct hm_counters_setup {
     bool is_new_group; /* the group was made for this reader, so its counters began at 0 */
     const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
-    const char *who;   /* how to have these programs asked: a text for the reason */
+    const char *who;   /* why a program is not asked, or who asks it */
     bool is_list;      /* each source also adds what better sources have */
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
@@ -69,8 +69,8 @@ int hm_counters_find(const struct hm_counters_setup *setup, struct hm_gauges *ga
 
 /*
  * Call this when a program started with `later` has described its counters, or will not do so
- * (hm_papi_reader_is_awaited): adds those that no better source has. Returns how many. With none, the program is ended,
- * and its row gets the reason.
+ * (hm_papi_reader_is_awaited). This adds the counters that no better source has, and returns how many. With none, the
+ * program is ended, and its row gets the reason.
  */
 size_t hm_counters_join(struct hm_gauges *gauges, struct hm_counters_tried tried[HM_METERS],
                         enum hm_papi_program program);
