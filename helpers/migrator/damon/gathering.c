@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_RECORD 512 /* bytes; those of the tracepoint have 64 */
+#define MOST_RECORD 512 /* bytes; longer records are skipped; those of the tracepoint have 64 */
 
 static const char *const names[] = {
     [HM_DAMON_FIELD_TARGET] = " target_id;",     [HM_DAMON_FIELD_COUNT] = " nr_regions;",

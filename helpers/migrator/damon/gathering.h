@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the kernel's tracepoint damon:damon_aggregated from a perf ring buffer. The kernel writes one record for each
- * region in each aggregation; here they are put together into complete lists of regions. sysfs has the same data
+ * region in each aggregation; here the records are put together into complete lists of regions. sysfs has the same data
  * (update_schemes_tried_regions), but there the reader waits for more than an aggregation, only one reader on the
  * system can wait, and regions do not name their process. Pure.
  */
@@ -36,7 +36,7 @@ struct hm_damon_layout {
 
 /* One process's regions of one aggregation, while their records come in. */
 struct hm_damon_gathering {
-    bool is_open;
+    bool is_open;       /* the list was begun, and is not complete */
     uint32_t target;    /* index of the process in its context */
     uint32_t wanted, n; /* regions of the complete list, and regions so far */
     struct hm_damon_region region[HM_DAMON_MOST_REGIONS];

@@ -31,7 +31,7 @@
  * how much. `pages` is the whole span of the region: looks into holes find no access, so the sum is still right. The
  * number of looks that found an access is binomial, and each look stands for all pages. By the delta method
  *
- *     variance / reads = pages * p / (1 - p) / t
+ *     variance / reads = pages * p / (1 - p) / t        `excess` is this, less 1
  *
  * DAMON may have joined the region from others, each with `looks` looks, and the kernel tells only their mean. For
  * these the variance is too large, which errs on the side of caution.

@@ -3,12 +3,12 @@
 
 #define FIRST_LOOK_US 20000.0
 #define SHORTEST_LOOK_US 5000.0
-/* a change of settings makes the broker and all its clients wait for one aggregation */
+/* An aggregation then takes 5 s. A change of settings makes the broker and all its clients wait for one aggregation. */
 #define LONGEST_LOOK_US 250000.0
-#define FIRST_COST_S 3e-6
+#define FIRST_COST_S 3e-6 /* of a look at a region, before it was measured */
 #define WANTED_REGIONS 40 /* for each process; fewer only if they cost too much even with the longest look */
 #define FEWEST_REGIONS 6  /* for each process, in any case: three lie around heap, mappings and stack */
-#define LEAST_REGIONS 10
+#define LEAST_REGIONS 10  /* for all processes together */
 /*
  * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
  * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less
@@ -72,7 +72,7 @@ bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_mea
     double look_us = settings->look_us;
     if (measured->cpu_s <= 0 || measured->wall_s <= 0)
         return false;
-    /* DAMON settles at half of max_regions, so the cost of one region is that of this number. */
+    /* DAMON settles at half of max_regions, so the measured cost is that of so many regions. */
     double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 * SPLIT_ROOM / settings->max_regions;
     if (measured->accessed > SATURATED)
         look_us /= 2;

@@ -8,8 +8,8 @@
 #define PAGE 4096
 
 static const struct {
-    size_t fixed, each;
-    uint32_t most;
+    size_t fixed, each; /* bytes of the fixed part, and of each entry */
+    uint32_t most;      /* most entries */
 } layouts[] = {
     [HM_DAMON_WATCH] = {offsetof(struct hm_damon_watch, process), sizeof(struct hm_damon_process), HM_DAMON_TARGETS},
     [HM_DAMON_ANSWER] = {sizeof(struct hm_damon_answer), 0, HM_DAMON_TARGETS},
@@ -40,8 +40,7 @@ static int check_head(const void *message, size_t size, struct hm_damon_head *he
     if (head->magic != HM_DAMON_MAGIC)
         return hm_fail(error, EBADMSG, "magic %#x: this version speaks %#x", head->magic, HM_DAMON_MAGIC);
     if (hm_damon_wire_size(head->kind, head->n) != size)
-        return hm_fail(error, EBADMSG, "a message of kind %u with %u entries and %zu bytes: there is no such",
-                       head->kind, head->n, size);
+        return hm_fail(error, EBADMSG, "no message has kind %u, %u entries and %zu bytes", head->kind, head->n, size);
     return 0;
 }
 
@@ -99,9 +98,11 @@ static int check_list(const struct hm_damon_list *list, struct hm_error *error)
 {
     uint64_t before = 0;
     if (list->process >= HM_DAMON_TARGETS || list->is_last > 1)
-        return hm_fail(error, EBADMSG, "a list of process %u, last %u: there is no such", list->process, list->is_last);
+        return hm_fail(error, EBADMSG, "no list is of process %u and has %u for \"last\"", list->process,
+                       list->is_last);
     if (list->looks == 0 || list->look_us == 0)
-        return hm_fail(error, EBADMSG, "a list of %u looks every %u us", list->looks, list->look_us);
+        return hm_fail(error, EBADMSG, "a list with %u looks every %u us: both are 1 or more", list->looks,
+                       list->look_us);
     for (uint32_t at = 0; at < list->head.n; at++) {
         const struct hm_damon_region *region = &list->region[at];
         if (region->start < before || region->end <= region->start || region->end > MAX_ADDRESS)

@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 
-#define HM_DAMON_MAGIC 0x484d4432u /* "HMD2": a new value for each new layout */
-#define HM_DAMON_TARGETS 256       /* processes of one client */
-#define HM_DAMON_RANGES 6          /* ranges of one process */
-#define HM_DAMON_REGIONS 128       /* regions in one message; longer lists take several */
-#define HM_DAMON_TEXT 160
+#define HM_DAMON_MAGIC 0x484d4432u   /* "HMD2": a new value for each new layout */
+#define HM_DAMON_TARGETS 256         /* processes of one client */
+#define HM_DAMON_RANGES 6            /* ranges of one process */
+#define HM_DAMON_REGIONS 128         /* regions in one message; longer lists take several */
+#define HM_DAMON_TEXT 160            /* bytes of an answer's text */
 #define HM_DAMON_SOCKET "damon.sock" /* name in run_dir */
 #define HM_DAMON_STATE "damon.state" /* name in run_dir; tells the next broker which kdamonds this one has made */
 
@@ -64,7 +64,7 @@ struct hm_damon_answer {
 
 struct hm_damon_region {
     uint64_t start, end; /* addresses */
-    uint32_t accesses;   /* number of looks that found the page accessed, each at a random page */
+    uint32_t accesses;   /* number of looks that found an access; each look is at a random page of the region */
     uint32_t age;        /* number of aggregations since `accesses` changed much */
 };
 

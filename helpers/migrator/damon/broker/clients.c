@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define CLIENTS_OF_USER 16
+#define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
 #define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */

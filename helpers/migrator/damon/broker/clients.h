@@ -13,13 +13,13 @@ struct hm_damon_clients {
     int signals;  /* signalfd(2) of the signals that end the broker */
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
     uint32_t n_clients; /* clients since the broker's start */
-    /* how long the broker stays without clients, and CLOCK_MONOTONIC when it last had one */
-    uint64_t idle_ns, used_ns;
+    uint64_t idle_ns;   /* how long the broker stays without clients */
+    uint64_t used_ns;   /* CLOCK_MONOTONIC when it last had a client */
 };
 
 /*
- * Sets `clients` up, without any client. They are a MiB, and must be zeroes. `broker` stays the caller's. The caller
- * sets `listener` and `signals`.
+ * Sets `clients` up, without any client. The structure is too large for the stack, and must be filled with zeroes.
+ * `broker` stays the caller's. The caller sets `listener` and `signals` afterwards.
  */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
 /* Serves clients until a signal ends the broker, or the broker had no client for `idle_s`. */

@@ -23,7 +23,8 @@
 #include "clients.h"
 #include "listener.h"
 
-#define DEFAULT_IDLE_S 60
+#define DEFAULT_IDLE_S 60 /* time without a client after which the broker ends */
+/* For each client, the descriptors of its processes and a few more. */
 #define OPEN_FILES (HM_DAMON_CLIENTS * (HM_DAMON_TARGETS + 4))
 
 static int say(const char *text)

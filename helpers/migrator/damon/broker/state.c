@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/path.h"
 
-#define MOST 1024 /* bytes of the text */
-#define MOST_KDAMONDS 1024
+#define MOST 1024          /* bytes of the text */
+#define MOST_KDAMONDS 1024 /* a larger number in the file is not believed */
 /* Earlier builds wrote a raw structure. A broker of such a build may have died before an upgrade. */
 #define RAW_MAGIC 0x484d4453u
 

@@ -10,7 +10,7 @@
 
 struct hm_damon_owned {
     uint32_t n;    /* number of kdamonds; 0: none are ours */
-    uint32_t mark; /* what update_us is in our kdamonds, in microseconds */
+    uint32_t mark; /* the value of update_us in our kdamonds, in microseconds */
 };
 
 /* Writes the file anew, for root alone. Returns 0, or -1 with a text. */

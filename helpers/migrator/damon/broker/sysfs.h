@@ -2,7 +2,8 @@
 /*
  * DAMON's sysfs interface, /sys/kernel/mm/damon/admin/kdamonds, as root. The number of kdamonds is one setting for the
  * whole system, and changing it destroys all kdamonds, also other people's. So it is set only where it is 0. Our
- * kdamonds are known by a mark in each (its update interval) and by root's state file, which is written before them.
+ * kdamonds are known by a mark in each (its update interval) and by root's state file, which is written before they are
+ * made.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_SYSFS_H
 #define HM_MIGRATOR_DAMON_BROKER_SYSFS_H
@@ -27,9 +28,9 @@ int hm_damon_check_kernel(struct hm_error *error);
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error);
 /*
  * Takes over the kdamonds that an earlier broker left: they are turned off and put into `owned`. They are ours if the
- * state file is of this boot and of this number of kdamonds, and each has the mark or was not set up. `n` becomes 0 if
- * there are none of ours; others are not touched. Returns 0, or -1 (EBUSY) if the kernel was too busy for a second;
- * then nothing changes, and the caller can try again later.
+ * state file is of this boot and names as many kdamonds as there are, and each has the mark or was not set up.
+ * owned->n becomes 0 if they are not ours; then they are not touched. Returns 0, or -1 (EBUSY) if the kernel was too
+ * busy for a second; then nothing changes, and the caller can try again later.
  */
 int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 /*
