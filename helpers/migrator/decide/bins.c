@@ -11,7 +11,7 @@
 #include "binsparts.h"
 
 #define OLD_WEIGHT 0.1     /* w_h of the paper */
-#define SAMPLED_PER_BIN 64 /* room for distinct pages in the first phase; more are dropped */
+#define SAMPLED_PER_BIN 64 /* room for pages sampled in the first phase, for each bin; more are dropped */
 
 static struct hm_bins *bins_of(struct hm_decider *decider)
 {
@@ -150,8 +150,8 @@ static void cut(struct hm_bins *bins)
         return;
     size_t most = base->options.max_extents, size = (bins->n_sampled + most - 1) / most;
     /*
-     * A new process begins a new bin, so there may be more bins. If there are more processes than bins, the last ones
-     * are left out.
+     * A new process begins a new bin, so there may be more bins than wanted. If there are more processes than bins, the
+     * last processes are left out.
      */
     while (size < bins->n_sampled && cut_by(bins, size, false) > most)
         size *= 2;

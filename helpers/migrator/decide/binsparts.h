@@ -17,7 +17,7 @@ struct hm_bins {
     struct hm_bins_sample *sampled; /* pages of the first phase */
     size_t n_sampled, room;
     double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */
-    uint32_t *order;
+    uint32_t *order;                   /* indexes of the bins, by ascending priority per page */
 };
 
 void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans the moves of the algorithm "bins". */
 #include <stdlib.h>
 
 #include "binsparts.h"

@@ -114,8 +114,9 @@ static void put(struct sweep *sweep, struct hm_cell cell)
 }
 
 /*
- * Adds one observation to the cells from `from` on, which no earlier observation reaches. Cells that end before it are
- * output. The rest of the last cell that it cuts stays in place. Returns the first cell that was not output.
+ * Adds one observation to the cells from `from` on, which no earlier observation reaches. Cells that end before the
+ * observation are output. Where the observation ends within a cell, the rest of that cell stays in place. Returns the
+ * first cell that was not output.
  */
 static size_t lay(struct sweep *sweep, const struct hm_observation *observation, size_t from)
 {
@@ -149,6 +150,7 @@ static size_t lay(struct sweep *sweep, const struct hm_observation *observation,
     return i;
 }
 
+/* Outputs the rest of the cells, and makes the output the present cells. */
 static void finish(struct sweep *sweep, size_t from)
 {
     struct hm_cells *cells = sweep->cells;

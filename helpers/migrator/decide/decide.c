@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of decide.h: each hands its work to the algorithm that the options name. */
 #include "algorithm.h"
 
 #include <errno.h>

@@ -37,18 +37,19 @@ struct hm_observation {
     uint64_t n_pages;    /* pages over which the accesses are spread evenly; 1 for a sampled address */
     float reads, writes; /* samples (not accesses) of each kind; a source that only knows sums gives fractions */
     bool knows_writes;   /* false: the kind is not known, and all are in `reads` */
-    /* how much the variance of reads + writes exceeds their mean, which is the variance of counted samples, divided by
-     * that mean; 0 if they were counted */
+    /* the variance of reads + writes, divided by their mean, less 1; 0 if they were counted, as the variance of a count
+     * is its mean */
     float excess;
 };
 
 struct hm_decider_options {
     const char *algorithm; /* a name from hm_algorithm_at() */
     double period;         /* accesses that one sample stands for */
-    double read_gain;      /* extra cost of a read from the slow tier, in units of a read from the fast tier: */
-    double write_gain;     /* latency slow / latency fast - 1; the same for writes */
-    double promote_cost;   /* cost of one page, in the same unit: 64 lines are read slowly and written fast */
-    double demote_cost;    /* cost of one page: 64 lines are read fast and written slowly */
+    double read_gain;      /* extra cost of a read from the slow tier, in reads from the fast tier: slow latency / fast
+                              latency - 1 */
+    double write_gain;     /* the same for writes */
+    double promote_cost;   /* cost to promote one page, in the same unit: 64 lines are read slowly and written fast */
+    double demote_cost;    /* cost to demote one page: 64 lines are read fast and written slowly */
     unsigned max_extents;  /* 16 .. 1048576; for "bins" the number of bins */
     bool hot_by_writes;    /* only writes count: memory that is only read is as cold as unused memory */
     /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The estimate of density.h: weigh() finds the probability that a node's halves differ, descend() makes the spans. */
 #include <math.h>
 
 #include "densityline.h"
 
 #define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they are */
-#define MOST_EXPONENT 600.0 /* largest exponent of e that fits a double */
+#define MOST_EXPONENT 600.0 /* e to the power of this is still a finite double */
 #define LEAST_WORTH 1e-12   /* smallest worth of a sample, which may be spread over very many pages */
 #define SHARE_PRIOR 2.0     /* weight, in samples, of the whole's share of writes when a part's share is estimated */
 

@@ -12,12 +12,12 @@
 #include "extentsparts.h"
 #include "misses.h"
 
-#define CELLS 32768
-#define NODES (4 * CELLS) /* nodes of the estimate: for each cell, and for the nodes above */
-#define PENDING 16384
+#define CELLS 32768       /* most cells */
+#define NODES (4 * CELLS) /* most nodes of the estimate: those of the cells, and those above them */
+#define PENDING 16384     /* most observations that wait to be sorted into cells */
 #define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
 #define FINEST_CLASSES 4.0    /* classes of heat in a factor of two, at first */
-#define COARSEST_CLASSES 0.01 /* ... and at least, where there are too many extents */
+#define COARSEST_CLASSES 0.01 /* about the fewest classes in a factor of two, if there are too many extents */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
 {
@@ -123,13 +123,13 @@ static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, 
 }
 
 /*
- * Adds an extent without heat from the end of the last one to `end`: there may be memory without any sample. It is cut
- * where a process's pages end.
+ * Adds an extent without heat from the end of the last one to `end`: there may be memory without any sample. The extent
+ * is cut where a process's pages end.
  */
 static void fill_hole(struct hm_extents *extents, uint64_t end)
 {
     const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
-    /* Whole spaces without a sample belong to no process. */
+    /* A space without any sample gets no extent. */
     if (extents->reached / space != end / space && extents->reached % space != 0) {
         uint64_t border = (extents->reached / space + 1) * space;
         new_extent(extents, extents->reached, border - extents->reached);
@@ -143,8 +143,8 @@ static void fill_hole(struct hm_extents *extents, uint64_t end)
 }
 
 /*
- * Makes an extent of a span, or adds it to the last one. Until end_phase, `priority` is the heat per page, and `noise`
- * the variance of what was counted.
+ * Makes an extent of a span, or adds the span to the last extent. Until end_phase() sets them, `priority` is the heat
+ * per page, and `noise` the variance of what was counted.
  */
 static void add_span(void *data, const struct hm_span *span)
 {
@@ -168,6 +168,7 @@ static void add_span(void *data, const struct hm_span *span)
     extents->reached = span->first + span->n_pages;
 }
 
+/* Makes the extents. If there are too many, makes them again with coarser classes of heat. */
 static void estimate(struct hm_extents *extents)
 {
     do {

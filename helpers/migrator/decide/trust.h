@@ -23,7 +23,7 @@ struct hm_trust {
     double gain;           /* what these moves promise, in weighted samples per phase */
     double samples;        /* weighted samples of the last phase */
     double scatter;        /* variance of the samples divided by their number: 1 if all were counted one by one */
-    double promised, kept; /* sums over phases, older ones with less weight */
+    double promised, kept; /* gains that were promised, and that came true: sums over phases, older ones weigh less */
     double noise;          /* variance of `kept`, summed in the same way */
 };
 
