@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum type { TEXT, WHOLE, SMALL, REAL, SHARE };
+enum type { TEXT, WHOLE, SMALL, REAL, REAL_OR_NULL };
 
 static const struct {
     const char *key;
@@ -31,10 +31,10 @@ static const struct {
     {"above_cap_bytes", WHOLE, offsetof(struct hm_progress, above_cap_bytes)},
     {"first_above_cap_bytes", WHOLE, offsetof(struct hm_progress, first_above_cap_bytes)},
     {"cpu_s", REAL, offsetof(struct hm_progress, cpu_s)},
-    {"kernel_cpu_s", SHARE, offsetof(struct hm_progress, kernel_cpu_s)},
-    {"fast_share", SHARE, offsetof(struct hm_progress, fast_share)},
-    {"last_fast_share", SHARE, offsetof(struct hm_progress, last_fast_share)},
-    {"best_share", SHARE, offsetof(struct hm_progress, best_share)},
+    {"kernel_cpu_s", REAL_OR_NULL, offsetof(struct hm_progress, kernel_cpu_s)},
+    {"fast_share", REAL_OR_NULL, offsetof(struct hm_progress, fast_share)},
+    {"last_fast_share", REAL_OR_NULL, offsetof(struct hm_progress, last_fast_share)},
+    {"best_share", REAL_OR_NULL, offsetof(struct hm_progress, best_share)},
     {"n_ranks", SMALL, offsetof(struct hm_progress, n_ranks)},
     {"most_ranks", SMALL, offsetof(struct hm_progress, most_ranks)},
 };
@@ -66,9 +66,9 @@ static void print_value(const void *at, enum type type, FILE *file)
         fprintf(file, "%" PRIu32, small);
         break;
     case REAL:
-    case SHARE: /* negative: not known */
+    case REAL_OR_NULL: /* negative: not known, null */
         memcpy(&real, at, sizeof(real));
-        if (type == SHARE && real < 0)
+        if (type == REAL_OR_NULL && real < 0)
             fputs("null", file);
         else
             fprintf(file, "%.6f", real);

@@ -41,11 +41,13 @@ struct hm_progress {
     char algorithm[16], source[16];
     char source_why[HM_WARNING]; /* why no better source is used; "": this is the best */
     uint64_t period;
-    uint32_t period_is_time; /* 1: microseconds between looks; 0: accesses per sample */
+    uint32_t period_is_time; /* 1: `period` is the microseconds between looks; 0: the accesses per sample */
     uint32_t knows_writes;
     uint64_t interval_ms;
     char hot_by[16]; /* "accesses", or "writes": the shares are then shares of writes */
-    uint64_t phases, samples, lost, throttled, dropped;
+    uint64_t phases, samples;
+    uint64_t lost, throttled; /* samples that the kernel dropped; how often it cut the rate of sampling */
+    uint64_t dropped;         /* samples that did not fit into the migrator's memory */
     uint64_t promoted_bytes, demoted_bytes;
     uint64_t unmoved_bytes[HM_UNMOVED_REASONS];
     uint64_t capacity_bytes;        /* the cap on the fast tier; 0: no cap */
@@ -58,7 +60,7 @@ struct hm_progress {
     double last_fast_share; /* the same for the last phase */
     /* the same under the best placement for these samples; regret = best_share - fast_share */
     double best_share;
-    uint64_t first_ns, last_ns;   /* CLOCK_REALTIME */
+    uint64_t first_ns, last_ns;   /* CLOCK_REALTIME of the first and the last update of the figures */
     uint32_t n_ranks, most_ranks; /* processes at the last phase, and the most at any phase */
     uint32_t n_warnings;
     char warning[HM_PROGRESS_WARNINGS][HM_WARNING];
