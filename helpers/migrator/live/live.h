@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live migrator. Its state has four parts: intake (processes and samples), window (which pages are written),
- * account (what the work costs) and shown (what others see). The rest is what it decides and moves with. A loop waits
+ * account (what the work costs) and shown (what others see). The other members decide and move. A loop waits
  * for samples, signals and the end of the phase; at that end it decides and moves.
  */
 #ifndef HM_MIGRATOR_LIVE_LIVE_H
@@ -27,8 +27,8 @@
 
 #define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
 #define HM_LIVE_GAPS 4096     /* most spans of memory in no extent that are looked at */
-#define HM_LIVE_RANGES 131072 /* ranges of all processes' mappings: 2 MiB, twice that while the array grows */
-#define HM_LIVE_EXTENTS 1000  /* as in the published algorithm; less than 8 MiB with every algorithm */
+#define HM_LIVE_RANGES 131072 /* most ranges of all processes' mappings: 2 MiB, twice that while the array grows */
+#define HM_LIVE_EXTENTS 1000  /* default of max_extents, as published; every decider then has less than 8 MiB */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
 
 /* Intake: the step's processes, their mappings, and the source that samples them. */
@@ -123,7 +123,7 @@ void hm_live_open_source(struct hm_live *live);
 void hm_live_close_source(struct hm_live *live);
 /* Reads the source's samples. If the source has ended, the next best one is opened, with a warning. */
 void hm_live_read_source(struct hm_live *live);
-/* Tells the source which processes there are. If the source has ended, as above. */
+/* Tells the source which processes there are. If the source has ended, the next best one is opened, with a warning. */
 void hm_live_update_source(struct hm_live *live);
 /* Number of samples of all sources so far. */
 uint64_t hm_live_samples(const struct hm_live *live);

@@ -92,7 +92,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
         live->intake.n_dead = 0;
         hm_live_open_source(live);
-        hm_live_read_maps(live); /* they were not read while the migrator rested */
+        hm_live_read_maps(live); /* mappings were not read while the migrator rested */
         live->intake.try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))

@@ -16,7 +16,7 @@ typedef int hm_option_take(const struct hm_option *row, struct hm_options *optio
                            struct hm_error *error);
 
 struct hm_option {
-    const char *name, *value, *about; /* "--NAME", what stands for its value in the help text, and what it is */
+    const char *name, *value, *about; /* for the help text: "--NAME", what stands for its value, and what it does */
     hm_option_take *take;
     size_t offset;        /* offset of the field in hm_options, if it has a field of its own */
     uint64_t least, most; /* range of a number, a latency (as it is), or an interval (ms) */

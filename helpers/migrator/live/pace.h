@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_PACE_LONGEST 8
+#define HM_PACE_LONGEST 8 /* most times its length that a phase may last */
 
 struct hm_pace {
     uint64_t interval_ms;   /* length of a phase; if phases count samples, only the rate limit uses it */
-    uint64_t phase_samples; /* 0: phases are by time */
+    uint64_t phase_samples; /* samples after which a phase ends; 0: phases are by time */
     unsigned longer;        /* by how many times its length this phase was extended so far */
-    uint64_t rate;          /* bytes per second; 0: no limit */
+    uint64_t rate;          /* limit on moving, in bytes per second; 0: no limit */
     int64_t end_s;          /* CLOCK_REALTIME of the job's time limit; 0: not known */
     double bytes_per_s;     /* speed of moving so far; 0: not known */
 };

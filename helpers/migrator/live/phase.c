@@ -7,17 +7,17 @@
 #include "base/clock.h"
 #include "live.h"
 
-#define LOOK_SHARE 0.2 /* share of the saved CPU time that may be spent on looking up where pages are */
-#define LOOK_S 0.5e-6  /* assumed CPU time of one look, until it is measured */
-#define LOOKS_MOST 262144
+#define LOOK_SHARE 0.2     /* share of the saved CPU time that may be spent on looking up where pages are */
+#define LOOK_S 0.5e-6      /* assumed CPU time of one look, until it is measured */
+#define LOOKS_MOST 262144  /* most looks in one phase */
 #define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved is a warning */
 
 struct end { /* what is known at the end of one phase */
     struct hm_extent *extent;
     size_t n_extents, n_gaps;
-    uint64_t used_pages; /* the step's pages in the fast tier */
-    uint64_t gap_pages;  /* pages of these that are in no extent */
-    uint64_t capacity_pages;
+    uint64_t used_pages;     /* the step's pages in the fast tier */
+    uint64_t gap_pages;      /* the part of used_pages that is in no extent */
+    uint64_t capacity_pages; /* most pages of the step in the fast tier */
 };
 
 static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[2])
@@ -76,8 +76,8 @@ static void tally(struct hm_live *live, const struct end *end)
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
     if (all > 0 && live->account.tally.all_unmovable > MANY_UNMOVABLE * all)
         hm_progress_warn(live->shown.progress,
-                         "more than a tenth of the sampled accesses is to files, shared memory or what "
-                         "has ended: those are not moved");
+                         "more than a tenth of the sampled accesses is to memory that is not moved: files, shared "
+                         "memory, or memory that is gone by now");
 }
 
 /* Plans to demote memory that nobody was seen to use: enough moves for `pages`, by ascending page. */
@@ -251,7 +251,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     struct end end = {0};
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
-    /* Either the source has ended, or the migrator was told to end, which must not wait. */
+    /* Without a decider there is no source any more. If the migrator was told to end, it does so without a decision. */
     if (!live->decider || hm_live_is_told(live))
         return;
     hm_decider_end_phase(live->decider);

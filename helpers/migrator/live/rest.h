@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_REST_BYTES (UINT64_C(4) << 20) /* less than this in the slow tier is not worth a look ... */
-#define HM_REST_SHARE 100                 /* ... and neither is less than a hundredth of the fast tier's memory */
-#define HM_REST_CALM 3                    /* phases without work after which the migrator rests */
+/* Less than HM_REST_BYTES in the slow tier is not worth a look, nor less than 1 / HM_REST_SHARE of what the step has in
+ * the fast tier. */
+#define HM_REST_BYTES (UINT64_C(4) << 20)
+#define HM_REST_SHARE 100
+#define HM_REST_CALM 3 /* phases without work after which the migrator rests */
 
 struct hm_rest {
     bool is_resting;

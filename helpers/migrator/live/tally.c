@@ -35,8 +35,8 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
 }
 
 /*
- * A share. Sums of the same numbers in different order differ in their last bits, so a share of everything could exceed
- * 1 by a little, which readers of the figures refuse: it is limited to 1.
+ * The share of `part` in `all`, at most 1. Sums of the same numbers in different order differ in their last bits, so a
+ * share of everything could exceed 1 by a little, which readers of the figures refuse.
  */
 static double share_of(double part, double all)
 {

@@ -22,13 +22,14 @@ struct hm_tally_sample {
 };
 
 struct hm_tally {
-    uint64_t random;
-    bool of_writes; /* only writes count */
+    uint64_t random; /* state of the random numbers */
+    bool of_writes;  /* only writes count */
     struct hm_tally_sample sample[HM_TALLY_PAGES];
     uint64_t n_seen;                   /* in this phase */
-    double movable, unmovable;         /* weight in this phase */
-    double all_movable, all_unmovable; /* weight in all phases that have ended */
-    double sum, fast, best;            /* sums over phases: weight, and shares times weight */
+    double movable, unmovable;         /* accesses in this phase, to memory that can be moved or cannot */
+    double all_movable, all_unmovable; /* the same in all phases that have ended */
+    double sum;                        /* weights of the phases: their accesses */
+    double fast, best;                 /* sums over phases: weight times the share that was, or could be, fast */
     double last;                       /* share of the last phase; negative: no sample */
 };
 

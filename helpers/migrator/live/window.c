@@ -4,14 +4,15 @@
 
 #include "live.h"
 
-#define WINDOW_SHARE 0.25 /* share of the saved CPU time for looking up what was written */
-#define RANGES_LEAST 32
+#define WINDOW_SHARE 0.25  /* share of the saved CPU time for looking up what was written */
+#define RANGES_LEAST 32    /* ranges that are looked up whatever the savings are */
 #define PARTS_OF_A_PHASE 2 /* if only writes count, the window is one of these parts of a phase */
 
 /*
- * Is the window long? A short window sees writes as a look of DAMON sees accesses: an extent's accesses are divided
- * into reads and writes by it. But of a large array that is written from end to end, it sees only the part that is
- * written at that time. If only writes count, the rest of the array would be missed, so the window must be long.
+ * Is the window long? A short window sees writes as a look of DAMON sees accesses, which is enough to divide an
+ * extent's accesses into reads and writes. But of a large array that is written from end to end, it sees only the part
+ * that is written at that time. If only writes count, the rest of the array would be missed, so the window must be
+ * long.
  */
 static bool is_long(const struct hm_live *live)
 {
