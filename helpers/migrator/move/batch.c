@@ -64,7 +64,8 @@ static void settle(struct hm_candidate *candidate, enum hm_outcome outcome)
     candidate->n_moved = outcome == HM_OUTCOME_MOVED;
 }
 
-/* The call failed with `number`: sets the outcome of all candidates that it did not reach. */
+/* The call failed with `number`: sets the outcome of the candidates that it did not reach. If the error is about a
+ * node, these are only the candidates that were to go there. */
 static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chosen, size_t count)
 {
     int node = -1;
@@ -184,7 +185,7 @@ static int compare(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
-/* The end of the candidates that are in the same huge page as candidate `first`, if that is in one. */
+/* Index after the candidates in the same huge page as candidate `first`; first + 1 if that is in no huge page. */
 static size_t end_of_block(const struct hm_batch *batch, size_t first)
 {
     const struct hm_candidate *head = &batch->candidate[first];
@@ -195,7 +196,7 @@ static size_t end_of_block(const struct hm_batch *batch, size_t first)
     return i;
 }
 
-/* Another page of the same huge page: that of the next candidate, or else a neighbouring page. */
+/* Another page of the huge page of candidate `first`: that of the next candidate, or else a neighbouring page. */
 static uint64_t partner_of(const struct hm_batch *batch, size_t first)
 {
     return end_of_block(batch, first) - first > 1 ? batch->candidate[first + 1].page : batch->candidate[first].page ^ 1;
@@ -219,7 +220,7 @@ static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
     return kept;
 }
 
-/* Moves huge pages by one page each. If the partner moved along, they are a huge page, and all of it has moved. */
+/* Moves huge pages by one page each. If its partner moved along, both are in one huge page, and all of it has moved. */
 static void move_huge(struct hm_batch *batch, pid_t pid)
 {
     uint32_t heads[HM_BATCH_PAGES];

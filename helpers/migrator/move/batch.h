@@ -13,8 +13,8 @@
 
 #include "migrator/figures/progress.h"
 
-#define HM_BATCH_PAGES 8192
-#define HM_BATCH_HUGE 512 /* pages of a transparent huge page, and its alignment */
+#define HM_BATCH_PAGES 8192 /* most candidates in a batch */
+#define HM_BATCH_HUGE 512   /* pages of a transparent huge page, and its alignment */
 
 enum hm_outcome {
     HM_OUTCOME_NONE, /* not tried */
@@ -30,7 +30,7 @@ struct hm_candidate {
     bool may_be_huge;
     uint16_t aside;   /* pages that hm_nodes_take has reserved for this move */
     uint16_t n_moved; /* pages that moved with it, itself included: 0, 1 or HM_BATCH_HUGE */
-    uint8_t outcome;
+    uint8_t outcome;  /* enum hm_outcome, with enum hm_unmoved added to HM_OUTCOME_UNMOVED */
 };
 
 struct hm_batch {

@@ -10,8 +10,8 @@
 #include "base/files.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
-#define LEAST_BATCH 128 /* shortest batch, and the first one; blocks that may be huge pages are not split for it */
-#define BATCH_S 0.03    /* length of a batch: a request to end waits only for a few of these */
+#define LEAST_BATCH 128 /* smallest value of batch_pages, and the first */
+#define BATCH_S 0.03    /* wanted time of a batch: a request to end waits only for a few of these */
 #define WINDOW 4096     /* moves that are sorted by process together */
 #define LOOK 1024       /* pages looked up together */
 
@@ -91,6 +91,7 @@ static void give_back(struct hm_mover *mover)
     }
 }
 
+/* Carries the batch out, and learns how many pages the next one may have. */
 static void flush(struct hm_mover *mover)
 {
     struct hm_batch *batch = mover->batch;
@@ -99,7 +100,7 @@ static void flush(struct hm_mover *mover)
     size_t n = batch->n;
     double start = hm_clock_s(CLOCK_MONOTONIC);
     batch->refused = batch->full = -1;
-    /* Checked right before the move, as the kernel checks only the user. */
+    /* Whether the process is still the step's is checked right before the move: the kernel checks only the user. */
     if (hm_ranks_is_ours(mover->ranks, mover->space))
         hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
@@ -149,7 +150,11 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     return true;
 }
 
-/* Adds the page. If there is no room, the batch is carried out, which may free some, and the page is tried again. */
+/*
+ * Adds the page. If there is no room, the batch is carried out, which may free some, and the page is tried again. A
+ * batch of batch_pages is carried out first; but it may grow a little, so that no huge page is split between two
+ * batches.
+ */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;

@@ -62,9 +62,9 @@ uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
 /* Adds room to a node: pages that were reserved did not arrive, or pages left it. Pure. */
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
-/* Nothing fits on the node until the next refresh, and its file cache does not count as free for a while. Pure. */
+/* Marks a node as full until the next refresh. Its file cache does not count as free for some time. Pure. */
 void hm_nodes_fill(struct hm_nodes *nodes, int id);
-/* Nothing ever fits on the node again. Pure. */
+/* Marks a node as closed: nothing ever fits again. Pure. */
 void hm_nodes_close(struct hm_nodes *nodes, int id);
 
 #endif

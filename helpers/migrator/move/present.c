@@ -6,7 +6,7 @@
 
 #define PAGE_SHIFT 12
 #define PRESENT (UINT64_C(1) << 63) /* bit of an entry in the page map */
-/* Limits of one call, as it holds the process's mmap lock: */
+/* Limits of one PAGEMAP_SCAN, as it holds the process's mmap lock: */
 #define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB */
 #define SCAN_PAGES 8192               /* present pages */
 #define SCAN_RANGES 256
@@ -29,7 +29,7 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     if (present->has_scan || turn % 2 == 0 || end - first <= present->missing)
         return;
     /*
-     * Each turn begins at another place; by the golden ratio these are spread evenly and follow no stride of the
+     * Each turn begins at another place. The golden ratio spreads these places evenly, and follows no stride of the
      * program.
      */
     double place = (double)(turn / 2 + 1) * GOLDEN;
@@ -50,7 +50,7 @@ static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages
 
 /*
  * Finds present pages by PAGEMAP_SCAN, without the zero page, which is on no node. Returns false if the kernel does not
- * have it, or a container forbids it.
+ * have PAGEMAP_SCAN, or a container forbids it.
  */
 static bool scan(struct hm_present *present)
 {

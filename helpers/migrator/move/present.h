@@ -22,19 +22,19 @@
 #define HM_PRESENT_RUNS 1024    /* runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
- * Limits for reading the page map, in missing pages: HM_PRESENT_MISSING_EACH for each page that is present, or must be
- * present by the process's resident size; and HM_PRESENT_MISSING in any case after hm_present_open(), which takes
- * 0.06 ms.
+ * How many missing pages may be read in the page map: HM_PRESENT_MISSING after each hm_present_open(), which takes
+ * 0.06 ms, and HM_PRESENT_MISSING_EACH more for each page that is present, or must be present by the process's resident
+ * size.
  */
-#define HM_PRESENT_MISSING_EACH 32
 #define HM_PRESENT_MISSING (UINT64_C(1) << 14)
+#define HM_PRESENT_MISSING_EACH 32
 
 struct hm_present {
     int pagemap;           /* -1: not readable; then every page counts as present */
-    bool has_scan;         /* until a call fails */
+    bool has_scan;         /* the kernel has PAGEMAP_SCAN: true until a call fails */
     double density;        /* share of the process's mapped pages that are present */
-    uint64_t at, end;      /* page numbers that are still to be looked at ... */
-    struct hm_range later; /* ... and those to be looked at after them */
+    uint64_t at, end;      /* the pages at .. end - 1 are still to be looked at */
+    struct hm_range later; /* pages to be looked at after those */
     uint64_t missing;      /* missing pages that may still be read in the page map */
     size_t n_runs, next;   /* run[next .. n_runs - 1] were found and not returned yet */
     struct hm_range run[HM_PRESENT_RUNS];
