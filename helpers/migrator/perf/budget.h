@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #define HM_PERF_COARSEST 1048576 /* largest multiple of the wanted period */
-#define HM_PERF_PATIENCE 3       /* number of cheap spans after which sampling is made finer again ... */
-#define HM_PERF_PATIENCE_MOST 96 /* ... doubled up to this number, each time that finer sampling cost too much */
+#define HM_PERF_PATIENCE 3       /* first value of `patience`, which is doubled when finer sampling cost too much */
+#define HM_PERF_PATIENCE_MOST 96 /* largest value of `patience` */
 
 struct hm_perf_budget {
     uint64_t wanted;   /* the wanted period; the one in use is never shorter */

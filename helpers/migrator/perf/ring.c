@@ -75,7 +75,8 @@ static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t
 }
 
 /*
- * The word of the record at which the kernel says how many records it dropped; 0: this type of record does not say it.
+ * Index of the word in the record with which the kernel says how many records it dropped; 0: this type of record has no
+ * such word.
  */
 static unsigned lost_word(uint32_t type)
 {

@@ -48,8 +48,7 @@ struct hm_ring_counts {
  * Reads records from *tail on, until `head`, or until `room` samples were read. *tail is then after the last record
  * read. The ring makes no sense if a record has the size 0, a size that is no multiple of 8, or more bytes than there
  * are; if *tail and `head` are further apart than the ring's size; or if a sample has another form than sample_type
- * says. Then all up to
- * `head` is skipped and counted as torn. Returns the number of samples in `out`.
+ * says. Then all up to `head` is skipped and counted as torn. Returns the number of samples in `out`.
  */
 size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,
                     struct hm_ring_counts *counts);

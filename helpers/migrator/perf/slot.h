@@ -13,13 +13,13 @@
 #include "table.h"
 
 struct hm_perf_slot {
-    pid_t pid;              /* process of the thread; 0: events of a cgroup on a CPU */
-    int target;             /* the thread, or the CPU */
-    int fd[HM_PERF_EVENTS]; /* -1: none; poll(2) the first */
-    uint64_t id[HM_PERF_EVENTS];
-    struct perf_event_mmap_page *page;
-    size_t bytes; /* bytes mapped, control page included */
-    bool is_over; /* the thread has ended, and no more samples will come */
+    pid_t pid;                         /* process of the thread; 0: events of a cgroup on a CPU */
+    int target;                        /* the thread, or the CPU */
+    int fd[HM_PERF_EVENTS];            /* of the events; -1: none; the first is for poll(2) */
+    uint64_t id[HM_PERF_EVENTS];       /* of the events, as samples have it */
+    struct perf_event_mmap_page *page; /* the control page, with the ring after it */
+    size_t bytes;                      /* bytes mapped, control page included */
+    bool is_over;                      /* the thread has ended, and no more samples will come */
 };
 
 /*

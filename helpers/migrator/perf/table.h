@@ -32,8 +32,8 @@ struct hm_perf_processor {
     uint8_t model[8];           /* ends with a 0; all 0: every model */
     const char *pmu;            /* folder in /sys/bus/event_source/devices; NULL: PERF_TYPE_RAW */
     uint64_t user_only_config2; /* bits in config2 that this PMU needs for exclude_kernel; 0: none */
-    unsigned period_multiple;
-    const char *refused; /* why this version does not sample on it; NULL: it does */
+    unsigned period_multiple;   /* a period must be a multiple of this */
+    const char *refused;        /* why this version does not sample on it; NULL: it does */
     int n_events;
     struct hm_perf_event event[HM_PERF_EVENTS];
 };
