@@ -15,7 +15,7 @@ struct ranked {
     bool is_fast, is_new;
 };
 
-/* Hottest first; ties keep the resident page, then take the lower address. */
+/* Hottest first; of equally hot pages, those in the fast tier first, then by address. */
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;

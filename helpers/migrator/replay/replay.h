@@ -11,6 +11,7 @@
 
 #define HM_REPLAY_BINS 1000 /* default of max_extents */
 
+/* What is sampled: loads and stores, or the accesses to memory that caches leave of them. */
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
 struct hm_replay_options {
@@ -25,16 +26,20 @@ struct hm_replay_options {
 
 /* A placement's score over the whole trace. */
 struct hm_score {
-    double amat;        /* (reads * (1 | lat_read) + writes * (1 | lat_write) + 64 * (lat_read + 1) per page promoted +
-                           64 * (1 + lat_write) per page demoted) / accesses to memory */
-    double share_mem;   /* share of accesses to memory that the fast tier served, 0..1 */
-    double share_raw;   /* share of loads and stores to pages in the fast tier, 0..1 */
-    double slow_writes; /* share of writes to memory that went to the slow tier, 0..1 */
+    /*
+     * Mean cost of an access to memory, in accesses to the fast tier: the costs of all accesses and moves, divided by
+     * the number of accesses. In the fast tier an access costs 1, in the slow tier lat_read or lat_write; a page costs
+     * 64 * (lat_read + 1) to promote, and 64 * (1 + lat_write) to demote.
+     */
+    double amat;
+    double share_mem;           /* share of accesses to memory that the fast tier served, 0..1 */
+    double share_raw;           /* share of loads and stores to pages in the fast tier, 0..1 */
+    double slow_writes;         /* share of writes to memory that went to the slow tier, 0..1 */
     uint64_t promoted, demoted; /* pages */
 };
 
 struct hm_replay_result {
-    struct hm_score ours;
+    struct hm_score ours; /* of the decision code's placement */
     uint64_t samples;
     double decide_s;     /* CPU time of the decision code */
     uint64_t peak_bytes; /* memory of the decision code */
@@ -58,7 +63,7 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
                   void *data, struct hm_replay_result *result, struct hm_error *error);
 
 /*
- * The score of the same trace without sampling, if pages fill the fast tier in the order of their first phase, then
+ * The score of the trace without sampling, if pages fill the fast tier in the order of their first phase, then
  * address. Uses only `fast` and the latencies of the options, as the oracles below do. Returns 0, or -1 (ENOMEM).
  */
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options,
@@ -67,8 +72,8 @@ int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_o
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score);
 /*
- * The same for the best placement of each phase, with the cost of its moves. Of equally hot pages, present ones stay,
- * then the lower address comes first.
+ * The same for the best placement of each phase, with the cost of its moves. Of equally hot pages, those that are in
+ * the fast tier stay there, then the lower address comes first.
  */
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                            struct hm_score *score);

@@ -9,8 +9,9 @@
 #include "base/error.h"
 
 struct hm_trace_row {
-    uint32_t page; /* index into hm_trace.page */
-    uint32_t raw_reads, raw_writes, mem_reads, mem_writes;
+    uint32_t page;                  /* index into hm_trace.page */
+    uint32_t raw_reads, raw_writes; /* loads and stores */
+    uint32_t mem_reads, mem_writes; /* accesses to memory that caches leave of them */
 };
 
 struct hm_trace_phase {
