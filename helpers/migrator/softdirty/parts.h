@@ -28,7 +28,7 @@ struct hm_softdirty_process {
 
 struct hm_softdirty {
     struct hm_softdirty_state state;
-    double budget; /* CPUs */
+    double budget; /* CPU seconds per second that windows may cost */
     bool by_place;
     /* ranges with their shares from earlier windows, and ranges to be looked at when the open windows end */
     struct hm_softdirty_ranges known, wanted;

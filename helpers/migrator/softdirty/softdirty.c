@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Begins and ends windows: clears the soft-dirty marks of processes, and later looks which pages were written. */
 #include "parts.h"
 
 #include <errno.h>
@@ -16,11 +17,12 @@
 
 #define WINDOW_MS 50
 #define PAGE 4096
-#define CLEAR "4"
+#define CLEAR "4"                                    /* written to clear_refs, clears the soft-dirty marks */
 #define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
 #define CHUNK 8                                      /* neighbouring pages read together */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
-/* SHIFT / PLACES of a range lie between the first places of two windows: far from the golden ratio, look()'s step */
+/* From one window to the next, the first place moves on by SHIFT / PLACES of a range. Within a window look() moves on
+ * by the golden ratio, which is far from that. */
 #define SHIFT 7549
 #define PLACES 10000
 /* ranges of a process from which the cost of its last window is estimated */
