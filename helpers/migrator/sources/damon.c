@@ -25,12 +25,12 @@
 struct damon_source {
     struct hm_source base;
     int fd;
-    bool is_stale;               /* the list of processes must be sent again */
-    struct hm_damon_watch watch; /* as last sent */
-    uint32_t space[HM_DAMON_TARGETS];
+    bool is_stale;                    /* the list of processes must be sent again */
+    struct hm_damon_watch watch;      /* as last sent */
+    uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
 };
 
-struct wanted {
+struct wanted { /* the processes that are to be watched */
     struct hm_damon_watch watch;
     uint32_t space[HM_DAMON_TARGETS], n;
     uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
@@ -292,7 +292,7 @@ const struct hm_source_row hm_source_damon = {
     .name = "damon",
     .needs = "a kernel with DAMON (5.18 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
              "the broker hybridmem-damon with a kdamond to spare",
-    .knows = "address by region; whether a page was accessed between two looks, not how often, by load or store",
+    .knows = "address by region; whether a page was accessed between two looks, neither how often nor by load or store",
     .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "
             "pages whose translation stays cached look idle",
     .open = open_source,

@@ -32,12 +32,11 @@ struct hm_source_state {
     uint64_t unit;   /* accesses that 1.0 of an observation stands for; does not change */
     bool is_time;
     bool knows_writes;
-    /* error of the heat of two pages that more looks do not reduce: hm_decider_options */
-    double error;
+    double error;       /* relative error of heat that more samples do not reduce, 0..1 (hm_decider_options) */
     bool counts_memory; /* observations count accesses to memory; false: caches may have served them */
     /* lost: records that the kernel dropped; throttled: times that it reduced the rate */
     uint64_t samples, lost, throttled;
-    double kernel_cpu_s; /* CPU time for it outside this process (kdamond, broker); negative: not known */
+    double kernel_cpu_s; /* CPU time for the source outside this process (kdamond, broker); negative: not known */
     char how[128];       /* how it watches, and why so, for the record; "": nothing to say */
 };
 

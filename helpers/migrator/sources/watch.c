@@ -14,8 +14,8 @@
 #include "base/perfopen.h"
 #include "watchparts.h"
 
-#define BATCH 256
-#define ENDED 256           /* ends of threads that one look can take */
+#define BATCH 256           /* samples that are read together */
+#define ENDED 256           /* most ends of threads that are noticed at one read */
 #define ADAPT_NS 1000000000 /* time between two comparisons of cost and budget */
 #define KERNEL_S 1e-6       /* assumed CPU time of the kernel for a record; used for the budget, never reported */
 #define SHARE 0.5           /* of the overhead; the migrator itself has the other half */
@@ -104,6 +104,7 @@ static void drain(struct hm_perf_watched *watch, const struct hm_perf_slot *slot
     } while (count == BATCH);
 }
 
+/* Compares the cost of sampling with the budget once a second, and changes the period if needed. */
 static void adapt(struct hm_perf_watched *watch, uint64_t now)
 {
     struct hm_ring_counts *counts = &watch->counts;

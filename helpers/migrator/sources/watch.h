@@ -16,7 +16,7 @@ struct hm_perf_plan {
     int n_events;
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */
     enum hm_perf_kind kind[HM_PERF_EVENTS];
-    uint64_t period; /* wanted; a multiple of what the hardware can do */
+    uint64_t period; /* the wanted period; a multiple of the processor's period_multiple */
 };
 
 /* Sets what all events have in common: user mode only, addresses, read in batches. */

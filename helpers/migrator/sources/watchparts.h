@@ -7,7 +7,7 @@
 #include "migrator/perf/slot.h"
 #include "watch.h"
 
-#define HM_PERF_SLOTS 4096
+#define HM_PERF_SLOTS 4096 /* most threads, or CPUs of the cgroup, that are watched */
 
 struct hm_perf_watched {
     struct hm_source source;
