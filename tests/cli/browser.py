@@ -23,20 +23,20 @@ class Browser:
         program = next(filter(None, map(shutil.which, PROGRAMS)), None)
         assert program, f"no {' or '.join(PROGRAMS)}: tests/setup installs it"
         self.profile = tempfile.TemporaryDirectory(prefix="hybridmem-browser-", ignore_cleanup_errors=True)
-        there, self.out = os.pipe()
-        self.answers, here = os.pipe()
+        its_input, self.out = os.pipe()
+        self.answers, its_output = os.pipe()
         # Chromium reads from descriptor 3 and writes to 4.
-        script = f'exec "$0" "$@" 3<&{there} 4>&{here}'
+        script = f'exec "$0" "$@" 3<&{its_input} 4>&{its_output}'
         words = [program, *SWITCHES, f"--user-data-dir={self.profile.name}", "about:blank"]
         self.process = subprocess.Popen(
             ["bash", "-c", script, *words],
-            pass_fds=(there, here),
+            pass_fds=(its_input, its_output),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(there)
-        os.close(here)
+        os.close(its_input)
+        os.close(its_output)
         self.rest, self.number, self.events = b"", 0, []
 
     def close(self):
@@ -88,7 +88,7 @@ class Browser:
 
 
 class Tab:
-    """A page in a context of its own."""
+    """A tab of the browser, with a size, a colour scheme, and scripts on or off."""
 
     def __init__(self, browser, width=1200, height=900, scheme="light", has_script=True):
         self.browser = browser
@@ -108,8 +108,8 @@ class Tab:
         return self.browser.call(method, self.session, **parameters)
 
     def open(self, path):
-        """Opens a document and waits until it is loaded. The document's own events are awaited, as the page before may
-        still send some."""
+        """Opens a document and waits until it is loaded. The page before may still send events, so the event is awaited
+        that names this document's loader."""
         going = self.call("Page.navigate", url=path.resolve().as_uri())
         assert "errorText" not in going, f"{path}: {going['errorText']}"
         self.browser.wait("Page.lifecycleEvent", self.session, name="load", loaderId=going["loaderId"])
@@ -131,6 +131,7 @@ class Tab:
         self.call("Input.insertText", text=text)
 
     def said(self, *methods):
+        """The events of this tab by these methods that have arrived."""
         return [e for e in self.browser.events if e.get("sessionId") == self.session and e.get("method") in methods]
 
     def complaints(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of the collector: a spool folder, a clock that only the tests move, and a database in memory."""
+"""Shared by the tests of the collector: a spool folder, a clock that real time does not move, and a database in
+memory."""
 
 import json
 import sys
@@ -93,7 +94,7 @@ class Slurm(database.Database):
 
 
 class Died(BaseException):
-    """The process is killed by SIGKILL at this point."""
+    """Ends the collector at this point, as SIGKILL would end its process."""
 
 
 def row(job_id=7, submit=SUBMIT, end=END, text=""):
@@ -110,7 +111,7 @@ class Bench:
         self.clock, self.slurm, self.said, self.rate = Clock(), Slurm(row()), [], 6000
 
     def collector(self):
-        """A new collector, as a new process would be: it remembers nothing."""
+        """A collector that remembers nothing of earlier ones, like a new process."""
         words = {
             "record_dir": str(self.records),
             "collect_wait": f"{WAIT}s",

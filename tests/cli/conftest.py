@@ -20,7 +20,7 @@ def bench(tmp_path):
 
 @pytest.fixture
 def configure(tmp_path):
-    """Gives a function that writes a configuration, which root trusts as only its owner may write it."""
+    """Gives a function that writes a configuration. Root trusts the file, as only its owner may write it."""
 
     def write(text):
         path = tmp_path / "hybridmem.conf"
@@ -41,7 +41,7 @@ def open_folder():
 
 @pytest.fixture
 def job(open_folder):
-    """A job for a monitor."""
+    """A job whose monitor takes a sample every 50 ms."""
     return Job(open_folder, 50)
 
 

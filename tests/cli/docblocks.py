@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fenced blocks of the guides, as tests run them.
 
-    <!-- run: host, node.xml = FIXTURE.xml, status 3 -->   a console block: its commands, by bash, with a fixture in the
-    <!-- run: guest as alice, status 1 -->                 folder; the last command ends with the status (default: 0)
-    <!-- file: NAME -->                                    the block is a file that the commands after it find
+A comment before a block says what the tests do with it:
 
-A line of a console block that starts with "$ " or "# " is a command, what follows is its output: "..." stands for
-anything, and runs of spaces for one.
+    <!-- run: host, node.xml = FIXTURE.xml, status 3 -->   bash runs the commands of this console block in a folder that
+                                                           has the fixture FIXTURE.xml as node.xml
+    <!-- run: guest as alice, status 1 -->                 the commands run in the guest, as alice
+    <!-- file: NAME -->                                    the block is a file for the commands of later blocks
+
+The last command of a block ends with the status, or with 0 where none is named. A line of a console block that starts
+with "$ " or "# " is a command, and the lines after it are its output. In the output, "..." stands for any text, and
+several spaces are the same as one.
 """
 
 import re

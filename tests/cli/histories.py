@@ -23,8 +23,8 @@ def plain(folder, *words):
 
 
 def same(records, history, *words, forms=([], ["--csv"], ["--json"])):
-    """Checks that both reports are equal to the byte, messages on left-out lines included. Returns the figures, as the
-    last form is JSON."""
+    """Checks that the reports over the records and over the history are equal to the byte, messages on left-out lines
+    included. Returns the figures. The last form has to be JSON."""
     for form in forms:
         of_records, of_history = plain(records, *words, *form), engine.report(history, *words, *form)
         assert of_history.stdout == of_records.stdout
@@ -82,7 +82,8 @@ def varied(folder):
         record(5, user="carol", account="chemistry", end="2025-03-02T00:00:00.250Z", node="n2", exit_code=2),
         record(6, user=None, mode="slow", end="2025-03-02T12:00:00Z", **ESTIMATES),
         record(7, user="", mode="interleave", end="2025-03-03T12:00:00+01:00", energy={"package_j": 1.5}),
-        # A node where no step ran only knows the request: the run counts in both rows, and once in the total.
+        # No step of job 8 ran on n1, so that record has no plan, and its request names another mode than n2's plan. The
+        # run counts in the rows of both modes, and once in the total.
         record(8, node="n1", mode="slow", plan=None, request="fast,socket=all", end="2025-03-04T12:00:00Z"),
         record(8, node="n2", mode="slow", exit_code=1, end="2025-03-04T12:00:01Z"),
     )
@@ -105,8 +106,8 @@ def varied(folder):
 
 
 def killed(records, history, place):
-    """Runs ingest in a child that is killed before it renames its `place`th file. Returns False if it ended before
-    that."""
+    """Runs ingest in a child that is killed before it renames its `place`th file. Returns False if ingest has fewer
+    files to rename."""
     child = os.fork()
     if child == 0:
         sys.path.insert(0, str(DATA / "python"))

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, a Lua chunk that returns { rules =, pmem =, submit =, modify =, job = }.
+-- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, and a case as the text of a Lua table:
+--   rules, pmem    what a site sets in the file's tables `allowed` and `pmem`
+--   submit         the description of a job that is submitted
+--   modify, job    the changes of a job that is modified, and the job
 slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002 }
 function slurm.log_user(...)
     io.write("user: ", string.format(...), "\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes records for tests: single ones, or a folder of many, with figures that can be calculated by hand.
+"""Makes records for tests: single records, or a folder of many, with figures that can be calculated by hand.
 
 usage: makerecords.py DIR RECORDS     RECORDS records of one-node jobs over 10 days and 10 nodes"""
 

@@ -47,7 +47,7 @@ class Job:
 
     @contextlib.contextmanager
     def monitor(self, cgroup=None, guard=None, sysfs="/sys", resctrl=None, become=False, words=(), **options):
-        """Starts a monitor. With `become`, the monitor starts as root and becomes the user by itself."""
+        """Starts a monitor. With `become`, the monitor starts as root and becomes the user nobody by itself."""
         descriptor = os.open(self.samples, os.O_RDWR)
         process = subprocess.Popen(
             [
@@ -78,7 +78,8 @@ class Job:
         return wait_for(lambda: (now := self.read()).n_samples >= before + more and now, "sample")
 
     def wait_reading(self):
-        """Waits for a reading of the counters, from which figures begin. By then the monitor has become its user."""
+        """Waits for the first reading of the counters: figures are what is counted after it. The monitor has become its
+        user before that."""
         wait_for(lambda: self.read().n_readings > 0, "reading")
 
 

@@ -24,7 +24,7 @@ MODES = (
 )
 ABSENT = object()
 SHARED = (ABSENT, ABSENT, ABSENT, True, False, False, None, "x")
-COUNTED = (None, {}, {"seconds": 1})  # the node's own counters, if the job has none
+COUNTED = (None, {}, {"seconds": 1})  # what the node's counters say, where the job has no figures of its own
 REQUESTS = (None, "", "spill,size=1G", "slow", ",")
 ENDS = ("2025-03-01T12:00:00Z", "2025-03-01T23:59:59.999Z", "2025-03-02T00:00:01Z", "2025-03-03T01:00:00+02:00")
 

@@ -23,8 +23,8 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* Prints the name and the memory's policy: the second word of that line in numa_maps whose mapping has the address,
- * which is the last mapping that starts at or before it. */
+/* Prints the name and the memory's policy: the second word of the mapping's line in numa_maps. The mapping with the
+ * address is the last one that starts at or before it. */
 static void say(const char *name, const void *memory)
 {
     static char line[65536], policy[64], start_policy[64];
@@ -182,8 +182,8 @@ static void try_threads_and_fork(void)
     puts("threads-and-fork done");
 }
 
-/* Starts a child without exec: what the parent has is where it was, and what the child allocates is placed by the same
- * rules. */
+/* A child that calls no exec has a copy of the parent's memory with the parent's policies, and its own allocations are
+ * placed by the same rules. */
 static void try_fork(void)
 {
     char *inherited = alloc(LARGE);

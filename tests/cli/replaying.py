@@ -15,7 +15,7 @@ APPS = ["AMG", "LULESH", "SNAP", "STREAM", "bfs"]
 COLUMNS = "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes\n"
 SCORE = {"amat", "share_mem", "share_raw", "slow_writes", "pages_moved"}
 
-# Four pages in three phases; the fast tier of 50 % has two.
+# Four pages in three phases. With --fast 50%, the fast tier has room for two of them.
 TINY = (
     "# app: tiny & <small>\n"
     + COLUMNS

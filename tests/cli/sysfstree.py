@@ -14,7 +14,7 @@ NOBODY = 65534
 
 
 def as_user():
-    """Options of subprocess that run a process as another user than root, who could read everything."""
+    """Options of subprocess. Where root runs the tests, the process gets another user, as root can read everything."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
@@ -51,8 +51,8 @@ class Sysfs:
         self.write(f"{device}/events/{name}", terms)
 
     def undescribed(self, pmu, pmu_type, terms, modalias):
-        """Makes a PMU without named events, on a processor whose event codes are known. The codes use bits that the
-        kernel's software events ignore: the event that counts is the CPU clock."""
+        """Makes a PMU without named events, on a processor whose event codes are known. The codes go to config1,
+        which the kernel's software events ignore. So with their type, the CPU clock counts in place of the events."""
         device = f"bus/event_source/devices/{pmu}"
         self.write(f"{device}/type", pmu_type)
         self.write(f"{device}/cpumask", 0)
@@ -61,7 +61,8 @@ class Sysfs:
         self.write("devices/system/cpu/modalias", modalias)
 
     def bytes_of_group(self, name, value):
-        """Sets a counter of the default resctrl group: a number, or the kernel's text of eleven characters."""
+        """Sets a counter of the default resctrl group: a number, or a text of the kernel, such as "Unavailable". Both
+        have eleven characters."""
         text = value if isinstance(value, str) else f"{value:011}"
         return self.write(f"fs/resctrl/mon_data/mon_L3_00/{name}", text)
 

@@ -73,8 +73,8 @@ def test_the_example_in_c_and_cxx(tmp_path, compiler, standard):
         text = re.sub(r"= hm_alloc", "= (double *)hm_alloc", text)
         source = "example.cc"
     output = start(build(tmp_path, compiler, source, text, standard, "-Wall", "-Werror"))
-    pages = sum(int(count) for count in re.findall(r"^node \d+: (\d+) bytes$", output, re.MULTILINE))
-    assert 80000000 <= pages < 80000000 + 4096
+    placed_bytes = sum(int(count) for count in re.findall(r"^node \d+: (\d+) bytes$", output, re.MULTILINE))
+    assert 80000000 <= placed_bytes < 80000000 + 4096
 
 
 def test_the_example_in_fortran(tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests bad requests and configurations: each ends with status 2 (1 for a check) and with exactly the line that a table
-below gives for it."""
+"""Tests bad requests and configurations: a command ends with status 2 (`hybridmem config check` with 1), and prints
+exactly the line that a table below has for the request or configuration."""
 
 import pytest
 from installed import helper
@@ -56,7 +56,7 @@ REQUESTS = {
     "spill,size=1G": 'spill takes no key "size": it belongs to fsdax',
 }
 
-# What is typed: how it is shown, with the whole line after "--hybrid-mem="
+# What is typed: the line after "--hybrid-mem=", which begins with the request as it is shown
 ESCAPED = {
     "spill\t": f'spill\\t: unknown mode "spill\\t": {MODES}',
     "a\x1b[2J": f'a\\x1b[2J: unknown mode "a\\x1b[2J": {MODES}',
@@ -150,5 +150,5 @@ def test_configuration(configure, text):
     assert (done.stdout, done.stderr) == ("", f"hybridmem plan: {line}")
 
 
-def test_there_are_enough_of_them():
+def test_the_tables_have_at_least_40_rows():
     assert len(REQUESTS) + len(ESCAPED) + len(CONFIGURATIONS) >= 40

@@ -47,7 +47,7 @@ def test_bad_words(words, text):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_more_than_there_is():
+def test_sizes_above_the_available_memory():
     done = bench("--sizes", "16777215T", status=1)
     assert re.fullmatch(
         r"hybridmem bench: --sizes: .* are more than the .* of memory that are available\n", done.stderr
@@ -81,7 +81,7 @@ def predictions(path):
     return [row["predicted_mbs"] for row in json.loads(bench(*SMALL, "--json", "--config", path).stdout)["results"]]
 
 
-def test_prediction_is_what_the_configured_bandwidths_let_expect(configure):
+def test_predictions_come_from_the_configured_bandwidths(configure):
     """All nodes of this machine as one tier, whose figures are all given by the configuration."""
     tiers = json.loads(helper("hybridmem-tiers", "--json").stdout)["tiers"]
     nodes = ",".join(str(node) for tier in tiers for node in tier["nodes"])
@@ -108,7 +108,7 @@ def test_plot(tmp_path):
     for kernel in ("accumulate", "copy", "nt-write"):
         (line,) = (found for found in root.iterfind("s:path", space) if found.get("id") == f"{kernel}-measured")
         assert len(re.findall(r"[ML]", line.get("d"))) == 3
-    assert len(root.findall("s:circle", space)) == 3 + 1  # three, and one in the legend
+    assert len(root.findall("s:circle", space)) == 3 + 1  # accumulate's marks are circles: three, and one in the legend
     assert list(tmp_path.iterdir()) == [path]
     done = bench(*SMALL, "--plot", tmp_path / "no" / "plot.svg", status=1)
     assert "it cannot be written" in done.stderr and done.stdout.startswith("KERNEL")

@@ -33,7 +33,7 @@ def test_nodes_are_waited_for(bench):
     assert bench.left() == [] and bench.summary()["reported"] == 3
 
 
-def test_those_that_never_report_are_named(bench):
+def test_nodes_that_never_report_are_named(bench):
     leave(bench.folder, entry(nodes="n[1-4]"))
     write(bench.records, record(7, node="n3"))
     bench.clock.now = END + WAIT

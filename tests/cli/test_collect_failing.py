@@ -101,7 +101,8 @@ def test_what_the_database_does_not_know_for_a_day_is_set_aside(bench, rows, why
 
 
 def test_a_database_that_is_down_for_days_costs_no_summary(bench):
-    """slurmdbd does not know yet that the job has ended, for less than a day before its outage and again after it."""
+    """slurmdbd does not know yet that the job has ended, for an hour before its outage and two hours after it. Only
+    these hours count for the day after which an entry is given up."""
     leave(bench.folder, entry())
     write(bench.records, record(7))
     bench.slurm = Slurm(row(end=None))

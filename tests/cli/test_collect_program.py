@@ -166,7 +166,7 @@ def test_a_job_that_the_database_did_not_know_for_a_day(site):
     assert not note.exists()
 
 
-def test_only_one_works_on_a_folder(site):
+def test_only_one_collector_works_on_a_folder(site):
     script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1, flush=1); input()"
     holder = subprocess.Popen(
         [sys.executable, "-c", script, site.spool / "lock"],
@@ -210,7 +210,7 @@ def test_nothing_to_do(site, configure):
     assert done.stderr == "hybridmem-collect: summary_field is none in hybridmem.conf: there is nothing to do\n"
 
 
-def test_what_it_cannot_work_without(site, configure, tmp_path):
+def test_folders_that_the_collector_cannot_work_without(site, configure, tmp_path):
     for text, said in (
         ("summary_field = maybe\n", "summary_field: "),
         (

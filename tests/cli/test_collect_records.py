@@ -34,7 +34,7 @@ def test_records_of_other_jobs_and_runs(bench, other):
 
 
 def test_what_is_kept_of_many_records_is_small(bench):
-    """Ten thousand nodes with all their points would fill the host's memory."""
+    """The records of ten thousand nodes, with all points of their series, would fill the host's memory."""
     full = {"memory": {"peak_bytes": 1, "tiers": [tier("dram", [0], 1, 1, 256) for _ in range(8)]}}
     write(bench.records, record(7, **full, migration={"promoted_bytes": 5, "steps": [{"step": "0"}] * 16}))
     kept = jobrecords.JobRecords(str(bench.records), "test", entry(), ["n1"])

@@ -82,8 +82,8 @@ def age(path, bench, seconds):
 
 
 def test_what_was_set_aside_long_ago_is_removed(bench):
-    """Entries are removed by the age of their reason. A reason alone belongs to an entry that was moved back; other
-    files stay."""
+    """An entry is removed when the file of its reason (.why) is old. A reason without an entry is removed, too: its
+    entry was moved back. Other files stay."""
     aside = bench.folder / "aside"
     aside.mkdir()
     limit = spool.KEEP_ASIDE_S
@@ -178,7 +178,7 @@ def test_a_folder_aside_that_has_gone(bench):
     assert bench.left() and len(bench.said) == 1 and "No such file or directory" in bench.said[0]
 
 
-def test_only_one_has_the_folder(bench):
+def test_only_one_collector_has_the_folder(bench):
     first, second = spool.Spool(bench.folder), spool.Spool(bench.folder)
     first.open()
     with pytest.raises(failure.Failure, match=f"another hybridmem-collect has {bench.folder}"):

@@ -88,7 +88,7 @@ def test_a_default_that_its_partition_forbids(configure, text, line):
     assert done.stdout == (f"ok      {path}\n" if line is None else said)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root is careful")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root checks who may write the file")
 def test_root_believes_no_file_that_others_may_write(configure):
     path = configure("")
     path.chmod(0o666)

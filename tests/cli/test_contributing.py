@@ -12,8 +12,8 @@ from installed import PREFIX
 PROJECT = Path(__file__).resolve().parents[2]
 PATCHES = PROJECT / "tests" / "contributing"
 TOPOLOGY = PROJECT / "tests" / "fixtures" / "topology" / "optane-2-sockets.xml"
-PATCHED = ("core", "meter", "migrator")
-# Targets to build for the three commands, in the order of the floors; without optimization, so that it is fast.
+PATCHED = ("core", "meter", "migrator")  # their Makefile.am may be patched
+# Targets that the three commands need, in the order of the floors.
 PARTS = {
     "base": ["all"],
     "core": ["libcore.la", "libdiscover.la"],
@@ -21,6 +21,7 @@ PARTS = {
     "migrator": ["libsource.la", "libranks.la"],
     "cli": ["hybridmem-plan", "hybridmem-sources", "hybridmem-meter"],
 }
+# Without optimization the build is faster.
 FLAGS = ["CFLAGS=-O0", "HM_CFLAGS=-std=gnu11 -Wall -Wextra -Werror -fvisibility=hidden", "HM_LDFLAGS="]
 
 

@@ -17,7 +17,7 @@ from installed import DATA, LIBEXEC, PREFIX, helper, modes, needs_ndctl, needs_p
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
 HOST = list(docblocks.runs("host"))
-LISTING = {"capture_output": True, "text": True, "check": False}  # its status says whether a source works here
+LISTING = {"capture_output": True, "text": True, "check": False}  # the status says if a source works here
 ALL = [block for guide in ("user-guide.md", "admin-guide.md") for block in docblocks.blocks(guide)]
 
 
@@ -167,7 +167,7 @@ def test_man_pages_have_the_options_of_the_programs(command):
         ("collect", ["--help"], 0),
     ],
 )
-def test_man_pages_have_the_options_of_the_programs_behind(program, words, status):
+def test_man_pages_have_the_options_of_the_helper_programs(program, words, status):
     done = helper(f"hybridmem-{program}", *words, status=status)
     options = r"(?<![\w-])--[a-z][a-z-]+"
     others = {"--hybrid-mem", "--require-hashes", "--only-binary"}  # of sbatch and pip

@@ -73,8 +73,8 @@ def test_every_view_of_a_copied_file(tmp_path, view):
         assert {row["node"]: row["records"] for row in found["rows"]} == {"n1": 4, "n2": 1}
 
 
-def test_the_first_counts_also_where_another_is_wanted(tmp_path):
-    """Whether two records are the same does not depend on the filters."""
+def test_filters_do_not_choose_which_of_two_duplicates_counts(tmp_path):
+    """The first record counts, also where a filter leaves it out and would take the second one."""
     write(tmp_path / "records", record(1), record(1, user="bob", uid=1002), record(2, user="bob", uid=1002))
     for words, jobs, duplicates in (([], 2, 1), (["--user", "bob"], 1, 1), (["--user", "alice"], 1, 0)):
         for view in ([], ["--view", "users"]):
@@ -94,7 +94,7 @@ def test_the_first_counts_also_where_another_is_wanted(tmp_path):
         {"end": "2025-03-02T00:00:00Z"},
     ],
 )
-def test_what_is_another_record(tmp_path, other):
+def test_records_that_differ_in_one_key_are_no_duplicates(tmp_path, other):
     write(tmp_path / "records", record(1), {**record(1), **other})
     found = both(tmp_path)
     assert (found["total"]["records"], found["left_out"]["duplicate"]) == (2, 0)

@@ -186,7 +186,7 @@ def test_what_the_kernel_did_for_migrators_is_not_always_known(tmp_path):
     assert {key[1] for key in found if key[0] == "window_migrator_cpu_seconds"} == {"migrator"}
 
 
-def test_sums_have_no_digits_of_the_adding(tmp_path):
+def test_sums_have_no_rounding_errors(tmp_path):
     """In floating point, 0.1 three times is 0.30000000000000004."""
     write(tmp_path, *(record(job, elapsed_s=0.1) for job in (1, 2, 3)))
     assert re.search(r"^hybridmem_window_job_seconds{.*} 0\.3$", export(tmp_path, *SINCE).stdout, re.MULTILINE)

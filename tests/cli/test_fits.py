@@ -21,8 +21,8 @@ COMMANDS = {
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_lines_fit_a_terminal(command, columns):
-    """A line may be longer than the terminal's only because of a single word that is wider, which may follow the first
-    word of the line."""
+    """A line is wider than the terminal only where a single word is so wide. Such a word is alone in its line, or after
+    the line's first word."""
     program, *words = COMMANDS[command]
     if not (LIBEXEC / program).exists():
         pytest.skip("it was built without PAPI")

@@ -12,7 +12,8 @@ PLAN = "helpers/core/plan/plan.c"
 
 
 def faults(folder, text, path=PLAN):
-    """The lines about a file with this text, without the file's name. Folders that the project lacks are named, too."""
+    """Makes a project in which the file has this text. Returns what the tool says of the file, without its name. (The
+    tool also names folders that the project lacks.)"""
     tool, file = folder / "tests/lib/floors", folder / path
     for name in (tool, file, folder / "helpers/base/error.h", folder / "helpers/base/files.h"):
         name.parent.mkdir(parents=True, exist_ok=True)

@@ -203,7 +203,8 @@ def of_spark(kind):
 
 
 def test_the_layout_is_hives(tmp_path):
-    """As the administrator guide shows it to other engines: a folder for each day with one table in it."""
+    """There is a folder for each day, with one table in it. The table has the columns that the administrator guide
+    shows."""
     varied(tmp_path / "records")
     history = tmp_path / "history"
     ingest(tmp_path / "records", history)

@@ -97,11 +97,11 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
     again = sums(history)
     changed = {day for day in DAYS if again[day] != made[day]}
-    assert changed == set(DAYS[:2]), "of the day with another table, and of the next: it looks for runs over midnight"
+    assert changed == set(DAYS[:2]), "the day whose table changed, and the next day, as a run may go over midnight"
 
 
 def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
-    """Another ingest changes what the second look finds: then the report looks again."""
+    """A report looks at the tables twice. If another ingest changes them in between, it begins again."""
     records, made = tmp_path / "records", tmp_path / "history"
     write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
     ingest(records, made)
@@ -122,7 +122,7 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
 
 
 def damaged(path, how):
-    """Damages a file as a broken disk might; None: removes it."""
+    """Damages a file as a broken disk might, or removes it (`gone`)."""
     content = path.read_bytes()
     path.unlink()
     if how == "no end":
@@ -157,8 +157,8 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
 
 
 def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
-    """Wherever a file is damaged, the report is right, and the damaged file is named. A flipped bit in a seal means at
-    most that its sums are not used."""
+    """Wherever a file is damaged, the report is right, and the damaged file is named. The seal is
+    the JSON file beside the sums: a flipped bit in it means at most that its sums are not used."""
     folder, dice = tmp_path / "history", random.Random(5)
     shutil.copytree(both[1], folder)
     right = added_up(source(folder))
@@ -188,7 +188,7 @@ def spoil(table, where):
 
 @pytest.mark.parametrize("where", ["rows", "footer"])
 @pytest.mark.parametrize("fresh", [1, 2, 3], ids=["its own day", "the next day", "another day"])
-def test_a_table_that_cannot_be_read_leaves_the_other_days_theirs(tmp_path, where, fresh):
+def test_a_table_that_cannot_be_read_does_not_hinder_other_days(tmp_path, where, fresh):
     records, history = tmp_path / "records", tmp_path / "history"
     write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
     ingest(records, history)
@@ -295,7 +295,6 @@ def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path)
 
 def test_runs_of_several_sums_are_counted_in_parts(both, monkeypatch):
     """Millions of rows are read in several parts."""
-
     whole = added_up(source(both[1]))
     monkeypatch.setattr(viewquery, "RUNS_AT_ONCE", 5)
     assert added_up(source(both[1])) == whole

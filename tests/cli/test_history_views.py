@@ -31,7 +31,7 @@ def odd_history(tmp_path_factory):
     return top / "records", top / "history"
 
 
-def test_every_view_is_one_of_both():
+def test_the_help_lists_all_views():
     listed = re.findall(r"^  (\w+) ", helper("hybridmem-report", "--help").stdout, re.MULTILINE)
     assert sorted(listed) == sorted(views.NAMES)
 
@@ -71,7 +71,7 @@ def test_whether_a_job_was_alone_is_known_of_records_of_all_kinds(odd):
     ],
     ids=" ".join,
 )
-def test_of_some_of_the_records(odd, words):
+def test_filters_choose_the_same_records(odd, words):
     same(*odd, "--view", "nodes", *words)
 
 
@@ -220,8 +220,8 @@ def test_a_run_over_several_midnights_is_one_row(tmp_path):
 
 @pytest.mark.parametrize(("view", "column"), [("advice", "advice_why"), ("jobs", "job"), ("users", "user")])
 def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
-    """Columns of another version are such ones. The report takes the records instead, and ingest makes the tables
-    anew."""
+    """A table whose `form` is another was written by another version. The report takes its records instead, and ingest
+    makes the table anew."""
     records, whole = odd
     history = changed(whole, tmp_path / "history", f"REPLACE ('77' AS \"{column}\", 0 AS form)")
     same(records, history, "--view", view)

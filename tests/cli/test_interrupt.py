@@ -50,8 +50,8 @@ def run(*words, **options):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_while_it_is_imported(changed, program):
-    """The signal comes in a module that all of them import, before the other modules."""
+def test_a_signal_while_modules_are_imported(changed, program):
+    """The signal comes in a module that all programs import early."""
     command = changed(program, "records", before=SEND)
     assert run(command, "--help") == (-signal.SIGINT, "", "")
 
@@ -72,14 +72,15 @@ def main(*_):
 """
 
 
-def test_it_does_not_wait_for_who_does_not_read(changed, tmp_path):
-    """Output that is not written yet is dropped, so a full disk is no error any more."""
+def test_output_that_is_not_written_yet_is_dropped(changed, tmp_path):
+    """So the full disk, on which the output would be, is no error any more."""
     command = changed("report", "report", after=HALF_A_TABLE)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
+# Replaces whole.settle, which gives a finished draft its name.
 BEFORE_ITS_NAME = "\nimport signal\n\n\ndef settle(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
 
 

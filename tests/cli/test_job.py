@@ -139,7 +139,7 @@ def test_a_user_that_cannot_be_looked_up_is_refused_only_where_a_rule_needs_it(n
     assert (said.stdout.strip() != "0") == refused
 
 
-def test_a_number_that_is_used_again(node):
+def test_a_job_id_that_is_used_again(node):
     node.begin(7, "--request", "slow", "--restart", 0)
     node.begin(7, "--request", "slow", "--restart", 0)  # a prolog that runs twice: the same job
     assert node.records() == [] and node.ledger() == ["7"]

@@ -64,7 +64,7 @@ def test_of_a_job_that_has_just_ended_only_the_end_of_the_file_is_read(bench, re
 
 
 def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
-    """The collector was down. No byte is read twice."""
+    """A collector that was down finds newer records behind it. No byte is read twice."""
     write(bench.records, *others(100), record(7), *others(40, 2000))
     kept = looking(bench)
     assert kept.look(bench.clock())
@@ -101,7 +101,7 @@ def test_a_node_that_has_not_reported_is_not_read_beyond_the_jobs_start(bench, r
     ],
     ids=["no time", "torn", "epilogs that came late"],
 )
-def test_what_lies_behind_the_record_does_not_hide_it(bench, later):
+def test_lines_after_the_record_do_not_hide_it(bench, later):
     write(bench.records, record(7))
     with path_of(bench).open("a") as stream:
         stream.writelines((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in later)
@@ -136,7 +136,7 @@ def test_a_file_that_was_replaced_is_read_from_its_beginning(bench):
 
 @pytest.mark.parametrize("length", [records.LINE_MAX - 1, records.LINE_MAX, 3 * records.LINE_MAX])
 @pytest.mark.parametrize("step", [1000, 64 << 10, 1 << 20])
-def test_a_line_as_long_as_no_record_is_passed_over(bench, monkeypatch, step, length):
+def test_a_line_longer_than_any_record_is_passed_over(bench, monkeypatch, step, length):
     monkeypatch.setattr(jobrecords, "FIRST_STEP", step)
     write(bench.records, record(7))
     long = json.dumps(record(7, restart_count=1)).ljust(length) + "\n"
@@ -170,5 +170,5 @@ def test_steps_back(tmp_path, monkeypatch, step, first):
         steps = list(jobrecords.steps_back(stream.fileno(), first, 6))
         assert b"".join(line for lines, _ in reversed(steps) for line in lines) == b"abc"[first // 2 :]
         assert steps[-1][1] == 5
-        assert list(jobrecords.steps_back(stream.fileno(), 0, 99)) == [], "it has become shorter"
+        assert list(jobrecords.steps_back(stream.fileno(), 0, 99)) == [], "the file has become shorter"
         assert list(jobrecords.steps_back(stream.fileno(), 6, 6)) == []

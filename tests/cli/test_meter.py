@@ -25,7 +25,8 @@ COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
 SOFTWARE = 1  # type of the kernel's software events, which every machine has
-CPU_CLOCK, NO_TYPE = "event=0x00", 2147483647
+CPU_CLOCK = "event=0x00"  # that software event's terms
+NO_TYPE = 2147483647  # no PMU has this type
 INTEL, AMD = "cpu:type:x86,ven0000fam0006", "cpu:type:x86,ven0002"
 
 
@@ -36,7 +37,7 @@ def sysfs(tmp_path):
 
 @pytest.fixture
 def open_sysfs():
-    """A sysfs that another user may enter, which pytest's own folder may not be."""
+    """A made-up /sys that other users may enter. The folders of pytest may be closed to them."""
     with tempfile.TemporaryDirectory(prefix="hm-meter.") as name:
         Path(name).chmod(0o755)
         yield Sysfs(Path(name))
@@ -303,7 +304,7 @@ def test_codes_are_for_their_processors_only(sysfs):
     assert not shown["usable"] and shown["reason"].startswith("no event described: the kernel has uncore_imc")
 
 
-def test_the_data_fabric_of_amd_is_out_in_words(sysfs):
+def test_the_reason_why_amds_data_fabric_is_not_used(sysfs):
     sysfs.event("amd_df", SOFTWARE, "clockticks", CPU_CLOCK)
     shown = sources(sysfs)["perf-amd"]
     assert not shown["usable"]
@@ -385,7 +386,7 @@ def test_the_list_fits_a_terminal(sysfs, columns):
     assert on_terminal(132, *words) == whole.splitlines()
 
 
-def test_json_has_the_keys_of_its_page(sysfs):
+def test_json_has_the_keys_of_the_man_page(sysfs):
     sysfs.zone("intel-rapl:0", "package-0", 10)
     done = helper(PROGRAM, "--sysfs", sysfs.folder, "--json", "--count", "2", "--interval", "100ms")
     lines = [json.loads(line) for line in done.stdout.splitlines()]

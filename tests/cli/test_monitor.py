@@ -12,7 +12,7 @@ from monitoring import MIB, MONITOR, Job, ends, wait_for
 from sysfstree import as_user
 
 
-def test_the_helpers_layout_is_the_programs(job):
+def test_samplesfile_py_has_the_layout_of_the_monitor(job):
     with job.monitor() as process:
         job.wait_samples()
         process.terminate()
@@ -106,8 +106,8 @@ def test_early_samples_and_a_point_per_interval(job):
     samplesfile.create(job.samples, 60_000)
     with job.monitor() as process:
         found = wait_for(lambda: (now := job.read()).n_samples >= 5 and now, "early sample")
-        # Samples are taken after 0, 10, 20, 40, 80 ms and so on: a job of a tenth of a second is seen, with one point,
-        # or two over a tick.
+        # The first samples are taken after 0, 10, 20, 40, 80 ms and so on, so that even a job of a tenth of a second
+        # has some. They are one point of the series, or two points if the node's clock ticks meanwhile.
         assert found.last_mono_ns - found.first_mono_ns >= 70_000_000
         assert 1 <= found.n_points <= 2
         assert process.poll() is None

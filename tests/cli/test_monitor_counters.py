@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem-monitor and the counters of the node and of the job's group: who opens them, who reads them, and
-when."""
+"""Tests hybridmem-monitor and the counters of the node and of the job's resctrl group: who opens them, who reads them,
+and when."""
 
 import os
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
     assert b"perf-imc" in found.traffic_source
 
 
-def test_a_long_interval_of_samples_is_none_of_the_counters(open_folder):
+def test_counters_are_read_often_whatever_the_interval_of_samples(open_folder):
     """RAPL's platform counter may wrap twice in 13 s, and waiting for an answer may take 3 s of them."""
     job = Job(open_folder, 3_600_000)
     with job.monitor():
@@ -77,8 +77,8 @@ def test_counters_that_may_not_be_opened(job):
 
 
 def test_the_jobs_own_group(job):
-    """A counter that only root can open is opened by root and read by the user. All that it counted is the job's, even
-    if it starts late."""
+    """A counter that only root can open is opened by root and read by the user. All that it counted is the job's,
+    even if the monitor starts late."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     group = job.folder.parent / "hybridmem.7.0"
@@ -123,7 +123,7 @@ def test_memory_is_sampled_before_counters_are_looked_for(job, become):
 
 
 def test_no_sample_is_taken_with_roots_rights(job):
-    """Not even at the first start, although root has to open the counters."""
+    """Root has to open the counters, but the sample before that is taken with the user's rights, too."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     job.folder.chmod(0o700)

@@ -115,7 +115,7 @@ def test_the_kernels_own_events_end_it(job, real_cgroup):
 
 
 def test_a_cgroup_that_was_removed_before_it_came(job, real_cgroup):
-    """The monitor only waits for the grace to end, and for SIGTERM."""
+    """The monitor has nothing to sample. It ends when its grace for the job's first process is over, or by SIGTERM."""
     real_cgroup.rmdir()
     samplesfile.create(job.samples, HOUR_MS)
     with job.monitor(cgroup=real_cgroup, guard=real_cgroup / "cgroup.events") as process:

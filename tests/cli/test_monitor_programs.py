@@ -170,8 +170,8 @@ def wait_late(job):
 WAITS = "while [ ! -e $0.go ]; do sleep 0.02; done\n"
 
 
-def test_one_that_joins_late_costs_the_others_nothing(job, node):
-    """The late program's own figure is not known, as it would be of another time."""
+def test_a_program_that_joins_late_costs_no_other_figure(job, node):
+    """The late program's own figure is not known, as it would be of a shorter time than the others."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", WAITS + SLURM + COUNTS)
     with monitored(job, node, program) as process:
@@ -185,7 +185,7 @@ def test_one_that_joins_late_costs_the_others_nothing(job, node):
     assert b" s after the first reading" in found.energy_source and found.peak_w.is_known == 1
 
 
-def test_figures_are_there_right_after_one_has_joined(job, node):
+def test_figures_are_there_right_after_a_program_has_joined(job, node):
     """The program never answers its first question. Figures from before it joined are kept."""
     package = node.zone("intel-rapl:0", "package-0", 5_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; : > $0.asked\n" + HANGS)
@@ -207,7 +207,7 @@ def test_where_nothing_else_counts_the_figures_begin_with_a_program(job, node):
     assert found.first_reading_ns >= before.last_mono_ns and found.energy_source.startswith(b"slurm; ")
 
 
-def test_none_is_started_where_nothing_is_missed(job, node):
+def test_no_program_is_started_where_no_figure_is_missing(job, node):
     for path, name in (
         ("intel-rapl:0", "package-0"),
         ("intel-rapl:0/intel-rapl:0:0", "dram"),
@@ -362,7 +362,7 @@ def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
     program = Program(job.folder.parent, "slurm", script)
     with monitored(job, node, program) as process:
         wait_told(job, b"acct_gather_energy/ipmi: hybridmem-slurmenergy does not answer")
-        wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the wait for it")
+        wait_for(lambda: not Path(f"/proc/{program.pid()}").exists(), "the removal of the zombie")
         finish(job, process)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem namespace: its command line; what it does is tested in the guest (tests/system/test_namespace.py)."""
+"""Tests the command line of hybridmem namespace. What the command does is tested in the guest
+(tests/system/test_namespace.py)."""
 
 import fcntl
 import json
@@ -111,9 +112,9 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
     )
 
 
-def test_only_so_long_for_one_that_is_at_work(configure, tmp_path):
-    """The list of living jobs is read after the lock is taken: it must not be older than the namespaces it is compared
-    with."""
+def test_another_one_at_work_is_waited_for_as_long_as_patience_says(configure, tmp_path):
+    """reap reads its list of living jobs (here /none, a missing file) only after it has the lock: the list must not be
+    older than the namespaces."""
     run_dir = tmp_path / "run"
     words = f"--config={configure(f'run_dir = {run_dir}')}"
     helper("hybridmem-namespace", "reap", "--living=", words)

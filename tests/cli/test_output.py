@@ -95,7 +95,7 @@ def test_a_full_disk_is_told_in_one_line(command, name, words):
 
 @pytest.mark.parametrize(("name", "words"), ROWS, ids=[" ".join([name, *map(str, words[1:])]) for name, words in ROWS])
 def test_a_reader_that_has_gone_is_no_error(command, name, words):
-    # for those that serve others, SIGPIPE is a normal way to be told to end
+    # hybridmem-papi --read serves another program, and ends normally when that program has gone
     ended = 0 if "--read" in words else -signal.SIGPIPE
     reader, writer = os.pipe()
     os.close(reader)
@@ -104,7 +104,7 @@ def test_a_reader_that_has_gone_is_no_error(command, name, words):
     assert (done.returncode, done.stderr) == (ended, "")
 
 
-def test_some_of_it_is_more_than_a_buffer(command, tmp_path):
-    """Here printing itself fails, not only the flush at the end."""
+def test_one_of_the_outputs_is_longer_than_a_buffer(command, tmp_path):
+    """On a full disk, printing this one fails, not only the flush at the end."""
     assert run(command([*METER, "--list", "--json"]), tmp_path / "list") == (0, "")
     assert (tmp_path / "list").stat().st_size > 4096

@@ -23,6 +23,7 @@ pytestmark = needs_papi
 PROGRAM = LIBEXEC / "hybridmem-papi"
 BUILD = Path(__file__).resolve().parents[1] / "lib" / "build-papi"
 DRAM_RANGE = 65712999613
+# What each counter has before each reading; both wrap.
 PACKAGES = [RANGE - 900, RANGE - 200, 300, 300, 1100, 1100, 1, 1200]
 DRAMS = [30000000000, 30000000500, 30000000500, 30000000501, DRAM_RANGE - 10, 700, 1400, 1400]
 
@@ -110,8 +111,8 @@ def steps(values, modulus):
 
 def test_both_readers_count_the_same(tree):
     move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
-    # In the kernel's tree, a part of a package is in the package's folder and beside it, one of them as a link. The two
-    # readers find it on different ways.
+    # In the kernel's tree, a part of a package is in the package's folder and beside it, one of them as a link. PAPI
+    # finds one of them, our reader the other.
     move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
     tree.zone("intel-rapl:0:1", "core", RANGE)(5)
     (tree.folder / "powercap" / "intel-rapl:0" / "intel-rapl:0:0").symlink_to("../intel-rapl:0:0")

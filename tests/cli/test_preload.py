@@ -71,7 +71,7 @@ def test_large_allocations_are_placed_and_all_else_is_libcs(probe):
     assert found == {"small": "default", "realloc-down": "default", "allocate_field": "default", "child": "default"}
 
 
-def test_without_its_variables_it_does_nothing(probe):
+def test_without_its_variables_the_library_does_nothing(probe):
     found = policies(run(probe, LD_PRELOAD=str(LIBRARY)).stdout)
     assert found.pop("threads-and-fork") == "done"
     assert set(found.values()) == {"default"}
@@ -109,7 +109,7 @@ def test_a_wrong_variable_is_said_and_leaves_all_as_it_is(probe, variable, value
     assert done.stderr.startswith(f"hybridmem: {variable}: ") and value in done.stderr
 
 
-def test_python_runs_its_own_tests_of_memory_under_it():
+def test_a_python_program_that_allocates_in_many_ways():
     script = """
 import array, ctypes, multiprocessing, re, threading
 blocks = [bytearray(2 << 20) for _ in range(20)]
@@ -150,8 +150,8 @@ def test_programs_of_the_system_do_what_they_did(tmp_path):
         assert preloaded(*command, text=False, size="128K").stdout == run(*command, text=False).stdout
 
 
-def test_another_malloc_between_it_and_libc_stays(tmp_path):
-    """An allocator like jemalloc: what is not placed comes from it, and is freed by it."""
+def test_another_malloc_between_the_library_and_libc_stays(tmp_path):
+    """What is not placed comes from the other allocator (such as jemalloc), and is freed by it."""
     source = tmp_path / "other.c"
     source.write_text(
         "#include <unistd.h>\n#include <stdlib.h>\n#include <string.h>\n#include <malloc.h>\n"
@@ -181,7 +181,7 @@ WRAPPER = "#!/bin/sh\n# A user's wrapper.\nset -e\nmkdir -p {folder}\nexec nice 
 
 @pytest.mark.parametrize(("size", "policy"), [(32 << 20, PLACED), ((32 << 20) - 1, "default")])
 def test_what_a_wrapper_starts_has_the_library_and_the_rules(probe, tmp_path, size, policy):
-    """A wrapper passes both on by the environment. The limit is the default one."""
+    """A wrapper passes both on in its environment. The limit is the default one, 32 MiB."""
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(WRAPPER.format(folder=tmp_path / "results", program=probe))
     wrapper.chmod(0o755)
@@ -199,7 +199,7 @@ def compiled(folder, name, text, *options):
     return folder / name
 
 
-def test_what_a_static_program_starts_has_them_again(probe, tmp_path):
+def test_what_a_static_program_starts_has_the_library_and_the_rules(probe, tmp_path):
     program = compiled(
         tmp_path,
         "static",
@@ -209,7 +209,7 @@ def test_what_a_static_program_starts_has_them_again(probe, tmp_path):
     assert policies(preloaded(program, probe, "child").stdout) == {"child": PLACED}
 
 
-def test_setuid_programs_and_what_they_start_have_neither(tmp_path):
+def test_setuid_programs_and_what_they_start_are_without_the_library(tmp_path):
     """The loader ignores the library if user and effective user differ, and removes it from the environment."""
     program = compiled(
         tmp_path,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the record's schema: it accepts what the builder makes (test-record.c compares with these files), and nothing
-else."""
+"""Tests the record's schema: it accepts the records that hybridmem builds, and nothing else. Those of tests/fixtures
+stand for them, as test-record.c compares what is built with these files."""
 
 import copy
 import json
@@ -24,17 +24,17 @@ def walk(schema, path="record"):
         yield from walk(schema["items"], f"{path}[]")
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_valid():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert len(RECORDS) >= 6
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_records_follow_it(path):
+def test_records_follow_the_schema(path):
     VALIDATOR.validate(json.loads(path.read_text()))
 
 
-def test_every_key_is_described_and_wanted():
+def test_every_key_is_described_and_required():
     schemas = {"record": SCHEMA, **{name: part for name, part in SCHEMA["$defs"].items() if "properties" in part}}
     for name, schema in schemas.items():
         assert schema["additionalProperties"] is False

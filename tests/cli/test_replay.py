@@ -38,7 +38,7 @@ def test_first_touch_and_the_oracles_by_hand(trace):
         "slow_writes": pytest.approx((5 + 2) / 117),
         "pages_moved": 0,
     }
-    # 10 and 11; then 20 and 21, which are new and need no promotion; then 20 and 11
+    # the fast tier has pages 10 and 11; then 20 and 21, which are new and need no promotion; then 20 and 11
     assert result["phase_oracle"] == {
         "amat": pytest.approx((364 + 1 * 64 * 3 + 3 * 64 * 6) / 364),
         "share_mem": 1,
@@ -141,7 +141,7 @@ ROWS = [line.split() for line in REFERENCE.strip().splitlines()]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
 def test_the_reference_figures(row):
-    """Within 1 %; small ones within half of their last digit."""
+    """They agree within 1 %, small shares within half of the last digit of the reference."""
     result = replay_shipped(row[0], int(row[1]))
     for key, figures in zip(("first_touch", "static_oracle", "phase_oracle"), row[2:], strict=True):
         share, slow_writes, amat = map(float, figures.split("/"))
@@ -171,7 +171,7 @@ def test_one_in_65536_raw_accesses():
 
 def test_sampling_memory_accesses():
     words = (shipped("LULESH"), "--fast", "10%", "--sample", "mem")
-    accesses = 182711533 + 61432977
+    accesses = 182711533 + 61432977  # the trace's reads and writes of memory
     assert replay(*words)["samples"] == pytest.approx(accesses / 65536, rel=0.06)
     assert replay(*words, "--period", "8192")["samples"] == pytest.approx(accesses / 8192, rel=0.03)
 
@@ -212,7 +212,7 @@ SEEDS = (1, 2, 3)
 
 @pytest.mark.parametrize(("fast", "amat"), [(10, 1.96), (25, 1.75), (50, 1.43)])
 def test_the_goal_of_the_mean(fast, amat):
-    """One setting for all traces: the mean over the traces and seeds."""
+    """The mean AMAT over the traces and seeds, with the same settings for all traces."""
     results = [replay_shipped(app, fast, seed) for app in APPS for seed in SEEDS]
     assert sum(result["amat"] for result in results) / len(results) <= amat
 

@@ -38,7 +38,7 @@ def test_the_last_day_that_there_is_breaks_no_period(tmp_path):
     assert "to ? UTC" in helper("hybridmem-show", "--records", tmp_path, "3").stdout
 
 
-def test_a_period_of_one_day_is_none_of_these(tmp_path):
+def test_a_period_of_one_day_is_not_refused(tmp_path):
     write(tmp_path, record(1))
     done = report(tmp_path, "--since", "2025-03-01", "--until", "2025-03-01", "--csv")
     assert done.stderr == "" and len(done.stdout.splitlines()) == 2

@@ -123,7 +123,7 @@ def test_no_record_and_bad_lines_are_said(tmp_path):
     (tmp_path / "records" / "2025-03-01").mkdir(parents=True)
     (tmp_path / "records" / "2025-03-01" / "n1.jsonl").write_text("torn\n")
     text = make_report(tmp_path, "none.html").read_text()
-    assert text.count("No record.") == 11 and "left out: 1 torn" in text
+    assert text.count("No record.") == 11 and "left out: 1 torn" in text  # one for each view
 
 
 @pytest.mark.parametrize("program", ["report", "show"])
@@ -260,7 +260,8 @@ def test_filtering(pages, tab):
 
 
 def test_keys_reach_everything(folder, tab):
-    """By Tab: the links, then the first table's filter and heads, and the table itself, which arrow keys scroll."""
+    """Tab goes to the links, then to the first table's filter and heads, and to the table itself, which arrow keys
+    scroll."""
     page = tab(make_report(folder, "keys.html", "--view", "users"))
     found = []
     for _ in range(14):

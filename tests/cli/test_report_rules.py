@@ -165,7 +165,7 @@ def test_a_rule_speaks(rule):
     assert given(changes) == (rule, wanted, why)
 
 
-# Parts of records that no rule reads, but columns of a history: names, failures, memory, energy and traffic.
+# Parts of records that no rule reads, but that a history has in columns: names, failures, memory, energy and traffic.
 ROWS = (
     {"array_job_id": 7, "array_task_id": 3, "restart_count": 2, "user": "a\0b", "account": "\ud800", "shared": True},
     {"het_job_id": 1, "partition": 7, "plan": None, "request": "fast,size=1G", "end": "yesterday", "elapsed_s": 1e300},
@@ -279,7 +279,7 @@ NODES = [0, 1, 2, 3]  # both tiers on both sockets
         (",socket=remote", [1, 3], False),
         (",fast=2G,socket=local", [2], False),
         (",socket=local", [], False),
-        ("", [0], False),  # as if a cpuset leaves only one
+        ("", [0], False),  # as if a cpuset leaves only node 0
     ],
 )
 def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, knows):
@@ -302,9 +302,10 @@ UNSPILLED = {"mode": "spill", "memory": two_tiers(GIB, 0)}
 WRITTEN = {"mode": "spill", "memory": two_tiers(13 * GIB, 40 * GIB), "traffic": traffic(GIB, 3 * GIB)}
 FULL = {"mode": "spill", "memory": two_tiers(15 * GIB, 40 * GIB)}
 REGRET, CALM = SPEAK["regret"][0], {"mode": "migrate", "migration": migrated(regret=0.01)}
+# What is special of a job's nodes: (the part of each node's record, (rule, advised mode, nodes that it holds on)).
 RUNS = {
     "one that fast cannot hold": ([MIXED] * 63 + [LARGE], None),
-    "one that says nothing, and can": ([MIXED, SMALL, MIXED], ("fits", "fast", ["n1", "n3"])),
+    "one without advice that fast can hold": ([MIXED, SMALL, MIXED], ("fits", "fast", ["n1", "n3"])),
     "one that was not measured": ([MIXED, {**MIXED, "memory": None}], None),
     "one that was killed": ([MIXED, {**MIXED, "exit_code": 137}], None),
     "one whose capacity is not known": ([MIXED, {**MIXED, "memory": two_tiers(GIB, GIB, None)}], None),
@@ -335,7 +336,7 @@ def test_on_how_many_nodes_a_rule_has_to_hold(run, tmp_path):
     assert rows == (of_job or []) and answer["rows_left_out"] == 0
 
 
-def test_the_man_page_says_on_how_many():
+def test_the_man_page_says_on_how_many_nodes_a_rule_has_to_hold():
     text = (Path(__file__).resolve().parents[2] / "site-docs" / "man" / "hybridmem-report.1").read_text()
     listed = re.findall(r"^\.TP\n\.B (\w+)\n(all|any|most): .* \(wants ", text, re.MULTILINE)
     assert listed == [(rule.name, rule.needs) for rule in rules.RULES]

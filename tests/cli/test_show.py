@@ -75,7 +75,7 @@ def test_a_folder_that_has_no_records_is_named(tmp_path):
 
 def test_no_records_folder_is_an_error_of_its_own(tmp_path):
     done = show(tmp_path / "none", "1", status=1)
-    assert done.stderr == f"hybridmem show: there is no folder {tmp_path}/none\n", "it was named: record_dir is not"
+    assert done.stderr == f"hybridmem show: there is no folder {tmp_path}/none\n", "of record_dir it says nothing"
 
 
 def test_json_is_the_records_unchanged(tmp_path):
@@ -104,7 +104,7 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
     assert chosen("10") == [(10, "n1", 0), (10, "n2", 0), (10, "n1", 1)]
     assert chosen("20_3") == [(21, "n1", 0)]
     assert chosen("21") == [(21, "n1", 0)]
-    assert chosen("20") == [(21, "n1", 0), (20, "n1", 0)], "by task: the last one keeps the array's number"
+    assert chosen("20") == [(21, "n1", 0), (20, "n1", 0)], "by task; the last has the array's job id"
     assert chosen("30+1") == [(31, "n1", 0)]
     assert chosen("30") == [(30, "n1", 0), (31, "n1", 0)]
     assert "no record of job 20_5 that" in show(tmp_path, "20_5", status=1).stderr
@@ -128,7 +128,7 @@ def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
     shown = json.loads(show(tmp_path, "--json", "5").stdout)
     assert [(one["node"], one["restart_count"], one["end"]) for one in shown] == [
         ("n1", 0, "2025-03-01T11:00:00.000Z"),
-        ("n1", 0, "2025-03-09T11:00:00Z"),  # a number that was used again long after
+        ("n1", 0, "2025-03-09T11:00:00Z"),  # the job id was used again long after
         ("n2", 0, "2025-03-01T11:00:00.000Z"),
         ("n1", 1, "2025-03-01T11:00:00.000Z"),
     ]
@@ -181,7 +181,7 @@ def test_text_for_people(tmp_path):
     assert bars[1].endswith("▃"), "both plots have one scale: a third of the other's height"
 
 
-def test_it_ends_in_advice(tmp_path):
+def test_show_ends_with_advice(tmp_path):
     """The same advice as in report. If several nodes have the same, it is given once, with the figures of the first."""
     mixed = {"tiers": [tier("dram", [0], 0, 0, capacity=16 << 30), tier("pmem", [1], 9 << 30, 9 << 30)]}
     write(tmp_path, *(record(9, node=node, mode="interleave", memory=mixed) for node in ("n1", "n2", "n3")), record(10))

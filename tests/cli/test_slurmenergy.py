@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem-slurmenergy without a running Slurm: the reason that it gives, by slurm.conf. tests/system tests it
-with a slurmd."""
+"""Tests hybridmem-slurmenergy without a running Slurm: which reason it gives with which slurm.conf. tests/system tests
+it with a slurmd."""
 
 import json
 import os

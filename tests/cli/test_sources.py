@@ -73,7 +73,7 @@ def test_the_brokers_socket_is_where_the_configuration_says(configure, tmp_path)
     assert f"{tmp_path}/damon.sock" in damon["reason"]
 
 
-def test_without_a_broker_it_says_how_to_ask_beside_one(configure, tmp_path):
+def test_without_a_broker_the_text_says_how_to_ask_in_a_job(configure, tmp_path):
     """The text does not say that nothing would be moved, as the broker starts with the job. A broker that runs and
     fails is another case."""
     config = configure(f'run_dir = "{tmp_path}"\n')

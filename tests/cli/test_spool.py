@@ -60,7 +60,7 @@ def test_an_entry(spool, folder):
     }
 
 
-def test_each_run_of_a_requeued_job_has_its_own(spool, folder):
+def test_each_run_of_a_requeued_job_has_its_own_entry(spool, folder):
     """slurmctld may give the same restart count for both."""
     spool(SLURM_JOB_RESTART_COUNT="1")
     spool(SLURM_JOB_RESTART_COUNT="1", SLURM_JOB_END_TIME="1740830000")

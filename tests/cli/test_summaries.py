@@ -89,7 +89,7 @@ def test_sums_extremes_and_their_nodes():
     assert made["by_node"][1] == ["n2", [GIB, None], [GIB, None]]
 
 
-def test_what_the_own_tasks_moved():
+def test_the_jobs_own_traffic():
     """Without a figure the summary has no key for it, so that programs which do not know the key can read the
     summary."""
     group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
@@ -248,7 +248,7 @@ def test_at_most_4096_characters(count, missing, left_out):
 
 
 @pytest.mark.parametrize("count", [500, 700, 850, 1000])
-def test_what_packs_well_is_taken_back_as_well(count):
+def test_what_packs_well_is_decoded_as_well(count):
     """Equal figures on nodes with long names: the text is short, its content long."""
     nodes = [f"{'long-name-of-a-node' * 3}-{n}" for n in range(count)]
     made = merge.summary(ENTRY, nodes, [record(7, node=node) for node in nodes])

@@ -153,7 +153,7 @@ def test_the_configuration_names_and_orders(configure):
     assert (far["name"], far["nodes"], far["origin"]["order"]) == ("far", [0, 1], "hybridmem.conf")
 
 
-def test_warnings_are_shown_to_both():
+def test_warnings_are_in_the_json_and_the_table():
     name = "optane-dram-only-cpuset"
     (warning,) = tiers(name)["warnings"]
     assert "hides nodes 2-3" in warning

@@ -9,8 +9,8 @@ from installed import LIBEXEC
 
 
 def top(*words, job=None):
-    """Runs the command in a network namespace of its own, where it sees no migrator. Without that, it would see one
-    that tests/bench/day runs."""
+    """Runs the command in a network namespace of its own, where it sees no migrator, not even one that tests/bench/day
+    runs meanwhile."""
     env = {name: value for name, value in os.environ.items() if name != "SLURM_JOB_ID"}
     if job:
         env["SLURM_JOB_ID"] = job
