@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     volatile char *memory;
 
     if (argc < 4 || bytes == 0) {
-        fprintf(stderr, "usage: occupy MIB READY-FILE GO-FILE [passes]\n");
+        fprintf(stderr, "usage: occupy MIB READY-FILE GO-FILE [PASSES]\n");
         return 2;
     }
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program whose page faults tell which memory it uses: it touches MIB MiB of anonymous memory once, then writes to
- * each page of its hot range over and over. /proc/self/clear_refs makes the kernel fault at the first write of each
- * round. The pages stay where they are meanwhile.
+ * each page of its hot range, round after round. By /proc/self/clear_refs, the first write to a page in each round is a
+ * page fault. The pages stay where they are meanwhile.
  *
  *     rewrite MIB HOT-FIRST-MIB HOT-MIB small|huge|forked READY-FILE GO-FILE
  *

@@ -12,6 +12,8 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, EPERM = 0x7FFF0000, 0x00050001
 
+# A BPF program that loads the number of the system call and tests it. A row is a code, two jumps (where the values are
+# equal, and where not), and an operand.
 program = b"".join(
     struct.pack("HBBI", *row)
     for row in ((LOAD, 0, 0, 0), (EQUAL, 0, 1, MBIND), (RETURN, 0, 0, EPERM), (RETURN, 0, 0, ALLOW))

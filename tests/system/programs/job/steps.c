@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static pid_t program; /* its id: what its children do before exec is no step */
+static pid_t program; /* hybridmem-job's process id: what its children do before exec is no step */
 static int count;
 static int is_looking; /* set during our own calls, which are no steps either */
 

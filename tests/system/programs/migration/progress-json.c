@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 
     if (!file || fread(&progress, sizeof(progress), 1, file) != 1 || progress.magic != HM_PROGRESS_MAGIC ||
         progress.version != HM_PROGRESS_VERSION || progress.bytes != sizeof(progress)) {
-        fprintf(stderr, "progress-json: %s is no such file\n", argc == 2 ? argv[1] : "(no argument)");
+        fprintf(stderr, "progress-json: %s has no figures of a migrator\n", argc == 2 ? argv[1] : "(no argument)");
         return 1;
     }
     fclose(file);

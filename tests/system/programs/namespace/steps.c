@@ -26,8 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static pid_t program; /* its id: calls of its children are no steps */
-static int count, is_over;
+static pid_t program; /* hybridmem-namespace's process id: calls of its children are no steps */
+static int count;
+static int is_over; /* the step of STEPS_KILL was reached */
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -36,7 +37,7 @@ __attribute__((constructor)) static void begin(void)
     program = getpid();
 }
 
-/* Returns 1 if the program must end now. */
+/* Counts and logs a step. Returns 1 if the signal has to be sent before it. */
 static int is_last(const char *name)
 {
     const char *log = getenv("STEPS_LOG"), *kill_at = getenv("STEPS_KILL");

@@ -5,9 +5,9 @@
  * question from each line of its input, and answers with one line. The line is empty where slurmctld does not answer or
  * does not know the job.
  *
- *     job ID    the state of a job, of the first where the number stands for several
+ *     job ID    the state of a job; where the id stands for several jobs, that of the first one
  *     jobs      how many jobs have not ended, those that wait for their epilog among them
- *     nodes     NAME=STATE of each node, STATE one of IDLE, COMPLETING (an epilog is at work) and OTHER
+ *     nodes     NAME=STATE of each node; STATE is IDLE, COMPLETING (an epilog is at work) or OTHER
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_version.h>
