@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares ways of tiering (the contenders) inside the guest: runs real programs under each one, at each of its
-settings.
+"""Runs real programs in the guest under a way of tiering (a contender), with each of its settings, so that contenders
+can be compared.
 
     python3 contenders.py OUTPUT.json CONTENDER ROOM [PROGRAM...]
 
@@ -20,7 +20,7 @@ import migration
 import slurm
 
 PROGRAMS = Path(__file__).parent / "programs"
-PATIENCE = 900
+PATIENCE = 900  # seconds for one part of a run
 
 
 class Program(NamedTuple):
@@ -29,14 +29,14 @@ class Program(NamedTuple):
 
     name: str  # its name in /proc
     about: str
-    footprint_mib: int  # anonymous memory of all ranks in the steady part; a tenth of it fits into the fast tier
+    footprint_mib: int  # anonymous memory of all ranks in the steady part; ROOM percent of it fit into the fast tier
     warm: int  # units of the slowest rank before the measured part
     stop: int  # units of the slowest rank at the end of the measured part, when the run is cancelled
     units: int  # more units than the fastest rank has done by then, so that all ranks run to the end
-    prepare: object  # folder, units ->
+    prepare: object  # (folder, units): writes the input
     command: str  # of a rank
-    progress: object  # folder, rank -> units
-    result: object  # folder, rank -> text at `stop`, which must not depend on who moves pages
+    progress: object  # (folder, rank): units that it has done
+    result: object  # (folder, rank): its text at `stop`, which must not depend on who moves pages
 
 
 def last_line(path):
@@ -174,7 +174,7 @@ def numa_balancing(setting):
 
 
 def physical_ranges(node):
-    """[start, end) of the node's memory; adjacent blocks are joined."""
+    """[start, end) of each range of physical addresses of the node; adjacent blocks are joined."""
     size = int(Path("/sys/devices/system/memory/block_size_bytes").read_text(), 16)
     starts = sorted(
         int((block / "phys_index").read_text(), 16) * size for block in migration.node_path(node).glob("memory[0-9]*")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a test's own DAMON broker, reads the kernel's kdamonds, and starts processes to watch."""
+"""Starts a test's own DAMON broker, reads and writes the files of kdamonds (DAMON's kernel threads), and starts
+processes to watch."""
 
 import contextlib
 import errno
@@ -14,6 +15,7 @@ BROKER = "/usr/libexec/hybridmem/hybridmem-damon"
 
 
 def number():
+    """The number of kdamonds."""
     return int((KDAMONDS / "nr_kdamonds").read_text())
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the DAMON broker, message by message (helpers/migrator/damon/wire.h); also a program that shows lists.
+"""A client of the DAMON broker, message by message (helpers/migrator/damon/wire.h). As a program, it prints a line for
+each list of regions that the broker sends, with the process and figures:
 
-python3 damonclient.py SOCKET SECONDS BUDGET PID...   one line for each list of regions: its process and figures
+    python3 damonclient.py SOCKET SECONDS BUDGET PID...
 """
 
 import contextlib

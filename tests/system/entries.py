@@ -70,6 +70,7 @@ class Raw(ctypes.Structure):
 def make_raw(job_id, fixture="spill"):
     """Replaces the entry of a running job by one of version 8, with the fixture's plan, steps and warnings, but without
     its changes of the node and its resctrl group."""
+    # Bytes of the last members: changes of the node, warnings, and (before the two) the resctrl group.
     changes, warnings, group = 136 * 128, 16 * 200, 4 + 4 + 8 + 200
     with locked():
         now = fields(job_id)

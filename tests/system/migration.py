@@ -21,10 +21,10 @@ FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
 BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; min_free_kbytes ends that
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
-SHORT_LISTS = 1 << 20  # so large a fraction that the lists get their least length, some 250 pages for each CPU
+SHORT_LISTS = 1 << 20  # so that the lists of free pages get their least length, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # for all nodes; the kernel then keeps a fiftieth of each free, as the migrator does
 RANKS = 4
-FILES = 65536  # if few huge pages can be had, pipes hold most of the memory
+FILES = 65536  # open files: if few huge pages can be had, so many pipes hold most of the memory
 NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
 QUIET = 1  # seconds between two looks of a test, as a look itself makes more accesses than a rank in that time
@@ -300,7 +300,7 @@ class Hotset:
         """Waits until `count` whole phases of the migrator have begun and ended from now on."""
         seen = (progress(self.job_id) or {"phases": 0})["phases"]
         last = seen + count
-        while seen <= last:  # the patience is for each phase: one is long until the earlier ones are paid for
+        while seen <= last:  # the patience is for each phase, as it lasts until earlier decisions are paid for
             now = slurm.wait_for(
                 lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
                 f"phase {seen + 1} of {last + 1}",

@@ -58,7 +58,7 @@ def destroy_kept(uid, *, status=0, **options):
 
 
 def ours():
-    """The namespaces that the program lists, by job."""
+    """The namespaces that the program lists, of all jobs."""
     done = subprocess.run([PROGRAM, "list", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["namespaces"]
 
@@ -74,7 +74,7 @@ def ndctl(*words):
 
 
 def seen():
-    """{label's name or None: ndctl's object} of all namespaces that have a size."""
+    """ndctl's objects of all namespaces that have a size."""
     return [found for found in ndctl("list", "-N", "-i") if found.get("size")]
 
 
@@ -234,7 +234,7 @@ def raw_device(one):
 
 @contextlib.contextmanager
 def mounted(device, place="/mnt"):
-    """Mounts the device with DAX."""
+    """Mounts the device with DAX. Yields the mount's options, as the kernel lists them."""
     slurm.run(f"mount -o dax {device} {place}")
     try:
         options = next(line.split()[3] for line in Path("/proc/mounts").read_text().splitlines() if device in line)

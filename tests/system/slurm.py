@@ -30,7 +30,7 @@ POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 # First line of a script whose steps follow each other. srun may return before slurmctld knows that its step is over,
 # and the next srun would print that it waits for cores.
 OVERLAP = "export SLURM_OVERLAP=1\n"
-outputs = {}  # by job: the output files of those submitted by sbatch()
+outputs = {}  # {job id: its output file}, of the jobs that sbatch() has submitted
 
 
 def situation():

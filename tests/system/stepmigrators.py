@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by tests of steps' migrators: those that run, their figures, and a job with a migrator."""
+"""Shared by tests of steps' migrators: lists the migrators that run, reads their figures, and starts a job with one."""
 
 import contextlib
 import ctypes
@@ -9,7 +9,7 @@ import processes
 import slurm
 
 OPTION = "--hybrid-mem=migrate,interval=200ms"
-BATCH = 0xFFFFFFFB
+BATCH = 0xFFFFFFFB  # Slurm's number of a batch step
 
 
 class Progress(ctypes.Structure):
@@ -50,7 +50,7 @@ def wait_phases(job_id, step, count=1):
 
 
 def migrators(job_id=None):
-    """Pid and words of each migrator, or of those of the job."""
+    """{pid: its options} of all migrators, or of those of the job."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -80,8 +80,8 @@ def steps_of(record):
 
 
 def nothing_is_left(job_id, may_stay=False):
-    """Checks that no process and file of the job's migrators is left, nor the job's cgroup, which slurmstepd
-    removes."""
+    """Checks that no process and file of the job's migrators is left. The job's cgroups, which slurmstepd removes, must
+    be gone, too; with `may_stay`, they must only be empty."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
     slurm.wait_for(lambda: not processes.is_populated(job_id), f"empty cgroups of {job_id}")

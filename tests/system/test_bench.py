@@ -9,7 +9,7 @@ import pytest
 import slurm
 
 TASKS = 64
-TURNS = (8, 24, 48)
+TURNS = (8, 24, 48)  # after so many turns the ratio is calculated
 LIMIT = 1.05
 
 

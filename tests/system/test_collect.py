@@ -79,7 +79,7 @@ def check_shown(job_id):
         assert done.returncode == 1 and f"no summary of job {job_id} in Slurm's database" in done.stderr
 
 
-def test_tasks_of_an_array_have_their_own_and_a_job_that_asked_for_nothing_has_none():
+def test_tasks_of_an_array_have_summaries_and_a_job_that_did_not_ask_has_none():
     array = slurm.sbatch("bob", "true", "--hybrid-mem=fast", "-n1", "--array=1-3")
     silent = slurm.sbatch("alice", "true", "-n1")
     accounting.wait_stored([array, silent], 4)
@@ -93,7 +93,7 @@ def test_tasks_of_an_array_have_their_own_and_a_job_that_asked_for_nothing_has_n
         assert found["job_id"] == int(line["JobIDRaw"])
 
 
-def test_the_last_run_of_a_requeued_job_has_it():
+def test_the_last_run_of_a_requeued_job_has_the_summary():
     folder = slurm.folder_of("carol")
     script = f"touch {folder}/ran; until [ -e {folder}/go ]; do sleep 0.2; done"
     job_id = slurm.sbatch("carol", script, "--hybrid-mem=slow", "--requeue", "-n1")

@@ -47,7 +47,7 @@ def as_root(path, code):
 
 
 def as_user(user, path, code):
-    """As as_root, but as this user."""
+    """Like as_root(), but as this user."""
     script = slurm.folder_of(user) / "client.py"
     script.write_text(client_code(path, code))
     return slurm.run(f"{sys.executable} {script}", user=user).stdout.strip()
@@ -152,7 +152,7 @@ def test_modules_of_the_kernel_that_hold_damon_are_named(run_dir):
         assert damonclient.Client(path).ask([watched]).n == 1
 
 
-def test_none_free_is_named_and_a_dead_client_frees_one(run_dir):
+def test_that_no_kdamond_is_free_is_said_and_a_dead_client_frees_one(run_dir):
     with broker(run_dir, "--kdamonds", "2") as (_, path), sleeper("alice") as watched:
         first, second, third = (damonclient.Client(path) for _ in range(3))
         assert first.ask([watched]).n == 1
@@ -170,7 +170,7 @@ def test_none_free_is_named_and_a_dead_client_frees_one(run_dir):
         slurm.wait_for(lambda: states().count("on") == 1, "the kdamond of the killed client")
 
 
-def test_one_user_cannot_take_them_all(run_dir):
+def test_one_user_cannot_take_all_kdamonds(run_dir):
     with broker(run_dir, "--kdamonds", "2") as (_, path):
         two = as_user(
             "alice",
@@ -200,7 +200,7 @@ def test_broker_keeps_few_capabilities(run_dir):
 # anew. The emulator keeps all translations until a CPU changes to another program.
 N_PROGRAMS = 4
 MOST_SHARE = 3 * 0.04  # of a CPU: three times what is allowed
-STRETCHES = 6  # other work makes some of them expensive; a broker that overspends does so in each
+STRETCHES = 6  # measurements: other work makes some of them expensive; a broker that overspends does so in each
 PATIENCE = 900  # seconds for many lists, of which each takes 10 at least
 
 

@@ -35,7 +35,7 @@ SLURM_CONF = Path("/etc/slurm/slurm.conf")
 SIZE = "--hybrid-mem=fsdax,size=512M"
 
 # Prints what a task sees: the paths in its environment and, for each, the mount, owner, mode, and whether files are
-# DAX.
+# DAX. The numbers of statx(2) are AT_EMPTY_PATH, STATX_BASIC_STATS and STATX_ATTR_DAX.
 LOOK = """
 import ctypes, json, os, sys
 def is_dax(folder):
@@ -209,7 +209,7 @@ def test_the_sites_file_system_and_place_for_the_map(look):
     assert "takes 16.0 MiB of it (64 bytes for 4 KiB)" in record["plan"]["reason"]
 
 
-def test_all_steps_of_the_job_have_them_whatever_they_ask_for_and_no_other_job():
+def test_all_steps_of_the_job_have_its_file_systems_and_no_other_job_has():
     """A job that is submitted from within the job does not get the job's variables, and its steps cannot make file
     systems."""
     folder = slurm.folder_of("alice")

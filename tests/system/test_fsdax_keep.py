@@ -32,7 +32,7 @@ PLACES = 'for place in ${HYBRIDMEM_FSDAX_DIRS//:/ }; do echo "${place#*=}"; done
 
 
 @pytest.fixture(autouse=True)
-def the_site_offers_it(clean_node):
+def the_site_offers_keep(clean_node):
     before = [room(region) for region in REGIONS]
     with slurm.configured(CONFIG):
         yield
@@ -64,7 +64,7 @@ def seconds(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
-def test_the_users_next_job_finds_it_and_nobody_else():
+def test_the_users_next_job_finds_what_is_kept_and_nobody_else_does():
     """No other job gets the kept file systems while a job has them. Nobody finds a byte of them after their
     removal."""
     begin = time.time() // 60 * 60  # the label has the time in whole minutes
@@ -112,7 +112,7 @@ def check_next_job(first, until):
     assert "kept on this node for your next jobs there until 168 h" in record["plan"]["reason"]
 
 
-def test_it_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
+def test_what_is_kept_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
     """The kept file systems were made two minutes ago, when the site kept them for a week. While a job has them, the
     site sets the age to 60 s."""
     kept = by_socket(keep(ALICE, 128, "0,1", env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": "-120"}))

@@ -159,7 +159,7 @@ def refused(size):
     return done.stderr
 
 
-def test_what_an_epilog_has_no_time_for_is_wiped_behind_it(systemd, wipes_stop):
+def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
     with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
         wipes_stop.touch()
         (folder / "go").touch()
@@ -214,10 +214,10 @@ def end_in_use(job_id, folder, systemd):
     with mounted(device):
         (folder / "go").touch()
         assert slurm.wait_job(job_id) == "COMPLETED"
-        slurm.wait_for(lambda: job_id in systemd.told(), "the unit of its own")
+        slurm.wait_for(lambda: job_id in systemd.told(), "the job's own unit")
 
 
-def test_each_that_has_left_something_has_a_unit_of_its_own(systemd):
+def test_each_job_that_has_left_something_has_a_unit_of_its_own(systemd):
     """Another process holds the lock at the end of both jobs, and the first unit still waits for it when the second one
     is started."""
     systemd.go.touch()

@@ -143,7 +143,7 @@ def test_the_environment_of_the_tasks():
     slurm.record(job_id)
 
 
-def test_what_the_user_sets_stays_his():
+def test_variables_that_the_user_sets_stay():
     """The user sets the variables by hand, as hybridmem-preload(7) says. No hybridmem job has set them, so nothing
     removes them."""
     env = {"LD_PRELOAD": str(LIBRARY), "HYBRIDMEM_ISOLATE_NODES": "slow=2@0"}

@@ -108,8 +108,8 @@ def end_at_each_step(begin, before, put_right):
             put_right(steps)
             nothing_is_left(steps)
             # `end` writes the record before it removes the entry: after a kill in between, the record is written again.
-            before_it, written = written, len(slurm.records(JOB))
-            assert written - before_it in (1, 2), steps
+            earlier, written = written, len(slurm.records(JOB))
+            assert written - earlier in (1, 2), steps
             jobs.close()
             begin_job()
     nothing_is_left(seen)

@@ -92,7 +92,7 @@ def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
         assert len(slurm.record(job_id)["namespaces"]) == 2
 
 
-def test_what_is_kept_is_in_nobodys_count():
+def test_what_is_kept_is_in_no_jobs_gres():
     held, counted = (
         slurm.sbatch("alice", "true", f"--hybrid-mem=fsdax,size=128M{word}", "--hold") for word in (",keep", "")
     )

@@ -18,6 +18,7 @@ SPLIT = 2  # HM_ALLOC_SPLIT
 # One request of each kind of placement; test_placement.py checks all modes on all sockets by their pages. The slow one
 # comes first: accesses by the job's start, which may still go on, are to the fast nodes.
 REQUESTS = ("slow,socket=remote", "interleave,socket=all", "spill", "fast,socket=local")
+# The folders of the job's file systems, as words of a shell.
 FILES = "$(echo $HYBRIDMEM_FSDAX_DIRS | sed 's/[0-9]*=//g; y/:/ /')"
 
 
@@ -32,6 +33,7 @@ def pages_by_node(pid):
 
 
 def claim(mark, what):
+    """Writes down what the count between the marks NAME.start and NAME.end has to show."""
     claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     EXPECTED.write_text(json.dumps(claims | {mark: what}))
     os.sync()

@@ -117,7 +117,7 @@ def test_a_migrated_job_its_record_and_its_top():
     nothing_is_left(job_id)
 
 
-def test_nobody_looks_into_it_before_it_has_begun():
+def test_nobody_looks_into_a_migrator_before_it_has_begun():
     """The program cannot be read. A preloaded pipe stops it in its first instructions: the loader waits in open."""
     folder = slurm.folder_of("alice")
     assert PROGRAM.stat().st_mode & 0o777 == 0o711
@@ -140,7 +140,7 @@ def test_nobody_looks_into_it_before_it_has_begun():
         started.wait()
 
 
-def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
+def test_each_step_has_its_own_migrator_and_a_cancelled_step_loses_it():
     folder = slurm.folder_of("alice")
     script = "\n".join(
         f"srun --overlap -n1 occupy 24 {folder}/ready-{i} {folder}/go-{i} 0 &" for i in (0, 1)
@@ -167,7 +167,7 @@ def test_each_step_has_its_own_and_a_cancelled_step_loses_it():
     nothing_is_left(job_id)
 
 
-def test_tasks_that_end_at_different_times_share_one():
+def test_tasks_that_end_at_different_times_share_a_migrator():
     folder = slurm.folder_of("alice")
     (folder / "tasks").write_text(
         f"0 occupy 24 {folder}/ready-0 {folder}/go-0 0\n1 occupy 48 {folder}/ready-1 {folder}/go-1 0\n"

@@ -22,7 +22,8 @@ WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-SMALLER = 4  # divides a job's memory and speed where 1 % of an emulated CPU has to do: it moves a MiB in each phase
+# Divides the memory and speed of a job with the default overhead: 1 % of an emulated CPU moves a MiB in each phase.
+SMALLER = 4
 # Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
 SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 12_000_000  # accesses of all ranks together
@@ -76,7 +77,7 @@ def stretch(hotset, name, accesses=STRETCH, **shares):
     migration.mark(f"{name}.end")
 
 
-def on_its_behalf():
+def cost_of_migration():
     """CPU seconds of the migrator, of DAMON's threads and of the broker: {process: seconds}."""
     ticks = os.sysconf("SC_CLK_TCK")
     found = {}
@@ -109,7 +110,7 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     print(json.dumps(figures))
 
     def is_within_its_share():
-        job_s, ours = migration.cpu_seconds(hotset.job_id), on_its_behalf()
+        job_s, ours = migration.cpu_seconds(hotset.job_id), cost_of_migration()
         print(f"job {job_s} s", ours)
         return sum(ours.values()) <= CPU_LIMIT * job_s
 

@@ -137,6 +137,7 @@ class Migrator:
 
 
 def by_samples(samples=20000):
+    """Options for phases that end after so many samples."""
     return ["--phase-samples", samples, "--interval", "1s"]
 
 

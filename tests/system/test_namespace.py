@@ -157,12 +157,12 @@ def test_a_mount_that_only_a_process_that_got_away_sees_is_detached():
     with in_a_namespace(made["device"], "sh -c 'echo ready; exec sleep 1000'") as process:
         said = destroy(32, status=3, patience=0).stderr
         assert f"{made['name']} is still in use" in said and f" {process.pid} (sleep)" in said
-        assert len(ours()) == 1, "without --detach nothing is"
+        assert len(ours()) == 1, "without --detach nothing is detached"
         destroy(32, patience=5, detach=0)
         assert ours() == [] and process.poll() is None
 
 
-def test_a_file_that_is_open_there_keeps_it_and_what_the_host_has_mounted_stays():
+def test_a_file_open_in_a_mount_namespace_keeps_its_file_system_and_the_hosts_mount_stays():
     (made,) = create(33, 64)
     with (
         mounted(made["device"]),
@@ -233,20 +233,20 @@ def test_no_byte_of_one_job_reaches_the_next(is_wiped, place):
     """Markers are searched for before mkfs: by the next job's device, and in the extent around it. With the wipe
     switched off, the same search finds markers, which proves the search."""
     env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
-    (hers,) = create(50, 128, map=place)
-    with raw_device(hers) as device:
+    (first,) = create(50, 128, map=place)
+    with raw_device(first) as device:
         mark_all_over(device)
         everywhere = count_markers(device)
-    mark_all_over(hers["device"])
-    content = count_markers(hers["device"])
+    mark_all_over(first["device"])
+    content = count_markers(first["device"])
     assert everywhere == 128 and 100 < content < everywhere
     destroy(50, env=env)
-    with stopped_before_mkfs(51, 128, place) as his:
-        assert his["bytes"] == hers["bytes"]
-        found = count_markers(his["device"])
-        with Path(his["device"]).open("rb") as file:
-            assert any(file.read(MIB)) != is_wiped, "there is no file system yet, unless hers"
-        with raw_device(his) as device:
+    with stopped_before_mkfs(51, 128, place) as second:
+        assert second["bytes"] == first["bytes"]
+        found = count_markers(second["device"])
+        with Path(second["device"]).open("rb") as file:
+            assert any(file.read(MIB)) != is_wiped, "there is no file system yet, unless the first job's"
+        with raw_device(second) as device:
             found_everywhere = count_markers(device)
     if is_wiped:
         assert (found, found_everywhere) == (0, 0)
@@ -293,15 +293,15 @@ def test_killed_at_each_step_of_destroy():
             reap()
             all_clean()
             assert [room(region) for region in REGIONS] == before, (number, steps)
-            (his,) = create(62, 32)
-            assert count_markers(his["device"]) == 0, steps
+            (made,) = create(62, 32)
+            assert count_markers(made["device"]) == 0, steps
             destroy(62)
             seen_steps = steps
             fill()
         all_clean()
     assert seen_steps[-1].endswith("/size")
     raw = next(at for at, step in enumerate(seen_steps) if step.endswith("/force_raw"))
-    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[:raw]), "no raw disk has a user's array or volume on it"
+    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[:raw]), "no array or volume of a user's appears on the raw disk"
     assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[raw:])
 
 
@@ -322,7 +322,7 @@ def test_forty_cycles_in_mixed_sizes():
             refused += 1
         if len(held) > 7 or mib * MIB > extent:
             destroy(held.pop(chance.randrange(len(held))))
-    assert 2 <= refused <= 20, "both happen"
+    assert 2 <= refused <= 20, "some are refused, others are not"
     for job in held:
         destroy(job)
     assert json.dumps(ours()) == "[]"

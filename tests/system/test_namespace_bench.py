@@ -9,7 +9,7 @@ import slurm
 from namespaces import MIB, create, destroy, ndctl
 
 SIZES = (64, 512)
-TURNS = (3, 6, 12, 24, 48)
+TURNS = (3, 6, 12, 24, 48)  # after so many turns the ratios are calculated
 LIMIT = 1.2
 MKFS = "mkfs.ext4 -q -F -b 4096 -m 0 -O ^has_journal -E nodiscard"
 

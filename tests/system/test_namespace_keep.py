@@ -30,7 +30,7 @@ ALICE, BOB = 1001, 1002
 
 
 @pytest.fixture(autouse=True)
-def the_site_offers_it(steps, empty_regions):
+def the_site_offers_keep(steps, empty_regions):
     with slurm.configured("fsdax_keep_share = 60%\nfsdax_keep_age = 2h\n"):
         yield
         for uid in {one["uid"] for one in ours()} - {None}:
@@ -45,6 +45,7 @@ def leave(made, text):
 
 
 def left(made):
+    """The text of that file, which must be the same in each of the file systems; None: there is none."""
     texts = set()
     for one in made:
         with mounted(one["device"]):
@@ -54,7 +55,7 @@ def left(made):
     return text
 
 
-def test_it_is_given_again_whatever_is_asked_of_its_making():
+def test_what_is_kept_is_given_again_whatever_file_system_is_asked_for():
     made = keep(ALICE, 640, "0,1", fs="xfs")
     assert [(one["uid"], one["job"], one["restart"], one["fs"]) for one in made] == [(ALICE, None, None, "xfs")] * 2
     with mounted(made[0]["device"]):
@@ -76,8 +77,8 @@ def test_it_is_given_again_whatever_is_asked_of_its_making():
 def test_jobs_users_and_clusters_are_kept_apart():
     made = {
         "job": create(1, 32),
-        "hers": keep(ALICE, 32),
-        "his": keep(BOB, 32),
+        "alice": keep(ALICE, 32),
+        "bob": keep(BOB, 32),
         "elsewhere": keep(ALICE, 32, cluster="other"),
     }
     assert len({one["uuid"] for each in made.values() for one in each}) == 4
@@ -91,7 +92,7 @@ def test_jobs_users_and_clusters_are_kept_apart():
     assert keep(ALICE, 32, cluster="other") == made["elsewhere"]
 
 
-def test_a_crash_of_the_node_leaves_it():
+def test_a_crash_of_the_node_leaves_what_is_kept():
     """The kernel reads the labels again, as it does at boot. A namespace whose device is disabled is found as well."""
     made = keep(ALICE, 128, "0,1")
     leave(made, "left")
@@ -120,7 +121,7 @@ def test_what_is_damaged_is_left_to_an_administrator():
     assert left(keep(ALICE, 64)) is None
 
 
-def test_its_age_by_the_minute_in_its_label():
+def test_the_age_is_counted_from_the_minute_in_the_label():
     for age, goes in ((100, False), (121, True)):
         first = int(time.time() // 60) - age
         (made,) = keep(ALICE, 64, env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": str(-60 * age)})
@@ -141,7 +142,7 @@ def test_what_is_in_use_is_named_and_stays():
     assert left(keep(ALICE, 64)) == "left"
 
 
-def test_killed_at_each_step_of_making_it():
+def test_killed_at_each_step_of_create_with_keep():
     """After each kill, the user's next job gets whole file systems. Where reap comes first, it removes what no job was
     given yet, except namespaces without a device, which the user's next job takes over."""
     words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=32M", "--sockets=0"]
@@ -160,7 +161,7 @@ def test_killed_at_each_step_of_making_it():
     assert {"fork", "waitpid", "mount", "fchown", "fchmod", "umount2", "fsync"} <= set(seen_steps)
 
 
-def test_killed_at_each_step_of_removing_it():
+def test_killed_at_each_step_of_destroying_what_is_kept():
     """From the first step on, the namespace is given to no job any more, and the next job finds no byte of its data."""
     seen_steps = []
     (made,) = keep(ALICE, 32)
@@ -173,8 +174,8 @@ def test_killed_at_each_step_of_removing_it():
         seen_steps = steps
     assert ours() == []
     assert {"fsync", "BLKZEROOUT"} <= set(seen_steps)
-    (his,) = keep(BOB, 32)
-    assert count_markers(his["device"]) == 0
+    (other,) = keep(BOB, 32)
+    assert count_markers(other["device"]) == 0
 
 
 def test_the_share_of_the_regions():

@@ -14,7 +14,7 @@ REQUESTS = [
 ]
 # By request: what is between the step's shell and its program. setsid forks and execs, env execs.
 STEPS = {**dict.fromkeys((*REQUESTS, "spill,socket=local", "dram"), ""), "slow": "setsid -w env "}
-# The step's one CPU, and its memory.
+# Writes the step's only CPU to a file, and runs the program.
 STEP = """awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status > $1.cpu
 shift
 "$@"

@@ -156,7 +156,7 @@ def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instru
     with plugstack(word):
         for command, argument in (("sbatch", "--wrap=true"), ("srun", "true"), ("salloc", "true")):
             done = slurm.run(f"{command} --hybrid-mem=spil {argument}", user="alice", check=False)
-            # The command's name comes first.
+            # The line begins with the command's name.
             (line,) = [line for line in done.stderr.splitlines() if "hybridmem" in line]
             assert done.returncode != 0 and '"spil"' in line
         refused = slurm.sbatch("alice", "echo ran", "--hybrid-mem=hbm")

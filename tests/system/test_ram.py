@@ -35,9 +35,11 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions", "policy_stays")
 NODES = (4, 5)
 SYSTEM = Path("/sys/devices/system")
 POLICY = SYSTEM / "memory" / "auto_online_blocks"
+# The kernel's policies for new memory: a zone that it would not choose.
 POLICIES = {"offline": "normal", "online": "movable", "online_kernel": "movable", "online_movable": "normal"}
-KEPT = Path("/run/hybridmem/auto_online_blocks")
+KEPT = Path("/run/hybridmem/auto_online_blocks")  # the policy while a command has changed it
 LOCK = Path("/run/hybridmem/namespace.lock")
+# The kernel's names of zones.
 NAMES = {"movable": "Movable", "normal": "Normal"}
 
 
@@ -192,7 +194,7 @@ def test_what_others_brought_online_elsewhere_is_redone():
         assert zones(4) == {"Movable"}
 
 
-def test_what_a_killed_one_set_aside_is_put_back():
+def test_the_policy_that_a_killed_command_saved_is_put_back():
     """The policy that a killed command has saved is put back by each command that comes next, but not while another
     command is at work."""
     for back in (offline, reap, lambda: slurm.run("hybridmem reap")):
@@ -231,7 +233,7 @@ def test_nothing_is_taken_from_a_living_process():
         with living_on(5) as process:
             said = offline(status=3, patience=1).stderr
             assert f"process {process.pid} (occupy) has 9" in said and "MiB on node 4-5" in said
-            assert with_memory() == list(NODES), "neither is touched"
+            assert with_memory() == list(NODES), "neither node is touched"
             said = online(status=3, zone="normal", patience=1).stderr
             assert f"dax1.0: process {process.pid} (occupy) has 9" in said and "dax0.0" not in said
             assert (zones(4), zones(5)) == ({"Normal"}, {"Movable"})
@@ -254,7 +256,7 @@ def bound(option):
         process.communicate()
 
 
-def test_who_is_bound_there_without_a_page_is_named():
+def test_a_process_that_is_bound_there_without_a_page_is_named():
     with devdax("region0", mib=320):
         online()
         with bound("-p") as pid:
@@ -264,7 +266,7 @@ def test_who_is_bound_there_without_a_page_is_named():
         offline()
 
 
-def test_who_comes_while_it_is_emptied_keeps_the_node():
+def test_a_process_that_comes_while_the_node_is_emptied_keeps_it():
     """The command has seen that no process uses the node, and is stopped when `left` blocks are still online. When the
     last block goes offline, the kernel rebinds policies for the node to other nodes, except preferred ones."""
     log = Path("/tmp/steps.log")

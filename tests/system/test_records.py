@@ -50,7 +50,7 @@ def test_records_of_jobs_who_may_read_them_and_report():
     assert any(row["mode"] == "spill" and row["failed_jobs"] for row in report["rows"]), report
 
 
-def test_all_jobs_have_a_record_under_all():
+def test_all_jobs_have_a_record_where_the_site_records_all():
     with slurm.configured(slurm.CONFIG.read_text() + "record = all\n"):
         silent, off = slurm.sbatch("alice", "true"), slurm.sbatch("bob", "true", "--hybrid-mem=off")
         assert slurm.record(off)["request"] == "off"

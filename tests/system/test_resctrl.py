@@ -21,6 +21,8 @@ PROGRAM = Path(__file__).with_name("resctrlfs.py")
 
 
 class Resctrl:
+    """The stand-in, and the files that tell it what to count."""
+
     def __init__(self, folder):
         self.mount, self.state = folder / "mount", folder / "state"
         self.groups = self.mount / "mon_groups"
