@@ -11,7 +11,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 INTERPRETERS = [lua for lua in ("lua5.3", "lua5.4", "luajit") if shutil.which(lua)]
 RULES = 'rules = { account = { physics = { "fast", "spill" } }, partition = { debug = { "interleave" }, long = {} } }'
 OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
-DENIED = 2002
+DENIED = 2002  # ESLURM_ACCESS_DENIED
 
 
 def call(lua, case):
@@ -76,7 +76,7 @@ def test_there_is_a_lua():
         ("modify = { partition = 'debug' }, job = {}", 0, []),
     ],
 )
-def test_who_is_refused_and_what_he_is_told(lua, case, returned, told):
+def test_who_is_refused_and_what_they_are_told(lua, case, returned, told):
     found = call(lua, f"{RULES}, {case}")
     assert found[0] == returned
     assert told is None or found[1] == told
@@ -94,6 +94,7 @@ def test_as_installed_nobody_is_refused(lua):
     assert call(lua, f"submit = {{ {env('spill')}, partition = 'debug', account = 'physics' }}") == (0, [])
 
 
+# A GRES for each of two sockets, and the half of 512 MiB that each of them gets.
 TWO = 'pmem = { types = { "socket0", "socket1" } }'
 HALF = 256 << 20
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-migrator's command line; what it does is tested in the guest (tests/system/test_migrator.py)."""
+"""Tests the command line of hybridmem-migrator. What the program does is tested in the guest
+(tests/system/test_migrator.py)."""
 
 import os
 

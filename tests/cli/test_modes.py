@@ -69,7 +69,7 @@ def test_the_schema_of_records_has_the_same_modes():
 
 
 def find(schema, key):
-    """All enums of this key in the schema's objects."""
+    """Yields the properties of each object of the schema that has an enum for this key."""
     if isinstance(schema, dict):
         if isinstance(schema.get("properties"), dict) and "enum" in schema["properties"].get(key, {}):
             yield schema["properties"]

@@ -52,7 +52,8 @@ def mappings(pid):
 
 
 def check(held, mib):
-    """The runs follow each other without gaps; the kernel has one mapping for each run, with all of its pages."""
+    """Checks that the runs follow each other without gaps, and that the kernel has one mapping for each run, with all
+    of its pages."""
     kernel, offset = mappings(held["pid"]), 0
     for run in held["runs"]:
         assert run["offset"] == offset and run["folder"] == -1
@@ -67,4 +68,5 @@ def check(held, mib):
 
 
 def by_block(held):
+    """The node of each block, in order."""
     return [run["node"] for run in held["runs"] for _ in range(run["bytes"] // held["block"])]

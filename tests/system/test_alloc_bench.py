@@ -29,7 +29,7 @@ def half_of_the_slow_tier():
     counts = [Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages") for node in (2, 3)]
     try:
         for count in counts:
-            count.write_text("256")
+            count.write_text("256")  # pages of 2 MiB: 512 MiB of each node
         yield
     finally:
         for count in counts:
@@ -37,8 +37,8 @@ def half_of_the_slow_tier():
 
 
 def test_bench_sweeps_past_the_fast_tier():
-    """The sizes go beyond the fast tier's end: the share in the fast tier falls, and so does the predicted bandwidth,
-    by Eq. 1."""
+    """The sizes go beyond the fast tier's end: the share in the fast tier falls, and so does the bandwidth that
+    Eq. 1 (helpers/core/plan/model.h) predicts."""
     tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
     speeds = [tier["read_bandwidth_mbs"] for tier in tiers]
     slurm.drop_caches()

@@ -60,7 +60,7 @@ def test_read_mostly_data_goes_over_the_fsdax_files(tmp_path):
         with placed(SPLIT, 32, WRITE, env=env) as held:
             check(held, 32)
             assert set(by_block(held)) == {0, 1}
-        # The block does not fit in the files: the rest is on the slow nodes.
+        # The memory does not fit in the files: the rest is on the slow nodes.
         with placed(SPLIT, 1280, READ, env=env, touched=0) as held:
             assert "elsewhere" in held["reason"]
             assert {run["node"] for run in held["runs"]} == {-1, 2, 3}

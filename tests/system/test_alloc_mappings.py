@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests libhybridmem where the kernel bounds the number of mappings: the program's own stay possible."""
+"""Tests libhybridmem where the kernel bounds the number of mappings: the program itself can still make some."""
 
 import contextlib
 import json

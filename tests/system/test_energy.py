@@ -53,7 +53,7 @@ def test_a_job_that_had_the_node_to_itself(powercap):
     assert "  energy       package 1.5 J, memory 0.1 J, mean " in shown
 
 
-def test_jobs_that_shared_it_have_the_nodes_figures_alone(powercap):
+def test_jobs_that_shared_a_node_have_its_figures_alone(powercap):
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(slurm.Occupied(user, 8, "--hybrid-mem=slow")) for user in ("alice", "bob")]
         readings.wait_metered(held[0].job_id)
