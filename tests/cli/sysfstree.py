@@ -52,7 +52,7 @@ class Sysfs:
 
     def undescribed(self, pmu, pmu_type, terms, modalias):
         """Makes a PMU without named events, on a processor whose event codes are known. The codes go to config1,
-        which the kernel's software events ignore. So with their type, the CPU clock counts in place of the events."""
+        which the kernel's software events ignore: with their type, the CPU clock counts in place of the events."""
         device = f"bus/event_source/devices/{pmu}"
         self.write(f"{device}/type", pmu_type)
         self.write(f"{device}/cpumask", 0)

@@ -157,8 +157,8 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
 
 
 def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
-    """Wherever a file is damaged, the report is right, and the damaged file is named. The seal is
-    the JSON file beside the sums: a flipped bit in it means at most that its sums are not used."""
+    """Wherever a file is damaged, the report is right, and the damaged file is named. The seal is the JSON
+    file beside the sums: a flipped bit in it means at most that its sums are not used."""
     folder, dice = tmp_path / "history", random.Random(5)
     shutil.copytree(both[1], folder)
     right = added_up(source(folder))

@@ -73,7 +73,7 @@ def main(*_):
 
 
 def test_output_that_is_not_written_yet_is_dropped(changed, tmp_path):
-    """So the full disk, on which the output would be, is no error any more."""
+    """The output would go to a full disk, which is no error any more."""
     command = changed("report", "report", after=HALF_A_TABLE)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

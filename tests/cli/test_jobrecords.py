@@ -64,7 +64,7 @@ def test_of_a_job_that_has_just_ended_only_the_end_of_the_file_is_read(bench, re
 
 
 def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
-    """A collector that was down finds newer records behind it. No byte is read twice."""
+    """A collector that was down finds other records after it. No byte is read twice."""
     write(bench.records, *others(100), record(7), *others(40, 2000))
     kept = looking(bench)
     assert kept.look(bench.clock())

@@ -25,7 +25,7 @@ COUNTER_KEYS = {"name", "quantity", "unit", "socket", "kind"}
 ENERGY_KEYS = {"name", "quantity", "socket", "joules", "watts", "source", "reason"}
 TRAFFIC_KEYS = {"name", "quantity", "tier", "kind", "bytes", "bytes_per_s", "source", "reason"}
 SOFTWARE = 1  # type of the kernel's software events, which every machine has
-CPU_CLOCK = "event=0x00"  # that software event's terms
+CPU_CLOCK = "event=0x00"  # the terms of the software event that counts the CPU clock
 NO_TYPE = 2147483647  # no PMU has this type
 INTEL, AMD = "cpu:type:x86,ven0000fam0006", "cpu:type:x86,ven0002"
 

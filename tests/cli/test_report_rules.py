@@ -302,7 +302,7 @@ UNSPILLED = {"mode": "spill", "memory": two_tiers(GIB, 0)}
 WRITTEN = {"mode": "spill", "memory": two_tiers(13 * GIB, 40 * GIB), "traffic": traffic(GIB, 3 * GIB)}
 FULL = {"mode": "spill", "memory": two_tiers(15 * GIB, 40 * GIB)}
 REGRET, CALM = SPEAK["regret"][0], {"mode": "migrate", "migration": migrated(regret=0.01)}
-# What is special of a job's nodes: (the part of each node's record, (rule, advised mode, nodes that it holds on)).
+# What is special about a job's nodes: (a part of each node's record, (rule, advised mode, nodes on which it holds)).
 RUNS = {
     "one that fast cannot hold": ([MIXED] * 63 + [LARGE], None),
     "one without advice that fast can hold": ([MIXED, SMALL, MIXED], ("fits", "fast", ["n1", "n3"])),
