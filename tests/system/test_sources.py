@@ -9,7 +9,6 @@ import pytest
 import slurm
 
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-BUILT = Path("/opt/hybridmem/tests")
 STEP = "srun --quiet --nodes=1 --ntasks=1 "
 
 
