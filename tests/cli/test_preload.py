@@ -134,7 +134,7 @@ print(len(re.findall("prefer=static:0", open("/proc/self/numa_maps").read())))
 
 def test_programs_of_the_system_do_what_they_did(tmp_path):
     lines = tmp_path / "lines"
-    lines.write_text("".join(f"{(i * 7919) % 1000003:07d} some words to sort\n" for i in range(200000)))
+    lines.write_text("".join(f"{(i * 7919) % 1000003:07d} some words to sort\n" for i in range(40000)))
     archive = tmp_path / "archive"
     for command in (
         ("sort", lines),
