@@ -34,7 +34,7 @@ enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A
  *   job gets no second set.
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made it. The prolog completes it.
  * - EARLIER_NONE: there is none, or its content is not valid (EBADMSG), or it was of an earlier run or of another job,
- *   which is finished here (`has_left`: that one leaves memory for reap). The caller makes a new one for this run.
+ *   which is finished here (`has_left`: that job leaves memory for reap). The caller makes a new entry for this run.
  * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
  *   node.
  */
@@ -57,7 +57,8 @@ static enum earlier find_earlier(const struct hm_config *config, const struct hm
     if (is_of_this_user && job->restart == begin->restart)
         return EARLIER_KEPT;
     *has_left = hm_finish_job(config, begin->job_id,
-                              "the epilog did not run: the job's end is when its number was used again", NULL) == 1;
+                              "the epilog did not run: the end in this record is when the job's number was used again",
+                              NULL) == 1;
     return EARLIER_NONE;
 }
 

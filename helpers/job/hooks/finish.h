@@ -8,8 +8,8 @@
 /*
  * How long a job's helpers may take to end by themselves; those that take longer are killed, and have the same time
  * again to end. hybridmem-job begin and end have 60 s in all (main.c). A job's own epilog may spend 2 x 10 s here. A
- * reap may find many dead jobs, and stops the helpers of each when it finds it dead and again when it ends the job: 2 x
- * 2 s at most each time.
+ * reap may find many dead jobs. It stops the helpers of a job twice: when it finds the job dead, and when it ends the
+ * job. Each takes at most 2 x 2 s.
  */
 #define HM_FINISH_PATIENCE_MS 10000
 #define HM_FINISH_ORPHAN_PATIENCE_MS 2000

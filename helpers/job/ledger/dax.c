@@ -63,7 +63,8 @@ int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, s
                        why.text);
     if (strcmp(label, one->name) == 0)
         return 0;
-    return hm_fail(error, ESTALE, "%s is on \"%s\" now, not on %s: this node's regions were set up anew under the job",
+    return hm_fail(error, ESTALE,
+                   "%s is on \"%s\" now, not on %s: this node's regions were set up anew while the job ran",
                    one->device, label, one->name);
 }
 
@@ -125,9 +126,13 @@ int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struc
     return result;
 }
 
+enum { FIRST_PATH, ALL_PATHS, KEPT_UNTIL };
+
 const char *hm_dax_variable_name(int n)
 {
-    static const char *const names[] = {"HYBRIDMEM_FSDAX_DIR", "HYBRIDMEM_FSDAX_DIRS", "HYBRIDMEM_FSDAX_UNTIL"};
+    static const char *const names[] = {[FIRST_PATH] = "HYBRIDMEM_FSDAX_DIR",
+                                        [ALL_PATHS] = "HYBRIDMEM_FSDAX_DIRS",
+                                        [KEPT_UNTIL] = "HYBRIDMEM_FSDAX_UNTIL"};
     return n >= 0 && n < (int)(sizeof(names) / sizeof(names[0])) ? names[n] : NULL;
 }
 
@@ -136,13 +141,13 @@ const char *hm_dax_variable(const struct hm_config *config, uint32_t job_id, con
 {
     char path[HM_DAX_PATH];
     size_t used = 0;
-    if (namespaces->n == 0 || !hm_dax_variable_name(n) || (n == 2 && !namespaces->is_kept))
+    if (namespaces->n == 0 || !hm_dax_variable_name(n) || (n == KEPT_UNTIL && !namespaces->is_kept))
         return NULL;
-    if (n == 2)
+    if (n == KEPT_UNTIL)
         hm_moment_format(namespaces->kept_until_s, value);
-    if (n == 0)
+    if (n == FIRST_PATH)
         hm_dax_path(config, job_id, namespaces->each[0].socket, value);
-    for (uint32_t i = 0; n == 1 && i < namespaces->n; i++)
+    for (uint32_t i = 0; n == ALL_PATHS && i < namespaces->n; i++)
         used +=
             (size_t)snprintf(value + used, HM_DAX_VALUE - used, "%s%u=%s", i > 0 ? ":" : "", namespaces->each[i].socket,
                              hm_dax_path(config, job_id, namespaces->each[i].socket, path));

@@ -41,9 +41,9 @@ void hm_dax_clear(struct hm_job_namespaces *namespaces);
 extern const struct hm_field hm_dax_table[];
 
 /*
- * Is the device still on the namespace? Its name was noted when the namespace was made. If an administrator disables
- * and enables a region, the kernel numbers devices anew, and the name may then mean another job's memory. Looks below
- * `sysfs` (HM_SYSFS). Returns 0, or -1; ESTALE: the device is on another namespace.
+ * Is the device still on the namespace? The device's name was noted when the namespace was made. If an administrator
+ * disables and enables a region, the kernel numbers devices anew, and the name may then mean another job's memory.
+ * Looks below `sysfs` (HM_SYSFS). Returns 0, or -1; ESTALE: the device is on another namespace.
  */
 #define HM_SYSFS "/sys" /* where the kernel has sysfs */
 int hm_dax_check_device(const char *sysfs, const struct hm_job_namespace *one, struct hm_error *error);
@@ -61,7 +61,7 @@ int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const s
 /* Removes the job's folders, as far as they exist. Returns 0 or -1. */
 int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 
-/* The name of the n-th variable, from 0; NULL past the last. */
+/* The name of the n-th variable that hm_dax_variable can make, from 0; NULL past the last. */
 const char *hm_dax_variable_name(int n);
 
 /*

@@ -22,7 +22,7 @@ void hm_migration_clear(struct hm_migration *migration)
 }
 
 /*
- * These figures come from a process of the user and may be any number: sums stop at the largest one instead of
+ * A migrator's figures come from a process of the user and may be any number: sums stop at the largest one instead of
  * wrapping.
  */
 static double sum_cpu(double a, double b)

@@ -32,9 +32,9 @@ struct hm_namespaces_reap {
 };
 
 /*
- * Removes namespaces of no job in the ledger, and restores what a killed `ram online` has set aside. Does nothing on a
- * node without either. Namespaces of a job whose entry cannot be read stay. Without `waits`, what is in use or locked
- * is left to the next reap. Do not hold the ledger's lock.
+ * Removes namespaces of no job in the ledger, and restores the policy that a killed `ram online` has set aside. Does
+ * nothing on a node that has neither. Namespaces of a job whose entry cannot be read stay. Without `waits`, what is in
+ * use or locked is left to the next reap. Do not hold the ledger's lock.
  *
  * Returns 0; 1 where fsdax_wipe_limit left something for systemd, with the reason; or -1 with a text for the log
  * (ENOTRECOVERABLE: it names a namespace that could not be removed).

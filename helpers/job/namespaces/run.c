@@ -62,7 +62,7 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
 int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error)
 {
     int result = -1;
-    /* Files in memory, not pipes: the program never blocks because nobody reads its output. */
+    /* Files in memory, not pipes: a program that writes to a full pipe would wait for a reader. */
     int output = memfd_create("output", MFD_CLOEXEC), errors = memfd_create("errors", MFD_CLOEXEC);
     memset(answer, 0, sizeof(*answer));
     if (output < 0 || errors < 0)

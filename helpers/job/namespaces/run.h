@@ -10,15 +10,12 @@
 #define HM_NAMESPACERUN_NAME "hybridmem-namespace"
 #define HM_NAMESPACERUN_CREATE "create"
 #define HM_ANSWER_OUTPUT 16384
-/*
- * Exit statuses of hybridmem-namespace: it refused, or failed and left nothing; it got wrong arguments; something is in
- * use; the time limit has passed; something that could not be removed is left.
- */
-#define HM_ANSWER_REFUSED 1
-#define HM_ANSWER_USAGE 2
-#define HM_ANSWER_BUSY 3
-#define HM_ANSWER_LATE 4
-#define HM_ANSWER_LEFT 5
+/* Exit statuses of hybridmem-namespace. */
+#define HM_ANSWER_REFUSED 1 /* it refused, or failed and left nothing behind */
+#define HM_ANSWER_USAGE 2   /* it got wrong arguments */
+#define HM_ANSWER_BUSY 3    /* something is in use */
+#define HM_ANSWER_LATE 4    /* the time limit has passed */
+#define HM_ANSWER_LEFT 5    /* something that could not be removed is left */
 
 struct hm_answer {
     int status; /* of wait(2); -1: not known */

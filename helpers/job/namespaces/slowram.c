@@ -17,7 +17,7 @@ int hm_slowram_online(const struct hm_config *config, struct hm_error *error)
     if (!hm_regions_have_devdax(HM_REGIONS_FOLDER))
         return 0;
     if (!config->path[0])
-        words[7] = NULL;
+        words[7] = NULL; /* without --config */
     unsigned pending = alarm(0);
     int result = hm_namespacerun(words, &answer, error);
     alarm(pending);

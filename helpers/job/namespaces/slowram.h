@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Brings the slow tier online on a node that keeps its persistent memory as devdax. The prolog of the first job that
- * asks for the slow tier does so; the tier stays online. The prolog does it because steps take their memory nodes
- * later.
+ * asks for the slow tier does so; the tier stays online. It must be online before a step starts, as a step takes the
+ * memory nodes that there are then.
  */
 #ifndef HM_JOB_NAMESPACES_SLOWRAM_H
 #define HM_JOB_NAMESPACES_SLOWRAM_H

@@ -6,7 +6,7 @@
 #include "run.h"
 #include "wipelater.h"
 
-#define MOST_S 86400
+#define MOST_S 86400 /* a day, the longest limit that hybridmem-namespace accepts */
 
 void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_config *config, const char *command)
 {
@@ -31,7 +31,7 @@ const char *hm_namespacewords_number(char text[HM_NUMBER], uint64_t value)
     return text;
 }
 
-/* Limits seconds to what hybridmem-namespace accepts. */
+/* Limits seconds to what hybridmem-namespace accepts as a limit. */
 static unsigned in_range(unsigned seconds)
 {
     return seconds < 1 ? 1 : seconds < MOST_S ? seconds : MOST_S;

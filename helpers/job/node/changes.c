@@ -14,8 +14,8 @@
 #define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"
 #define WATERMARK "/proc/sys/vm/watermark_scale_factor"
 #define WATERMARK_UNIT 10000 /* watermark_scale_factor counts in 1/10000 of a zone */
-#define WATERMARK_LEAST 10
-#define WATERMARK_MOST 1000
+#define WATERMARK_LEAST 10   /* the kernel's default */
+#define WATERMARK_MOST 1000  /* the most that older kernels accept */
 
 static int want(struct hm_wanted *wanted, int count, int room, const char *path, unsigned long value)
 {
@@ -32,8 +32,8 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
     char path[96], text[16];
     int count = 0;
     /*
-     * If it is "false" already, the change is entered all the same: so it stays "false" while any job that shares the
-     * weights lives.
+     * If "auto" is "false" already, the change is entered all the same: so "auto" stays "false" while any job that
+     * shares the weights lives.
      */
     if (hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
         (plan->must_set_weights || strcmp(text, "true") != 0)) {

@@ -107,7 +107,7 @@ static int check_own_groups(const char *name, struct hm_error *error)
 {
     char text[1024];
     if (hm_file_read(HM_MONGROUP_OWN, text, sizeof(text), NULL) != 0)
-        return hm_fail(error, errno, "in which resctrl groups its tasks are is not known: " HM_MONGROUP_OWN ": %s",
+        return hm_fail(error, errno, "the resctrl groups of its tasks are not known: " HM_MONGROUP_OWN ": %s",
                        strerror(errno));
     return hm_mongroup_own_check(text, name, error);
 }

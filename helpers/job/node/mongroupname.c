@@ -46,7 +46,7 @@ int hm_mongroup_own_check(const char *text, const char *name, struct hm_error *e
     char control[128], monitor[128];
     if (!find_word(text, "res:", control, sizeof(control)) || !find_word(text, "mon:", monitor, sizeof(monitor)))
         return hm_fail(error, EBADMSG,
-                       "in which resctrl groups its tasks are is not known: " HM_MONGROUP_OWN " is of another form");
+                       "the resctrl groups of its tasks are not known: " HM_MONGROUP_OWN " is of another form");
     if (control[0] && strcmp(control, "/") != 0)
         return hm_fail(error, EPERM, "its tasks are in resctrl's control group %.60s, and stay there", control);
     if (monitor[0] && strcmp(monitor, name) != 0)

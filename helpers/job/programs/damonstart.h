@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts hybridmem-damon, root's broker of kdamonds, on demand, and cleans up after one that died. */
+/*
+ * Starts hybridmem-damon, root's broker of kdamonds (DAMON's kernel threads), on demand, and cleans up after a broker
+ * that died.
+ */
 #ifndef HM_JOB_PROGRAMS_DAMONSTART_H
 #define HM_JOB_PROGRAMS_DAMONSTART_H
 

@@ -57,7 +57,7 @@ static void set_counts(json_t *object, const struct hm_progress *progress)
 }
 
 /*
- * What would be above the cap is null without a cap, and before the first phase, when nobody has looked. Shares are
+ * The bytes above the cap are null without a cap, and before the first phase, as nobody has counted them. Shares are
  * null without samples.
  */
 static void set_results(json_t *object, const struct hm_progress *progress)

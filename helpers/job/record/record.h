@@ -15,7 +15,7 @@
 #include "job/ledger/ledger.h"
 #include "meter/monitor/samples.h"
 
-#define HM_RECORD_SCHEMA 1
+#define HM_RECORD_SCHEMA 1 /* version of the record's form */
 
 /*
  * Builds the record of a job that ended at `end_ns` (CLOCK_REALTIME). `tiers` are the node's, NULL if they could not be

@@ -110,8 +110,8 @@ static void plan_memory(struct hm_preparation *p)
     if (resolve(p, plan) != 0)
         goto done;
     plan_migration(p, plan);
-    bool is_allocations = !p->option || strcmp(p->option, job->request) == 0;
-    if (!job->has_plan || (is_allocations && strcmp(job->plan.request.text, job->request) != 0)) {
+    bool is_of_allocation = !p->option || strcmp(p->option, job->request) == 0;
+    if (!job->has_plan || (is_of_allocation && strcmp(job->plan.request.text, job->request) != 0)) {
         job->plan = *plan;
         job->has_plan = true;
     }

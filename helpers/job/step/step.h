@@ -18,8 +18,8 @@ struct hm_step_facts {
     uint32_t array_job_id, array_task_id; /* HM_NO_ID: none */
     uid_t uid;
     gid_t gid;
-    const char *option; /* this step's option; NULL: not given */
-    /* it came, or may have come, from the environment of the job's script, which was submitted with it */
+    const char *option; /* this step's --hybrid-mem; NULL: not given */
+    /* it may be the option of the whole job, which a step inherits by the environment of the job's script */
     bool option_is_inherited;
     /* UNIX time at which the job's time limit ends, from the job's environment; 0: not known */
     uint64_t end_s;
@@ -44,7 +44,7 @@ struct hm_step {
     struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
     struct hm_process migrator;          /* the step's on this node; pid 0: none was started */
     char mount_error[HM_ERROR_TEXT];     /* why a mount failed; set in the task's own process; "": none failed */
-    struct hm_memory_policy inherited;   /* slurmstepd's own: a task with another one got it from the user */
+    struct hm_memory_policy inherited;   /* slurmstepd's own: a task with another policy got it from the user */
 };
 
 /*

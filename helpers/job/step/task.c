@@ -63,6 +63,7 @@ static void say(const char *text)
         return; /* the user has closed it */
 }
 
+/* Says why the task must not run. `is_known`: the ledger has the reason already. Returns -1. */
 static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
 {
     if (is_first(outcome ? &outcome->said_refusal : NULL)) {

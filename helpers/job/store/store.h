@@ -6,8 +6,7 @@
  *   <record_dir>/YYYY-MM-DD/<node>.jsonl      root:record_group 0750, file 0640
  *   <record_dir>/by-user/                     root:root         0711
  *   <record_dir>/by-user/<uid>/               the user's        0700, everything in it is written as the user
- *   <state_dir>/pending/                      root:root         0700  one file for each record that could not be
- *   appended
+ *   <state_dir>/pending/                      root:root         0700  a file for each record not appended yet
  */
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
@@ -30,7 +29,7 @@ struct hm_store_key {
  * Appends one line (without its newline) to the node's file of the day, then to the user's own copy (not for root). The
  * record folder is made only if it is inside the state folder: elsewhere it may be on a file system that is not mounted
  * at the moment. Returns 0; 1 if the line was put into pending/ instead; -1 if it could not be stored at all.
- * error->text says what failed, with 1 and also with 0 (the copy).
+ * error->text says what failed: it has a text with -1 and 1, and with 0 if only the copy failed.
  */
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error);

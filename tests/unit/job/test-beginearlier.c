@@ -44,7 +44,7 @@ ssize_t __wrap_read(int fd, void *out, size_t size)
 int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
 {
     assert_int_equal(job_id, 7);
-    assert_non_null(strstr(warning, "its number was used again"));
+    assert_non_null(strstr(warning, "number was used again"));
     assert_null(exit_status);
     n_finished++;
     assert_int_equal(hm_ledger_remove(of, job_id, &error), 0);
