@@ -27,7 +27,7 @@ static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *own
     return 0;
 }
 
-/* Choose space: all free space for a job's own namespaces, only the share for keeping for those that a user keeps.
+/* Choose space for the namespaces. A job's own may take all free space, those that a user keeps only what may be kept.
  * Returns the number of shares, or -1. */
 static int divide(const struct hm_config *config, const struct hm_namespace_request *request,
                   const struct hm_owner *owner, struct hm_pmem *pmem, struct hm_region *region, int n_regions,

@@ -58,7 +58,7 @@ static int are_finished(struct hm_kept *kept, struct hm_error *error)
     return result;
 }
 
-/* Say why what the user keeps cannot be used. It is left alone, as the user may want to have it saved. */
+/* Refuse to use what the user keeps, and say why. It is left alone, as the user may want to have it saved. */
 static int refuse_damaged(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
 {
     const struct hm_error why = *error;
@@ -92,16 +92,16 @@ static int discard(const struct hm_namespace_request *request, const char *clust
 int hm_kept_find(const struct hm_config *config, const struct hm_namespace_request *request, const char *cluster,
                  struct hm_kept *kept, struct hm_error *error)
 {
-    bool is_over = false, has_none = false;
+    bool is_over = false, lacks_device = false;
     if (list(request, cluster, true, kept, error) != 0)
         return -1;
     for (int i = 0; i < kept->n; i++) {
         is_over = is_over || hm_keep_is_over(config, &kept->namespace[i].owner, time(NULL));
-        has_none = has_none || !kept->namespace[i].device[0];
+        lacks_device = lacks_device || !kept->namespace[i].device[0];
     }
     if (is_over)
         return discard(request, cluster, "is past its age", kept, error);
-    if (has_none && list(request, cluster, false, kept, error) != 0)
+    if (lacks_device && list(request, cluster, false, kept, error) != 0)
         return -1;
     int finished = are_finished(kept, error);
     if (finished == 0)

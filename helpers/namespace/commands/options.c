@@ -75,13 +75,16 @@ static int take_sockets(struct hm_namespace_request *request, const char *text, 
         }
     if (hm_set_parse(&request->sockets, text, error) != 0)
         return -1;
-    return hm_set_is_empty(&request->sockets) ? hm_fail(error, EINVAL, "\"\" names no socket: as in \"0,1\"") : 0;
+    return hm_set_is_empty(&request->sockets)
+               ? hm_fail(error, EINVAL, "\"\" names no socket: write a list, as in \"0,1\"")
+               : 0;
 }
 
 static int take_fs(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
     request->filesystem = hm_mkfs_find(text);
-    return request->filesystem ? 0 : hm_fail(error, EINVAL, "\"%.40s\" is no file system for DAX: ext4 or xfs", text);
+    return request->filesystem ? 0
+                               : hm_fail(error, EINVAL, "\"%.40s\" is no file system for DAX: use ext4 or xfs", text);
 }
 
 static int take_map(struct hm_namespace_request *request, const char *text, struct hm_error *error)
@@ -122,19 +125,19 @@ static int take_config(struct hm_namespace_request *request, const char *text, s
 }
 
 const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
-    {"job", "ID", "whose namespaces", take_job, CREATE, DESTROY},
+    {"job", "ID", "the job whose namespaces are meant", take_job, CREATE, DESTROY},
     {"restart", "N", "how often Slurm has restarted the job", take_restart, CREATE, DESTROY},
-    {"uid", "UID", "who owns the root folder of the file systems; destroy: the user whose kept ones are removed",
+    {"uid", "UID", "owner of the file systems' root folder; destroy: the user whose kept file systems are removed",
      take_uid, CREATE, DESTROY},
     {"size", "SIZE", "bytes on all sockets together: digits and K, M, G or T", take_size, CREATE, 0},
     {"sockets", "LIST",
-     "on which to take space, evenly: \"0,1\", local, remote or all; ram: whose devices (default: all)", take_sockets,
-     CREATE, RAM},
+     "where to take space, evenly: \"0,1\", local, remote or all; ram: where the devices are (default: all)",
+     take_sockets, CREATE, RAM},
     {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
     {"cluster", "NAME", "Slurm's cluster (default: for create that of hybridmem.conf, else any)", take_cluster, 0,
      OF_JOBS},
-    {"zone", "movable|normal", "of the kernel, for memory that comes online (default: movable)", take_zone, 0,
+    {"zone", "movable|normal", "the kernel's zone for memory that comes online (default: movable)", take_zone, 0,
      RAM_ONLINE},
     {"patience", "SECONDS", "how long to wait for what is in use (default: 10)", take_patience, 0,
      CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
@@ -143,7 +146,7 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
     {"detach", "SECONDS", "after this time, mounts in the job's own mount namespaces are detached (default: never)",
      take_detach, 0, DESTROY},
     {"living", "LIST|FILE",
-     "JOB.RESTART of the jobs that live, uUID of users whose kept ones they use, * for any; or a /FILE", take_living,
-     REAP, 0},
+     "JOB.RESTART of living jobs, uUID of users whose kept file systems they use, * for any; or a /FILE with the list",
+     take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };

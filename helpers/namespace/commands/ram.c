@@ -16,7 +16,7 @@
 #include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
-#define TRIES 3 /* tries, as other programs bring blocks online, too (a udev rule, for example) */
+#define TRIES 3 /* other programs, for example a udev rule, may bring blocks online in the wrong zone meanwhile */
 
 /* A change of one device. */
 typedef int (*change_device)(const struct hm_config *config, const struct hm_namespace_request *request,

@@ -17,8 +17,8 @@
 #include "namespace/ram/blocks.h"
 #include "parts.h"
 
-#define UNDO_PATIENCE_S 10 /* a later reap removes the rest */
-#define HOLDERS 256
+#define UNDO_PATIENCE_S 10 /* longest wait of hm_namespace_undo; a later reap removes the rest */
+#define HOLDERS 256        /* bytes of a text that names processes */
 
 /* Which namespaces to remove. */
 struct choice {

@@ -82,7 +82,7 @@ static int check_whose(const char *const *given, struct hm_error *error)
     if (!is_job && !has(given, "uid"))
         return hm_fail(error, EINVAL, "destroy needs --job ID and --restart N, or --uid UID");
     if (!is_job && has(given, "detach"))
-        return hm_fail(error, EINVAL, "destroy takes --detach with --job only: a job that lives may have what is kept");
+        return hm_fail(error, EINVAL, "destroy takes --detach with --job only: a living job may use what is kept");
     if (is_job && !(has(given, "job") && has(given, "restart")))
         return hm_fail(error, EINVAL, "destroy needs %s", has(given, "job") ? "--restart N" : "--job ID");
     return 0;

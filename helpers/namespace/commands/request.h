@@ -30,8 +30,8 @@ struct hm_namespace_request {
     const char *cluster;      /* NULL: from the configuration */
     const char *living;       /* list of jobs, or the path of a file with one */
     uint32_t job_id, restart; /* 0: none */
-    uid_t uid; /* owner of the file systems; for destroy without a job: the user whose kept ones are removed */
-    bool keep; /* the file systems outlive the job, and the job gets those that the user has kept */
+    uid_t uid;                /* owner of the file systems; destroy without a job removes those that this user keeps */
+    bool keep;                /* the file systems outlive the job, and the job gets those that the user has kept */
     uint64_t bytes;
     struct hm_set sockets; /* empty: by `which` for create, else all */
     enum hm_socket which;

@@ -8,11 +8,11 @@
 /* How mkfs makes a file system, a row of the table. */
 struct hm_filesystem {
     const char *name, *package;
-    const char *paths[2];    /* where its program may be */
+    const char *paths[2];    /* where the mkfs program may be */
     const char *words[12];   /* arguments before the device */
     const char *briefly[2];  /* more arguments, for a file system that is removed with its job */
-    const char *size_option; /* NULL: the size comes after the device */
-    const char *size_prefix;
+    const char *size_option; /* before the size; NULL: the size is the word after the device */
+    const char *size_prefix; /* in the size's word, before its digits */
 };
 
 #endif

@@ -13,7 +13,7 @@ bool hm_driver_is_loaded(const struct hm_driver *driver)
     return access(driver->folder, F_OK) == 0;
 }
 
-/* Call `use` with the driver's module. Returns what that returns, or false where there is no such module or memory is
+/* Call `use` with the driver's module. Returns the result of `use`, or false where there is no such module or memory is
  * short. */
 static bool with_module(const struct hm_driver *driver, bool (*use)(struct kmod_module *))
 {

@@ -6,7 +6,7 @@
 
 #include "namespace/mount/mkfs.h"
 
-#define ROOM (UINT64_C(64) << 10) /* a whole number of blocks, whatever their size */
+#define ROOM (UINT64_C(64) << 10) /* bytes for the mark; a multiple of any file system's block */
 
 uint64_t hm_mark_room(uint64_t device_bytes)
 {

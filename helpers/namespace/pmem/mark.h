@@ -12,8 +12,8 @@
 
 #include "owner.h"
 
-#define HM_MARK_PAGE 4096
-#define HM_MARK_FS 8 /* longest name of a file system, with the end mark */
+#define HM_MARK_PAGE 4096 /* bytes of the mark, the last ones of the device */
+#define HM_MARK_FS 8      /* longest name of a file system, with the end mark */
 
 /* How much of a device of `device_bytes` is for the file system; the rest is for the mark. Pure. */
 uint64_t hm_mark_room(uint64_t device_bytes);

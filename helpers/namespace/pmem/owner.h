@@ -20,7 +20,7 @@
 #define HM_OWNER_CLUSTER 28
 #define HM_OWNER_NAME 64
 
-#define HM_OWNER_MINUTES UINT32_C(999999999) /* largest minute, for the same reason */
+#define HM_OWNER_MINUTES UINT32_C(999999999) /* largest minute: 9 digits, so that the name stays that short */
 
 enum hm_owner_kind { HM_OWNER_JOB, HM_OWNER_USER };
 
@@ -38,7 +38,7 @@ struct hm_owner {
 void hm_owner_set_cluster(struct hm_owner *owner, const char *cluster);
 
 /* Write the label's name, "hybridmem:CLUSTER:JOB.RESTART.SOCKET" or "hybridmem:CLUSTER:uUID.MINUTE.SOCKET", and its
- * uuid, which is version 5 of that name. */
+ * uuid, the version 5 uuid of that name. */
 void hm_owner_write(const struct hm_owner *owner, char name[HM_OWNER_NAME], uuid_t uuid);
 
 /* Read a label. Returns 0, or -1 (EINVAL) where it is not hybridmem's; `owner` is then undefined. */

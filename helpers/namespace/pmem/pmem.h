@@ -9,7 +9,7 @@
 
 #define HM_PMEM_REGIONS 64 /* most regions of a node */
 
-/* The state of the kernel when it was opened. Open it again after each change. */
+/* The kernel's state at the time of hm_pmem_open. Open it again after each change. */
 struct hm_pmem;
 
 /* A namespace that hybridmem has made. */

@@ -15,10 +15,10 @@
 #include "base/amount.h"
 #include "base/clock.h"
 
-#define ZERO_AT_ONCE (UINT64_C(256) << 20)
-#define STRIDE (UINT64_C(1) << 20)
+#define ZERO_AT_ONCE (UINT64_C(256) << 20) /* bytes that are zeroed between two looks at the clock */
+#define STRIDE (UINT64_C(1) << 20)         /* bytes of which verify reads at least a page */
 #define PAGE 4096
-#define SAY_EVERY_S 10
+#define SAY_EVERY_S 10 /* seconds between two lines in the log */
 
 /* Time limit and log of all wipes of this process. */
 static struct {
@@ -68,8 +68,8 @@ static int flush(int fd, const char *device, struct hm_error *error)
     return fsync(fd) == 0 ? 0 : hm_fail_errno(error, "cannot flush %s", device);
 }
 
-/* Zero everything from *done on, and flush. Where the limit stops it, what was zeroed is flushed; if the flush fails,
- * it does not count as zeroed. */
+/* Zero everything from *done on, and flush. Where the time limit ends this early, what was zeroed is flushed; if the
+ * flush fails, *done becomes 0. */
 static int zero_rest(int fd, const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
 {
     *done = *done < bytes ? *done / ZERO_AT_ONCE * ZERO_AT_ONCE : 0;
@@ -112,7 +112,7 @@ static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64
 }
 
 /*
- * Check the first and the last stride in full, and one page of each other stride, at changing places. To read
+ * Check the first and the last stride in full, and one page of each stride between them, at changing places. To read
  * everything would take as long as to write it, while the node waits; and a device that fails to zero would not do so
  * for single pages.
  */

@@ -192,8 +192,8 @@ static void wake(int number)
     (void)number;
 }
 
-/* Take blocks offline, with a signal each second: for a pinned page in a movable block the kernel would wait until a
- * signal comes. Returns 0 or -errno. */
+/* Take blocks offline, with a signal after `seconds` and then each second: for a pinned page in a movable block the
+ * kernel would wait until a signal comes. Returns 0 or -errno. */
 static int offline_for(struct daxctl_dev *device, bool with_last, unsigned seconds)
 {
     const struct itimerval none = {.it_value.tv_sec = 0};
@@ -215,21 +215,22 @@ static int offline(struct daxctl_dev *device, const struct change *change, struc
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);
     unsigned pauses = 0;
-    int result, left, last = change->with_last ? 0 : 1;
+    int result;
+    int left, most_left = change->with_last ? 0 : 1; /* blocks that are still online */
     if (!memory)
         return hm_fail(error, ENXIO, "%s is no memory", change->name);
     int before = daxctl_memory_is_online(memory);
     do {
         result = offline_for(device, change->with_last, change->patience_s);
         left = daxctl_memory_is_online(memory);
-        if (left > last && left < before)
+        if (left > most_left && left < before)
             pauses = 0;
         else if (result == -EINTR)
             break;
         before = left;
-    } while (left > last && (result == -EINTR || result == -EBUSY || result == -EAGAIN) &&
+    } while (left > most_left && (result == -EINTR || result == -EBUSY || result == -EAGAIN) &&
              hm_patience_pause(&pauses, change->patience_s));
-    if (left >= 0 && left <= last)
+    if (left >= 0 && left <= most_left)
         return 0;
     if (result == -EINTR || result == -EAGAIN || result >= 0)
         result = -EBUSY;

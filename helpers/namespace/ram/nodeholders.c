@@ -46,7 +46,7 @@ static bool names_one(const struct word *word, const struct hm_set *nodes)
         return false;
     size_t length = (size_t)(word->text + word->length - colon - 1);
     snprintf(list, sizeof(list), "%.*s", (int)length, colon + 1);
-    /* A list that is too long for this names many nodes: assume that ours are among them. */
+    /* A list that is too long for the buffer names many nodes: assume that ours are among them. */
     return length >= sizeof(list) || (hm_set_parse(&named, list, NULL) == 0 && hm_set_intersects(&named, nodes));
 }
 
