@@ -173,7 +173,7 @@ def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
             found = source(folder)
             assert added_up(found) == right, (path, place)
             assert path.suffix == ".json" or list(found.notes()) == [
-                f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
+                f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew from the day's table"
             ]
         path.write_bytes(content)
 

@@ -158,7 +158,7 @@ def test_users_without_records_are_named(tmp_path):
     assert done.stderr == f"hybridmem report: {said}\n"
     assert json.loads(done.stdout)["total"]["jobs"] == 1
     done = report(tmp_path, "--user", "bob", "--mode", "spill")
-    assert "--user bob: no record matches the other options, too\n" in done.stderr and "total" in done.stdout
+    assert "--user bob: none of their records matches the other options\n" in done.stderr and "total" in done.stdout
     assert report(tmp_path, "--user", "alice,bob").stderr == ""
 
 

@@ -74,8 +74,8 @@ def test_accounts_without_records_are_named(tmp_path, tmp_path_factory):
         assert report(tmp_path, "--account", "physics,chemistry", *view).stderr == ""
     done = report(tmp_path, "--account", "physics", "--user", "bob")
     assert done.stderr.splitlines() == [
-        "hybridmem report: --user bob: no record matches the other options, too",
-        "hybridmem report: --account physics: no record matches the other options, too",
+        "hybridmem report: --user bob: none of their records matches the other options",
+        "hybridmem report: --account physics: none of their records matches the other options",
     ]
 
 

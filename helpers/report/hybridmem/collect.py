@@ -82,7 +82,7 @@ class Collector:
             days = spool.KEEP_ASIDE_S // (24 * 3600)
             self.log(f"removed {removed} of {self.spool.aside}, which keeps {spool.MOST_ASIDE} for {days} days")
         for error in failed:
-            self.tell(str(error), f"it stays, and is in nobody's way: {error}")
+            self.tell(str(error), f"an old file cannot be removed, and stays: {error}")
 
     def visit(self, name, visit):
         """Does what can be done for an entry. Afterwards it is gone, or `visit.due` says when it is due again."""

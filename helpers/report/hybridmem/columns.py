@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a history has of a record in columns, by their names: views are made of these, with or without a history.
-Pure."""
+"""The columns of a record: each is an attribute of Columns and, by the same name, a column of a history's tables. Views
+are made of them, with or without a history. Pure."""
 
 import re
 from datetime import timezone

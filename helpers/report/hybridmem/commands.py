@@ -11,7 +11,7 @@ from .failure import Failure
 
 FOLDERS = ["/usr/bin", "/usr/local/bin", "/opt/slurm/bin"]  # the folder that configure found is put before these
 PATIENCE_S = 120
-MOST_BYTES = 16 << 20
+MOST_BYTES = 16 << 20  # of a command's output
 
 
 class Failed(Failure):

@@ -10,8 +10,8 @@ from typing import NamedTuple, Optional
 
 from . import commands, nodenames
 
-EXACT_S = 2  # between our end of a run and the database's
-ROUGH_S = 60  # where slurmctld did not tell the end (before 23.02)
+EXACT_S = 2  # most seconds between the end of a run in the spool and in the database
+ROUGH_S = 60  # the same if slurmctld did not tell the end (before 23.02)
 MOST_NODES = 1 << 17
 _ROW = re.compile(r"(\d{1,10})\|(\d{1,12}|[A-Za-z]+)\|(\d{1,12}|[A-Za-z]+)\|(.*)")
 
@@ -33,7 +33,7 @@ def named(entry):
 
 
 def parse_rows(output):
-    """Lines of JobIDRaw|Submit|End|FIELD; what goes on in the next line belongs to the field before."""
+    """Parses lines of JobIDRaw|Submit|End|FIELD. A line of another form continues the FIELD of the line before."""
     rows = []
     for line in output.splitlines():
         found = _ROW.fullmatch(line)
@@ -66,7 +66,7 @@ def choose(entry, rows):
 
 
 class Database:
-    """`folder`: of Slurm's commands, None for the usual ones."""
+    """Asks the database by Slurm's commands. `folder`: the folder that has them; None: the usual ones."""
 
     def __init__(self, field, folder=None):
         self.field, self.folder = field, folder

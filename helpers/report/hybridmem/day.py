@@ -49,7 +49,7 @@ class Day:
         self.added = 0
 
     def taken(self):
-        """The files that were taken, and their states at that time. Empty if that file is missing or damaged."""
+        """The note of the files that were taken, with their states at that time; empty if it is missing or damaged."""
         try:
             found = json.loads(self.history.taken(self.day).read_bytes())
         except (FileNotFoundError, ValueError):

@@ -17,9 +17,9 @@ from .folds import is_of_runs
 
 BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
-# SQL for a cell in a table, which cannot have whole numbers of 128 bits, and for that cell of several rows together: by
-# the function that puts cells together. fields.py limits the figures of a record: sums of 75 million records have less
-# than 38 digits.
+# SQL by the function that puts cells together: MADE for a cell in a table, which cannot have whole numbers of 128 bits,
+# FOLDED for that cell of several rows together. fields.py limits the figures of a record: sums of 75 million records
+# have less than 38 digits.
 MADE = {"sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
@@ -65,7 +65,8 @@ def state_text(path):
 def stamp(history, day):
     """Names what the files of a day are made of: this program's statements, and the tables of the day and beside it."""
     tables = map(history.parquet, (day, *moments.neighbours(day)))
-    return " ".join([FORM, *(state_text(one) if layout.is_parquet(one) else "-" for one in tables)])  # as make() does
+    # a table that is not Parquet counts as none, as make() does not read it
+    return " ".join([FORM, *(state_text(one) if layout.is_parquet(one) else "-" for one in tables)])
 
 
 def files(history, day):
@@ -167,8 +168,8 @@ def make(connection, history, work):
 
 
 def make_day(connection, history, work, day, beside):
-    """Makes the files of a day. Before they change its seal loses what it says of them, and gets it when they are
-    there: a seal is never of other files."""
+    """Makes the files of a day. Before they change, the day's seal loses what it says of them; it gets that again when
+    the new files are there. So a seal never describes other files."""
     table, draft = history.parquet(day), work / "draft"
     now = state_text(table)
     seal = {"tables": {now: written(history, day).get(now) or digest(table)}}

@@ -27,7 +27,8 @@ def plain(word):
 
 
 def labelled(label, words, columns):
-    """A line of a label and words; where it has more than so many columns, several, the words below each other."""
+    """A label and words as one line; if that is longer than `columns` (None: no limit), as several, with all words
+    below the first."""
     head = f"  {label:<12} "
     if columns is None:
         return [head + plain(words)]

@@ -76,14 +76,14 @@ def session(duckdb, work=None):
 
 
 class Asking:
-    """What asks one connection many times; `connection` is its own."""
+    """Base of the classes that run many statements on one connection, their attribute `connection`."""
 
     def run(self, statement, *values):
         return self.connection.execute(statement, values).fetchall()
 
 
 def error():
-    """The class of the engine's errors; it has to be loaded."""
+    """The class of the engine's errors. The engine must be loaded."""
     return sys.modules["duckdb"].Error
 
 

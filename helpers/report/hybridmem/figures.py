@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of one record; what was not measured is None. Those that a history has in columns have the columns'
-names. Pure."""
+"""The figures of one record; what was not measured is None. A figure that a history has in a column has the column's
+name. Pure."""
 
 from . import fields
 
@@ -111,7 +111,8 @@ class Figures:
 
     @Once
     def counted_us(self):
-        """Divide energy by the time that was counted, not by the job's: counting starts later and may end earlier."""
+        """The time for which energy was counted. Power is energy divided by it, not by the job's time: counting starts
+        later and may end earlier."""
         return fields.millionths(fields.part(self.record.get("energy"), "node"), "seconds") or None
 
     @Once

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column adds up cases: one by one, or by an engine. A row is a plain list, as there are many rows. Each column
-has a few of its cells.
+"""How a column adds up cases (terms.Case: records, or items of them): one by one, or by an engine. A row is a plain
+list, as there are many rows. Each column has a few of its cells.
 
 A fold is made of terms (terms.py), and has `start`, its cells before the first case; add(cells, at, case), which adds a
 case to the cells from `at` on; cells(), SQL for its cells over all cases of a row; and `alls`, the SQL functions that

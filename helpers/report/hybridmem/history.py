@@ -14,8 +14,8 @@ BYTES_AT_ONCE = 64 << 20  # of records that the engine sorts at one time
 
 
 def slices(files):
-    """Puts files together that follow each other and have at most BYTES_AT_ONCE, or one larger file: (first, last) of
-    each group. `files`: (name, bytes), in order."""
+    """Groups files that follow each other: a group has at most BYTES_AT_ONCE, or is one larger file. Returns (first,
+    last) of each group. `files`: (name, bytes), in order."""
     found, free = [], 0
     for name, size in files:
         if size > free:
@@ -57,7 +57,7 @@ class Source:
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self, report):
-        """Fills the report without a view."""
+        """Fills the report without --view, which is a table by user and mode."""
         if not self.tables:
             return
         with self.session() as connection:
@@ -81,10 +81,10 @@ class Source:
 
     def notes(self):
         for path in self.damaged:
-            yield f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew of the day's table"
+            yield f"{path} is damaged, and not used: run hybridmem ingest, which makes it anew from the day's table"
 
     def look(self, connection, report):
-        """One look of add_up(). If the sums of days cannot be read, it is made of the tables alone."""
+        """One look of add_up(). If the sums of days cannot be read, the report is made of the tables alone."""
         made, self.damaged = daysums.made(self.history, self.with_table)
         try:
             self.fill_totals(connection, made, report)
@@ -127,7 +127,8 @@ class Source:
             self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
             if not report.fed:
                 return
-            connection.execute("SET threads = 1")  # one is faster than we are, and each has groups of rows in memory
+            # one thread is faster than we are, and each has groups of rows in memory
+            connection.execute("SET threads = 1")
             for day, table in zip(self.with_table, self.tables):
                 report.next_day()
                 for text in self.texts(connection, engine.parquet([table]), where, values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem ingest: records into a history of Parquet files.
+"""hybridmem ingest: takes records into a history of Parquet files.
 
 A day whose files changed is read again; what its table lacks is added, in a new file that takes the old one's place. So
 records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
@@ -13,9 +13,9 @@ from . import day, daysums, engine, layout, moments, program, records, words
 
 NAME = "hybridmem ingest"
 EPILOG = """\
-Takes what is new since the last time: run it by a timer, as often as you like. Lines that are no record are kept aside,
-in left-out of the history. Exit status: 0, 1 when records cannot be read or the history cannot be written, 2 for wrong
-arguments."""
+Takes what is new since the last time: run it by a timer, as often as you like. Lines that are no record are kept in
+the history's folder left-out. Exit status: 0, 1 when records cannot be read or the history cannot be written, 2 for
+wrong arguments."""
 
 
 def arguments():
@@ -41,8 +41,8 @@ def arguments():
 
 
 def take(folder, history, duckdb, skipped):
-    """Every day of the folder that has something new; returns how many rows were added, to how many days, and the days
-    whose tables are damaged: they are left as they are."""
+    """Takes every day of the folder that has something new. Returns how many rows were added, to how many days, and the
+    days whose tables are damaged: they are left as they are."""
     added, days = 0, 0
     with history.locked() as work, engine.session(duckdb, work) as connection:
         for name in daysums.lost(history):
@@ -61,7 +61,7 @@ def take(folder, history, duckdb, skipped):
                 damaged.add(name)
         unread, spoilt = daysums.make(connection, history, work)
         for path in spoilt:
-            program.tell(NAME, f"{path} was damaged: it is made anew of the day's table")
+            program.tell(NAME, f"{path} was damaged: it is made anew from the day's table")
     return added, days, sorted(damaged.union(unread))
 
 
@@ -71,7 +71,7 @@ def is_sound(connection, history, name):
 
 
 def renew(connection, history, one):
-    """False where the day's table cannot be read."""
+    """Makes the day's table anew if it is of another version. Returns False if it cannot be read."""
     try:
         if not one.is_older(connection):
             return True
@@ -86,10 +86,10 @@ def renew(connection, history, one):
 
 
 def check_apart(parser, history, folder):
-    """Neither is in the other: records of the one would be found in the other."""
+    """Checks that neither folder is in the other: records of the one would be found in the other."""
     one, other = (Path(path).resolve() for path in (history, folder))
     if one == other or one in other.parents or other in one.parents:
-        parser.error(f"--history {history} and the records in {folder} are in one another: name a folder beside it")
+        parser.error(f"--history {history} and the records in {folder} are in each other: name a folder beside it")
 
 
 def counted(number, word):

@@ -5,7 +5,7 @@ A node appends to its file when a job ends: so the record is near the end of the
 backwards, as a job may have ten thousand nodes, and each node's file may have megabytes.
 
 slurmctld may give a restart count that is one too high, as a requeue increases it before the epilog's environment is
-made. So records with its count are preferred, but those with one less are taken if their times fit."""
+made. So records with that count are preferred, but those with one less are taken if their times fit."""
 
 import os
 from datetime import datetime, timedelta, timezone
@@ -51,7 +51,7 @@ def fits(record, entry, cluster):
 
 
 def slim(record):
-    """Removes use over time and steps, nine tenths of a record, which no summary contains."""
+    """Removes what no summary contains, nine tenths of a record: the use over time, and the steps."""
     for tier in fields.tiers(record):
         tier.pop("series", None)
     if isinstance(record.get("migration"), dict):
@@ -81,8 +81,9 @@ def steps_back(descriptor, first, end):
 
 
 class JobRecords:
-    """The records of one run. `cluster` is the name in the records, "" for any. A file that was read before is only
-    read from there on. Records are not kept between two looks, as a job may have ten thousand nodes."""
+    """The records of one run. `cluster` is the name in the records, "" for any. A file that was
+    read before is read only from where that look ended. Records are not kept between two looks, as a job may have ten
+    thousand nodes."""
 
     def __init__(self, record_dir, cluster, entry, nodes):
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of one run of a job, one for each node, as one summary. Pure; summaries.py makes it a text.
+"""Makes one summary of the records of one run of a job, one for each node. Pure; summaries.py makes it a text.
 
-A figure is None where no node measured it, else the sum over the nodes that did, the least and the most with the node
-that had them, and how many nodes that were.
+A figure is None if no node measured it. Else it has the sum over the nodes that did, the least and the most, each with
+its node, and the number of these nodes.
 """
 
 from . import fields, nodenames
@@ -15,7 +15,7 @@ MOST_TEXTS = 8  # warnings that are told word by word
 
 
 def figure(pairs):
-    """Of (node, value) pairs; a value is None where the node did not measure it."""
+    """The figure of (node, value) pairs. A value is None if the node did not measure it."""
     known = [(value, node) for node, value in pairs if value is not None]
     total = sum(value for value, _ in known)
     if not known or abs(total) >= fields.MAXIMUM:
@@ -45,7 +45,7 @@ def figures(records, key, *path):
 
 
 def same(values):
-    """What all of them are, or None."""
+    """The value that all of them have, or None."""
     found = set(values)
     return found.pop() if len(found) == 1 else None
 
@@ -101,8 +101,8 @@ def one_node(record, tiers):
 
 
 def own_traffic(records):
-    """What the job's own tasks moved, all tiers together. Most sites do not count it: without any figure there is no
-    such key, and the text is one that a reader takes who does not know it."""
+    """What the job's own tasks moved, all tiers together. Most sites do not count it. Without any figure the key is
+    left out, so that older readers, which do not know it, accept the summary."""
     found = {key: figures(records, key, "traffic", "job") for key in ("total_bytes", "local_bytes")}
     return {"job_traffic": found} if any(found.values()) else {}
 
@@ -116,7 +116,7 @@ def has_figure(value):
 
 def sources(records):
     """Where figures come from, or why there are none: what the nodes that measured them say, or else all nodes; None
-    where they differ. The key is not there where nothing is known, and the first to go where room is short."""
+    where they differ. If nothing is known, the key is left out. If the summary is too long, so is it."""
     found = {}
     for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
         values = [fields.part(record, group) for record in records]
@@ -126,19 +126,19 @@ def sources(records):
 
 
 def more_energy(records):
-    """The whole node's joules, and watts; as own_traffic()."""
+    """The whole node's joules, and watts; left out as in own_traffic()."""
     found = {key: figures(records, key, "energy") for key in ("platform_j", "mean_w", "peak_w")}
     return {"energy_more": found} if any(found.values()) else {}
 
 
 def more_migration(records):
-    """What the migrators cost besides their own processor time; as own_traffic()."""
+    """What the migrators cost besides their own processor time; left out as in own_traffic()."""
     found = {"kernel_cpu_s": figures(records, "kernel_cpu_s", "migration")}
     return {"migration_more": found} if any(found.values()) else {}
 
 
 def summary(entry, nodes, records):
-    """Of the spool entry, the names of the job's nodes, and the records that there are of them, one for each node."""
+    """The summary of a job: from its spool entry, its nodes' names, and the records of those that have one."""
     found = sorted(records, key=lambda record: record["node"])
     reported = {record["node"] for record in found}
     missing = nodenames.in_order(set(nodes) - reported)

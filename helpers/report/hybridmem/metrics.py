@@ -179,7 +179,7 @@ METRICS = (
     ),
     Metric(
         "hybridmem_window_own_local_traffic_bytes",
-        "That of it which was from and to the own socket's memory, where it was measured.",
+        "What the tasks of jobs moved between caches and memory of their own socket, where it was measured.",
         (),
         Sum,
         own("local_bytes"),

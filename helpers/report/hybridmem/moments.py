@@ -28,7 +28,7 @@ def parse_time(text):
 
 
 def of_epoch(microseconds):
-    """A moment so long after the first one of 1970; None for None."""
+    """The moment so many microseconds after the beginning of 1970; None for None."""
     return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
 
 

@@ -71,7 +71,7 @@ def prepare_terminal():
 
 
 def columns():
-    """Columns of the terminal; None if standard output is none: programs that read it get one line for each thing."""
+    """Columns of the terminal. None if standard output is no terminal: programs get one line for each thing."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

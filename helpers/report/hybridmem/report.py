@@ -74,20 +74,25 @@ def arguments():
         description="Add up the records of jobs by user and mode, or as one of the views below.",
         epilog=EPILOG,
     )
-    parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at or after")
-    parser.add_argument("--until", metavar="TIME", type=bound(True), help="jobs that ended before; a date is included")
+    parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at this time or later")
+    parser.add_argument(
+        "--until", metavar="TIME", type=bound(True), help="jobs that ended before this time; a date is included"
+    )
     parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
     parser.add_argument(
-        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: without the option"
+        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: jobs without --hybrid-mem"
     )
     parser.add_argument(
         "--view", metavar="VIEW", type=words.choice("view", views.NAMES), help="another table: one of the views below"
     )
-    parser.add_argument("--top", metavar="N", type=positive, help="a view's first rows (jobs, advice: 50)")
+    parser.add_argument("--top", metavar="N", type=positive, help="how many rows a view has at most (jobs, advice: 50)")
     parser.add_argument("--by", metavar="FIGURE", help="the figure that ranks a view's rows, by its name in JSON")
     parser.add_argument(
-        "--endurance", metavar="SIZE", type=size, help="writes: bytes that a node's slow tier takes in its life"
+        "--endurance",
+        metavar="SIZE",
+        type=size,
+        help="for the view writes: bytes that a node's slow tier takes in its life",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
@@ -96,7 +101,7 @@ def arguments():
         "--html",
         metavar="FILE",
         type=page.file_name,
-        help="write a page (-: to standard output): of the view, else of all",
+        help="write a page of the view, or else of all views; -: to standard output",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -175,7 +180,7 @@ def about(options, last):
 
 
 def check(parser, options):
-    """The views that are wanted. Checks that the options go together."""
+    """Checks that the options go together. Returns the views that are wanted."""
     if options.since and options.until and options.since >= options.until:
         parser.error(f"--since {options.since.words} is not before --until {options.until.words}")
     chosen = [options.view] if options.view else views.NAMES if options.html else []

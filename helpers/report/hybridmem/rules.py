@@ -17,7 +17,7 @@ KILLED = (137, 143)  # ended by signal 9 or 15: nobody knows what the job would 
 NEARLY_FULL = 0.75
 ROOMY = 0.9  # share of a tier's capacity: the kernel keeps some, and a job never has all memory of a node
 SAMPLES = 1000  # with fewer samples the migrator's shares are guesses
-DECISIONS = 5
+DECISIONS = 5  # with fewer decisions of the migrator, a shorter interval is advised
 TO_BOTH = frozenset(("interleave", "spill", "isolate", "migrate", "none"))
 TO_SLOW = frozenset(("slow", "pmem", "cxl"))
 
@@ -140,7 +140,7 @@ def fast_memory_was_left(seen):
 
 
 def half_of_it_was_page_cache(seen):
-    """At the moment when the job had most memory."""
+    """Half of the job's memory in the fast tier, at the moment when the job had most memory."""
     if seen.mode not in ("spill", "interleave"):
         return None
     parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
@@ -219,11 +219,11 @@ ANY, MOST, ALL = "any", "most", "all"
 class Rule(NamedTuple):
     name: str
     says: Callable  # function of what was seen -> (mode, sentence), or None
-    needs: str
+    needs: str  # ANY, MOST or ALL
 
 
-# In the order of weight. For `fast`, silence on other nodes is not enough: a node whose memory does not fit would end
-# the job.
+# In the order of weight. A rule that advises `fast` wants the job's memory to fit on all of its nodes, as one node
+# without room would end the job.
 RULES = (
     Rule("fits", fits_the_fast_tier, ALL),
     # one node without room ends the job; on the other nodes spill is as fast

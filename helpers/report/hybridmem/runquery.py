@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views with a row for each run of a job out of a history's columns, by DuckDB: all runs are ranked, and of those that
-are shown the cells are made that groups.Jobs has after all records."""
+"""Makes the views that have a row for each run of a job, from a history's columns with DuckDB: ranks all runs, and
+makes the rows of those that are shown, with the cells that groups.Jobs has after all records."""
 
 import itertools
 
@@ -70,8 +70,8 @@ class Runs(engine.Asking):
         return self.run("SELECT count(*) FROM ranked")[0][0]
 
     def choose(self):
-        """Makes a table of those that are shown: the largest, of equal ones those that are read first. Returns them in
-        that order."""
+        """Makes a table of the runs that are shown: the largest, of equal ones those whose records are read first.
+        Returns them in that order."""
         place = self.sums.top - 1
         least = self.run(f"SELECT rank FROM ranked ORDER BY rank DESC NULLS LAST LIMIT 1 OFFSET {place}")
         within = "WHERE rank >= ?" if least and least[0][0] is not None else ""
@@ -105,7 +105,7 @@ class Runs(engine.Asking):
         self.sums.dropped = runs - len(chosen)
 
     def row(self, cells, of_elected, rule):
-        """The cells of all columns: of those that are of elected nodes as if there were no others."""
+        """The cells of all columns. Those of elected nodes are made as if there were no other nodes."""
         made = []
         for column in self.view.columns:
             if isinstance(column.fold, Elected):
@@ -117,8 +117,8 @@ class Runs(engine.Asking):
 
 
 def fill(connection, paths, where, values, sums):
-    """The rows of a view of runs; False where its records have to be read."""
-    if sums.top > groups.Groups.LIMIT:  # they are in memory, and so are words of theirs in the engine
+    """Fills the rows of a view of runs. Returns False if its records have to be read."""
+    if sums.top > groups.Groups.LIMIT:  # the rows are in memory, and their words in the engine's
         return False
     Runs(connection, paths, where, values, sums).fill()
     return True

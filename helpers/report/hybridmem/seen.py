@@ -58,7 +58,7 @@ class Jobs:
     """The runs of jobs. Each counts once, although every node wrote a record. The nodes of a run end together, but
     midnight may fall between them: the runs of this day and of the day before are remembered."""
 
-    LIMIT = 400_000  # a day; 8 MiB
+    LIMIT = 400_000  # runs of a day; 8 MiB
 
     def __init__(self):
         self.today, self.before, self.exact = Seen(self.LIMIT), Seen(self.LIMIT), True
@@ -78,7 +78,7 @@ class Written:
     """The records of one day, in all of its files. Some are there twice: a node writes a record again if its epilog is
     repeated after a crash, and people copy files."""
 
-    LIMIT = 4_000_000  # a day; 64 MiB
+    LIMIT = 4_000_000  # records of a day; 64 MiB
 
     def __init__(self):
         self.seen, self.exact = Seen(self.LIMIT), True
@@ -93,7 +93,7 @@ class Written:
 
 
 class Counted:
-    """The runs of jobs, and those that failed. Each is new once for a key."""
+    """The runs of jobs, and those that failed. Each is new once in each place (a row of a view)."""
 
     def __init__(self):
         self.jobs, self.failures = Jobs(), Jobs()

@@ -38,7 +38,7 @@ class JobId:
         return self.number in (job, array, leader)
 
     def runs_here(self):
-        """As far as can be seen: the own number of a task or component is only known from its record."""
+        """Does the job run on this node? False for a task or component, whose own number only its record has."""
         return self.kind is None and running.has_job(self.number, os.geteuid())
 
     def is_in_ledger(self, config_program):
@@ -96,9 +96,7 @@ def arguments():
         type=page.file_name,
         help="write a page with the memory over time; -: to standard output",
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="with what each source of counters says why it measured nothing"
-    )
+    parser.add_argument("--verbose", action="store_true", help="also say why each source of counters measured nothing")
     parser.add_argument(
         "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
     )

@@ -100,7 +100,7 @@ class Sweep:
         try:
             return self.now - path.lstat().st_mtime > seconds
         except FileNotFoundError:
-            return False  # its process has finished it
+            return False  # the process that wrote it has put it in place
         except OSError as error:
             self.failed.append(error)
             return False
@@ -176,8 +176,8 @@ class Spool:
         return self.folder / f"{name}.failed"
 
     def failed(self, name, now):
-        """Notes a failure of the entry itself. Returns for how many seconds it has been failing. They are kept in a
-        file beside the entry ("SECONDS LAST"), so that later processes go on counting."""
+        """Notes a failure of the entry itself. Returns for how many seconds it has been failing. A file beside the
+        entry has them and the time of the last failure ("SECONDS LAST"), so that later processes go on counting."""
         seconds, now = 0, int(now)
         try:
             found = _FAILED.fullmatch(self._note(name).read_text(encoding="ascii", errors="replace"))
@@ -219,7 +219,7 @@ class Spool:
         kept = [match for path in self.aside.glob("*.json") if (match := _ENTRY.fullmatch(path.name))]
         young = sorted((match for match in kept if match[0] not in old), key=lambda match: int(match[2]))
         many = {match[0] for match in young[: max(0, len(young) - MOST_ASIDE)]}
-        # Each entry has a reason beside it. A reason without one: an administrator has moved its entry back.
+        # Each entry has a reason beside it. If there is only a reason, an administrator has moved its entry back.
         gone = {name for name in old | many if sweep.remove(self.aside / name)}
         for name in gone:
             sweep.remove(self.aside / f"{name}.why")

@@ -20,8 +20,8 @@ def keys_of(options):
 
 
 def period_of(options, first="end_time", last="end_time"):
-    """The condition on the time of wanted records; of several records together the first and the last time is
-    compared."""
+    """The condition on the time of wanted records, by one column; on rows for several records, by the columns of their
+    first and last time."""
     found, values = ["true"], []
     for time, comparison, bound in ((first, ">=", options.since), (last, "<", options.until)):
         if bound:
@@ -43,9 +43,9 @@ class Table(engine.Asking):
     def __init__(self, connection, history, days, made, options):
         """`made`: the days that have sums."""
         self.connection, self.history, self.days, self.options = connection, history, days, options
-        self.stale = [day for day in days if day not in made]
-        self.summed = self.wholly_wanted(made)
-        self.counted = [day for day in days if day not in self.summed]
+        self.stale = [day for day in days if day not in made]  # days without sums
+        self.summed = self.wholly_wanted(made)  # days that are taken from their sums
+        self.counted = [day for day in days if day not in self.summed]  # days that are taken from the records' columns
 
     def wholly_wanted(self, days):
         """Returns the days that are wholly in the period."""

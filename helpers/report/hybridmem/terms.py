@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the keys and columns of views are made of. Each term is said once, by names of columns, or of what the items of
-a list have ("item.name"); `of` calculates it of a case, `sql` has it for an engine's tables. Pure."""
+"""Terms, of which the keys and columns of views are made. A term is given once, by names of columns, or of values of a
+list's items ("item.name"): its `of` calculates it for a case, its `sql` is the same for an engine's tables. Pure."""
 
 import re
 from operator import attrgetter
@@ -87,7 +87,7 @@ class One:
 
 
 class Unknown:
-    """A figure that no record has, as something else is not known."""
+    """A figure that is None for each record, as something that it needs is not known."""
 
     names, sql = (), "NULL::BIGINT"
 

@@ -5,11 +5,11 @@ no record is read."""
 from . import engine, groups
 from .folds import Peak, is_of_runs, met, placed
 
-RUNS_AT_ONCE = 2_000_000  # each has its own rows in memory
+RUNS_AT_ONCE = 2_000_000  # runs that are counted at one time: each has rows in memory
 
 
 def in_part(part, parts):
-    """SQL: is a run in this part, of so many parts? Its number may be negative."""
+    """SQL for: is a run in this part of so many parts? The number of a run may be negative."""
     return f"(run & {(1 << 30) - 1}) % {parts} = {part}"
 
 
@@ -108,8 +108,8 @@ class Query(engine.Asking):
                 cells[at] = counts[place][failed]
 
     def count_runs_of_several(self, of_run, parts):
-        """Counts them if runs have records in several rows. Not all pairs of a run and a row fit into memory: the runs
-        are taken in so many parts."""
+        """Counts runs and failures if runs have records in several rows. Not all pairs of a run and a row fit into
+        memory: the runs are taken in so many parts."""
         counts = {}
         for part in range(parts):
             of_part = f"{of_run} WHERE {in_part(part, parts)}"

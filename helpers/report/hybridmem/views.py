@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of `hybridmem report`, as one table: by what records are put together, and what is said of them."""
+"""The table of the views of `hybridmem report`: which records share a row, and which columns it has."""
 
 from typing import Any, NamedTuple, Optional
 
@@ -22,7 +22,7 @@ class Column(NamedTuple):
     digits: Optional[int] = None  # after the point in JSON and CSV; people's are rounded from the figure itself
 
 
-TOGETHER = {"sum": sum, "max": max}
+TOGETHER = {"sum": sum, "max": max}  # by a fold's `alls`
 
 
 class View(NamedTuple):
@@ -36,7 +36,7 @@ class View(NamedTuple):
     is_whole: bool = False  # all rows and columns are shown, however many there are, and with or without figures
     is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
     top: Optional[int] = None
-    wants: Optional[str] = None  # a row without this figure is none
+    wants: Optional[str] = None  # a row without this figure is not shown
     note: str = ""
     no_rows: str = ""  # what it means that no record has given a row
 
@@ -82,7 +82,7 @@ def or_unknown(column, title, name=None):
 
 
 def advised(column):
-    """Of the nodes for which the job's advice holds."""
+    """The column over only the nodes for which the job's advice holds."""
     return column._replace(fold=Elected(Value("advice_rule"), Value("can_be_fast"), rules.elect, column.fold))
 
 
@@ -123,8 +123,8 @@ JOB = Column("job", "JOB", "text", First(Value("job")))
 ALONE = Column("alone_records", "ALONE", "count", Count(Are(False, "shared")))
 SHARED = Column("shared_records", "SHARED", "count", Count(Are(True, "shared")))
 OF_ALONE = (
-    "Unused is what the jobs left that had their node to themselves (ALONE: so many records). Beside other jobs "
-    "(SHARED) what a job left is not known."
+    "UNUSED counts only jobs that had their node to themselves (ALONE: the number of their records). It is not known "
+    "what a job beside others (SHARED) left unused."
 )
 # The report without a view. It names no nodes of peaks, and shows all columns, also those without any figure.
 TOTALS = View(
@@ -270,7 +270,7 @@ def writes(endurance):
             Column("life_share", "OF ONE NODE'S LIFE" if endurance else "", "fine_share", life),
         ),
         by="slow_write_bytes",
-        note="" if endurance else "What that takes of the memory's life is known with --endurance.",
+        note="" if endurance else "--endurance tells which share of the memory's life the writes take.",
     )
 
 

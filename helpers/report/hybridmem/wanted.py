@@ -46,7 +46,7 @@ class Wanted:
             where = f"in the records{period} that you may read"
             yield f"--{option} {unknown}: there is no such {option} {where}: {words.either(shown(known))}"
         if unmatched:
-            yield f"--{option} {', '.join(sorted(unmatched))}: no record matches the other options, too"
+            yield f"--{option} {', '.join(sorted(unmatched))}: none of their records matches the other options"
 
 
 def shown(names):
