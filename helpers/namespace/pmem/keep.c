@@ -71,8 +71,8 @@ static int check_quota(const struct hm_config *config, const struct hm_owned *ow
     if (config->keep_quota_bytes == 0 || (has <= config->keep_quota_bytes && bytes <= config->keep_quota_bytes - has))
         return 0;
     return hm_fail(error, ENOSPC,
-                   "user %u may keep %s on this node (fsdax_keep_quota) and keeps %s: with %s more, as the regions are "
-                   "divided, it would be too much",
+                   "user %u may keep %s on this node (fsdax_keep_quota) and keeps %s: %s more, rounded up to the "
+                   "regions' alignment, would be too much",
                    uid, hm_size_format(config->keep_quota_bytes, quota, sizeof(quota)),
                    hm_size_format(has, kept, sizeof(kept)), hm_size_format(bytes, wanted, sizeof(wanted)));
 }

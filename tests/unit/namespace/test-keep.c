@@ -72,8 +72,8 @@ static const struct {
      {OF_JOB},
      -1,
      NULL,
-     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: with 128.0 MiB more, as the regions "
-     "are divided, it would be too much"},
+     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: 128.0 MiB more, rounded up to the "
+     "regions' alignment, would be too much"},
     /* sizes are rounded up to the regions' alignment; what the user keeps elsewhere counts, too */
     {"0-1",
      33,
@@ -81,24 +81,24 @@ static const struct {
      {OF_JOB},
      -1,
      NULL,
-     "user 1001 may keep 33.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: with 64.0 MiB more, as the regions "
-     "are divided, it would be too much"},
+     "user 1001 may keep 33.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: 64.0 MiB more, rounded up to the "
+     "regions' alignment, would be too much"},
     {"0",
      32,
      64,
      {KEEPS(1001, 1, 48), KEEPS(1002, 1, 48)},
      -1,
      NULL,
-     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 48.0 MiB: with 32.0 MiB more, as the "
-     "regions are divided, it would be too much"},
+     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 48.0 MiB: 32.0 MiB more, rounded up to the "
+     "regions' alignment, would be too much"},
     {"0",
      32,
      64,
      {KEEPS(1001, 1, 96)},
      -1,
      NULL,
-     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 96.0 MiB: with 32.0 MiB more, as the "
-     "regions are divided, it would be too much"},
+     "user 1001 may keep 64.0 MiB on this node (fsdax_keep_quota) and keeps 96.0 MiB: 32.0 MiB more, rounded up to the "
+     "regions' alignment, would be too much"},
     /* impossible requests */
     {"0",
      1024,
