@@ -14,13 +14,13 @@ struct hm_meter_reading {
     int64_t time_s; /* since 1970 */
     double seconds; /* since the last reading; 0: there is none */
     const struct hm_flow *flow;
-    int n;
+    int n; /* number of flows */
 };
 
 struct hm_meter_sources {
     const char *host;
     const struct hm_counters_tried *tried;
-    int n;
+    int n; /* number of sources that were tried */
     const struct hm_gauges *gauges;
 };
 

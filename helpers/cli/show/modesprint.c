@@ -10,9 +10,9 @@
 #include "core/request/keys.h"
 #include "core/request/modes.h"
 
-#define HELP_COLUMN 14
-#define TEXT_COLUMN 12
-#define LIST 256 /* bytes for a list of words */
+#define HELP_COLUMN 14 /* column at which the texts of the help begin */
+#define TEXT_COLUMN 12 /* the same for the list of modes */
+#define LIST 256       /* bytes for a list of words */
 
 /* Names the modes that take a group of keys, as "all modes but off" or "isolate and migrate". Returns `out`. */
 static char *describe_modes(unsigned group, char *out, size_t size)

@@ -43,6 +43,7 @@ int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_e
     return result == 0 ? 0 : hm_fail(error, EBADMSG, "%s", why.text);
 }
 
+/* Is `before` the entry of the same run of the job? Each run has another start. */
 static bool is_same_run(const struct hm_job *job, const char *before)
 {
     char line[32];

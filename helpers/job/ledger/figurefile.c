@@ -29,5 +29,5 @@ bool hm_figurefile_is_name(const char *name, uint32_t *job_id, uint32_t *step_id
     }
     *job_id = (uint32_t)number[0];
     *step_id = (uint32_t)number[1];
-    return strcmp(rest, &SUFFIX[1]) == 0;
+    return strcmp(rest, &SUFFIX[1]) == 0; /* strsep has taken the dot */
 }

@@ -220,7 +220,10 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
-    /* Without the lock, as it may take long. A migrator that does not end is left to its guard. */
+    /*
+     * Without the lock, as it may take long. A migrator that cannot be stopped here ends when the cgroup of the tasks is
+     * empty (--guard).
+     */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
     struct hm_job *job = malloc(sizeof(*job));

@@ -90,7 +90,7 @@ int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes,
 struct taking {
     bool with_last;
     unsigned last;
-    int number; /* the first errno */
+    int number; /* the first errno, or EINTR */
 };
 
 static bool take_block(const char *folder, const char *name, unsigned number, void *data)

@@ -40,7 +40,7 @@ int hm_blocks_read(const char *system, int node, uint64_t start, uint64_t bytes,
 /*
  * Take the range's online blocks offline, the highest one only where `with_last` (without any online block, the node
  * disappears if it has no other memory). A block that fails does not stop the others; a signal does. Returns 0, or -1
- * with the first errno.
+ * with the first errno, or EINTR after a signal.
  */
 int hm_blocks_take_offline(const char *system, int node, uint64_t start, uint64_t bytes, bool with_last);
 

@@ -19,7 +19,7 @@ def text_of(line, record):
         return json.dumps(record)
 
 
-RUN = ("cluster", "job_id", "restart_count")
+RUN = ("cluster", "job_id", "restart_count")  # the columns that name a run of a job
 
 
 class Aside(records.Skipped):

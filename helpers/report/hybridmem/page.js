@@ -65,6 +65,7 @@ function makeFilterable(table) {
   table.parentElement.before(tools);
 }
 
+// Shows the words of the shape under the pointer, below the plot.
 function makeTold(plot) {
   const tip = document.createElement("div");
   tip.className = "tip";
