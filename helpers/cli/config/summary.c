@@ -19,8 +19,8 @@
 #define MOST_SCRIPT 65536
 #define DATABASE "accounting_storage/slurmdbd"
 
-/* Whether a script of the site calls hybridmem's program. A script that cannot be read counts as one that does not. */
-static bool calls_program(const char *path)
+/* Whether a script of the site names hybridmem's program. A script that cannot be read counts as one that does not. */
+static bool names_program(const char *path)
 {
     bool result = false;
     char *text = calloc(1, MOST_SCRIPT);
@@ -38,7 +38,7 @@ static void check_epilog(const char *output, struct hm_report *report)
 {
     char value[PATH_MAX], last[PATH_MAX] = "";
     for (const char *at = output; (at = hm_scontrol_value(at, "EpilogSlurmctld", value, sizeof(value)));) {
-        if (strcmp(value, PROGRAM) == 0 || calls_program(value)) {
+        if (strcmp(value, PROGRAM) == 0 || names_program(value)) {
             hm_report_ok(report, "EpilogSlurmctld is %s%s", value,
                          strcmp(value, PROGRAM) == 0 ? "" : ", which has " NAME);
             return;

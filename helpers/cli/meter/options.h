@@ -10,13 +10,14 @@
 
 struct hm_meter_options {
     bool list, json, step;
-    uint64_t interval_ms, count;
+    uint64_t interval_ms;
+    uint64_t count; /* lines to show; 0: no end */
     const char *sysfs, *resctrl, *topology, *config;
 };
 
 /*
- * Parses the words into `options`, which must be all 0. Returns -1 to go on, or the exit status, after all messages are
- * written.
+ * Parses the command line into `options`, which must be all 0. Returns -1 to go on, or the exit status, after all
+ * messages are written.
  */
 int hm_meter_parse(int argc, char **argv, struct hm_meter_options *options);
 

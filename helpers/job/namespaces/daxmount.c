@@ -11,8 +11,8 @@
 #include "base/files.h"
 
 /*
- * Checks that the file system really has DAX: some kernels mount without it where the device cannot have it, and only a
- * file on it shows that.
+ * Checks that the file system really has DAX: some kernels mount it without DAX where the device cannot have it, and
+ * only a file in it shows that.
  */
 static int check_dax(int root, const char *path, struct hm_error *error)
 {

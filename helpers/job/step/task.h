@@ -15,7 +15,7 @@
 struct hm_outcome {
     /* 1: a task has written this line; the others do not repeat it */
     uint32_t said_refusal, said_binding, said_outside;
-    /* 2: being written, 1: `plan` is set, by the first task on the node */
+    /* 1: `plan` is set, by the first task on the node; 2: it is being written; 0: neither */
     uint32_t has_plan;
     struct hm_plan plan;
     uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */

@@ -31,7 +31,7 @@ int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n
 int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, const struct hm_set *sockets,
                  uint64_t bytes, struct hm_error *error);
 
-/* Is the age over of what this user keeps? Always false where the configuration was not found or could not be read, as
+/* Is what this user keeps past its age? Always false where the configuration was not found or could not be read, as
  * the site may allow another age than the built-in one. */
 bool hm_keep_is_over(const struct hm_config *config, const struct hm_owner *owner, int64_t now_s);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-picture: draws the pictures of the commands in C (--plot). Such a command starts it at its end, and passes
-it the JSON object that its --json prints."""
+"""hybridmem-picture: draws the pictures of the commands in C (--plot). A command starts it last, with the object that
+its --json prints on standard input."""
 
 import json
 import sys
