@@ -81,7 +81,7 @@ def arguments():
     parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
     parser.add_argument(
-        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: jobs without --hybrid-mem"
+        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: jobs that asked for no mode"
     )
     parser.add_argument(
         "--view", metavar="VIEW", type=words.choice("view", views.NAMES), help="another table: one of the views below"
