@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "files.h"
 #include "privilege.h"
 #include "process.h"
@@ -19,14 +21,15 @@
 #define OOM_SCORE "/proc/self/oom_score_adj"
 #define EXTRA 3
 #define REPORT 4 /* the child writes here what failed; a successful exec closes it */
+#define START_PATIENCE_MS 2000
 #define KILL_PATIENCE_MS 1000
 #define FIRST_FREE 16 /* descriptors are first copied to numbers from here on, out of the way of their final places */
 
-enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_PARENT, STEP_OOM, STEP_DROP, STEP_EXEC };
+enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_PARENT, STEP_OOM, STEP_FOLDER, STEP_EXEC };
 
 static const char *const step_names[] = {
     [STEP_NONE] = "start",       [STEP_DESCRIPTORS] = "set the descriptors of", [STEP_CGROUP] = "choose the cgroup of",
-    [STEP_PARENT] = "tie to us", [STEP_OOM] = "reset the OOM score of",         [STEP_DROP] = "drop the privileges of",
+    [STEP_PARENT] = "tie to us", [STEP_OOM] = "reset the OOM score of",         [STEP_FOLDER] = "choose the folder of",
     [STEP_EXEC] = "execute",
 };
 
@@ -101,8 +104,8 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
         return STEP_OOM;
     reset_signals();
     umask(077);
-    if (chdir("/") != 0 || (spawn->drop && hm_privilege_drop(spawn->uid, spawn->gid) != 0))
-        return STEP_DROP;
+    if (chdir("/") != 0)
+        return STEP_FOLDER;
     execve(spawn->path, spawn->arguments, spawn->environment);
     return STEP_EXEC;
 }
@@ -176,13 +179,29 @@ static bool has_protection(void)
     return hm_file_read(OOM_SCORE, text, sizeof(text), NULL) != 0 || text[0] == '-';
 }
 
+/*
+ * Hear from the child what failed, for at most START_PATIENCE_MS: what it opens and executes may be on a file system
+ * that hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it does neither.
+ */
+static int hear(int fd, struct report *failure)
+{
+    int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + START_PATIENCE_MS;
+    struct pollfd said = {.fd = fd, .events = POLLIN};
+    int ready;
+    do {
+        int64_t left = deadline - hm_clock_ms(CLOCK_MONOTONIC);
+        ready = poll(&said, 1, left > 0 ? (int)left : 0);
+    } while (ready < 0 && errno == EINTR);
+    if (ready <= 0)
+        return -1;
+    return read(fd, failure, sizeof(*failure)) == (ssize_t)sizeof(*failure) ? 1 : 0;
+}
+
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
     struct report failure = {0};
     char cgroup_procs[512];
     int report[2];
-    ssize_t length;
-
     if (spawn->cgroup &&
         snprintf(cgroup_procs, sizeof(cgroup_procs), "%s/cgroup.procs", spawn->cgroup) >= (int)sizeof(cgroup_procs))
         return hm_fail(error, ENAMETOOLONG, "cannot start %s: the path of its cgroup is too long", spawn->path);
@@ -193,20 +212,21 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     pid_t pid = fork_blocked();
     if (pid == 0)
         child(spawn, cgroup_procs, is_protected, report[1], parent);
-    int fork_errno = errno;
+    int number = errno;
     close(report[1]);
+    int heard = pid < 0 ? -1 : hear(report[0], &failure);
+    close(report[0]);
+    if (heard == 0)
+        return pid;
     if (pid < 0) {
-        close(report[0]);
-        errno = fork_errno;
+        errno = number;
         return hm_fail_errno(error, "cannot start %s", spawn->path);
     }
-    do
-        length = read(report[0], &failure, sizeof(failure));
-    while (length < 0 && errno == EINTR);
-    close(report[0]);
-    if (length != (ssize_t)sizeof(failure))
-        return pid;
-    hm_spawn_wait(pid);
+    /* It has nothing to do any more, or hangs: a kill ends both. */
+    hm_spawn_wait_for(pid, heard < 0 ? 0 : KILL_PATIENCE_MS);
+    if (heard < 0)
+        return hm_fail(error, ETIMEDOUT, "cannot execute %s within %d s: killed", spawn->path,
+                       START_PATIENCE_MS / 1000);
     errno = failure.number;
     return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
 }

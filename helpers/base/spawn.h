@@ -21,15 +21,15 @@ struct hm_spawn {
     int output;            /* becomes standard output; 0: /dev/null. Standard input is always /dev/null */
     int errors;            /* becomes standard error; -1: /dev/null */
     const char *cgroup;    /* folder of the cgroup to start in; NULL: the parent's */
-    bool dies_with_parent; /* killed when the thread that started it ends; cannot be combined with `drop` */
-    bool drop;             /* give up root's rights: become uid and gid for good, without supplementary groups */
-    uid_t uid;
-    gid_t gid;
+    bool dies_with_parent; /* killed when the thread that started it ends */
 };
 
 /*
- * Start the program in a session of its own. Returns its pid once it executes, or -1 with a text that names the step
- * that failed. Safe in a process with threads. The caller has to wait for the child, unless the daemon around it does.
+ * Start the program in a session of its own, as the caller's user. A program for another user becomes that user itself,
+ * after it was executed: a child that had their uid before could be stopped by them, and would hold up the caller.
+ * Returns its pid once it executes, or -1 with a text that names the step that failed. A child that does not execute
+ * within 2 s is killed (ETIMEDOUT). Safe in a process with threads. The caller has to wait for the child, unless the
+ * daemon around it does.
  */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error);
 
@@ -37,7 +37,9 @@ struct hm_spawn_call {
     int (*run)(void *data); /* runs in the child; returns the exit status, 0 to 255 */
     void *data;             /* argument of `run`; the child has a copy of all memory */
     int kept;               /* a descriptor that stays open in the child besides 0, 1 and 2; -1: none */
-    bool drop;              /* as in struct hm_spawn; where it fails, the exit status is the errno */
+    /* Give up root's rights: become uid and gid for good, without supplementary groups. Where that fails, the exit
+     * status is the errno. */
+    bool drop;
     uid_t uid;
     gid_t gid;
 };

@@ -24,6 +24,8 @@ def test_help_names_what_there_is():
         (["--cgroup", "/sys/fs/cgroup/x"], "--fast-nodes"),
         (["--cgroup", "/sys/fs/cgroup/x", "--pid", "1", *NODES], "either --cgroup or --pid"),
         (["--pid", "1", *NODES, "--job", "7"], "--job and --step"),
+        (["--pid", "1", *NODES, "--uid", "7"], "--uid and --gid"),
+        (["--pid", "1", *NODES, "--uid", "4294967295", "--gid", "7"], '--uid: "4294967295"'),
         (["--pid", "1", *NODES, "extra"], 'unknown word "extra"'),
         (["--pid", "1", *NODES, "--capital", "1G"], 'unknown word "--capital"'),
         (["--pid", "1", *NODES, "--cap"], "--cap wants a value: SIZE|PERCENT%"),

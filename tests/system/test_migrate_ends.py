@@ -120,7 +120,11 @@ def test_a_missing_migrator_is_a_warning():
 
 
 # A bad migrator for each step: the batch script's writes invalid figures, step 0's does not end, step 1's cannot start.
+# Like the program that it stands for, the script becomes the job's user.
 BAD = f"""#!/bin/bash
+words=" $* "
+uid=${{words#* --uid }}
+[ $UID != 0 ] || exec setpriv --reuid=${{uid%% *}} --clear-groups "$0" "$@"
 case " $* " in
 *" --step {BATCH} "*) head -c 3000 /dev/urandom >&3; exec sleep 100000 ;;
 *" --step 0 "*) trap '' TERM; while :; do sleep 1; done ;;

@@ -77,6 +77,8 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     add(command, "--cgroup", "%s/user", facts->step_cgroup);
     add(command, "--guard", "%s/user/cgroup.events", facts->step_cgroup);
     add(command, "--progress-fd", "3");
+    add(command, "--uid", "%u", facts->uid);
+    add(command, "--gid", "%u", facts->gid);
     add(command, "--job", "%u", facts->job_id);
     add(command, "--step", "%u", facts->step_id);
     add_nodes(command, "--fast-nodes", &plan->fast_nodes);
@@ -132,13 +134,7 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
     char path[HM_CONFIG_PATH_MAX + 96];
     struct hm_migrator_command command;
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
-    struct hm_spawn spawn = {.path = PROGRAM,
-                             .arguments = command.word,
-                             .environment = environment,
-                             .errors = -1,
-                             .drop = true,
-                             .uid = facts->uid,
-                             .gid = facts->gid};
+    struct hm_spawn spawn = {.path = PROGRAM, .arguments = command.word, .environment = environment, .errors = -1};
     if (hm_migrator_command(facts, &command, error) != 0)
         return -1;
     /* An earlier run of this step may have left figures: Slurm can start a step again. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step's migrator on this node: one hybridmem-migrator for all tasks of the step, started by slurmstepd as the job's
- * user. It runs in slurmstepd's own cgroup of the step: so it is charged to the job and ends with it. It ends by itself
- * when the step's tasks are gone (it watches --guard). It is also stopped when the last task ends, as Slurm waits for
- * all processes of that cgroup.
+ * A step's migrator on this node: one hybridmem-migrator for all tasks of the step, started by slurmstepd. It becomes
+ * the job's user itself (hm_spawn_start). It runs in slurmstepd's own cgroup of the step: so it is charged to the job
+ * and ends with it. It ends by itself when the step's tasks are gone (it watches --guard). It is also stopped when the
+ * last task ends, as Slurm waits for all processes of that cgroup.
  */
 #ifndef HM_JOB_PROGRAMS_MIGRATOR_H
 #define HM_JOB_PROGRAMS_MIGRATOR_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-migrator: samples the memory accesses of a step's processes and keeps hot memory in the fast tier, until
- * the step has ended or SIGTERM comes. It runs as the job's user, beside the job. If it fails, the job goes on without
- * it.
+ * the step has ended or SIGTERM comes. It runs as the job's user, beside the job. slurmstepd starts it as root, and it
+ * becomes that user itself: so the user can stop or kill it only once slurmstepd knows that it runs. If it fails, the
+ * job goes on without it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "base/output.h"
+#include "base/privilege.h"
 #include "live.h"
 #include "migrator/figures/figures.h"
 
@@ -40,6 +42,17 @@ static int fail(const struct hm_options *options, struct hm_progress *progress, 
     return status;
 }
 
+/* Nothing of the user's is looked at before this. */
+static int become_user(const struct hm_options *options, struct hm_error *error)
+{
+    if (options->uid == HM_OPTIONS_NO_ID)
+        return 0;
+    if (hm_privilege_drop(options->uid, options->gid) != 0)
+        return hm_fail_errno(error, "cannot become user %u", options->uid);
+    prctl(PR_SET_DUMPABLE, 0); /* a change of the user may make a process dumpable again */
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct hm_options options;
@@ -53,6 +66,8 @@ int main(int argc, char **argv)
         hm_options_help();
         return hm_output_end(NAME, 0, 0);
     }
+    if (become_user(&options, &error) != 0)
+        return fail(&options, NULL, &error, 1);
     raise_limit();
     if (hm_live_open(&live, &options, &error) != 0) {
         status = fail(&options, live.shown.progress, &error, 1);

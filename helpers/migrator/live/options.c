@@ -42,6 +42,8 @@ static const struct hm_option rows[] = {
     {"--seed", "N", "of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
     {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
     {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},
+    {"--uid", "N", "become this user first, if root; with --gid", hm_option_small, FIELD(uid), 0, UINT32_MAX - 1},
+    {"--gid", "N", "their group", hm_option_small, FIELD(gid), 0, UINT32_MAX - 1},
     {"--progress-fd", "N", "descriptor of the file for the figures", hm_option_small, FIELD(progress_fd), 0, 65535},
 };
 _Static_assert(sizeof(unsigned) == 4 && sizeof(int) == 4, "hm_option_small writes fields of 32 bits");
@@ -112,6 +114,8 @@ static int check(const struct hm_options *options, struct hm_error *error)
         return hm_fail(error, EINVAL, "--fast-nodes and --slow-nodes are needed");
     if (options->has_job != (options->job_id != 0))
         return hm_fail(error, EINVAL, "--job and --step go together");
+    if ((options->uid == HM_OPTIONS_NO_ID) != (options->gid == HM_OPTIONS_NO_ID))
+        return hm_fail(error, EINVAL, "--uid and --gid go together");
     return 0;
 }
 
@@ -122,6 +126,8 @@ int hm_options_parse(struct hm_options *options, int argc, char **argv, struct h
         .cgroup = "",
         .guard = "",
         .progress_fd = -1,
+        .uid = HM_OPTIONS_NO_ID,
+        .gid = HM_OPTIONS_NO_ID,
         .cap_bytes = UINT64_MAX,
         .cap_percent = -1,
         .reserve_bytes = UINT64_MAX,

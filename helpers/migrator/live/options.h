@@ -11,12 +11,14 @@
 #include "base/set.h"
 
 #define HM_OPTIONS_PIDS 256
+#define HM_OPTIONS_NO_ID UINT32_MAX
 
 struct hm_options {
     const char *cgroup, *guard; /* "": not given */
     pid_t pid[HM_OPTIONS_PIDS];
     uint32_t n_pids;
-    int progress_fd; /* -1: not given */
+    int progress_fd;   /* -1: not given */
+    uint32_t uid, gid; /* whom to become; HM_OPTIONS_NO_ID: nobody else */
     uint32_t job_id, step_id;
     bool has_job; /* --job and --step were given: the view is served */
     struct hm_set fast, slow;

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/spawn.h"
 #include "unit/lib/scratch.h"
@@ -244,6 +246,29 @@ static void test_a_start_that_fails_names_the_step(void **state)
     assert_non_null(strstr(error.text, "cannot choose the cgroup of"));
 }
 
+/* A program that is never executed: the start waits at a pipe that nobody reads, as it would at a file system that
+ * hangs. */
+static void test_a_start_that_hangs_is_killed(void **state)
+{
+    (void)state;
+    char name[] = "true";
+    char *arguments[] = {name, NULL};
+    const struct hm_spawn spawn = {.path = "/bin/true",
+                                   .arguments = arguments,
+                                   .environment = no_environment,
+                                   .extra = -1,
+                                   .errors = -1,
+                                   .cgroup = scratch};
+    assert_int_equal(mkfifo(scratch_path("cgroup.procs"), 0600), 0);
+    int64_t begun = hm_clock_ms(CLOCK_MONOTONIC);
+    assert_int_equal(hm_spawn_start(&spawn, &error), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_string_equal(error.text, "cannot execute /bin/true within 2 s: killed");
+    assert_in_range(hm_clock_ms(CLOCK_MONOTONIC) - begun, 1900, 60000);
+    assert_true(waitpid(-1, NULL, WNOHANG) <= 0); /* no zombie is left */
+    assert_int_equal(unlink(scratch_path("cgroup.procs")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_a_function_runs_in_a_child),
         cmocka_unit_test(test_a_child_that_cannot_be_watched_is_killed),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
+        cmocka_unit_test(test_a_start_that_hangs_is_killed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

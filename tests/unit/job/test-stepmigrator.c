@@ -42,15 +42,18 @@ static const char *join(const struct hm_migrator_command *command)
 }
 
 #define PLAIN                                                                                                          \
-    "hybridmem-migrator --cgroup /c/step_0/user --guard /c/step_0/user/cgroup.events --progress-fd 3 --job 7 --step "  \
-    "4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --hot-by writes --interval 2500ms "  \
+    "hybridmem-migrator --cgroup /c/step_0/user --guard /c/step_0/user/cgroup.events --progress-fd 3 --uid 1001 "      \
+    "--gid "                                                                                                           \
+    "0 --job 7 --step 4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --hot-by writes "   \
+    "--interval 2500ms "                                                                                               \
     "--overhead 0.5%"
 
 static void test_command_line(void **state)
 {
     (void)state;
     struct hm_plan_migration plan = plan_of();
-    struct hm_migrator_facts facts = {.plan = &plan, .job_id = 7, .step_id = HM_STEP_BATCH, .step_cgroup = "/c/step_0"};
+    struct hm_migrator_facts facts = {
+        .plan = &plan, .job_id = 7, .step_id = HM_STEP_BATCH, .uid = 1001, .step_cgroup = "/c/step_0"};
     struct hm_migrator_command command;
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
     assert_string_equal(join(&command), PLAIN);
