@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "heldlock.h"
 #include "privilege.h"
 #include "process.h"
 
@@ -202,6 +203,8 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     struct report failure = {0};
     char cgroup_procs[512];
     int report[2];
+    if (hm_heldlock_check(spawn->path, error) != 0)
+        return -1;
     if (spawn->cgroup &&
         snprintf(cgroup_procs, sizeof(cgroup_procs), "%s/cgroup.procs", spawn->cgroup) >= (int)sizeof(cgroup_procs))
         return hm_fail(error, ENAMETOOLONG, "cannot start %s: the path of its cgroup is too long", spawn->path);
@@ -233,6 +236,8 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 
 pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
 {
+    if (hm_heldlock_check("a process", error) != 0)
+        return -1;
     bool is_protected = has_protection();
     pid_t pid = fork_blocked();
     if (pid != 0)

@@ -3,7 +3,8 @@
  * Starts child processes; nothing else in hybridmem forks. hm_spawn_start starts a program, hm_spawn_call runs a
  * function. Both are called in Slurm's daemons and in programs that run as root, so a child inherits only what the
  * caller names: no blocked or ignored signals, no open descriptors, no environment, and no protection from the OOM
- * killer (a daemon may have a score of -1000, which would make the child unkillable).
+ * killer (a daemon may have a score of -1000, which would make the child unkillable). Neither works while the calling
+ * thread holds a lock that jobs wait for (heldlock.h).
  */
 #ifndef HM_BASE_SPAWN_H
 #define HM_BASE_SPAWN_H

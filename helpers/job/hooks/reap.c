@@ -154,13 +154,15 @@ static bool is_monitor(const char *pid)
 static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int count, pid_t pid, struct hm_job *job)
 {
     for (int i = 0; i < count; i++)
-        if (hm_ledger_read(config, ids[i], job, NULL) != 0 || job->monitor.pid == pid)
-            return true; /* an entry that cannot be read may name this monitor */
+        if (hm_ledger_read(config, ids[i], job, NULL) != 0 || job->monitor.pid == pid ||
+            hm_process_is_running(&job->monitor_starter))
+            return true; /* an entry that cannot be read may name this monitor; one that is starting is not named yet */
     return false;
 }
 
 /*
- * Finds monitors that no entry names. Wants the lock: while it is held, nobody starts a monitor. Returns their number.
+ * Finds monitors that no entry names. Wants the lock: while it is held, no monitor gets its name into an entry. Returns
+ * their number.
  */
 static int find_orphaned_monitors(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
 {

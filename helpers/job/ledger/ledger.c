@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/heldlock.h"
 #include "base/size.h"
 #include "entry.h"
 #include "figurefile.h"
@@ -62,8 +63,10 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
      */
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         result = flock(lock, LOCK_EX | LOCK_NB);
-        if (result == 0)
+        if (result == 0) {
+            hm_heldlock_enter();
             return lock;
+        }
         if (errno != EWOULDBLOCK && errno != EINTR)
             break;
         nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
@@ -81,6 +84,7 @@ void hm_ledger_unlock(int lock)
     /* Closing alone is not enough: a child that was just started has a copy of the descriptor until it calls exec. */
     flock(lock, LOCK_UN);
     close(lock);
+    hm_heldlock_leave();
 }
 
 /* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */

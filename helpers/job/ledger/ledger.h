@@ -30,10 +30,11 @@ struct hm_change {
     char before[16], after[16];
 };
 
-/* A migrator that was started and whose figures are not in the entry yet. */
+/* A migrator whose figures are not in the entry yet. The place is free where neither process is there. */
 struct hm_step_migrator {
     uint32_t step_id;
-    struct hm_process process; /* pid 0: the place is free */
+    struct hm_process process; /* pid 0: it does not run yet */
+    struct hm_process starter; /* the slurmstepd that is starting it, which has this place until it notes the process */
 };
 
 /* The job's monitoring group of resctrl (node/mongroup.h). */
@@ -70,8 +71,9 @@ struct hm_job {
     /* the prolog's cgroup, outside every job: where the monitor is put; "": not known */
     char home_cgroup[HM_JOB_CGROUP];
     struct hm_process monitor;
-    struct hm_process finisher; /* the process that writes the record and removes the entry */
-    bool has_ended;             /* the job's own epilog was started */
+    struct hm_process monitor_starter; /* the slurmstepd that is starting the monitor, until it notes it */
+    struct hm_process finisher;        /* the process that writes the record and removes the entry */
+    bool has_ended;                    /* the job's own epilog was started */
     int64_t end_ns;  /* CLOCK_REALTIME of the job's end, for its record; 0: nobody has claimed the entry yet */
     int64_t dead_ns; /* CLOCK_REALTIME when reap found the job dead, or `end_ns`; 0: it lives */
     bool has_plan;
@@ -99,7 +101,7 @@ void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /*
  * Locks the ledger, and creates its folders (root's, 0700) as needed. Waits up to 20 s for other holders (ETIMEDOUT).
- * Returns a descriptor for hm_ledger_unlock, or -1.
+ * While it is held, no program can be started (base/heldlock.h). Returns a descriptor for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 /* Unlocks the ledger and closes the descriptor. Does nothing for -1. */

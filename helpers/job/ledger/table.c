@@ -28,6 +28,7 @@ static const struct hm_field process_table[] = {
 static const struct hm_field migrator_table[] = {
     HM_FIELD(hm_step_migrator, step_id),
     HM_FIELD_GROUP_OF(hm_step_migrator, process, process_table),
+    HM_FIELD_GROUP_OF(hm_step_migrator, starter, process_table),
     {.name = NULL},
 };
 
@@ -73,6 +74,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, cgroup),
     HM_FIELD(hm_job, home_cgroup),
     HM_FIELD_GROUP_OF(hm_job, monitor, process_table),
+    HM_FIELD_GROUP_OF(hm_job, monitor_starter, process_table),
     HM_FIELD_GROUP_OF(hm_job, finisher, process_table),
     HM_FIELD(hm_job, has_ended),
     HM_FIELD(hm_job, end_ns),

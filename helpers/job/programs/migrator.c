@@ -110,35 +110,55 @@ static char *path_of(const struct hm_config *config, uint32_t job_id, uint32_t s
     return out;
 }
 
-static void remember(struct hm_job *job, uint32_t step_id, const struct hm_process *process)
+/* A place whose starter died before it noted the process is free: the guard ends what it may have started. */
+static bool is_free(const struct hm_step_migrator *place)
 {
-    for (int i = 0; i < HM_JOB_MIGRATORS; i++) {
-        if (job->migrator[i].process.pid > 0)
-            continue;
-        job->migrator[i].step_id = step_id;
-        job->migrator[i].process = *process;
-        return;
-    }
+    return place->process.pid == 0 && !hm_process_is_running(&place->starter);
+}
+
+static bool is_of_step(const struct hm_step_migrator *place, uint32_t step_id)
+{
+    return (place->process.pid > 0 || place->starter.pid > 0) && place->step_id == step_id;
 }
 
 static void forget(struct hm_job *job, uint32_t step_id)
 {
     for (int i = 0; i < HM_JOB_MIGRATORS; i++)
-        if (job->migrator[i].process.pid > 0 && job->migrator[i].step_id == step_id)
+        if (is_of_step(&job->migrator[i], step_id))
             memset(&job->migrator[i], 0, sizeof(job->migrator[i]));
 }
 
-int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_facts *facts, struct hm_job *job,
-                      struct hm_process *process, struct hm_error *error)
+static void remember(struct hm_job *job, const struct hm_step_migrator *place)
+{
+    for (int i = 0; i < HM_JOB_MIGRATORS; i++) {
+        if (!is_free(&job->migrator[i]))
+            continue;
+        job->migrator[i] = *place;
+        return;
+    }
+}
+
+int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error)
+{
+    struct hm_step_migrator place = {.step_id = step_id};
+    /* Slurm can start a step again. */
+    if (hm_migrator_collect(config, job, step_id, error) != 0)
+        return -1;
+    if (hm_process_identify(getpid(), &place.starter) != 0)
+        return hm_fail(error, ESRCH, "this process is not in /proc");
+    forget(job, step_id);
+    remember(job, &place);
+    return hm_ledger_write(config, job, error);
+}
+
+int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_facts *facts,
+                       struct hm_process *process, struct hm_error *error)
 {
     char path[HM_CONFIG_PATH_MAX + 96];
     struct hm_migrator_command command;
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
     struct hm_spawn spawn = {.path = PROGRAM, .arguments = command.word, .environment = environment, .errors = -1};
     if (hm_migrator_command(facts, &command, error) != 0)
-        return -1;
-    /* An earlier run of this step may have left figures: Slurm can start a step again. */
-    if (hm_migrator_collect(config, job, facts->step_id, error) != 0)
         return -1;
     path_of(config, facts->job_id, facts->step_id, path, sizeof(path));
     spawn.extra = hm_progress_create(path, facts->step_id, error);
@@ -151,9 +171,17 @@ int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_f
         return -1;
     }
     /* It may have ended already. Then there is nothing to stop, and its figures say why. */
-    if (hm_process_identify(pid, process) == 0)
-        remember(job, facts->step_id, process);
+    if (hm_process_identify(pid, process) != 0)
+        *process = (struct hm_process){0};
     return 0;
+}
+
+void hm_migrator_note(struct hm_job *job, uint32_t step_id, const struct hm_process *process)
+{
+    const struct hm_step_migrator place = {.step_id = step_id, .process = process ? *process : (struct hm_process){0}};
+    forget(job, step_id);
+    if (place.process.pid > 0)
+        remember(job, &place);
 }
 
 void hm_migrator_dismiss(const struct hm_process *process)

@@ -34,11 +34,23 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
                         struct hm_error *error);
 
 /*
- * Starts the migrator and notes it in the entry (the caller writes that). `process` identifies it for hm_migrator_stop.
- * Wants the lock. Returns 0, or -1 with a text and nothing left behind.
+ * A migrator is started in three parts, as the lock must not be held while a program starts: begin, launch, note.
+ *
+ * hm_migrator_begin takes the figures that an earlier run of the step has left, and a place in the entry for the
+ * migrator that this process is about to start; it writes the entry. Wants the lock. Returns 0, or -1 with a text.
  */
-int hm_migrator_start(const struct hm_config *config, const struct hm_migrator_facts *facts, struct hm_job *job,
-                      struct hm_process *process, struct hm_error *error);
+int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
+/*
+ * Starts the program. `process` identifies it for hm_migrator_stop; it may have ended already (pid 0). Do not hold the
+ * lock. Returns 0, or -1 with a text and nothing left behind.
+ */
+int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_facts *facts,
+                       struct hm_process *process, struct hm_error *error);
+/*
+ * Puts the process into its place in the entry, which was read again meanwhile; NULL or pid 0: frees the place. The
+ * caller writes the entry. Where all places are in use, the migrator is ended by its guard alone.
+ */
+void hm_migrator_note(struct hm_job *job, uint32_t step_id, const struct hm_process *process);
 
 /*
  * Asks the migrator to end, and does not wait. A task calls this where its user has chosen another placement

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/process.h"
 #include "base/spawn.h"
 #include "job/node/mongroup.h"
@@ -58,17 +59,14 @@ static int reopen_samples(const char *path)
     return fd;
 }
 
-static int open_samples(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
+static int open_samples(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
                         struct hm_error *error)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    if (job->monitor.pid > 0) {
-        hm_job_warn(job, "the monitor ended early and was started again: figures in between are missing");
-        int fd = reopen_samples(path);
-        if (fd >= 0)
-            return fd;
-    }
+    int fd = job->monitor.pid > 0 ? reopen_samples(path) : -1;
+    if (fd >= 0)
+        return fd;
     if (unlink(path) != 0 && errno != ENOENT)
         return hm_fail_errno(error, "cannot remove %s", path);
     return hm_samples_create(path, tiers, config->interval_ms, error);
@@ -102,10 +100,20 @@ static char *slurm_conf(const struct hm_config *config, char *out, size_t size)
     return value && (size_t)snprintf(out, size, SLURM_CONF "=%s", value) < size ? out : NULL;
 }
 
-int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
-                     struct hm_error *error)
+bool hm_monitor_begin(struct hm_job *job)
 {
-    char guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
+    if (hm_process_is_running(&job->monitor) || hm_process_is_running(&job->monitor_starter))
+        return false;
+    if (job->monitor.pid > 0)
+        hm_job_warn(job, "the monitor ended early and was started again: figures in between are missing");
+    hm_process_identify(getpid(), &job->monitor_starter);
+    return true;
+}
+
+int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
+                      struct hm_process *monitor, struct hm_error *error)
+{
+    char cgroup[HM_JOB_CGROUP], guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
     char resctrl[] = "--resctrl", variable[PATH_MAX + sizeof(SLURM_CONF) + 1];
     uid_t uid;
     gid_t gid;
@@ -113,7 +121,7 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
                                    (char[]){"--samples-fd"},
                                    (char[]){"3"},
                                    (char[]){"--cgroup"},
-                                   job->cgroup,
+                                   cgroup,
                                    (char[]){"--guard"},
                                    guard,
                                    (char[]){"--uid"},
@@ -124,10 +132,9 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
     /* The program starts as root: it opens the node's counters, then becomes user `uid` itself. */
     struct hm_spawn spawn = {.path = PROGRAM, .arguments = arguments, .environment = environment, .errors = -1};
 
-    if (hm_process_is_running(&job->monitor))
-        return 0;
     if (hm_monitor_identity(&uid, &gid, error) != 0)
         return -1;
+    hm_text_copy(cgroup, job->cgroup, sizeof(cgroup));
     snprintf(guard, sizeof(guard), "%s/cgroup.events", job->cgroup);
     snprintf(user, sizeof(user), "%u", uid);
     snprintf(group, sizeof(group), "%u", gid);
@@ -144,7 +151,14 @@ int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tier
     if (pid < 0)
         return -1;
     /* It may have ended already. Then the pid only says that a monitor was started; nothing is stopped later. */
-    if (hm_process_identify(pid, &job->monitor) != 0)
-        job->monitor = (struct hm_process){.pid = pid};
+    if (hm_process_identify(pid, monitor) != 0)
+        *monitor = (struct hm_process){.pid = pid};
     return 0;
+}
+
+void hm_monitor_note(struct hm_job *job, const struct hm_process *monitor)
+{
+    job->monitor_starter = (struct hm_process){0};
+    if (monitor)
+        job->monitor = *monitor;
 }

@@ -13,11 +13,20 @@
 #define HM_MONITOR_USER "hybridmem"
 
 /*
- * Starts the monitor unless it runs, and notes it in the entry (the caller writes that). Continues a samples file that
- * a killed monitor left. Wants the lock, job->cgroup, and at least one tier. Returns 0, or -1 with a text.
+ * A monitor is started in three parts, as the lock must not be held while a program starts: begin, launch, note.
+ *
+ * hm_monitor_begin returns true where this process is to start the job's monitor: none runs, and no other process is
+ * starting it. The entry then says so; the caller writes it, and calls the other two. Wants the lock.
  */
-int hm_monitor_start(const struct hm_config *config, const struct hm_tiers *tiers, struct hm_job *job,
-                     struct hm_error *error);
+bool hm_monitor_begin(struct hm_job *job);
+/*
+ * Starts the program; continues a samples file that a killed monitor left. Wants job->cgroup and at least one tier. Do
+ * not hold the lock. Returns 0, or -1 with a text.
+ */
+int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
+                      struct hm_process *monitor, struct hm_error *error);
+/* Puts the monitor into the entry, which was read again meanwhile; NULL: none runs. The caller writes the entry. */
+void hm_monitor_note(struct hm_job *job, const struct hm_process *monitor);
 
 /* The absolute path of the monitor's program. */
 const char *hm_monitor_program(void);

@@ -10,54 +10,79 @@
 #include "job/programs/migrator.h"
 #include "parts.h"
 
-/* Starts the migrator. If that fails, the entry gets a warning. Wants the lock. */
-static void start_migrator(struct hm_preparation *p, const char *broker)
+#define LOSS "nothing is migrated"
+
+static int begin(struct hm_preparation *p, const struct hm_error *no_damon, struct hm_error *error)
 {
     struct hm_step *step = p->step;
-    struct hm_error error = {0};
-    char cgroup[HM_JOB_CGROUP], name[16];
-    struct hm_migrator_facts facts = {.plan = &p->migration,
-                                      .job_id = step->job_id,
-                                      .step_id = step->step_id,
-                                      .uid = p->facts->uid,
-                                      .gid = p->facts->gid,
-                                      .reserve_bytes = p->reserve_bytes,
-                                      .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
-                                      .step_cgroup = cgroup,
-                                      .broker = broker};
-    if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
-        hm_fail(&error, ENOENT, "slurmstepd is in no cgroup of a step");
-    else if (hm_migrator_start(&step->config, &facts, p->job, &step->migrator, &error) == 0)
-        return;
-    hm_job_warn(p->job, "step %s: nothing is migrated: %s", hm_step_name(step->step_id, name, sizeof(name)),
-                error.text);
+    int result = -1;
+    int lock = hm_ledger_lock(&step->config, error);
+    if (lock >= 0 && hm_step_read_again(p, LOSS, error) == 0) {
+        if (no_damon->text[0] && hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER))
+            hm_job_warn(p->job, "DAMON cannot be used: %s", no_damon->text);
+        result = hm_migrator_begin(&step->config, p->job, step->step_id, error);
+    }
+    hm_ledger_unlock(lock);
+    return result;
 }
 
-/* Starting the broker may take long, so the lock is not held for it. */
+static int launch(struct hm_preparation *p, struct hm_error *error)
+{
+    struct hm_step *step = p->step;
+    char cgroup[HM_JOB_CGROUP], broker[HM_CONFIG_PATH_MAX + 16];
+    const struct hm_migrator_facts facts = {.plan = &p->migration,
+                                            .job_id = step->job_id,
+                                            .step_id = step->step_id,
+                                            .uid = p->facts->uid,
+                                            .gid = p->facts->gid,
+                                            .reserve_bytes = p->reserve_bytes,
+                                            .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
+                                            .step_cgroup = cgroup,
+                                            .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker))};
+    if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
+        return hm_fail(error, ENOENT, "slurmstepd is in no cgroup of a step");
+    return hm_migrator_launch(&step->config, &facts, &step->migrator, error);
+}
+
+/* Notes what the launch came to: `failure` says why there is no migrator. */
+static int note(struct hm_preparation *p, const struct hm_error *failure, struct hm_error *error)
+{
+    struct hm_step *step = p->step;
+    char name[16];
+    int result = -1;
+    int lock = hm_ledger_lock(&step->config, error);
+    if (lock >= 0 && hm_step_read_again(p, LOSS, error) == 0) {
+        hm_migrator_note(p->job, step->step_id, failure->text[0] ? NULL : &step->migrator);
+        if (failure->text[0])
+            hm_job_warn(p->job, "step %s: " LOSS ": %s", hm_step_name(step->step_id, name, sizeof(name)),
+                        failure->text);
+        result = hm_ledger_write(&step->config, p->job, error);
+    }
+    hm_ledger_unlock(lock);
+    return result;
+}
+
+/*
+ * Starting a program may take long, so the lock is not held for it. A migrator that cannot be noted is ended at once,
+ * as nobody else would end it before its guard does.
+ */
 int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
 {
     const struct hm_config *config = &p->step->config;
-    char broker[HM_CONFIG_PATH_MAX + 16], home[HM_JOB_CGROUP];
-    struct hm_error why = {0};
-    int result = -1;
-    bool is_meant = hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER);
+    char home[HM_JOB_CGROUP];
+    struct hm_error no_damon = {0}, failure = {0}, why = {0};
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
     /* The broker is started even if another source is asked for: DAMON may be used if that source does not work. */
-    hm_damon_ensure(config, home, &why);
-    int lock = hm_ledger_lock(config, error);
-    if (lock < 0 || hm_ledger_read(config, p->step->job_id, p->job, error) != 0)
-        goto done;
-    if (p->job->finisher.pid != 0) { /* nobody would end a migrator that is started now */
-        hm_fail(error, ESRCH, "job %u has ended meanwhile: nothing is migrated", p->step->job_id);
-        goto done;
-    }
-    if (why.text[0] && is_meant)
-        hm_job_warn(p->job, "DAMON cannot be used: %s", why.text);
-    start_migrator(p, hm_damon_socket_path(config, broker, sizeof(broker)));
-    result = hm_ledger_write(config, p->job, error);
-done:
-    hm_ledger_unlock(lock);
-    return result;
+    hm_damon_ensure(config, home, &no_damon);
+    if (begin(p, &no_damon, error) != 0)
+        return -1;
+    launch(p, &failure);
+    if (note(p, &failure, error) == 0)
+        return 0;
+    hm_migrator_stop(&p->step->migrator, &why);
+    hm_step_end(p->step, &why);
+    p->step->migrator = (struct hm_process){0};
+    return -1;
 }
 
 int hm_step_end(const struct hm_step *step, struct hm_error *error)
@@ -76,6 +101,8 @@ int hm_step_end(const struct hm_step *step, struct hm_error *error)
         hm_fail(error, ENOMEM, "no memory for the node's ledger");
     else if (hm_ledger_read(&step->config, step->job_id, job, error) == 0)
         result = hm_migrator_collect(&step->config, job, step->step_id, error);
+    else if (errno == ENOENT) /* the job has ended, and has its record */
+        hm_ledger_remove(&step->config, step->job_id, NULL);
     hm_ledger_unlock(lock);
     free(job);
     return result;

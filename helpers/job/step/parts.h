@@ -13,6 +13,7 @@ struct hm_preparation {
     struct hm_step *step;
     struct hm_job *job;
     bool has_ledger;
+    bool is_monitors; /* this process is to start the job's monitor */
     bool knows_user;
     struct hm_identity user;
     struct hm_plan_migration migration;
@@ -28,6 +29,21 @@ void hm_step_refuse(struct hm_step *step, const char *text);
  * the step needs cannot be done, the reason becomes the refusal.
  */
 void hm_step_plan(struct hm_preparation *p);
+
+/*
+ * Reads the entry again into p->job, and checks that it is of the same run of the job, and that nobody has begun to end
+ * that: nobody would end a program that was started now. `loss` says what is lost then, for the text. Wants the lock.
+ * Returns 0, or -1 with a text.
+ */
+int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_error *error);
+
+/*
+ * Makes the job's resctrl group, and notes in the entry that this process is to start the job's monitor, if none is
+ * there and one is wanted. Wants the lock; the caller writes the entry, then calls hm_step_watch if `is_monitors`.
+ */
+void hm_step_begin_watch(struct hm_preparation *p);
+/* Starts the monitor. Do not hold the lock. Returns 0, or -1 with a text. */
+int hm_step_watch(struct hm_preparation *p, struct hm_error *error);
 
 /*
  * Starts the DAMON broker, as far as it may be needed, then the migrator. Do not hold the lock. Returns 0, or -1 with a

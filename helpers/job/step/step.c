@@ -13,8 +13,6 @@
 #include "core/tiers/node.h"
 #include "job/ledger/living.h"
 #include "job/node/company.h"
-#include "job/node/mongroup.h"
-#include "job/programs/monitor.h"
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
 {
@@ -23,6 +21,7 @@ void hm_memory_policy_get(struct hm_memory_policy *policy)
         policy->mode = MPOL_DEFAULT;
 }
 
+/* Do not hold the lock, as this may have to look for the node's topology. */
 static void read_tiers(struct hm_preparation *p)
 {
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
@@ -163,30 +162,12 @@ static void settle(struct hm_preparation *p)
     }
 }
 
-static void watch(struct hm_preparation *p)
-{
-    struct hm_job *job = p->job;
-    struct hm_error error = {0};
-    job->recorded = job->recorded || p->step->is_active || p->step->config.record == HM_RECORD_ALL;
-    if (!job->recorded || !job->cgroup[0])
-        return;
-    if (p->step->tiers.n_tiers == 0) {
-        hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
-        return;
-    }
-    /* The group comes first, as the monitor reads what it counts. */
-    hm_mongroup_make(&p->step->config, job, p->facts->step_id);
-    if (hm_monitor_start(&p->step->config, &p->step->tiers, job, &error) != 0)
-        hm_job_warn(job, "memory is not measured: %s", error.text);
-}
-
 /*
  * Does the part of hm_step_prepare that needs the lock. If the ledger could not be locked or read (`has_ledger` is
  * false), nothing is changed on the node that the ledger would have to remember.
  */
 static void prepare(struct hm_preparation *p, struct hm_error *error)
 {
-    read_tiers(p);
     read_entry(p, error);
     note_facts(p);
     decide(p);
@@ -195,7 +176,7 @@ static void prepare(struct hm_preparation *p, struct hm_error *error)
         hm_step_plan(p);
     settle(p);
     if (p->has_ledger)
-        watch(p);
+        hm_step_begin_watch(p);
     p->step->mongroup = p->job->mongroup;
 }
 
@@ -218,12 +199,15 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         return hm_fail(error, ENOMEM, "no memory for the node's ledger");
     }
     look_up_user(&p);
+    read_tiers(&p);
     int lock = hm_ledger_lock(&step->config, error);
     p.has_ledger = lock >= 0;
     prepare(&p, error);
     if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
         result = -1;
     hm_ledger_unlock(lock);
+    if (result == 0 && p.is_monitors)
+        result = hm_step_watch(&p, error);
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
     free(p.job);

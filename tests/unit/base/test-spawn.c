@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/heldlock.h"
 #include "base/spawn.h"
 #include "unit/lib/scratch.h"
 
@@ -269,6 +270,24 @@ static void test_a_start_that_hangs_is_killed(void **state)
     assert_int_equal(unlink(scratch_path("cgroup.procs")), 0);
 }
 
+static void test_nothing_is_started_under_a_lock_that_jobs_wait_for(void **state)
+{
+    (void)state;
+    char name[] = "true";
+    char *arguments[] = {name, NULL};
+    const struct hm_spawn spawn = {
+        .path = "/bin/true", .arguments = arguments, .environment = no_environment, .extra = -1, .errors = -1};
+    const struct hm_spawn_call call = {.run = end_with_seven, .kept = -1};
+    hm_heldlock_enter();
+    assert_int_equal(hm_spawn_start(&spawn, &error), -1);
+    assert_int_equal(errno, EDEADLK);
+    assert_string_equal(error.text, "/bin/true is not started while a lock is held that jobs wait for");
+    assert_int_equal(hm_spawn_call(&call, &error), -1);
+    assert_int_equal(errno, EDEADLK);
+    hm_heldlock_leave();
+    assert_int_equal(hm_spawn_wait_for(hm_spawn_start(&spawn, &error), 60000), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_a_child_that_cannot_be_watched_is_killed),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),
         cmocka_unit_test(test_a_start_that_hangs_is_killed),
+        cmocka_unit_test(test_nothing_is_started_under_a_lock_that_jobs_wait_for),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -75,8 +75,8 @@ static int count_files(void)
 static void test_figures_are_taken_once(void **state)
 {
     (void)state;
-    job.migrator[0] = (struct hm_step_migrator){0, {.pid = 1}};
-    job.migrator[1] = (struct hm_step_migrator){1, {.pid = 2}};
+    job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 1}};
+    job.migrator[1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 2}};
     leave(7, 0, HM_PROGRESS_ENDED);
     assert_true(hm_migrator_has_left(&config, 7, 0));
     assert_int_equal(hm_migrator_collect(&config, &job, 0, &error), 0);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lock that all of a node's jobs wait for must be free again within moments. So nothing that may last is done by the
+ * thread that holds it: no program is started, as it may be stopped, or lie on a file system that hangs. What may last
+ * asks here first. The answer is about the calling thread.
+ */
+#ifndef HM_BASE_HELDLOCK_H
+#define HM_BASE_HELDLOCK_H
+
+#include "error.h"
+
+/* This thread holds such a lock from here on, until as many calls of hm_heldlock_leave. */
+void hm_heldlock_enter(void);
+void hm_heldlock_leave(void);
+
+/* Returns 0, or -1 (EDEADLK) with a text where this thread holds such a lock. `what` says what is not done then. */
+int hm_heldlock_check(const char *what, struct hm_error *error);
+
+#endif
