@@ -3,19 +3,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/process.h"
+#include "base/spawn.h"
 #include "freshledger.h"
 #include "job/hooks/reap.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
+#include "job/programs/monitor.h"
 #include "slurm/scontrol.h"
 #include "unit/lib/scratch.h"
 
@@ -62,6 +67,13 @@ bool hm_unread_is_living(const struct hm_config *of, const char *cgroups, uint32
     if (is_used_again)
         assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
     return is_living;
+}
+
+const char *hm_monitor_program(void)
+{
+    static char path[128];
+    snprintf(path, sizeof(path), "%s/monitor", scratch);
+    return path;
 }
 
 static int set_up(void **state)
@@ -133,12 +145,45 @@ static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **sta
     assert_int_equal(access(entry, F_OK), -1);
 }
 
+/* Starts a program that reap takes for a monitor. */
+static pid_t start_monitor(void)
+{
+    char cp[] = "cp", from[] = "/bin/sleep", program[256], seconds[] = "1000";
+    snprintf(program, sizeof(program), "%s", hm_monitor_program());
+    char *copy[] = {cp, from, program, NULL}, *arguments[] = {program, seconds, NULL}, *none[] = {NULL};
+    struct hm_spawn spawn = {.path = "/bin/cp", .arguments = copy, .environment = none, .extra = -1, .errors = -1};
+    assert_int_equal(hm_spawn_wait_for(hm_spawn_start(&spawn, NULL), 60000), 0);
+    spawn.path = program;
+    spawn.arguments = arguments;
+    pid_t pid = hm_spawn_start(&spawn, NULL);
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* A monitor that no entry names is ended, but not while a step may be about to name it. */
+static void a_monitor_that_is_just_started_stays(void **state)
+{
+    (void)state;
+    int status;
+    pid_t monitor = start_monitor();
+    assert_int_equal(hm_process_identify(getpid(), &job.monitor_starter), 0);
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap("n9", true);
+    assert_int_equal(waitpid(monitor, &status, WNOHANG), 0);
+    job.monitor_starter.start_time++; /* that step has died */
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap("n9", true);
+    assert_int_equal(waitpid(monitor, &status, 0), monitor);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, set_up),
         cmocka_unit_test_setup(nothing_else_does, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
+        cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
