@@ -133,7 +133,7 @@ static void test_fall_backs(void **state)
     hm_free(memory);
 }
 
-/* A process can run out of mappings long before memory; malloc may then still have some. */
+/* A process can run out of mappings long before memory. malloc may then still have free memory of its own. */
 static void test_malloc_is_asked_last(void **state)
 {
     struct hm_alloc_where where;
@@ -147,9 +147,7 @@ static void test_malloc_is_asked_last(void **state)
     hm_free(memory);
 }
 
-/*
- * The first folder is not on a DAX file system, and the second does not exist. Slow nodes are used, with both reasons.
- */
+/* The first folder is not on a DAX file system, and the second does not exist. The reason names both. */
 static void test_folders_that_cannot_be_used(void **state)
 {
     struct hm_folders folders;

@@ -21,7 +21,7 @@
 #define MOST_MAPPINGS 800
 #define MOST_HELD 64
 
-/* With this hint each block of an allocation is a run, as each goes to another node than the block before. */
+/* With this hint 64 MiB are 64 blocks. Each block is a run, as it goes to another node than the block before. */
 static const struct hm_alloc_hint sixty_four = {.block_bytes = MIB};
 
 static size_t blocks_of(const void *memory, int *first_node)
@@ -142,7 +142,7 @@ static void test_a_binding_that_fails_half_way(void **state)
         hm_free(held[i]);
 }
 
-/* The folders' files are replaced by this number of memory files, with room for `file_bytes` in each. */
+/* Number of folders that hm_folders_open finds here. Each has a file in memory, with room for `file_bytes`. */
 static int files;
 static uint64_t file_bytes;
 
@@ -156,7 +156,8 @@ void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
     }
 }
 
-/* If the range stays cut into mappings, they are given back when it is freed, and not before. */
+/* When the kernel does not restore the policy either, or some blocks are in files, the range stays cut into a mapping
+ * for each block. These mappings count until the range is freed. */
 static void test_a_binding_that_fails_and_leaves_mappings(void **state)
 {
     static const struct {

@@ -59,11 +59,11 @@ static void test_too_many(void **state)
     struct hm_preload_rules rules;
     struct hm_layout layout;
     (void)state;
+    /* The longest list is accepted. One more node, or one more caller, is refused. */
     for (int i = 1; i < HM_ALLOC_NODES; i++)
         strncat(text, ",0@0", sizeof(text) - strlen(text) - 1);
     assert_int_equal(hm_preload_parse_nodes(text, &layout, NULL), 0);
     assert_int_equal(layout.n_nodes, HM_ALLOC_NODES);
-    /* The longest list fits. */
     strncat(text, ",0@0", sizeof(text) - strlen(text) - 1);
     assert_int_equal(hm_preload_parse_nodes(text, &layout, NULL), -1);
     strncpy(text, "fast=f", sizeof(text));
