@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests a file of one structure shared by programs with a longer and a shorter version of it. */
+/* Tests a file that contains one structure. Programs of an earlier version know only the structure's first members. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void fill_later(uint32_t first, uint32_t second)
         later.second[i] = second;
 }
 
-static void test_what_an_earlier_one_wrote(void **state)
+static void test_a_file_of_an_earlier_version(void **state)
 {
     (void)state;
     const struct earlier earlier = {.magic = 1, .version = 2, .bytes = sizeof(earlier), .first = 7};
@@ -73,7 +73,7 @@ static void test_what_an_earlier_one_wrote(void **state)
     close(fd);
 }
 
-static void test_what_a_later_one_wrote(void **state)
+static void test_a_file_of_a_later_version(void **state)
 {
     (void)state;
     struct earlier earlier = {0};
@@ -92,7 +92,7 @@ static void test_what_a_later_one_wrote(void **state)
 }
 
 /* A file whose `bytes` is impossibly small gets no new members; its reader refuses it. */
-static void test_marks_that_are_wrong(void **state)
+static void test_a_size_that_is_wrong(void **state)
 {
     (void)state;
     const struct earlier earlier = {.magic = 1, .version = 2, .bytes = 3, .first = 7};
@@ -115,7 +115,7 @@ static void refused(int fd, int number)
     close(fd);
 }
 
-static void test_what_is_no_such_file(void **state)
+static void test_what_is_no_file_of_a_structure(void **state)
 {
     (void)state;
     refused(make("short", 5), EBADMSG);
@@ -157,8 +157,8 @@ static void test_bytes_that_a_file_cannot_have(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_an_earlier_one_wrote),     cmocka_unit_test(test_what_a_later_one_wrote),
-        cmocka_unit_test(test_marks_that_are_wrong),          cmocka_unit_test(test_what_is_no_such_file),
+        cmocka_unit_test(test_a_file_of_an_earlier_version),  cmocka_unit_test(test_a_file_of_a_later_version),
+        cmocka_unit_test(test_a_size_that_is_wrong),          cmocka_unit_test(test_what_is_no_file_of_a_structure),
         cmocka_unit_test(test_bytes_that_a_file_cannot_have),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -112,7 +112,7 @@ static void test_what_passes(void **state)
     }
 }
 
-/* A file of a user who is neither root nor the given owner. Root's own files are accepted for any owner. */
+/* A file or folder must belong to root or to the given owner. */
 static void test_owner(void **state)
 {
     struct hm_error error = {""};

@@ -14,8 +14,9 @@
 
 static struct hm_error error;
 
-/* Start a process. If it `obeys`, it runs until SIGTERM and then closes `holds`. Otherwise SIGTERM is blocked, and it
- * runs until all other processes have closed `waits`. */
+/* Start a process. `waits` and `holds` are the ends of a pipe, for reading and for writing. If the process `obeys`,
+ * SIGTERM ends it, which closes its `holds`. Otherwise SIGTERM is blocked, and the process reads from `waits` until no
+ * process has `holds` open. */
 static struct hm_process start_one(bool obeys, int waits, int holds)
 {
     struct hm_process process = {0};
