@@ -183,9 +183,8 @@ static void test_screen(void **state)
     (void)state;
     struct hm_view *view = new_view();
     char *text = draw(view, (struct hm_screen){.columns = 36, .lines = 40});
-    /*
-     * A quarter of the pages is hot and fast. 90 samples on 100 pages against 1 on 300 is 270 : 1, which is six levels.
-     */
+    /* A map is 20 cells wide. Process 100: a quarter is hottest (@) and fast (F), the rest slow (.). Process 101: all
+     * cells are half fast (f). */
     assert_non_null(strstr(text, "100        heat @@@@@"));
     assert_non_null(strstr(text, "FFFFF..............."));
     assert_non_null(strstr(text, "ffffffffffffffffffff"));
