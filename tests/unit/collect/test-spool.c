@@ -106,7 +106,7 @@ static void test_what_is_refused(void **state)
     }
 }
 
-static void test_lists_have_a_most(void **state)
+static void test_a_list_of_nodes_that_is_too_long(void **state)
 {
     (void)state;
     struct hm_spool_entry entry;
@@ -123,7 +123,7 @@ static void test_lists_have_a_most(void **state)
     free(list);
 }
 
-static void test_a_job_without_nodes_is_none(void **state)
+static void test_a_job_without_nodes_has_no_entry(void **state)
 {
     (void)state;
     static const char *const lists[] = {NULL, "", "(null)"};
@@ -159,7 +159,7 @@ static void test_what_is_written(void **state)
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":41,"
          "\"het_job_offset\":1,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":1799990000,\"end_s\":"
          "1799999999,\"nodes\":\"n[1-3,7]\",\"asked\":false}"},
-        /* Slurm 22.05. */
+        /* Slurm 22.05 sets no times: the end is now. */
         {{{{"SLURM_JOB_START_TIME", NULL}, {"SLURM_JOB_END_TIME", NULL}, {"SLURM_JOB_NODELIST", "n1"}}},
          "{\"spool\":1,\"job_id\":42,\"array_job_id\":null,\"array_task_id\":null,\"het_job_id\":null,"
          "\"het_job_offset\":null,\"restart_count\":0,\"uid\":1001,\"cluster\":\"test\",\"start_s\":null,\"end_s\":"
@@ -175,7 +175,7 @@ static void test_what_is_written(void **state)
     }
 }
 
-static void test_who_is_asked_for(void **state)
+static void test_whose_records_are_expected(void **state)
 {
     (void)state;
     struct hm_config *config = malloc(sizeof(*config));
@@ -306,10 +306,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_lists_have_a_most),
-        cmocka_unit_test(test_a_job_without_nodes_is_none),
+        cmocka_unit_test(test_a_list_of_nodes_that_is_too_long),
+        cmocka_unit_test(test_a_job_without_nodes_has_no_entry),
         cmocka_unit_test(test_what_is_written),
-        cmocka_unit_test(test_who_is_asked_for),
+        cmocka_unit_test(test_whose_records_are_expected),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_is_written_is_on_the_disk),
         cmocka_unit_test(test_folders_that_are_not_trusted),
