@@ -20,7 +20,7 @@
 
 static const struct {
     const char *name;
-    /* for each tier "NAME=KIND NODES @SOCKETS CAPACITY LATENCY BANDWIDTH;", capacity in GiB, "?" for unknown */
+    /* for each tier "NAME=KIND NODES @SOCKETS CAPACITY LATENCY BANDWIDTH;": in GiB, ns and MB/s, "?" for unknown */
     const char *tiers;
     enum hm_origin order;
     const char *warning; /* part of the only warning; NULL: none */
@@ -219,7 +219,7 @@ static void reads_what_is_not_in_tiers(void **state)
     assert_false(topology->node[1].allowed);
 }
 
-/* Discovery has to work on any machine, also if its memory grows and shrinks, or without /sys. */
+/* Discovery has to work on any machine, also if its memory grows and shrinks. Only without /sys it fails. */
 static void reads_this_machine(void **state)
 {
     struct hm_tiers *tiers = *state;

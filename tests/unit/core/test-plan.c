@@ -266,7 +266,7 @@ static void test_kernels(void **state)
     }
 }
 
-/* Many tiers with long names and lists: no buffer cuts a sentence before its end. */
+/* Two tiers with long names and many nodes: no buffer cuts a sentence before its end. */
 static void test_long_names(void **state)
 {
     struct work *work = malloc(sizeof(*work));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the mode fsdax: which sockets get file systems, and which nodes cannot serve it; and the reading of regions. */
+/* Tests the mode fsdax: which sockets get file systems, what is refused, and what sysfs tells of persistent memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GIB (UINT64_C(1) << 30)
+/* A usable region. */
 #define ON(number, on, gib)                                                                                            \
     {                                                                                                                  \
         .id = (number), .socket = (on), .has_labels = true, .bytes = (gib)*GIB                                         \
@@ -104,7 +105,7 @@ static const struct {
      "0",
      "30.0 GiB on socket 0",
      NULL},
-    /* another machine */
+    /* a plan for another machine, whose regions are not known */
     {"fsdax,size=64T",
      "",
      {.n = 0},

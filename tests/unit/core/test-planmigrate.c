@@ -151,14 +151,14 @@ static void test_without_the_preload_library(void **state)
     free(work);
 }
 
-/* Large data that starts in the slow tier can move back only where writes are seen. */
+/* With isolate, large data starts in the slow tier. It can move to the fast tier only where writes are seen. */
 static void test_where_nothing_tells_writes(void **state)
 {
     static const struct {
         const char *request;
         bool lacks_marks, lacks_store_samples;
         int result;
-    } rows_of_eyes[] = {
+    } rows_of_abilities[] = {
         {"isolate", false, true, 0},
         {"isolate", true, false, 0},
         {"isolate,source=perf", true, false, 0},
@@ -171,31 +171,32 @@ static void test_where_nothing_tells_writes(void **state)
     struct work *work = malloc(sizeof(*work));
     (void)state;
     assert_non_null(work);
-    for (size_t i = 0; i < N_ROWS(rows_of_eyes); i++) {
-        const struct row row = {"optane", rows_of_eyes[i].request, SPACE};
+    for (size_t i = 0; i < N_ROWS(rows_of_abilities); i++) {
+        const struct row row = {"optane", rows_of_abilities[i].request, SPACE};
         assert_int_equal(planrow_resolve(work, &row), 0);
-        work->abilities.lacks_marks = rows_of_eyes[i].lacks_marks;
-        work->abilities.lacks_store_samples = rows_of_eyes[i].lacks_store_samples;
+        work->abilities.lacks_marks = rows_of_abilities[i].lacks_marks;
+        work->abilities.lacks_store_samples = rows_of_abilities[i].lacks_store_samples;
         assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
                                          &work->plan, &work->error),
-                         rows_of_eyes[i].result);
-        if (rows_of_eyes[i].result == 0)
+                         rows_of_abilities[i].result);
+        if (rows_of_abilities[i].result == 0)
             continue;
         assert_int_equal(errno, ENODEV);
-        assert_non_null(strstr(work->error.text, rows_of_eyes[i].request));
+        assert_non_null(strstr(work->error.text, rows_of_abilities[i].request));
         assert_non_null(strstr(work->error.text, ": nothing on this node tells writes from reads: "));
     }
     free(work);
 }
 
-/* Latencies are given to the migrator as ratios, and only where they are known and the slow tier has the higher one.
- * The ratio of writes comes from their bandwidth where that is the higher ratio. */
+/* The migrator is told latencies as ratios, slow tier to fast tier: 0 where one is unknown, or the slow tier's is not
+ * higher. The ratio of writes is the higher one of two: that of the latencies of writes, or the ratio of reads times
+ * (bandwidth of reads / bandwidth of writes) of the slow tier. */
 static void test_latencies(void **state)
 {
     static const struct {
-        /* write bandwidth of the slow tier; its read bandwidth is 39000 */
-        uint64_t fast, slow, fast_write, slow_write, slow_write_mbs;
-        double read, write;
+        uint64_t fast, slow, fast_write, slow_write; /* latencies in ns; 0: unknown */
+        uint64_t slow_write_mbs; /* write bandwidth of the slow tier, whose read bandwidth is 39000; 0: unknown */
+        double read, write;      /* the ratios */
     } rows_of_latency[] = {
         {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},
         {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},

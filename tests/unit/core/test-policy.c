@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a plan is given to the kernel, and what this kernel can do. On node 0, as every machine has one. */
+/* Tests how a plan is given to the kernel, and what this kernel can do. Plans use node 0, which every machine has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>
@@ -19,7 +19,7 @@
 #include "core/apply/policy.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* a mode of set_mempolicy(2) */
+#define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* MPOL_BIND | MPOL_F_NUMA_BALANCING | MPOL_F_STATIC_NODES */
 #define FIELD_POLICY 2                                /* field of a line of numa_maps */
 
 /* Read the policy of the first mapping, in the kernel's words: "bind=static:0". */
@@ -78,7 +78,7 @@ static int apply_and_look(const struct hm_plan *plan)
     if (is_default != (plan->policy == HM_POLICY_DEFAULT))
         return 2;
     read_policy(policy, sizeof(policy));
-    /* numa_maps separates its fields by blanks, and two of the names have one. */
+    /* numa_maps separates its fields by blanks. Two of the names have a blank: only their first word is compared. */
     return strncmp(wanted[plan->policy], policy, strlen(policy)) == 0 ? 0 : 3;
 }
 
@@ -187,7 +187,7 @@ static void test_weights(void **state)
     assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
     assert_int_equal(abilities.has_weights, access(hm_policy_weight_path(0, path, sizeof(path)), R_OK) == 0);
     assert_int_equal(abilities.weights[0] > 0, abilities.has_weights);
-    /* One node without a weight makes all unusable. */
+    /* One node without a weight makes all weights unusable. */
     tiers.topology.node[0].id = 1022;
     assert_int_equal(hm_abilities_read(&tiers, &abilities, NULL), 0);
     assert_false(abilities.has_weights);

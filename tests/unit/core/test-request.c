@@ -155,7 +155,7 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_nothing_moves_the_cursor(void **state)
+static void test_errors_have_printable_characters_only(void **state)
 {
     static const struct {
         const char *text, *shown;
@@ -353,7 +353,7 @@ static void test_keys_of_the_site_refused(void **state)
     assert_non_null(strstr(error.text, "too long"));
 }
 
-static void test_what_is_not_said_is_completed(void **state)
+static void test_missing_keys_are_completed(void **state)
 {
     struct hm_migrate_keys keys = {.fast_percent = 10, .bins = 50};
     const struct hm_migrate_keys others = {.fast_bytes = 1 << 30,
@@ -410,14 +410,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_nothing_moves_the_cursor),
+        cmocka_unit_test(test_errors_have_printable_characters_only),
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_modes_are_listed_and_explained),
         cmocka_unit_test(test_no_mode),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_keys_of_the_site_refused),
-        cmocka_unit_test(test_what_is_not_said_is_completed),
+        cmocka_unit_test(test_missing_keys_are_completed),
         cmocka_unit_test(test_words_of_keys),
         cmocka_unit_test(test_sources),
     };

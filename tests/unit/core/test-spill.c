@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the spill model. */
+/* Tests the spill model: bandwidths, the best share, and weights (core/plan/model.h has the letters). */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static void test_weights(void **state)
     }
 }
 
-/* For every ratio that weights can express, the share is within 1 % of the wanted one. */
+/* For ratios of bandwidths from 1:50 to 50:1, the share is within 1 % of the wanted one. */
 static void test_weights_are_near(void **state)
 {
     (void)state;

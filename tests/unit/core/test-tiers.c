@@ -20,7 +20,7 @@
 struct row_node {
     bool is_there;
     bool has_cpus;
-    uint64_t gib, bandwidth, latency;
+    uint64_t gib, bandwidth, latency; /* bandwidth in MB/s and latency in ns; 0: unknown */
     enum hm_kind kind;
     int sysfs_tier; /* 0: unknown */
     int distance;   /* from CPUs; 0: unknown */
@@ -35,7 +35,7 @@ struct row_tier {
     uint64_t latency, bandwidth;
 };
 
-/* A node with CPUs, and one without: capacity in GiB, bandwidth, latency. */
+/* A node with CPUs (CPU), a section of hybridmem.conf (TIER), a node without CPUs (MEM). */
 #define CPU(...)                                                                                                       \
     {                                                                                                                  \
         .is_there = true, .has_cpus = true, __VA_ARGS__                                                                \
@@ -121,11 +121,13 @@ static const struct {
     {"no node", {{0}}, {{0}}, ENODEV, "no NUMA node with memory"},
     {"no memory", {CPU(.gib = 0)}, {{0}}, ENODEV, "no NUMA node with memory"},
     {"hidden", {CPU(.gib = 1, .is_hidden = true)}, {{0}}, ENODEV, "hides nodes 0"},
-    {"a GPU's only", {CPU(.gib = 0), MEM(.gib = 80, .is_device = true)}, {{0}}, ENODEV, "no NUMA node with memory"},
+    {"only a GPU's", {CPU(.gib = 0), MEM(.gib = 80, .is_device = true)}, {{0}}, ENODEV, "no NUMA node with memory"},
     {"node that is not there",
      {CPU(.gib = 1)},
      {TIER("slow", "7")}, EINVAL, "tier slow names node 7, which is not there"},
-    {"its hint", {CPU(.gib = 1), MEM(.gib = 1)}, {TIER("slow", "2")}, EINVAL, "this machine has nodes 0-1"},
+    {"node that is not there: the hint",
+     {CPU(.gib = 1), MEM(.gib = 1)},
+     {TIER("slow", "2")}, EINVAL, "this machine has nodes 0-1"},
     {"node named twice",
      {CPU(.gib = 1)},
      {TIER("a", "0"), TIER("b", "0")}, EINVAL, "tier b names node 0, which another tier has"},
@@ -189,7 +191,7 @@ static const struct {
     {"twice the bandwidth without CPUs is HBM",
      {CPU(.gib = 4, .bandwidth = 1000, .latency = 90), MEM(.gib = 1, .bandwidth = 2500, .latency = 120)},
      {{0}}, "hbm=hbm:1/120/2500 dram=dram:0/90/1000", HM_ORIGIN_ATTRIBUTES, NULL},
-    {"a little more bandwidth is not",
+    {"a little more bandwidth without CPUs is not HBM",
      {CPU(.gib = 4, .bandwidth = 1000, .latency = 90), MEM(.gib = 1, .bandwidth = 1500, .latency = 120)},
      {{0}}, "fast=unknown:1/120/1500 slow=unknown:0/90/1000", HM_ORIGIN_ATTRIBUTES, NULL},
     /* order */
@@ -211,7 +213,7 @@ static const struct {
     {"a sysfs tier can be faster than that of the CPUs",
      {CPU(.gib = 1, .sysfs_tier = 4), MEM(.gib = 1, .sysfs_tier = 2)},
      {{0}}, "fast=unknown:1/0/0 slow=unknown:0/0/0", HM_ORIGIN_SYSFS, NULL},
-    {"having CPUs, then distance",
+    {"the node with CPUs first, then by distance",
      {CPU(.gib = 1), MEM(.gib = 1, .distance = 40), MEM(.gib = 1, .distance = 17)},
      {{0}}, "fast=unknown:0/0/0 tier2=unknown:2/0/0 slow=unknown:1/0/0", HM_ORIGIN_DISTANCE, NULL},
     {"smaller memory without figures may be HBM",
@@ -290,7 +292,7 @@ static void groups_and_orders(void **state)
     }
 }
 
-/* A tier's model is found by its nodes, its kind, or its name. */
+/* hybridmem.conf can name the tier of an energy model by its nodes, its kind, or its name. */
 static void takes_the_model_of_energy(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -313,7 +315,7 @@ static void takes_the_model_of_energy(void **state)
     }
 }
 
-/* There are nine kinds of nodes, but at most eight tiers. */
+/* Nine nodes have nine bandwidths, so each would be a tier. But there are at most eight tiers. */
 static void leaves_out_what_is_too_much(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -338,6 +340,7 @@ static void leaves_out_what_is_too_much(void **state)
     free(topology);
 }
 
+/* The topology may be that of the result. */
 static void groups_in_place(void **state)
 {
     struct hm_tiers *tiers = *state;

@@ -148,7 +148,7 @@ static void fails_on_what_is_no_file(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void fails_on_torn_ones(void **state)
+static void fails_on_torn_files(void **state)
 {
     struct fixture *fixture = *state;
     struct stat status;
@@ -204,7 +204,7 @@ static void fails_on_values_out_of_range(void **state)
     }
 }
 
-/* The file of a later version, with one more field. */
+/* The file of a later version, with fields that this version does not know. */
 static void reads_what_another_version_wrote(void **state)
 {
     struct fixture *fixture = *state;
@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fails_where_it_cannot_write, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_owners_and_modes, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_what_is_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(fails_on_torn_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(fails_on_torn_files, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_versions_and_boots, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_values_out_of_range, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_what_was_written, setup, teardown),
