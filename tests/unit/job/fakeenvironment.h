@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fake environment of a task with a few short variables, for tests of what is set in it. */
+/* A fake environment of a task, for tests of what is set in it. It has room for eight variables. */
 #ifndef FAKEENVIRONMENT_H
 #define FAKEENVIRONMENT_H
 

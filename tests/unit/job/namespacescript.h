@@ -20,7 +20,7 @@
 extern struct hm_config config;
 extern struct hm_job job;
 extern struct hm_error error;
-extern bool is_missing, are_there; /* the program is not installed; the node has our labels, and devdax devices */
+extern bool is_missing, are_there; /* the program is not installed; the node has hybridmem's labels, and devdax */
 extern bool has_no_memory;         /* calloc fails */
 extern int n_created;              /* how often create ran */
 extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
@@ -34,7 +34,7 @@ int namespaces_set_up(void **state);
 void script(const char *body);
 /* Checks the arguments of the script's last run: `wanted` has each of them, followed by a blank. */
 void assert_told(const char *wanted);
-/* Checks that the script has not run since the last check. */
+/* Checks that the script has not run yet, or not since forget_told. */
 void assert_nothing_told(void);
 void forget_told(void);
 

@@ -21,18 +21,19 @@ extern struct hm_tiers tiers;
 extern struct hm_job job;
 extern struct hm_samples samples;
 
-/* Adds the next tier, on two nodes. */
+/* Fills in the tier `index`, on the nodes `first_node` and the next one. */
 void set_tier(int index, const char *name, enum hm_kind kind, unsigned first_node);
 
-/* Two sockets, DRAM on nodes 0 and 1, PMem on nodes 2 and 3; an ordinary job with one step. */
+/* DRAM on nodes 0 and 1, PMem on nodes 2 and 3; an ordinary job, of which the batch script and the extern step ran. */
 int set_up(void **state);
 
-/* Adds a sample with these bytes, `second` seconds after START. */
+/* Adds a sample, `second` seconds after START: these bytes, and a few MiB of other kinds of memory in the fast tier. */
 void sample_at(unsigned second, uint64_t fast_anon, uint64_t slow_anon, uint64_t file);
 
 void plan_spill(void);
 
-/* Checks that the record equals the one in tests/fixtures/records, which tests/cli checks against the schema. */
+/* Builds the record of `job` (hm_record_build), and checks that it equals tests/fixtures/records/NAME.json, which
+ * tests/cli checks against the schema. */
 void assert_golden(const char *name, const struct hm_tiers *known, const struct hm_samples *measured, const char *why);
 
 #endif

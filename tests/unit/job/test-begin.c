@@ -28,7 +28,7 @@
 static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
-static bool has_left;
+static bool has_left; /* see hm_begin_job */
 static int n_made, n_removed, n_brought;
 static bool ends; /* the job ends while its file systems are made */
 static bool can_bring = true;
@@ -43,7 +43,7 @@ int hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct
     return 0;
 }
 
-/* Each socket has 1 GiB. */
+/* Each socket has a region of 1 GiB. */
 void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
 {
     (void)folder, (void)topology;
@@ -162,8 +162,8 @@ static const struct {
 };
 
 /*
- * If a request cannot be met, the entry gets a refusal, which the tasks report. If it was the partition's default mode,
- * the entry gets a warning.
+ * If a request cannot be met, the entry gets a refusal, which the tasks report. If the request was the partition's
+ * default mode, the entry gets a warning.
  */
 static void file_systems_are_made(void **state)
 {
@@ -202,7 +202,7 @@ static void file_systems_are_made(void **state)
 }
 
 /* If a prolog takes too long, Slurm runs the epilog anyway. What the prolog makes after that, it removes itself. */
-static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
+static void a_prolog_after_its_epilog_leaves_nothing(void **state)
 {
     (void)state;
     const struct hm_begin begin = {
@@ -220,7 +220,8 @@ static void a_prolog_behind_its_epilog_leaves_nothing(void **state)
     assert_int_equal(n_removed, 1);
 }
 
-/* Slow memory is brought online for jobs that may use it; a failure is a warning. */
+/* Slow memory is brought online for jobs that may use it; a failure is a warning. Each row is tried with and without
+ * success. */
 static void slow_memory_is_brought_online(void **state)
 {
     (void)state;
@@ -269,7 +270,7 @@ static void slow_memory_is_brought_online(void **state)
     config.ram = HM_SLOW_RAM_NONE;
 }
 
-/* The CPUs are taken from the line of the job, and there from the group that has the node. */
+/* The CPUs are taken from the line of the job, and there from the group ("Nodes=... CPU_IDs=...") that has the node. */
 static void cpus_are_found(void **state)
 {
     static const struct {
@@ -304,7 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_systems_are_made),
-        cmocka_unit_test(a_prolog_behind_its_epilog_leaves_nothing),
+        cmocka_unit_test(a_prolog_after_its_epilog_leaves_nothing),
         cmocka_unit_test(slow_memory_is_brought_online),
         cmocka_unit_test(cpus_are_found),
     };

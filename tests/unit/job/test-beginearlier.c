@@ -118,7 +118,7 @@ static void an_entry_on_a_failing_disk(void)
 
 static const struct {
     void (*leave)(void);
-    const char *user; /* user in the entry afterwards; "new": a fresh entry */
+    const char *user; /* user in the entry afterwards; "new": a fresh entry; "": it cannot be read */
     int result, n_finished;
     const char *why; /* the text of a failure */
 } rows[] = {
@@ -137,7 +137,7 @@ static const struct {
 
 /*
  * An entry whose content nobody can read (EBADMSG) is replaced. One that cannot be opened or loaded stays, as it may
- * say what has to be undone.
+ * say what has to be undone. Each row is tried twice: a job that is finished leaves nothing, or leaves memory.
  */
 static void what_is_there_decides(void **state)
 {

@@ -216,8 +216,8 @@ static void test_what_a_plan_wants(void **state)
     assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 1), 1); /* there is room for one only */
 
     static const struct {
-        uint64_t reserve, capacity;
-        const char *value;
+        uint64_t reserve, capacity; /* bytes */
+        const char *value;          /* reserve in 1/10000 of the capacity, 10 to 1000 */
     } rows[] = {
         {1, 1000000, "10"},         {20, 1000, "200"},   {200, 1000, "1000"},
         {UINT64_MAX, 1000, "1000"}, {123, 10000, "123"}, {1, 3, "1000"},

@@ -185,14 +185,14 @@ static void test_unknown_lines_are_passed_over(void **state)
     assert_int_equal(job.n_changes, 0);
 }
 
-/* Writes `job` into `text` as a later version would: with `lines` that only that version knows before the end. */
+/* Writes `job` into `text` as a later version would. `lines`, which only that version knows, stand before the end. */
 static void of_later(const char *lines)
 {
     size_t length = (size_t)format(&job, NULL, text) - strlen("end\n");
     snprintf(text + length, sizeof(text) - length, "%send\n", lines);
 }
 
-static void test_what_others_have_written_is_kept(void **state)
+static void test_lines_of_a_later_version_are_kept(void **state)
 {
     (void)state;
     hm_job_init(&job, 7);
@@ -225,7 +225,7 @@ static void test_what_others_have_written_is_kept(void **state)
     assert_null(strstr(again, "future"));
 }
 
-static void test_what_is_too_much_is_not_kept(void **state)
+static void test_lines_of_a_later_version_without_room_are_dropped(void **state)
 {
     (void)state;
     hm_job_init(&job, 7);
@@ -253,7 +253,7 @@ static void test_missing_fields_have_their_defaults(void **state)
         snprintf(again, sizeof(again), "%.*s%s", (int)(line - text), text, end);
         parsed(again, &other);
         if (strncmp(line, "start_ns ", strlen("start_ns ")) == 0)
-            other.start_ns = job.start_ns;
+            other.start_ns = job.start_ns; /* the start of a new entry is now */
         if (memcmp(&job, &other, sizeof(job)) != 0)
             fail_msg("%.*s", (int)(end - line), line);
     }
@@ -349,8 +349,8 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_read_is_not_written),
         cmocka_unit_test(test_torn_entries_are_refused),
         cmocka_unit_test(test_unknown_lines_are_passed_over),
-        cmocka_unit_test(test_what_others_have_written_is_kept),
-        cmocka_unit_test(test_what_is_too_much_is_not_kept),
+        cmocka_unit_test(test_lines_of_a_later_version_are_kept),
+        cmocka_unit_test(test_lines_of_a_later_version_without_room_are_dropped),
         cmocka_unit_test(test_missing_fields_have_their_defaults),
         cmocka_unit_test(test_entries_of_earlier_versions),
         cmocka_unit_test(test_kinds_of_earlier_versions),

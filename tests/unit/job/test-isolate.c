@@ -43,7 +43,7 @@ static int enter(void)
     return hm_isolate_enter(fake_environment(), &work->plan, &work->tiers.topology, 7, &error);
 }
 
-/* The user's own LD_PRELOAD, and its value in the job; "*" stands for our library. */
+/* The user's own LD_PRELOAD, and its value in the job; "*" stands for the preload library. */
 static const char *const preloads[][2] = {
     {"", "*"},
     {"/lib/own.so", "*:/lib/own.so"},
@@ -93,7 +93,7 @@ static void test_what_was_set_is_taken_back(void **state)
     assert_int_equal(enter(), 0);
     assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
     assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/own.so");
-    /* The script has replaced our LD_PRELOAD by its own. */
+    /* The job's script has set LD_PRELOAD anew. */
     assert_int_equal(enter(), 0);
     fake_environment_put("LD_PRELOAD", "/lib/other.so");
     assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);

@@ -156,7 +156,7 @@ static void test_what_another_version_has_written_stays(void **state)
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         assert_true(has_line(in_jobs("7"), "\nlater.value 3\nend\n"));
     }
-    hm_job_init(&job, 7); /* the next run of the number */
+    hm_job_init(&job, 7); /* the next run of the job */
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     assert_false(has_line(in_jobs("7"), "later.value"));
 }

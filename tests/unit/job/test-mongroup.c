@@ -294,8 +294,8 @@ static void test_a_task_outside_spoils_the_figure(void **state)
     own_groups = "res:batch\nmon:\n";
     hm_task_join(&step, outcome);
     own_groups = NULL;
-    hm_task_join(&step, outcome); /* a task of this step has reported it */
-    hm_task_join(&step, NULL);    /* a task of an earlier step has reported it */
+    hm_task_join(&step, outcome); /* this step has reported a reason already */
+    hm_task_join(&step, NULL);    /* an earlier step has reported a reason */
     assert_int_equal(hm_ledger_read(&config, 7, &seen, NULL), 0);
     assert_string_equal(seen.mongroup.why, "its tasks are in resctrl's control group batch, and stay there");
     assert_true(is_there(GROUP)); /* the epilog removes it */
@@ -321,8 +321,8 @@ static void test_a_step_without_a_group_enters_none(void **state)
 }
 
 /*
- * A reap removes only groups with exactly our form of name. A group that the ledger has stays. So does a group of a job
- * whose entry cannot be read.
+ * A reap removes only groups whose names have exactly hybridmem's form. A group that the ledger has stays. So does a
+ * group of a job whose entry cannot be read.
  */
 static void test_reap(void **state)
 {

@@ -147,7 +147,7 @@ static void what_is_kept(void **state)
     assert_string_equal(value, "2026-11-29T20:11:00Z");
     assert_null(hm_dax_variable(&config, 7, &job.namespaces, 3, value));
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    /* A reap from any other job leaves it. */
+    /* A reap leaves what is kept, as the user is in the list of the living. */
     script("");
     assert_int_equal(hm_namespaces_reap(&config, &(struct hm_namespaces_reap){.cluster = NULL}, &error), 0);
     assert_told("reap --patience 0 --living 7.2,u1001 ");
@@ -258,12 +258,12 @@ static const struct {
 };
 
 /*
- * Ends of the reap before create, if create takes all the time. The message names the wipe only where memory is still
- * being wiped or in use, as only that memory may become free later.
+ * How a reap ends that runs before a create which takes all the time. The message names the wipe only where memory is
+ * still being wiped or in use, as only that memory may become free later.
  */
 static const struct {
     const char *script, *said;
-} behind[] = {
+} reaps[] = {
     {"[ $1 = reap ] && echo no >&2 && exit 4; " NO_ROOM, "region0: no room" WIPED},
     {"[ $1 = reap ] && echo no >&2 && exit 3; " NO_ROOM, "region0: no room" WIPED},
     {"[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"},
@@ -273,13 +273,13 @@ static const struct {
 
 static void no_room_has_its_reason(void **state)
 {
-    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+    for (size_t i = 0; i < sizeof(reaps) / sizeof(reaps[0]); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         left_s = 45;
         takes_all = true;
-        script(behind[i].script);
+        script(reaps[i].script);
         assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
-        assert_string_equal(error.text, behind[i].said);
+        assert_string_equal(error.text, reaps[i].said);
     }
 }
 

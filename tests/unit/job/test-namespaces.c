@@ -153,7 +153,7 @@ static void nothing_is_removed_without_a_list(void **state)
 
 static const struct {
     unsigned left_s;
-    struct hm_namespacetimes times;
+    struct hm_namespacetimes times;        /* patience, waits_beyond, wipes_beyond, detach */
     const char *patience, *limit, *detach; /* NULL: not given */
 } times[] = {
     {HM_WIPE_NO_LIMIT, {600, 10, 30, 0}, "600", NULL, NULL},
@@ -256,7 +256,7 @@ static const struct {
     const char *script;
     bool has_left;
     unsigned left_s;
-    int result;
+    int result;       /* 1: something is left to systemd */
     const char *said; /* beginning of the error; NULL: not checked */
 } ends[] = {
     {"exit 0", true, 45, 0, NULL},
@@ -273,7 +273,7 @@ static const struct {
     {HELD, true, HM_WIPE_NO_LIMIT, 0, NULL},
 };
 
-static void what_is_for_systemd(void **state)
+static void what_a_reap_leaves_to_systemd(void **state)
 {
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
@@ -358,7 +358,7 @@ int main(void)
         cmocka_unit_test_setup(how_long_it_may_take, namespaces_set_up),
         cmocka_unit_test_setup(the_limit_of_a_jobs_own, namespaces_set_up),
         cmocka_unit_test(folders_of_a_later_run_stay),
-        cmocka_unit_test(what_is_for_systemd),
+        cmocka_unit_test(what_a_reap_leaves_to_systemd),
         cmocka_unit_test_setup(what_is_in_use_is_waited_for, namespaces_set_up),
         cmocka_unit_test_setup(slow_memory, namespaces_set_up),
     };

@@ -176,7 +176,7 @@ static void test_the_time_of_a_group(void **state)
 }
 
 /* What a monitor had counted before it was killed is not the whole job's. */
-static void test_metered_by_half(void **state)
+static void test_metered_until_the_monitor_was_killed(void **state)
 {
     (void)state;
     set_metered();
@@ -198,7 +198,7 @@ static void assert_joules(const json_t *record, size_t tier, const char *key, do
         assert_float_equal(json_number_value(figure), wanted, wanted * 1e-12);
 }
 
-/* An hour with a quarter of the fast tier; two gigabytes read and one written. */
+/* A job of an hour in a quarter of the fast tier, which read two gigabytes there and wrote one. */
 static void set_estimated(void)
 {
     job.start_ns = START;
@@ -210,7 +210,7 @@ static void set_estimated(void)
                                           .traffic = {{{2e9, 1}, {1e9, 1}}, {{1e9, 1}, {0, 0}}}};
 }
 
-/* Calculated by hand: 2 W * 3600 s / 4; (2e9 * 6.25 + 1e9 * 7) * 8 pJ. */
+/* Calculated by hand: 1800 J are 2 W * 3600 s / 4; 0.156 J are (2e9 * 6.25 + 1e9 * 7) * 8 pJ. */
 static void test_estimated_energy(void **state)
 {
     enum without { NOTHING, CAPACITY, START_TIME, MONITORS_END, SAMPLES, MEAN_IN_RANGE, TRAFFIC, POWER, BITS, TIERS };
@@ -250,7 +250,7 @@ static void test_estimated_energy(void **state)
         if (without != TIERS) {
             assert_joules(record, 0, "static_j", rows[i].static_j);
             assert_joules(record, 0, "dynamic_j", rows[i].dynamic_j);
-            assert_joules(record, 1, "dynamic_j", -1); /* its writes are not known */
+            assert_joules(record, 1, "dynamic_j", -1); /* the slow tier's writes are not known */
         }
         json_decref(record);
     }
@@ -358,7 +358,7 @@ int main(void)
         cmocka_unit_test_setup(test_metered, set_up),
         cmocka_unit_test_setup(test_a_group_without_figures, set_up),
         cmocka_unit_test_setup(test_the_time_of_a_group, set_up),
-        cmocka_unit_test_setup(test_metered_by_half, set_up),
+        cmocka_unit_test_setup(test_metered_until_the_monitor_was_killed, set_up),
         cmocka_unit_test_setup(test_a_long_source_is_whole, set_up),
         cmocka_unit_test_setup(test_metered_nothing, set_up),
     };

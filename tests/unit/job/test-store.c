@@ -38,6 +38,7 @@ static void test_names(void **state)
                 {"0123456789abcdef", "0123456"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char node[64];
+        /* for the longest name there is no room */
         hm_store_node(rows[i].node, node, strlen(rows[i].node) > 12 ? 8 : sizeof(node));
         assert_string_equal(node, rows[i].wanted);
     }
@@ -208,7 +209,7 @@ static void test_no_room(void **state)
     limit.rlim_cur = 3005;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     int kept = hm_store_put(&config, &key, line, &error);
-    limit.rlim_cur = 10;
+    limit.rlim_cur = 10; /* the record does not fit in the state folder either */
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     key.job_id++;
     int lost = hm_store_put(&config, &key, line, NULL);

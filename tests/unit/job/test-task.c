@@ -57,7 +57,7 @@ static void test_tasks_without_a_request_are_left_alone(void **state)
     free(step);
 }
 
-/* The batch script of an isolate job passes our variables on to its steps. A step without a request removes them. */
+/* The batch script of an isolate job passes its variables on to its steps. A step without a request removes them. */
 static void test_what_another_step_set_is_taken_back(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how long one run of hybridmem-job wipes, and the systemd unit that goes on. */
+/* Tests how long one run of hybridmem-job wipes, and the systemd unit that wipes the rest. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "job/namespaces/wipelater.h"
 
 static time_t now_s = 1000;
-static int status, n_started;
+static int status, n_started; /* status: of systemctl; negative: systemctl cannot be started */
 static char unit[64];
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
