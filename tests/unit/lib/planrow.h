@@ -12,19 +12,22 @@
 #define GIB (UINT64_C(1) << 30)
 
 struct row {
-    const char *shape, *request, *cpus, *kernel;
-    bool alone;
-    uint64_t size_gib; /* 0: unknown */
+    const char *shape; /* name of the machine (machines.c) */
+    const char *request, *cpus, *kernel;
+    bool alone;        /* no other job is on the node */
+    uint64_t size_gib; /* size of the job's memory; 0: unknown */
     const char *config, *weights_now;
+    /* the expected plan */
     enum hm_policy policy;
     const char *nodes;
     const char *weights; /* as "0:5 2:1"; NULL: none */
     bool must_set;
     double predicted_gbs; /* -1: unknown */
     const char *reason;   /* a part of the reason */
-    const char *warning;  /* a part of a warning; NULL: there is none */
+    const char *warning;  /* a part of the only warning; NULL: there is none */
 };
 
+/* A task on CPU 0 with Linux 6.12: on a node that other jobs share, or of its job alone. */
 #define SPACE .cpus = "0", .kernel = "6.12"
 #define ALONE SPACE, .alone = true
 

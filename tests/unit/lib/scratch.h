@@ -3,7 +3,7 @@
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
-/* Its path; valid after scratch_make(). */
+/* The folder's path; valid after scratch_make(). */
 extern char scratch[];
 
 /* Make the folder, before the first test of a program; remove it with its content, after the last one. */
@@ -12,7 +12,7 @@ int scratch_drop(void **state);
 
 /* Remove a folder with its content; it may be missing. Returns 0 or -1. */
 int scratch_remove(const char *path);
-/* A path in the folder (printf style); valid for the next few calls. */
+/* A path in the folder (printf style); valid for the next seven calls. */
 __attribute__((format(printf, 1, 2))) char *scratch_path(const char *format, ...);
 /* Write a file with this text (mode 0600 where it is new), or replace its content. */
 void scratch_write(const char *path, const char *text);
