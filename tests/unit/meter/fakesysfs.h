@@ -10,7 +10,7 @@
 #include "meter/sources/flow.h"
 
 struct fake_sysfs {
-    int perf_fails; /* errno of perf_event_open */
+    int perf_fails; /* errno of perf_event_open; 0: it works */
     int n_opened;   /* perf events opened */
     struct perf_event_attr attr[16];
     int cpu[16];
@@ -52,9 +52,9 @@ void fake_sysfs_step(void);
 
 /* The result for the source with this name. */
 const struct hm_counters_tried *fake_sysfs_source(const char *name);
-/* Check the flow with this name: it has this amount, from this source. With `source` NULL it is unknown, and `reason`
- * is a part of why. */
+/* Check that the flow with this name has this amount, from this source. */
 void fake_sysfs_expect(const char *name, const char *source, double amount);
+/* Check that the flow with this name is unknown. `reason` is a part of why. */
 void fake_sysfs_expect_unknown(const char *name, const char *reason);
 
 #endif

@@ -81,7 +81,7 @@ static void test_numastat(void **state)
          false},
         {"anon\nfile\n", {0}, {0}, false},
         {"file N2=5\nanon N0=9\n", {.anon = 9}, {.file = 5}, false},
-        {"anon N0=1\nfile N0=5\nshmem N0=6\n", {.anon = 1, .shmem = 6}, {0}, false}, /* shmem may be ahead */
+        {"anon N0=1\nfile N0=5\nshmem N0=6\n", {.anon = 1, .shmem = 6}, {0}, false}, /* shmem may exceed file */
         {"anon N0=1 N3=0\nfile N0=0\n", {.anon = 1}, {0}, false},
         {"anon N0=1 N3=4096\nfile N0=0\n", {.anon = 1}, {0}, true},
         {"anon N0=1 N4294967296=4096\nfile N0=0\n", {.anon = 1}, {0}, true},

@@ -85,7 +85,7 @@ static void test_powercap_that_is_lost_and_comes_back(void **state)
     fake_sysfs_expect("package-0", "powercap", 9e-6);
 }
 
-static void test_powercap_with_values_that_are_none(void **state)
+static void test_powercap_values_that_are_not_valid(void **state)
 {
     static const struct {
         const char *line, *reason;
@@ -114,7 +114,7 @@ static void test_powercap_with_values_that_are_none(void **state)
     }
 }
 
-static void test_a_part_of_powercap_is_none(void **state)
+static void test_powercap_is_used_whole_or_not_at_all(void **state)
 {
     (void)state;
     fake_sysfs_add_powercap("1");
@@ -140,8 +140,8 @@ static void add_energy_pmu(const char *unit)
     fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.unit", unit);
     fake_sysfs_write("bus/event_source/devices/power/events/energy-pkg.scale", "2.3283064365386962890625e-10");
     fake.counts[0] = 0;
-    fake.counts[1] = UINT64_C(3) << 31;
-    fake.counts[2] = UINT64_C(5) << 31;
+    fake.counts[1] = UINT64_C(3) << 31; /* 1.5 J */
+    fake.counts[2] = UINT64_C(5) << 31; /* 2.5 J */
     fake.n_counts = 3;
 }
 
@@ -383,8 +383,8 @@ int main(void)
         TEST(test_a_machine_without_counters),
         TEST(test_powercap_moves_and_wraps),
         TEST(test_powercap_that_is_lost_and_comes_back),
-        TEST(test_powercap_with_values_that_are_none),
-        TEST(test_a_part_of_powercap_is_none),
+        TEST(test_powercap_values_that_are_not_valid),
+        TEST(test_powercap_is_used_whole_or_not_at_all),
         TEST(test_energy_by_perf),
         TEST(test_a_counter_that_another_takes_for_a_while),
         TEST(test_the_best_source_is_taken),

@@ -85,7 +85,7 @@ static void test_sums_over_sockets_and_readings(void **state)
     assert_string_equal(metered->energy_source, "powercap");
 }
 
-/* RAPL's own jitter does not count as power. */
+/* Readings 10 ms apart give no power, as it would be mostly RAPL's jitter. */
 static void test_power_wants_time(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void test_power_wants_time(void **state)
     assert_true(metered->peak_w.is_known && fabs(metered->peak_w.amount - 5) < 1e-6);
 }
 
-/* The end comes soon after the last interval, and most energy was counted in between. */
+/* The last reading comes 50 ms after the one before, and most energy was counted in that time. */
 static void test_the_largest_power_is_not_below_the_mean(void **state)
 {
     (void)state;

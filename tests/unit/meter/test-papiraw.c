@@ -10,10 +10,11 @@
 #include "meter/count/counter.h"
 #include "meter/papi/raw.h"
 
+/* Ranges of a package's and of a DRAM's counter, in microjoules. */
 #define RANGE UINT64_C(262143328850)
 #define SHORT UINT64_C(65712999613)
 
-/* What the component returns for a counter at `now` that was at `start`. */
+/* What the component returns for a counter at `now` that was at `start`. PAPI takes `used_range` for its range. */
 static uint64_t give(uint64_t start, uint64_t now, uint64_t used_range)
 {
     if (start == 0 || start == now)
@@ -106,7 +107,7 @@ static void test_standstill(void **state)
         {50000000000, 50000000000, second, HM_PAPIRAW_VALUE, 50000000000},
         {50000000000, 50000000000, 3 * second, HM_PAPIRAW_AMBIGUOUS, 0}, /* 20 kW for 3 s are more than 50 kJ */
         {50000000000, 99000000000, second, HM_PAPIRAW_VALUE, 100000000000},
-        {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* once around: it wrapped */
+        {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* it has wrapped since the start */
         {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* no value fits */
         {200000000000, 200000000000, second, HM_PAPIRAW_VALUE, 200000000000},
         {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* twice the start, minus the modulus */
@@ -139,7 +140,7 @@ static void test_sum(void **state)
         const uint64_t now_ns = i * UINT64_C(5000000000);
         uint64_t step = i == 0 ? 0 : steps[i % 8];
         if ((now + step) % (RANGE + 1) < 2000000 || (now + step) % (RANGE + 1) == RANGE)
-            step += 2000001; /* a short time later */
+            step += 2000001; /* a start near 0 would be ambiguous, and RANGE unreadable */
         now = (now + step) % (RANGE + 1);
         expected += step;
         enum hm_papiraw_state got = hm_papiraw_take(&raw, give(start, now, RANGE), now_ns, &value);

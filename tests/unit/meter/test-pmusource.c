@@ -41,12 +41,13 @@ static void test_traffic_of_memory_controllers(void **state)
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
-/* Older kernels also have a cas_count_read, which counts one subchannel only. */
+/* Channels of some processors (n 16) have two subchannels. The cas_count_read that older kernels describe there counts
+ * one of them only, so it is not used. */
 static void test_both_subchannels_are_counted(void **state)
 {
     static const struct {
         const char *modalias;
-        size_t n;
+        size_t n; /* number of counters */
     } rows[] = {
         {"cpu:type:x86,ven0000fam0006mod00AD:feature:,0000,020B", 16},
         {"cpu:type:x86,ven0000fam0006mod00AE:feature:,0000,020B", 16},
