@@ -78,7 +78,7 @@ static void sample(struct model *model, unsigned samples, model_heat *heat, cons
     model->state = random.state;
 }
 
-/* Cuts a span of one space to the pages that exist. Returns the index of the first; `end` gets that after the last. */
+/* Cuts a span of one space to the pages that exist. Returns the first index; `end` gets the one after the last. */
 static uint64_t clip(uint64_t first, uint64_t n_pages, uint64_t *end)
 {
     uint64_t from = HM_PAGE_NUMBER(first), to = from + n_pages;

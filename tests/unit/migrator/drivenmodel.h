@@ -20,8 +20,10 @@ struct model {
 /* The chance that a page is accessed (on any scale), and that the access is a store. */
 typedef double model_heat(const void *data, unsigned space, uint64_t page, double *store);
 
+/* Begins with all pages in the slow tier. `capacity` is the fast tier's. */
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity);
-/* Begins with the default algorithm; a sample stands for `period` accesses to memory, and sources have this `error`. */
+/* Likewise with the default algorithm. A sample stands for `period` accesses to memory, and sources have this `error`.
+ */
 void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity);
 void model_end(struct model *model);
 /* Runs one phase of `samples` samples, and carries out its plan with a budget of `moves` pages. */

@@ -15,18 +15,18 @@
 
 struct fake_perf {
     bool is_real;
-    bool refuses_wide; /* events on a whole cgroup or CPU are refused, also with is_real */
-    int raw, software; /* errno of hardware and software events; 0: they work */
-    int user_only;     /* errno of events that leave out the kernel */
-    int opened;
-    struct perf_event_attr last;
+    bool refuses_wide;           /* events on a whole cgroup or CPU are refused, also with is_real */
+    int raw, software;           /* errno of hardware and software events; 0: they work */
+    int user_only;               /* errno of events that leave out the kernel */
+    int opened;                  /* number of events */
+    struct perf_event_attr last; /* of the last event */
     struct hm_perf_cpu cpu;
     time_t later_s; /* seconds by which the clock is ahead */
 };
 
 extern struct fake_perf fake;
 extern const struct hm_perf_cpu fake_intel;
-extern const struct hm_source_setup usual;
+extern const struct hm_source_setup usual; /* 1 % of two CPUs, phases of 10 s */
 
 /* Set-up of a test: an Intel processor on which everything works. */
 int fake_perf_reset(void **state);

@@ -62,7 +62,8 @@ static void whole(unsigned page, unsigned *first, unsigned *count)
     *count = is_huge ? HM_BATCH_HUGE : 1;
 }
 
-/* Moves the isolated entries from..end - 1 to their nodes. Returns how many did not move; no status is written then. */
+/* Moves the isolated entries from..end - 1 to their nodes. Returns how many did not move (no status is written
+ * then), or a negative errno. */
 static long flush(void **pages, const int *to, int *status, const bool *isolated, size_t from, size_t end)
 {
     long failed = 0;
@@ -84,6 +85,7 @@ static long flush(void **pages, const int *to, int *status, const bool *isolated
     return failed;
 }
 
+/* Returns the status of entry i, or INT_MIN if its page has to be isolated. */
 static int judge(void **pages, const int *to, const bool *isolated, size_t from, size_t i)
 {
     unsigned page = index_of(pages[i]), first, count;
@@ -97,7 +99,7 @@ static int judge(void **pages, const int *to, const bool *isolated, size_t from,
     for (size_t k = from; k < i; k++)
         if (isolated[k] && index_of(pages[k]) >= first && index_of(pages[k]) < first + count)
             return -EBUSY;
-    return INT_MIN; /* to be isolated */
+    return INT_MIN;
 }
 
 static long move(unsigned long count, void **pages, const int *to, int *status)
@@ -139,7 +141,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     assert_int_equal(pid, MODEL_PID);
     assert_true(count > 0 && count <= HM_BATCH_PAGES);
     for (unsigned long i = 0; i < count; i++)
-        /* the caller fills it first, so that an old value cannot be taken for an answer */
+        /* the caller fills `status` first, so that an old value cannot be taken for an answer */
         assert_int_equal(status[i], INT_MIN);
     if (!to) {
         kernel.n_asked += count;

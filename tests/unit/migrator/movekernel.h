@@ -20,9 +20,9 @@
 struct move_kernel {
     int node[PAGES]; /* a node, or ABSENT */
     bool is_huge[PAGES / HM_BATCH_HUGE], is_shared[PAGES], is_pinned[PAGES];
-    int closed, full; /* closed: a node that is refused; full: one without a free page; -1: none */
-    int result;       /* errno of each moving call; 0: it works */
-    unsigned moves, submitted[PAGES];
+    int closed, full;                 /* closed: a node that is refused; full: one without a free page; -1: none */
+    int result;                       /* errno of each moving call; 0: it works */
+    unsigned moves, submitted[PAGES]; /* number of moving calls, and of those that named the page */
     size_t n_submitted, n_asked;      /* pages that were to be moved, and pages whose node was asked for */
     double page_s, took_s, longest_s; /* seconds for one page, for all calls, and for the longest call */
 };

@@ -22,7 +22,7 @@ static void *touch(void *unused)
     return NULL;
 }
 
-/* A thread waits here for its orders; it is started at the first order for it. */
+/* Pipes to and from the second thread, which waits for orders. */
 static int thread_in[2], thread_out[2];
 
 static void *serve(void *unused)

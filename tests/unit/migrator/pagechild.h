@@ -8,13 +8,14 @@
 
 #define PAGES 64
 
-/* The child touches the pages from its first thread, or from a second thread, which it then starts. */
 struct child {
     pid_t pid;
     int to, from;
     unsigned char *area;
 };
 
+/* Touch each `step`-th page from `first` on, in the child's first thread, or in its second one (`in_thread`). The first
+ * order for the second thread only starts the thread. */
 struct order {
     int first, step;
     bool in_thread;

@@ -39,7 +39,7 @@ static uint32_t look(double probability, uint64_t *seed)
     return accesses;
 }
 
-/* The variance that heat is given with is the true one: it is checked for the sum over regions of many sizes. */
+/* The variance that comes with heat is the true one. This is checked for the sum over regions of many sizes. */
 static void the_variance_is_as_it_says(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 #define PAGES 5000
 #define PHASES 30
 #define PHASE_MS 10000
-#define MOVES 4000     /* pages in a phase */
+#define MOVES 4000     /* pages that may be moved in a phase */
 #define LOOK_S 5e-6    /* cost of a look at a region */
 #define STEP_MS 1200.0 /* of the program */
 #define HOT 250        /* pages of each of the program's two hot arrays */
@@ -24,9 +24,9 @@
 #define EVEN_RATE 8.0 /* accesses of each page per second, if all pages are alike */
 /* how many more accesses are found in each further process, as its pages leave the TLB more often */
 #define BIAS 0.03
-#define BUSY 0.1 /* share of a step in which a page of a hot array is used */
-#define PARTS 10 /* parts of the program with a hot part */
-#define COLD_RATE 3.0
+#define BUSY 0.1      /* share of a step in which a page of a hot array is used */
+#define PARTS 10      /* parts of the program with a hot part */
+#define COLD_RATE 3.0 /* accesses of each page per second outside of the hot part, and in it */
 #define HOT_RATE 500.0
 #define SETTLED 4 /* phases before the one in which the hot part moves; two more follow */
 
@@ -36,7 +36,7 @@
  */
 enum kind { SWEPT, EVEN, WITH_HOT_PART };
 
-/* Budgets in millionths of a CPU. With fewer regions it matters more where their borders are. */
+/* Budgets in millionths of a CPU. WITH_HOT_PART has less, thus fewer regions: their borders then matter more. */
 static const uint32_t budgets[] = {[SWEPT] = 30000, [EVEN] = 30000, [WITH_HOT_PART] = 20000};
 
 struct program {
@@ -92,7 +92,7 @@ static void hand_over(struct model *model, const struct simdamon *damon)
     }
 }
 
-/* As the broker calculates it: over the regions with any access. */
+/* The share of looks that find an access, as the broker calculates it: over the regions with any access. */
 static double share_accessed(const struct simdamon *damon)
 {
     double accessed = 0, touched = 0;

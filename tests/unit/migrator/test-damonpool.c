@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the DAMON broker's decisions: who gets a kdamond, how it looks, what it costs, and what its records mean. */
+/* Tests the DAMON broker's decisions: who gets a kdamond, its settings, its cost, and what its records mean. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -135,8 +135,8 @@ static void first_settings_fit(void **state)
 }
 
 /*
- * A machine on which a look at a region costs `each_s`, and a program whose pages are touched a number of times per
- * second.
+ * Tuning ends, with settings within the budget, whatever a look at a region costs (`costs`, seconds), and however often
+ * the program touches its pages (`rates`, per second).
  */
 static void settles_within_the_budget(void **state)
 {

@@ -37,6 +37,7 @@ static void assert_range(uint32_t i, uint64_t first, uint64_t end)
     assert_int_equal(process.range[i].end, end * 4096);
 }
 
+/* Returns the number of pages in all ranges. */
 static uint64_t length(void)
 {
     uint64_t pages = 0;
@@ -45,6 +46,7 @@ static uint64_t length(void)
     return pages;
 }
 
+/* Returns the number of mapped pages in all ranges. */
 static uint64_t held(void)
 {
     uint64_t pages = 0;

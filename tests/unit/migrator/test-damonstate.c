@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the broker's state file: what one broker writes, brokers of this and of other versions read. */
+/* Tests the DAMON broker's state file: what one broker writes, brokers of this and of other versions read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void the_raw_structure_of_earlier_builds_is_read(void **state)
     assert_refused();
 }
 
-static void what_says_nothing_true_is_refused(void **state)
+static void what_is_no_state_of_this_boot_is_refused(void **state)
 {
     (void)state;
     put_text(OTHER_BOOT, "owned.n 3\nowned.mark 1000001\n");
@@ -114,7 +114,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(lines_of_a_later_version_are_skipped),
         cmocka_unit_test(the_raw_structure_of_earlier_builds_is_read),
-        cmocka_unit_test(what_says_nothing_true_is_refused),
+        cmocka_unit_test(what_is_no_state_of_this_boot_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }

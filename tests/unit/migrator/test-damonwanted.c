@@ -116,7 +116,7 @@ static void assert_is(const struct hm_damon_process *asked, uint32_t i)
     assert_int_equal(asked->range[0].end, (uint64_t)(i + 2) * MAPPED << 12);
 }
 
-static void the_smallest_together_are_a_hundredth(void **state)
+static void the_smallest_are_left_out_up_to_a_hundredth(void **state)
 {
     (void)state;
     static const struct {
@@ -127,8 +127,8 @@ static void the_smallest_together_are_a_hundredth(void **state)
         {1, 1, {0}, {0}},
         {3, 3, {100, 100, 100}, {0, 1, 2}},
         {2, 1, {0, 7}, {1}},
-        {4, 2, {600, 400, 4, 5}, {0, 1}}, /* 9 of 1009 */
-        /* 4 of 1000: 4 and 6 together are 1 %, and only less than 1 % is left out */
+        {4, 2, {600, 400, 4, 5}, {0, 1}}, /* 9 pages of 1009 are left out */
+        /* 4 pages of 1000 are left out. 4 and 6 together would be 1 %, which is too much. */
         {4, 3, {500, 490, 4, 6}, {0, 1, 3}},
         {4, 2, {2, 50000, 300, 9000}, {1, 3}},
     };
@@ -175,7 +175,7 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_together_are_a_hundredth),
+        cmocka_unit_test(the_smallest_are_left_out_up_to_a_hundredth),
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
     };

@@ -192,7 +192,7 @@ static void test_a_day_without_growth(void **state)
     run_a_day("bins", PHASES_OF_A_DAY / 10, 300);
 }
 
-/* 1 TiB of resident memory: 2^28 pages and a million samples take 8 MiB in all. */
+/* For 1 TiB of resident memory (2^28 pages) and a million samples, the decision code needs less than 8 MiB. */
 static void test_a_terabyte_is_bounded(void **state)
 {
     struct hm_error error = {""};

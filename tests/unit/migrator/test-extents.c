@@ -153,7 +153,7 @@ static void test_free_room_is_filled(void **state)
     model_end(&model);
 }
 
-/* Observations as from DAMON: ranges, fractions of samples, kind not known. */
+/* Observations as from DAMON: ranges, fractions of samples, reads and writes not told apart. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void take(void *data, const struct hm_span *span)
         heat_of[page] = span->heat;
 }
 
-/* Estimates from `seen`, with room for n_nodes nodes. */
+/* Estimates from `seen`, with room for n_nodes nodes of the tree (density.c). */
 static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_t count)
 {
     static struct hm_cell cell[2][512];
@@ -308,7 +308,7 @@ static void test_a_vague_neighbour_is_no_border(void **state)
     (void)state;
     struct hm_observation seen[] = {{.page = 0, .n_pages = 512, .reads = 512 * 50, .excess = 450},
                                     {.page = 512, .n_pages = 512, .reads = 512 * 25, .excess = 3e3F}};
-    estimate(seen, 2); /* worth 57 samples, and 4 */
+    estimate(seen, 2); /* worth 57 samples, and 4: reads / (1 + excess) */
     assert_true(heat_of[10] < 1.2 * heat_of[1000]);
     seen[0].excess = seen[1].excess = 99; /* 256, and 128 */
     estimate(seen, 2);
@@ -323,7 +323,7 @@ static void test_no_edge_is_hotter(void **state)
         struct hm_observation seen[6] = {{.page = 0, .n_pages = border, .reads = (float)border, .excess = 33}};
         for (size_t i = 1; i < 6; i++)
             seen[i] = (struct hm_observation){
-                .page = border + (i - 1) * 300, .n_pages = 300, .reads = 300 * 400, .excess = 780}; /* 154 looks */
+                .page = border + (i - 1) * 300, .n_pages = 300, .reads = 300 * 400, .excess = 780}; /* 154 samples */
         estimate(seen, 6);
         for (uint64_t page = 0; page < border + 5 * 300; page++)
             assert_true(heat_of[page] < 1.15 * 400);

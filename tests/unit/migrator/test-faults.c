@@ -21,12 +21,12 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* how often each page of the area was seen, and the sum */
+/* what was observed of a child */
 struct seen {
-    uint64_t first;
+    uint64_t first; /* first page of its area */
     uint32_t space;
-    int page[PAGES];
-    int outside, known;
+    int page[PAGES];    /* how often each page of the area was seen */
+    int outside, known; /* observations of other pages, and observations that tell writes from reads */
 };
 
 static void count(void *data, const struct hm_observation *observations, size_t n)
@@ -154,7 +154,7 @@ static void test_refused_children(void **state)
     fake.software = EACCES;
     assert_int_equal(source->update(source, &ranks, NULL, &error), -1);
     assert_non_null(strstr(error.text, "none of 1 threads can be watched: the kernel refuses"));
-    fake.software = ESRCH; /* it ends at this moment */
+    fake.software = ESRCH; /* the thread ends at this moment */
     assert_int_equal(source->update(source, &ranks, NULL, &error), 0);
     source->close(source);
     hm_ranks_free(&ranks);
@@ -193,7 +193,7 @@ static void test_budget_is_kept(void **state)
     int all = seen.outside;
     for (int i = 0; i < PAGES; i++)
         all += seen.page[i];
-    assert_true(all <= 2); /* 32 faults are less than one sample; a change may cost two */
+    assert_true(all <= 2); /* 32 faults are less than one sample; a change of the period may give two */
     source->close(source);
     hm_ranks_free(&ranks);
     finish(&child);

@@ -14,7 +14,7 @@
 
 #include "migrator/watch/maps.h"
 
-static void test_lines_that_are_none(void **state)
+static void test_lines_that_are_not_valid(void **state)
 {
     (void)state;
     static const char *const rows[] = {
@@ -205,8 +205,8 @@ static void test_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_that_are_none), cmocka_unit_test(test_lines),   cmocka_unit_test(test_add),
-        cmocka_unit_test(test_find_and_count),      cmocka_unit_test(test_compare), cmocka_unit_test(test_read),
+        cmocka_unit_test(test_lines_that_are_not_valid), cmocka_unit_test(test_lines),   cmocka_unit_test(test_add),
+        cmocka_unit_test(test_find_and_count),           cmocka_unit_test(test_compare), cmocka_unit_test(test_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

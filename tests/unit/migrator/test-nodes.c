@@ -16,7 +16,7 @@
 
 static const struct {
     const char *active, *inactive, *dirty, *written;
-    uint64_t file_kib;
+    uint64_t file_kib; /* UINT64_MAX: the text is refused */
 } rows[] = {
     {"Active(file): 100 kB", "Inactive(file): 500 kB", "Dirty: 20 kB", "Writeback: 30 kB", 275},
     {"Active(file): 100 kB", "Inactive(file): 0 kB", "Dirty: 0 kB", "Writeback: 0 kB", 50},

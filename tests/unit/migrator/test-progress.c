@@ -117,7 +117,7 @@ static void test_file(void **state)
     assert_int_equal(read.step_id, 3);
     assert_int_equal(hm_progress_create(path, 3, NULL), -1); /* an existing file is not overwritten */
     assert_int_equal(errno, EEXIST);
-    progress->state = 99; /* a user may write anything into it */
+    progress->state = 99; /* the job's user may write anything into the file */
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(errno, EBADMSG);
     assert_null(hm_progress_map(fd, NULL));
@@ -140,8 +140,8 @@ static void test_file(void **state)
     assert_int_equal(hm_progress_create("/nowhere/at/all", 3, NULL), -1);
 }
 
-/* Files of a later version, with more members behind ours, and of an earlier one, which is extended. */
-static void test_other_versions(void **state)
+/* A file of a later version has more members at its end. They stay. */
+static void test_a_later_version(void **state)
 {
     (void)state;
     struct hm_progress read;
@@ -175,8 +175,8 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check),          cmocka_unit_test(test_warnings), cmocka_unit_test(test_file),
-        cmocka_unit_test(test_other_versions), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check),           cmocka_unit_test(test_warnings), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_a_later_version), cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

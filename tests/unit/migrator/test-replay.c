@@ -20,7 +20,8 @@ static const double sizes[] = {0.1, 0.25, 0.5};
 
 static const struct {
     const char *name;
-    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3]; /* by size: share, slow writes, AMAT */
+    double first_touch[3][3], static_oracle[3][3],
+        phase_oracle[3][3]; /* by size: share, slow writes, mean access time */
 } rows[N_TRACES] = {
     {"AMG",
      {{.170, .356, 1.90}, {.183, .297, 1.88}, {.394, .150, 1.64}},
@@ -79,7 +80,7 @@ static struct hm_replay_options options_of(const char *algorithm, double fast)
                                       .seed = 1};
 }
 
-/* Expects a value within 1 % and the rounding of the reference figures. */
+/* Expects a value within 1 % of the reference, plus the reference's rounding. */
 static void expect(const char *what, double got, double expected, double rounded)
 {
     if (!(got - expected <= 0.01 * expected + rounded && expected - got <= 0.01 * expected + rounded))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests synthetic rings of perf events. Each is in memory of exactly its size, so that a byte read outside is noticed.
+ * Tests the reader of perf events' rings, on synthetic ones. Each ring is in memory of exactly its size, so that a byte
+ * read outside is noticed.
  */
 #include <linux/perf_event.h>
 #include <setjmp.h>
@@ -189,7 +190,7 @@ static void test_types_and_wrapping(void **state)
         struct hm_ring_counts counts;
     } rows[] = {
         {PERF_RECORD_LOST, {7, 12}, 2, {.lost = 12}},
-        {PERF_RECORD_LOST, {7, 12, 0, 0}, 4, {.lost = 12}}, /* with a sample_id behind it */
+        {PERF_RECORD_LOST, {7, 12, 0, 0}, 4, {.lost = 12}}, /* with a sample_id after it */
         {PERF_RECORD_LOST_SAMPLES, {5}, 1, {.lost = 5}},
         {PERF_RECORD_THROTTLE, {1, 7, 7}, 3, {.throttled = 1}},
         {PERF_RECORD_UNTHROTTLE, {1, 7, 7}, 3, {.others = 1}},
@@ -271,7 +272,7 @@ static void test_batches(void **state)
 }
 
 /* Samples before the torn record are kept. */
-static void test_torn_behind_samples(void **state)
+static void test_torn_after_samples(void **state)
 {
     (void)state;
     struct made made;
@@ -298,7 +299,7 @@ int main(void)
         cmocka_unit_test(test_types_and_wrapping),
         cmocka_unit_test(test_full_and_empty),
         cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_torn_behind_samples),
+        cmocka_unit_test(test_torn_after_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests soft-dirty marks on this process itself, if the kernel has them. If not, that must be reported. */
+/* Tests the ranges whose share of writes is known, and soft-dirty marks on this process itself. If the kernel has no
+ * such marks, that must be reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -25,12 +25,14 @@ static int set_up(void **state)
     return 0;
 }
 
+/* Returns a random number, evenly distributed. */
 static double even(double low, double high)
 {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return low + (high - low) * (double)(seed >> 11) / (double)(UINT64_C(1) << 53);
 }
 
+/* Returns the level that is believed of a rank. */
 static double told(int rank)
 {
     struct hm_softdirty_belief belief = hm_softdirty_level_believe(level, RANKS);
@@ -44,7 +46,7 @@ static void nothing_is_told_before_a_window(void **state)
     assert_int_equal(belief.n, 0);
 }
 
-/* The ranks do the same. Their first windows differ all the same. */
+/* All ranks behave alike. But their first windows differ by chance. */
 static void one_window_tells_no_difference(void **state)
 {
     (void)state;

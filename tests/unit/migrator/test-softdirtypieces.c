@@ -31,7 +31,7 @@ static struct hm_softdirty *with_windows(uint32_t n)
     return softdirty;
 }
 
-/* Each process gets its part of the room, its last mapping included. */
+/* Each process gets half of the room. Even its last mapping is in a piece. */
 static void all_memory_of_all_processes_is_named(void **state)
 {
     (void)state;
