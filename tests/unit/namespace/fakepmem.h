@@ -20,7 +20,7 @@ struct there {
     bool fails, is_late; /* after these tries, removing it fails, or the time is over */
     int tries;
     bool has_open_files; /* false: after a detach it is not in use any more */
-    int detached_after;  /* number of pauses before it was detached; -1: never */
+    int detached_after;  /* number of pauses before it was detached; unchanged if it was not detached */
     enum mark mark;
     bool cannot_mount;
     bool can_revive; /* it gets a device when it is revived */
@@ -28,14 +28,15 @@ struct there {
 
 struct fake {
     struct there there[MOST];
-    int n_there, pauses, lock;
-    int fails_on;        /* socket whose mkfs fails; -1: none */
-    int dies_before;     /* socket whose mark is not written any more; -1: none */
-    bool stays;          /* new namespaces cannot be removed */
-    bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
-    int released;        /* how often the policy was put back */
-    uint64_t kept_bytes; /* what mkfs was last told */
-    int looks, first_mounts, revived;
+    int n_there, pauses;              /* pauses: of 100 ms each */
+    int lock;                         /* descriptor of the held lock */
+    int fails_on;                     /* socket whose mkfs fails; -1: none */
+    int dies_before;                  /* socket whose mark is not written any more; -1: none */
+    bool stays;                       /* new namespaces cannot be removed */
+    bool is_policy_left;              /* the kernel's policy for new memory cannot be put back */
+    int released;                     /* how often the policy was put back */
+    uint64_t kept_bytes;              /* argument of the last hm_mkfs_run */
+    int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */
 };
 
 extern struct fake fake;

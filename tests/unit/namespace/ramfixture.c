@@ -161,8 +161,8 @@ int hm_ram_offline(const struct hm_ram_device *device, bool with_last, unsigned 
             return hm_fail(why, EBUSY, "cannot take offline %s", device->name);
         fake_ram.device[i].block[j] = HM_ZONE_NONE;
     }
-    if (fake_ram.lives_behind && with_last == fake_ram.comes_last)
-        fake_ram.living = fake_ram.lives_behind;
+    if (fake_ram.lives_after_offline && with_last == fake_ram.comes_last)
+        fake_ram.living = fake_ram.lives_after_offline;
     fake_ram.had_last_taken = fake_ram.had_last_taken || with_last;
     return 0;
 }
@@ -191,7 +191,7 @@ int fake_ram_set_up(void **state)
         fake_ram.device[i].node = 4 + i;
         fake_ram.device[i].bytes = BLOCKS * BLOCK;
     }
-    fake_ram.living = fake_ram.lives_after = fake_ram.lives_behind = fake_ram.renewed = 0;
+    fake_ram.living = fake_ram.lives_after = fake_ram.lives_after_offline = fake_ram.renewed = 0;
     fake_ram.can_renew = true;
     fake_ram.comes_last = fake_ram.had_last_taken = false;
     fake_ram.is_open = fake_ram.no_module = fake_ram.is_held = fake_ram.held_at_bind = fake_ram.stays_held = false;

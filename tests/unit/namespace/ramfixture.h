@@ -20,18 +20,23 @@ struct fake_ram {
         int stuck;       /* block that cannot be taken offline; -1: none */
         unsigned others; /* number of tries in which another program brings the new blocks online first */
         bool is_refused; /* kmem refuses the device */
-        bool stays;      /* it does not become a device again, and has no driver */
+        bool stays;      /* it cannot be given back to devdax, and has no driver then */
         int node;
         uint64_t bytes;
     } device[DEVICES];
-    int living;       /* node on which a process lives, plus one; 0: none */
-    int lives_after;  /* the same as `living`, once the first device was taken offline */
-    int lives_behind; /* the same, once blocks were taken offline */
-    bool comes_last;  /* the process of `lives_behind` comes only after the last block */
-    bool had_last_taken;
-    bool can_renew, is_open, no_module, is_held, held_at_bind, stays_held;
-    int renewed;
-    enum hm_zone other_zone;
+    int living;              /* node on which a process lives, plus one; 0: none */
+    int lives_after;         /* the same as `living`, once the first device has got another driver */
+    int lives_after_offline; /* the same, once blocks were taken offline */
+    bool comes_last;         /* the process of `lives_after_offline` comes only after the last block */
+    bool had_last_taken;     /* the last block was taken offline, too */
+    bool can_renew;          /* the node's new topology can be found */
+    int renewed;             /* how often the new topology was asked for */
+    bool is_open;            /* a process has the devices open */
+    bool no_module;          /* the module kmem cannot be loaded */
+    bool is_held;            /* the kernel's policy for new memory is set aside */
+    bool held_at_bind;       /* the policy was set aside at the last change of a driver */
+    bool stays_held;         /* the policy cannot be put back */
+    enum hm_zone other_zone; /* zone into which another program (`others`) brings blocks */
     struct hm_config config;
     struct hm_error error;
 };

@@ -148,7 +148,7 @@ static void test_how_many_fit(void **state)
         assert_int_equal(hm_blocks_within(rows[i].start, rows[i].bytes, rows[i].block), rows[i].n);
 }
 
-static void test_a_size_that_is_none(void **state)
+static void test_sizes_that_are_not_valid(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "0", "x", "8000000x", "8000001", "fffffffffffffffff"};
@@ -179,9 +179,9 @@ static void test_zones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_blocks_of_a_range), cmocka_unit_test(test_taking_them_offline),
-        cmocka_unit_test(test_one_that_stays),        cmocka_unit_test(test_how_many_fit),
-        cmocka_unit_test(test_a_size_that_is_none),   cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_the_blocks_of_a_range),    cmocka_unit_test(test_taking_them_offline),
+        cmocka_unit_test(test_one_that_stays),           cmocka_unit_test(test_how_many_fit),
+        cmocka_unit_test(test_sizes_that_are_not_valid), cmocka_unit_test(test_zones),
     };
     return cmocka_run_group_tests(tests, setup, scratch_drop);
 }

@@ -62,7 +62,7 @@ int hm_file_is_dax(int fd)
     return has_dax;
 }
 
-static void test_its_root_is_given_to_its_user(void **state)
+static void test_the_root_folder_is_given_to_the_user(void **state)
 {
     (void)state;
     struct hm_error error = {{0}};
@@ -105,7 +105,7 @@ static void test_a_look_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_its_root_is_given_to_its_user),
+        cmocka_unit_test(test_the_root_folder_is_given_to_the_user),
         cmocka_unit_test(test_a_mount_without_dax_is_refused),
         cmocka_unit_test(test_a_look_changes_nothing),
     };

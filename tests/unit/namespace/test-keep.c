@@ -34,8 +34,8 @@ static const struct {
     const char *sockets;
     uint64_t mib, quota_mib;
     struct hm_namespace owned[3];
-    int n; /* expected number of shares, or -1 */
-    const char *on;
+    int n;          /* expected number of shares, or -1 */
+    const char *on; /* region of the first share */
     const char *said;
 } rows[] = {
     {"0", 128, 0, {OF_JOB}, 1, "region0", NULL},
@@ -149,7 +149,7 @@ static void test_until_when(void **state)
     (void)state;
     struct hm_config config;
     char text[HM_MOMENT];
-    const struct hm_owner owner = {.kind = HM_OWNER_USER, .minute = 29400000};
+    const struct hm_owner owner = {.kind = HM_OWNER_USER, .minute = 29400000}; /* 2025-11-24T16:00:00Z */
     hm_config_defaults(&config);
     assert_string_equal(hm_keep_until(&config, &owner, text), ""); /* without hybridmem.conf the age is unknown */
     assert_false(hm_keep_is_over(&config, &owner, INT64_MAX));

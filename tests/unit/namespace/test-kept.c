@@ -74,7 +74,7 @@ static int destroy(uint32_t uid)
     return hm_namespace_destroy(&config, &request, &error);
 }
 
-static void test_it_is_made_once_and_given_again(void **state)
+static void test_a_set_is_made_once_and_given_again(void **state)
 {
     (void)state;
     assert_int_equal(create(1001, "0-1", 256 * MIB), HM_NAMESPACE_DONE);
@@ -87,7 +87,7 @@ static void test_it_is_made_once_and_given_again(void **state)
         assert_int_equal(owner->job_id, 0);
         assert_int_equal(fake.there[i].mark, MARK_THERE);
     }
-    assert_int_equal(fake.kept_bytes, 128 * MIB - 65536);
+    assert_int_equal(fake.kept_bytes, 128 * MIB - 65536); /* the end is for the mark */
     assert_int_equal(fake.first_mounts, 2);
     now += 3600;
     assert_int_equal(create(1001, "0-1", 256 * MIB), HM_NAMESPACE_DONE);
@@ -131,7 +131,7 @@ static void test_what_does_not_serve_is_refused_and_stays(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char wanted[HM_ERROR_TEXT];
         fake.n_there = 0;
-        fake_keep(1001, MINUTE, 1, 144 * MIB); /* the smallest part counts; they are listed in any order */
+        fake_keep(1001, MINUTE, 1, 144 * MIB); /* the smallest part counts; parts are listed in any order */
         fake_keep(1001, MINUTE, 0, 128 * MIB);
         assert_int_equal(create(1001, rows[i].sockets, rows[i].bytes), HM_NAMESPACE_REFUSED);
         snprintf(wanted, sizeof(wanted),
@@ -284,7 +284,7 @@ static void test_what_is_in_use_keeps_its_mark(void **state)
     assert_int_equal(destroy(1001), HM_NAMESPACE_BUSY);
     assert_int_equal(fake.pauses, 10);
     assert_int_equal(fake.there[0].mark, MARK_THERE);
-    /* Its mark is cleared before the wipe fails. */
+    /* The mark is cleared before the wipe fails. */
     one->busy = 0;
     one->fails = true;
     assert_int_equal(destroy(1001), HM_NAMESPACE_LEFT);
@@ -312,7 +312,7 @@ static void test_nothing_is_kept_without_a_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_it_is_made_once_and_given_again),
+        TEST(test_a_set_is_made_once_and_given_again),
         TEST(test_each_user_has_their_own),
         TEST(test_what_does_not_serve_is_refused_and_stays),
         TEST(test_two_on_a_socket_are_not_given),

@@ -17,6 +17,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PAGES 32
+/* The mark of `owner`, without the name of the file system. */
 #define OURS "hybridmem:testbed:u1001.29912345.1 "
 
 static const struct hm_owner owner = {
@@ -49,7 +50,8 @@ static char *device(void)
     return path;
 }
 
-static int bytes_of_others(const char *path)
+/* Returns the number of unchanged pages before the mark. */
+static int count_unchanged(const char *path)
 {
     char page[HM_MARK_PAGE];
     int n = 0, fd = __real_open(path, O_RDONLY);
@@ -59,7 +61,7 @@ static int bytes_of_others(const char *path)
     return n;
 }
 
-static void test_it_is_at_the_end_and_nowhere_else(void **state)
+static void test_the_mark_is_at_the_end_and_nowhere_else(void **state)
 {
     (void)state;
     const char *path = device();
@@ -67,10 +69,10 @@ static void test_it_is_at_the_end_and_nowhere_else(void **state)
     assert_int_equal(hm_mark_write(path, &owner, "xfs", &error), 0);
     assert_int_equal(hm_mark_read(path, &owner, filesystem, &error), 1);
     assert_string_equal(filesystem, "xfs");
-    assert_int_equal(bytes_of_others(path), PAGES - 1);
+    assert_int_equal(count_unchanged(path), PAGES - 1);
     assert_int_equal(hm_mark_clear(path, &error), 0);
     assert_int_equal(hm_mark_read(path, &owner, filesystem, &error), 0);
-    assert_int_equal(bytes_of_others(path), PAGES - 1);
+    assert_int_equal(count_unchanged(path), PAGES - 1);
 }
 
 static void test_what_cannot_be_read_is_not_taken_for_none(void **state)
@@ -88,7 +90,7 @@ static void test_what_cannot_be_read_is_not_taken_for_none(void **state)
     assert_int_equal(hm_mark_clear(scratch_path("no-device"), &error), -1);
 }
 
-static void test_only_the_owners_own(void **state)
+static void test_only_the_owners_mark_counts(void **state)
 {
     (void)state;
     static const struct {
@@ -120,7 +122,7 @@ static void test_only_the_owners_own(void **state)
             fail_msg("\"%s\" is judged wrongly", rows[i].text);
         if (rows[i].filesystem)
             assert_string_equal(filesystem, rows[i].filesystem);
-        page[HM_MARK_PAGE - 1] = 1;
+        page[HM_MARK_PAGE - 1] = 1; /* a mark has zeros after its text */
         assert_false(hm_mark_parse(page, &owner, filesystem));
     }
     char full[HM_MARK_PAGE];
@@ -130,7 +132,7 @@ static void test_only_the_owners_own(void **state)
     assert_false(hm_mark_parse(full, &owner, filesystem));
 }
 
-static void test_the_file_system_ends_before_it(void **state)
+static void test_the_file_system_ends_before_the_mark(void **state)
 {
     (void)state;
     assert_int_equal(hm_mark_room(UINT64_C(1) << 30), (UINT64_C(1) << 30) - 65536);
@@ -141,10 +143,10 @@ static void test_the_file_system_ends_before_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_at_the_end_and_nowhere_else),
+        cmocka_unit_test(test_the_mark_is_at_the_end_and_nowhere_else),
         cmocka_unit_test(test_what_cannot_be_read_is_not_taken_for_none),
-        cmocka_unit_test(test_only_the_owners_own),
-        cmocka_unit_test(test_the_file_system_ends_before_it),
+        cmocka_unit_test(test_only_the_owners_mark_counts),
+        cmocka_unit_test(test_the_file_system_ends_before_the_mark),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what a line of numa_maps tells about a node. */
+/* Tests how much memory on nodes 4 and 5 a line of numa_maps shows, and whether its policy names one of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void test_what_counts(void **state)
         {"7f00 default heap anon=3 dirty=3 N0=3 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default stack anon=3 N40=3 N1=2 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default huge anon=1 dirty=1 N4=1 kernelpagesize_kB=2048\n", 512 * PAGE, false},
-        /* Page cache does not count, unless it was written to. */
+        /* A file's mapping counts only if one of its pages was written to. */
         {"7f00 default file=/usr/lib/libc.so.6 mapped=9 N4=9 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default file=/usr/lib/libc.so.6 anon=1 dirty=1 mapped=2 N4=2 kernelpagesize_kB=4\n", 2 * PAGE, false},
         {"7f00 default file=/dev/shm/x dirty=5 N4=5 kernelpagesize_kB=4\n", 5 * PAGE, false},

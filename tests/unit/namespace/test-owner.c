@@ -55,7 +55,7 @@ static void test_a_label_is_read_back(void **state)
 }
 
 /* The uuid must never change, as nodes have namespaces of older versions. */
-static void test_the_uuid_is_for_good(void **state)
+static void test_the_uuid_never_changes(void **state)
 {
     (void)state;
     struct hm_owner owner = {.cluster = "testbed", .job_id = 12, .socket = 1};
@@ -168,8 +168,8 @@ static void test_clusters_and_jobs_are_told_apart(void **state)
 static const struct {
     const char *list;
     int result; /* result of hm_living_check */
-    bool has;   /* whether it has job 12.3 */
-    bool keeps; /* whether it has user 12 */
+    bool has;   /* whether the list has job 12.3 */
+    bool keeps; /* whether the list has user 12 */
 } lists[] = {
     {"", 0, false, false},
     {" \n,\t", 0, false, false},
@@ -236,7 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_label_is_read_back),
-        cmocka_unit_test(test_the_uuid_is_for_good),
+        cmocka_unit_test(test_the_uuid_never_changes),
         cmocka_unit_test(test_what_is_not_ours),
         cmocka_unit_test(test_our_name_under_another_uuid_is_not_ours),
         cmocka_unit_test(test_clusters_and_jobs_are_told_apart),

@@ -11,7 +11,7 @@
 
 #include "ramfixture.h"
 
-static void test_there_and_back_in_both_zones(void **state)
+static void test_online_and_offline_in_both_zones(void **state)
 {
     (void)state;
     for (enum hm_zone zone = HM_ZONE_MOVABLE; zone <= HM_ZONE_NORMAL; zone++) {
@@ -154,7 +154,7 @@ static void test_a_device_that_cannot_be_memory_stays_a_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_there_and_back_in_both_zones, fake_ram_set_up),
+        cmocka_unit_test_setup(test_online_and_offline_in_both_zones, fake_ram_set_up),
         cmocka_unit_test_setup(test_what_a_killed_run_left_is_finished, fake_ram_set_up),
         cmocka_unit_test_setup(test_only_the_sockets_that_are_named, fake_ram_set_up),
         cmocka_unit_test_setup(test_blocks_in_the_wrong_zone_are_redone, fake_ram_set_up),

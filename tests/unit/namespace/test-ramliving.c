@@ -30,7 +30,7 @@ static void test_nothing_is_taken_from_the_living(void **state)
     assert_int_equal(fake_ram_offline("1"), HM_NAMESPACE_DONE);
 }
 
-/* The first device takes minutes. A process may come meanwhile, and is then looked for before the second device. */
+/* The first device takes minutes. A process may come meanwhile, so processes are looked for again before the second. */
 static void test_who_came_to_live_there_meanwhile_keeps_their_memory(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void test_who_came_while_it_was_emptied_keeps_the_node(void **state)
         enum hm_zone zone = i / 2 ? HM_ZONE_MOVABLE : HM_ZONE_NORMAL;
         fake_ram_set_up(state);
         fake_ram_fill(0, zone, BLOCKS);
-        fake_ram.lives_behind = 1 + 4;
+        fake_ram.lives_after_offline = 1 + 4;
         fake_ram.comes_last = i % 2;
         assert_int_equal(fake_ram_offline("0"), HM_NAMESPACE_BUSY);
         assert_int_equal(fake_ram.had_last_taken, fake_ram.comes_last);
@@ -68,7 +68,7 @@ static void test_who_came_while_the_zone_was_changed_keeps_the_node(void **state
 {
     (void)state;
     fake_ram_fill(0, HM_ZONE_NORMAL, BLOCKS);
-    fake_ram.lives_behind = 1 + 4;
+    fake_ram.lives_after_offline = 1 + 4;
     assert_int_equal(fake_ram_online(HM_ZONE_MOVABLE, "0"), HM_NAMESPACE_BUSY);
     assert_false(fake_ram.had_last_taken);
     fake_ram_check(0, HM_RAM_KMEM, HM_ZONE_NORMAL);

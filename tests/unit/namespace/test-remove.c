@@ -59,7 +59,7 @@ static void test_no_longer_than_it_takes(void **state)
     assert_string_equal(error.text, "");
 }
 
-static void test_a_failure_is_worth_more_than_one_in_use(void **state)
+static void test_a_failure_outranks_a_namespace_in_use(void **state)
 {
     (void)state;
     fake_add(1, 0, ALWAYS, false);
@@ -129,7 +129,7 @@ static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
 }
 
 /* Waiting for the lock uses up the patience for namespaces in use. It does not use up the time before a detach. */
-static void test_what_the_lock_took_is_no_more_to_be_had(void **state)
+static void test_waiting_for_the_lock_uses_up_patience(void **state)
 {
     (void)state;
     struct hm_namespace_request request = {
@@ -249,10 +249,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_no_longer_than_it_takes, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, begin, fake_end),
-        cmocka_unit_test_setup_teardown(test_a_failure_is_worth_more_than_one_in_use, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_failure_outranks_a_namespace_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_is_open_behind_a_detached_mount_is_said, begin, fake_end),
-        cmocka_unit_test_setup_teardown(test_what_the_lock_took_is_no_more_to_be_had, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_waiting_for_the_lock_uses_up_patience, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_mark_goes_once_its_namespace_is_free, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the wipe of a device (here a file), and that it is verified. */
+/* Tests the wipe of a device (here a file), its verification, and who has the device mounted or open. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that a wipe which its limit has stopped goes on where it was (on a file here), and only as long as that is
- * safe. */
+/* Tests that a wipe (of a file here) that its limit has stopped goes on where it was, but only where that is safe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,8 +26,9 @@
 static struct hm_error error;
 static struct hm_config config;
 static char device[256], target[256];
-static char zeroed[256]; /* what was zeroed, in MiB: "0+256 256+256 " */
-static bool is_kept_at_first, flush_fails;
+static char zeroed[256];       /* what was zeroed, in MiB: "0+256 256+256 " */
+static bool is_kept_meanwhile; /* the progress file was there while a piece was zeroed */
+static bool flush_fails;
 
 int __wrap_fsync(int fd);
 
@@ -39,6 +39,7 @@ int __wrap_fsync(int fd)
     return flush_fails ? -1 : 0;
 }
 
+/* The file with the progress of a namespace's wipe. */
 static const char *kept(const char *name)
 {
     return scratch_path("run/wiped/%s", name);
@@ -49,7 +50,7 @@ int filedevice_zero(int fd, uint64_t start, uint64_t bytes)
 {
     static const char zeros[4096];
     size_t used = strlen(zeroed);
-    is_kept_at_first = is_kept_at_first || access(kept(NAME), F_OK) == 0;
+    is_kept_meanwhile = is_kept_meanwhile || access(kept(NAME), F_OK) == 0;
     snprintf(zeroed + used, sizeof(zeroed) - used, "%u+%u ", (unsigned)(start / MIB), (unsigned)(bytes / MIB));
     assert_int_equal(pwrite(fd, zeros, sizeof(zeros), (off_t)start), sizeof(zeros));
     return 0;
@@ -65,13 +66,13 @@ static int fresh(void **state)
     assert_int_equal(close(creat(device, 0600)), 0);
     assert_int_equal(truncate(device, (off_t)LARGE), 0);
     zeroed[0] = '\0';
-    is_kept_at_first = flush_fails = false;
+    is_kept_meanwhile = flush_fails = false;
     seconds_each = 10;
     hm_wiped_begin(&config);
     return 0;
 }
 
-/* Try a wipe with time for this number of pieces. What was zeroed is in `zeroed`. */
+/* Try a wipe with time for this number of pieces (3: without a limit). What was zeroed is in `zeroed`. */
 static int try(const char *name, unsigned pieces)
 {
     zeroed[0] = '\0';
@@ -111,7 +112,7 @@ static void test_cut_twice_each_piece_is_zeroed_once(void **state)
     expect_cut(try(NAME, 0), "", 512);
     assert_int_equal(try(NAME, 3), 0);
     assert_string_equal(zeroed, "512+88 ");
-    assert_false(is_kept_at_first);
+    assert_false(is_kept_meanwhile);
     assert_int_equal(access(kept(NAME), F_OK), -1);
     assert_int_equal(try(NAME, 3), 0);
     assert_string_equal(zeroed, "0+256 256+256 512+88 ");
@@ -131,11 +132,11 @@ static void test_what_was_written_meanwhile_is_seen_in_the_end(void **state)
     assert_string_equal(zeroed, "0+256 256+256 512+88 ");
 }
 
-static void test_what_is_not_believed(void **state)
+static void test_progress_that_is_not_believed(void **state)
 {
     (void)state;
     static const struct {
-        const char *text;
+        const char *text; /* name, size and progress in bytes */
         mode_t mode;
         const char *zeroed;
     } rows[] = {
@@ -164,7 +165,7 @@ static void test_what_is_not_believed(void **state)
         assert_string_equal(zeroed, rows[i].zeroed);
         assert_int_equal(unlink(kept(NAME)), 0);
     }
-    assert_false(is_kept_at_first);
+    assert_false(is_kept_meanwhile);
 }
 
 static void test_no_file_of_anothers_is_followed(void **state)
@@ -216,7 +217,7 @@ static void test_nothing_is_kept_without_a_place_or_a_piece(void **state)
     assert_int_equal(access(kept(NAME), F_OK), -1);
 }
 
-static void test_it_goes_with_its_namespace(void **state)
+static void test_progress_goes_with_its_namespace(void **state)
 {
     (void)state;
     const struct hm_namespace there[] = {{.name = OTHER}};
@@ -239,11 +240,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_cut_twice_each_piece_is_zeroed_once, fresh),
         cmocka_unit_test_setup(test_what_was_written_meanwhile_is_seen_in_the_end, fresh),
-        cmocka_unit_test_setup(test_what_is_not_believed, fresh),
+        cmocka_unit_test_setup(test_progress_that_is_not_believed, fresh),
         cmocka_unit_test_setup(test_no_file_of_anothers_is_followed, fresh),
         cmocka_unit_test_setup(test_what_is_not_flushed_is_not_done, fresh),
         cmocka_unit_test_setup(test_nothing_is_kept_without_a_place_or_a_piece, fresh),
-        cmocka_unit_test_setup(test_it_goes_with_its_namespace, fresh),
+        cmocka_unit_test_setup(test_progress_goes_with_its_namespace, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
