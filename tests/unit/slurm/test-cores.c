@@ -27,7 +27,7 @@ static const struct machine {
 
 static struct hm_error error;
 
-/* The sockets, as "0-1", or the text of the error. */
+/* Returns the sockets of these CPUs (Slurm's numbers), as "0-1", or the text of the error. */
 static const char *spread(const struct machine *machine, struct hm_numbering numbering, const char *cpus)
 {
     static struct hm_topology topology;
@@ -72,7 +72,8 @@ static void test_sockets_of_cpus(void **state)
         {&smt, {48, 2, 2411}, "48-49", "1"},
         {&smt, {48, 2, 2205}, "46-49", "0-1"},
         {&smt, {48, 2, 2205}, "94-95", "1"},
-        /* Slurm counts one of two threads. Its n-th CPU is the machine's n-th core, before 23.11 its n-th CPU. */
+        /* Slurm counts one of two threads. Slurm's n-th CPU is the machine's n-th core. Before 23.11 it is the
+           machine's n-th CPU, counted socket by socket. */
         {&smt, {48, 1, 2411}, "0-23", "0"},
         {&smt, {48, 1, 2311}, "24-47", "1"},
         {&smt, {48, 1, 2302}, "24-47", "0"},
@@ -85,7 +86,7 @@ static void test_sockets_of_cpus(void **state)
         {&smt, {40, 2, 2411}, "40-47", "0"},
         {&smt, {40, 2, 2411}, "48-79", "1"},
         {&smt, {1, 1, 2411}, "0", "0"},
-        /* The second threads are offline, or all threads of a core, and Slurm knows that. */
+        /* Slurm counts second threads that are offline; it does not count a core that is offline. */
         {&smt_off, {48, 2, 2411}, "0-47", "0"},
         {&smt_off, {48, 2, 2411}, "48-95", "1"},
         {&core_off, {47, 2, 2411}, "0-45", "0"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what scontrol says of Slurm's configuration, and how its failures are reported. */
+/* Tests how scontrol's answer about Slurm's configuration is read, and how its failures are reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
