@@ -70,13 +70,13 @@ static void test_types_that_do(void **state)
     }
 }
 
-/* Each row is an answer between the seconds 100 and 102. */
-static void test_answers_that_are_no_values(void **state)
+/* Each row is an answer that slurmd gave between the seconds 100 and 102. */
+static void test_answers_without_a_value(void **state)
 {
     (void)state;
     static const struct {
         const char *type;
-        struct hm_energy_answer answer;
+        struct hm_energy_answer answer; /* its last member: the second in which slurmd read the sensor */
         int number;
         const char *text;
     } rows[] = {
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types_that_do_not_measure_the_node),
         cmocka_unit_test(test_types_that_do),
-        cmocka_unit_test(test_answers_that_are_no_values),
+        cmocka_unit_test(test_answers_without_a_value),
         cmocka_unit_test(test_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
