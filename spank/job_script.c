@@ -3,6 +3,7 @@
  * its log on to Slurm's. */
 #include "plugin.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,10 +12,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/follow.h"
 #include "base/spawn.h"
 #include "job/ledger/log.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-job"
+#define BOUND_S 65 /* hybridmem-job ends itself after 60 s, unless the kernel holds it */
 #define ARGUMENTS 40
 #define NUMBER 16
 
@@ -41,25 +44,26 @@ static void add_environment(struct command *command, const char *name, const cha
     add(command, name, value && value[0] ? value : NULL);
 }
 
-static void pass_on_log(int fd)
+static void pass_on(const char *line)
 {
-    char *line = NULL;
     const char *text;
-    size_t room = 0;
-    FILE *lines = fdopen(fd, "r");
-    if (!lines) {
-        close(fd);
-        return;
-    }
-    while (getline(&line, &room, lines) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        if (hm_log_parse(line, &text) <= HM_LOG_WARNING)
-            slurm_error("hybridmem: %s", text);
-        else
-            slurm_info("hybridmem: %s", text);
-    }
-    free(line);
-    fclose(lines);
+    if (hm_log_parse(line, &text) <= HM_LOG_WARNING)
+        slurm_error("hybridmem: %s", text);
+    else
+        slurm_info("hybridmem: %s", text);
+}
+
+/* Passes on the program's log until it ends. Slurm waits for the hook, so the hook waits for nothing else. */
+static void follow(pid_t pid, int log)
+{
+    errno = 0;
+    int status = hm_spawn_follow(pid, log, BOUND_S * 1000, pass_on);
+    if (status > 0)
+        slurm_error("hybridmem: %s failed", PROGRAM);
+    else if (status < 0 && errno == ETIMEDOUT)
+        slurm_error("hybridmem: %s has not ended within %d s and is killed", PROGRAM, BOUND_S);
+    else if (status < 0 && errno != ECHILD && errno != ESRCH) /* these two: slurmd has waited for it already */
+        slurm_error("hybridmem: %s cannot be waited for: %s", PROGRAM, strerror(errno));
 }
 
 static void run(struct command *command)
@@ -80,11 +84,12 @@ static void run(struct command *command)
         .path = PROGRAM, .arguments = command->argument, .environment = environment, .extra = -1, .errors = errors[1]};
     pid_t pid = hm_spawn_start(&spawn, &error);
     close(errors[1]);
-    pass_on_log(errors[0]);
-    if (pid < 0)
-        slurm_error("hybridmem: %s", error.text);
-    else if (hm_spawn_wait(pid) > 0)
-        slurm_error("hybridmem: %s failed", PROGRAM);
+    if (pid >= 0) {
+        follow(pid, errors[0]);
+        return;
+    }
+    close(errors[0]);
+    slurm_error("hybridmem: %s", error.text);
 }
 
 /* Is hybridmem enabled? Errors in the configuration are reported by hybridmem-job. */

@@ -234,6 +234,17 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
 }
 
+/* Puts /dev/null in the place of the caller's standard input, output and error. They may be pipes whose reader waits
+ * for the last process that has them. */
+static int forget_standard(int kept)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+        if (fd != kept && dup2(null, fd) < 0)
+            return -1;
+    return null < 0 ? -1 : 0;
+}
+
 pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
 {
     if (hm_heldlock_check("a process", error) != 0)
@@ -242,6 +253,8 @@ pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
     pid_t pid = fork_blocked();
     if (pid != 0)
         return pid > 0 ? pid : hm_fail_errno(error, "cannot start a process");
+    if (forget_standard(call->kept) != 0)
+        _exit(errno);
     hm_close_from(STDERR_FILENO + 1, call->kept);
     if ((is_protected && write_file(OOM_SCORE, "0") != 0) ||
         (call->drop && hm_privilege_drop(call->uid, call->gid) != 0))

@@ -37,7 +37,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error);
 struct hm_spawn_call {
     int (*run)(void *data); /* runs in the child; returns the exit status, 0 to 255 */
     void *data;             /* argument of `run`; the child has a copy of all memory */
-    int kept;               /* a descriptor that stays open in the child besides 0, 1 and 2; -1: none */
+    int kept;               /* a descriptor that stays open in the child; -1: none. 0, 1 and 2 become /dev/null */
     /* Give up root's rights: become uid and gid for good, without supplementary groups. Where that fails, the exit
      * status is the errno. */
     bool drop;

@@ -158,11 +158,23 @@ struct seen {
     uid_t uid;
 };
 
+/* Are standard input, output and error /dev/null? */
+static bool has_only_null(void)
+{
+    struct stat null, status;
+    bool is_null = stat("/dev/null", &null) == 0;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        is_null = is_null && fstat(fd, &status) == 0 && status.st_rdev == null.st_rdev;
+    return is_null;
+}
+
 /* Runs in the child. Returns 0 if the child has inherited exactly what it should have. */
 static int look_around(void *data)
 {
     const struct seen *seen = data;
     sigset_t blocked;
+    if (!has_only_null())
+        return 5;
     if (fcntl(seen->kept, F_GETFD) < 0)
         return 1;
     if (fcntl(seen->lost, F_GETFD) >= 0)

@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -100,12 +101,29 @@ void slurm_info(const char *format, ...)
     va_end(arguments);
 }
 
+/* The hook's program leaves a process behind, which keeps the pipe of the program's log. */
+static bool leaves_a_process;
+
+static void leave_a_process(void)
+{
+    for (int fd = STDERR_FILENO + 1; fd < 16; fd++) /* a program that is executed does not have these */
+        close(fd);
+    pid_t pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    dprintf(STDERR_FILENO, "info: %d\n", (int)pid);
+    _exit(pid > 0 ? 0 : 1);
+}
+
 /* In place of the C library's. Prints in one line the program, arguments and environment of the hook's child. */
 int execve(const char *path, char *const arguments[], char *const environment[])
 {
     char line[1024];
     const char *name = strrchr(path, '/');
     int used = snprintf(line, sizeof(line), "info: %s:", name ? name + 1 : path);
+    if (leaves_a_process)
+        leave_a_process();
     for (int i = 0; arguments[i]; i++)
         used += snprintf(line + used, sizeof(line) - (size_t)used, " %s", arguments[i]);
     used += snprintf(line + used, sizeof(line) - (size_t)used, " in");
@@ -221,6 +239,21 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
     assert_string_equal(logged, expected);
 }
 
+/* The hook ends with its program, even if another process holds the program's standard error. */
+static void a_process_that_is_left_behind_holds_no_hook(void **state)
+{
+    (void)state;
+    int pid = 0;
+    leaves_a_process = true;
+    alarm(20); /* a hook that waits for the process ends this test */
+    assert_int_equal(epilog(NULL, 0, NULL), 0);
+    alarm(0);
+    leaves_a_process = false;
+    assert_int_equal(sscanf(logged, "hybridmem: %d", &pid), 1);
+    assert_true(pid > 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_configuration_that_is_named_must_be_there),
         cmocka_unit_test(the_built_in_path_need_not_be_there),
         cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
+        cmocka_unit_test(a_process_that_is_left_behind_holds_no_hook),
     };
     return cmocka_run_group_tests(tests, load, scratch_drop);
 }
