@@ -3,16 +3,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
+
+/*
+ * Opens `name` in the folder without following a link. In a user's folder it neither enters what is mounted there: the
+ * kernel looks at the mount before it asks the mounted file system for anything. Kernels before 5.6 cannot (ENOSYS).
+ */
+static int open_in(int folder, const char *name, int flags, const struct hm_rights *rights)
+{
+    const unsigned mode = flags & O_CREAT ? 0600 : 0;
+    flags |= O_NOFOLLOW | O_CLOEXEC;
+    if (!rights || !rights->is_users)
+        return openat(folder, name, flags, mode);
+    const struct open_how how = {
+        .flags = (unsigned)flags, .mode = mode, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+    return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
+}
 
 /*
  * Sets owner and mode of a folder that this process has just made, or that an earlier process made and was stopped
@@ -34,7 +51,7 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
     bool made = rights && mkdirat(parent, name, 0700) == 0;
     if (rights && !made && errno != EEXIST)
         return hm_fail_errno(error, "folder %s cannot be made", name);
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);
     if (fd < 0)
         return hm_fail_errno(error, "folder %s", name);
     if (fstat(fd, &status) != 0) {
@@ -117,7 +134,7 @@ int hm_line_append(int folder, const char *name, const struct hm_rights *rights,
 {
     struct stat status;
     int result = -1;
-    int fd = openat(folder, name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    int fd = open_in(folder, name, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, rights);
     if (fd < 0)
         return hm_fail_errno(error, "%s cannot be opened for appending", name);
     if (lock_file(fd) != 0) {

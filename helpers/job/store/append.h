@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders and files that root writes. They are opened without following links, checked after opening, and made with
- * explicit modes and owners.
+ * Folders and files of records. They are opened without following links, checked after opening, and made with explicit
+ * modes and owners. In a user's folder no mount point is entered, either: the user may have mounted a file system there
+ * that never answers.
  */
 #ifndef HM_JOB_STORE_APPEND_H
 #define HM_JOB_STORE_APPEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,12 +17,13 @@ struct hm_rights {
     mode_t mode;
     uid_t uid;
     gid_t gid;
+    bool is_users; /* a user can make, move and mount what is there */
 };
 
 /*
  * Opens the folder `name` in `parent` (AT_FDCWD: `name` is a path). If it does not exist and `rights` is not NULL, it
  * is made. It must be a real folder that belongs to rights->uid (without `rights`: to this process's user) and that
- * nobody else may write to. Returns a descriptor or -1.
+ * nobody else may write to. Returns a descriptor or -1 (EXDEV: a file system is mounted in the user's folder).
  */
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error);
 

@@ -61,7 +61,7 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
         return fd;
     if (errno != ENOENT || !is_ours)
         return hm_fail(error, errno, "%s", why.text);
-    const struct hm_rights state = {0755, geteuid(), getegid()}, records = {0751, geteuid(), readers};
+    const struct hm_rights state = {0755, geteuid(), getegid(), false}, records = {0751, geteuid(), readers, false};
     fd = hm_folder_open(AT_FDCWD, config->state_dir, &state, error);
     if (fd < 0)
         return -1;
@@ -81,7 +81,7 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
     int records = open_records(config, readers, error);
     if (records < 0)
         return -1;
-    const struct hm_rights folder = {0750, geteuid(), readers}, rights = {0640, geteuid(), readers};
+    const struct hm_rights folder = {0750, geteuid(), readers, false}, rights = {0640, geteuid(), readers, false};
     in_day = hm_folder_open(records, day, &folder, error);
     if (in_day < 0 || hm_line_append(in_day, file, &rights, line, error) != 0)
         goto done;

@@ -68,7 +68,7 @@ int hm_pending_parse(const char *name, struct hm_store_key *key, char *node, siz
 
 static int open_pending(const struct hm_config *config, bool make, struct hm_error *error)
 {
-    const struct hm_rights state = {0755, geteuid(), getegid()}, pending = {0700, geteuid(), getegid()};
+    const struct hm_rights state = {0755, geteuid(), getegid(), false}, pending = {0700, geteuid(), getegid(), false};
     int parent = hm_folder_open(AT_FDCWD, config->state_dir, make ? &state : NULL, error);
     if (parent < 0)
         return -1;
@@ -83,7 +83,7 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
                     struct hm_error *error)
 {
     char name[NAME_LENGTH], unfinished[NAME_LENGTH + 1];
-    const struct hm_rights rights = {0600, geteuid(), getegid()};
+    const struct hm_rights rights = {0600, geteuid(), getegid(), false};
     int result = -1;
     int folder = open_pending(config, true, error);
     if (folder < 0)

@@ -25,7 +25,7 @@ static int write_copy(void *data)
 {
     const struct copy *copy = data;
     const struct hm_store_key *key = copy->key;
-    const struct hm_rights folder = {0700, key->uid, key->gid}, records = {0600, key->uid, key->gid};
+    const struct hm_rights folder = {0700, key->uid, key->gid, true}, records = {0600, key->uid, key->gid, true};
     int in_day = hm_folder_open(copy->own, copy->day, &folder, NULL);
     return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, NULL) != 0 ? errno : 0;
 }
@@ -47,7 +47,7 @@ int hm_usercopy_append(int records, const struct hm_store_key *key, const char *
     int own = -1, result = -1;
     if (key->uid == 0)
         return 0;
-    const struct hm_rights all = {0711, geteuid(), getegid()}, user = {0700, key->uid, key->gid};
+    const struct hm_rights all = {0711, geteuid(), getegid(), false}, user = {0700, key->uid, key->gid, true};
     snprintf(name, sizeof(name), "%u", key->uid);
     int by_user = hm_folder_open(records, "by-user", &all, error);
     if (by_user < 0)

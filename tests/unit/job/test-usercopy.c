@@ -3,6 +3,7 @@
  * test; where that is root, it is user 12345. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +68,72 @@ static void test_traps_in_the_copy(void **state)
         assert_non_null(strstr(error.text, i == 0 ? "folder" : "copy"));
         assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
         assert_int_equal(count_in("elsewhere"), 0);
+    }
+}
+
+/* Mounts a file system of the user's that never answers. Returns false where this cannot be. */
+static bool mount_silent(const char *place)
+{
+    char options[96];
+    int server = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u", server, key.uid, key.gid);
+    return server >= 0 && mount("other", place, "fuse", 0, options) == 0;
+}
+
+/*
+ * Mounts another file system's folder or file at `name`, as a user can with fusermount. It is there for this process
+ * alone. Returns false where this process may not mount.
+ */
+static bool mount_at(const char *name)
+{
+    struct stat status;
+    char *place = path_of(name), *what = scratch_path("other/n1.jsonl");
+    if (stat(place, &status) != 0)
+        return false;
+    if (!S_ISREG(status.st_mode))
+        return mount_silent(place) || mount("other", place, "tmpfs", 0, "mode=0777") == 0;
+    mkdir(scratch_path("other"), 0755);
+    if (mount("other", scratch_path("other"), "tmpfs", 0, "mode=0777") != 0)
+        return false;
+    scratch_write(what, "");
+    return chown(what, key.uid, key.gid) == 0 && mount(what, place, NULL, MS_BIND, NULL) == 0;
+}
+
+/* Runs in a child. Returns 0, 77 where this process may not mount, or the number of what is wrong. */
+static int copy_over_a_mount(const char *name)
+{
+    struct hm_error error = {{0}};
+    int flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (unshare(flags) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || !mount_at(name))
+        return 77;
+    if (hm_store_put(&config, &key, "{\"a\":2}", &error) != 0)
+        return 1;
+    if (!strstr(error.text, strerror(EXDEV)))
+        return 2;
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    return 0;
+}
+
+/* A file system of the user's may never answer: nothing of it is opened, by root or as the user. */
+static void test_no_mount_of_the_users_is_entered(void **state)
+{
+    static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char name[64];
+        int status;
+        struct hm_error error = {{0}};
+        assert_int_equal(store_tear_down(state), 0);
+        assert_int_equal(store_set_up(state), 0);
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+        snprintf(name, sizeof(name), "records/by-user/%u%s", key.uid, parts[i]);
+        pid_t child = fork();
+        if (child == 0)
+            _exit(copy_over_a_mount(name));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (status == 77 << 8)
+            skip();
+        if (status != 0)
+            fail_msg("\"%s\": status %#x", parts[i], (unsigned)status);
     }
 }
 
@@ -132,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_traps_in_the_copy, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_mount_of_the_users_is_entered, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
     };
