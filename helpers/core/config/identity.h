@@ -24,8 +24,9 @@ struct hm_asker {
     const char *user, *account, *partition; /* names from Slurm; "" where they are not known */
 };
 
-/* May the user have this request (hm_config_allows)? A user whom this node cannot look up is refused only where a rule
- * needs the names: a failing directory service must not fail jobs. Pure. Returns 0, or -1 with a text. */
+/* May the user have this request (hm_config_allows)? What is not known of the user is no reason to refuse where no rule
+ * asks for it: a failing directory service or prolog must not fail jobs. Where a rule asks for it, the request is
+ * refused. `off` is always allowed. Pure. Returns 0, or -1 with a text. */
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
                       struct hm_error *error);
 

@@ -10,9 +10,18 @@
 static bool has_rule(const struct hm_config *config, enum hm_rule_kind kind)
 {
     for (int i = 0; i < config->n_rules; i++)
-        if (config->rule[i].kind == kind)
+        if (config->rule[i].kind == kind && config->rule[i].has_modes)
             return true;
     return false;
+}
+
+/* Without the name nobody can tell which rule holds, so the job gets no more than the strictest one may allow: off. */
+static int fail_unknown(const struct hm_request *request, const char *what, struct hm_error *error)
+{
+    return hm_fail(
+        error, ENOENT,
+        "--hybrid-mem=%.48s: hybridmem.conf has rules by %s, and this node does not know the job's %s: use off",
+        request->text, what, what);
 }
 
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
@@ -22,6 +31,12 @@ int hm_identity_judge(const struct hm_config *config, const struct hm_request *r
     const struct hm_identity *identity = asker->identity;
     const char *account = asker->account[0] ? asker->account : NULL;
     const char *partition = asker->partition[0] ? asker->partition : NULL;
+    if (request->mode == HM_MODE_OFF)
+        return 0;
+    if (!account && has_rule(config, HM_RULE_ACCOUNT))
+        return fail_unknown(request, "account", error);
+    if (!partition && has_rule(config, HM_RULE_PARTITION))
+        return fail_unknown(request, "partition", error);
     if (identity)
         return hm_config_allows(config, request, identity->name, (const char *const *)identity->groups, account,
                                 partition, error);

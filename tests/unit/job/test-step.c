@@ -132,6 +132,35 @@ static void test_decisions(void **state)
     }
 }
 
+/* Where the prolog has not entered the job, nobody knows the account and partition whose rules may forbid the mode. */
+static void test_rules_hold_without_the_prolog(void **state)
+{
+    static const struct {
+        const char *config, *option, *refusal; /* "topology": the rules allow it */
+    } rows[] = {
+        {"account \"teaching\" { modes = { fast } }", "spill", "rules by account"},
+        {"partition \"main\" { modes = { fast } }", "spill", "rules by partition"},
+        {"account \"teaching\" { modes = { fast } }", "fast", "rules by account"},
+        {"partition \"main\" { default_mode = fast }", "spill", "topology"},
+        {"user \"someone\" { modes = { spill } }", "spill", "topology"},
+        {"user \"someone\" { modes = { spill } }", "fast", "the rule for user"},
+        {"account \"teaching\" { modes = { fast } }", "off", ""},
+        {"", "spill", "topology"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin("", false);
+        assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        configure(rows[i].config);
+        for (int n = 0; n < 2; n++) { /* the next step finds the entry of this one */
+            struct hm_step *step = prepare(rows[i].option);
+            if (!strstr(step->refusal, rows[i].refusal) || (!rows[i].refusal[0] && step->refusal[0]))
+                fail_msg("row %zu: refusal \"%s\"", i, step->refusal);
+            free(step);
+        }
+    }
+}
+
 /* Looking up users may be slow, so it is done without the ledger's lock, and only where it is needed. */
 static void test_users_are_looked_up_without_the_lock(void **state)
 {
@@ -338,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_rules_hold_without_the_prolog),
         cmocka_unit_test(test_users_are_looked_up_without_the_lock),
         cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_a_refusal_is_said_once),
