@@ -150,6 +150,21 @@ def test_a_job_id_that_is_used_again(node):
     assert [record["request"] for record in node.records()] == ["slow", "fast"]
 
 
+def test_a_record_that_could_be_kept_nowhere_is_written_by_a_later_reap(node):
+    """The epilog can neither append the record nor put it aside, as on a full disk. No step has run on the node."""
+    node.begin(7, "--request", "slow")
+    state = node.folder / "state"
+    as_root("rm", "-rf", state)
+    as_root("touch", state)
+    node.end(7)
+    assert node.ledger() == ["7"]
+    as_root("rm", state)
+    node.program("reap", "--grace", 0)
+    assert node.ledger() == []
+    (record,) = node.records()
+    assert record["job_id"] == 7 and not any("epilog did not run" in warning for warning in record["warnings"])
+
+
 def test_reap_leaves_the_living_and_ends_the_dead(node):
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     for job in (7, 8):

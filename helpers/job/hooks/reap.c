@@ -23,6 +23,7 @@
 #include "slurm/scontrol.h"
 
 #define SECOND_NS INT64_C(1000000000)
+#define UNSEEN_S 600         /* the least time for a job's first step: a site's own prolog comes before it */
 #define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
 
 static bool is_over(const struct hm_job *job, unsigned grace_s)
@@ -54,11 +55,37 @@ static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigne
     hm_ledger_unlock(lock);
 }
 
+/*
+ * Looks for a job whose entry has no cgroup: its epilog may have been lost, and nothing else tells its end. Looking
+ * takes long and does not hold the lock, so the entry is read once more. Returns true where the job's end was noted
+ * now.
+ */
+static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    const int64_t start_ns = job->start_ns;
+    bool is_dead = false;
+    unsigned patience_s = config->reap_grace_s > UNSEEN_S ? config->reap_grace_s : UNSEEN_S;
+    if (hm_unread_is_living(config, HM_CGROUPS, job_id, patience_s))
+        return false;
+    int lock = hm_ledger_lock(config, &error);
+    if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) == 0 && job->start_ns == start_ns && !job->cgroup[0] &&
+        job->dead_ns == 0) {
+        hm_log(HM_LOG_WARNING, "job %u has no process on this node: it is taken for dead", job_id);
+        job->dead_ns = hm_now_ns();
+        is_dead = hm_ledger_write(config, job, &error) == 0;
+    }
+    hm_ledger_unlock(lock);
+    if (error.text[0])
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+    return is_dead;
+}
+
 /* Looks at one job. A living job is left alone. Returns true where the job is dead and is to be finished now. */
 static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
 {
     struct hm_error error = {0};
-    bool is_dead = false, is_unread = false;
+    bool is_dead = false, is_unread = false, is_unseen = false;
     int lock = hm_ledger_lock(config, &error);
     if (lock < 0)
         return false;
@@ -71,11 +98,13 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         hm_finish_undo(config, job);
         if (hm_ledger_write(config, job, &error) != 0)
             hm_log(HM_LOG_ERROR, "%s", error.text);
+    } else {
+        is_unseen = !job->cgroup[0];
     }
     hm_ledger_unlock(lock);
     if (is_unread)
         reap_unread(config, job_id, grace_s, job, error.text);
-    if (!is_dead)
+    if (!is_dead && !(is_unseen && reap_unseen(config, job_id, job)))
         return false;
     hm_finish_stop_helpers(job, HM_FINISH_ORPHAN_PATIENCE_MS);
     return is_over(job, grace_s);

@@ -7,7 +7,6 @@
 
 #include "base/bootid.h"
 #include "base/files.h"
-#include "base/process.h"
 
 /* The last "/step_" of the path, NULL where there is none. */
 static char *find_step(char *path)
@@ -41,9 +40,9 @@ bool hm_job_is_living(const struct hm_job *job)
     char boot[40], path[HM_JOB_CGROUP + 16], events[256];
     if (strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0)
         return false;
-    /* No step has started. The job lives until its epilog, unless the epilog died while it ended the job. */
+    /* No step has started, or this is cgroup v1. Whoever ends the job or finds it dead notes that; a step clears it. */
     if (!job->cgroup[0])
-        return job->finisher.pid == 0 || hm_process_is_running(&job->finisher);
+        return job->dead_ns == 0;
     snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);
     if (hm_file_read(path, events, sizeof(events), NULL) != 0)
         return false;

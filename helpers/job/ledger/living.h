@@ -18,8 +18,8 @@ int hm_cgroup_cut_to_job(char *path);
 int hm_cgroup_cut_to_step(char *path);
 
 /*
- * Does the job live: does its cgroup exist and have processes? A job without a known cgroup lives until its epilog, or
- * until the next boot.
+ * Does the job live: does its cgroup exist and have processes? A job without a known cgroup lives until its end is
+ * noted, by its epilog or by a reap that has looked for it (unread.h), or until the next boot.
  */
 bool hm_job_is_living(const struct hm_job *job);
 

@@ -32,24 +32,31 @@ static bool read_job(const char *name, uint64_t *id)
            hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
 }
 
-/* Is it the job's folder, or a step's folder in a folder whose name does not tell the job? */
+/* Is it the job's folder or in it, or a step's folder in folders whose names do not tell the job? */
 static bool may_be_of(const FTSENT *folder, uint32_t job_id)
 {
     uint64_t id;
-    if (read_job(folder->fts_name, &id))
-        return id == job_id;
-    return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0 && !read_job(folder->fts_parent->fts_name, &id);
+    for (const FTSENT *at = folder; at && at->fts_level >= FTS_ROOTLEVEL; at = at->fts_parent)
+        if (read_job(at->fts_name, &id))
+            return id == job_id;
+    return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0;
 }
 
 /*
- * Is it a folder without processes? slurmstepd sometimes leaves one of a job that has ended. A folder whose state
- * cannot be read counts as not empty.
+ * Is it a folder without processes? slurmstepd sometimes leaves one of a job that has ended. In cgroup v1 a folder
+ * tells only of its own processes, and those in it are looked at in their turn. A folder whose state cannot be read
+ * counts as not empty.
  */
 static bool is_empty(const char *folder)
 {
-    char path[PATH_MAX], events[256];
+    char path[PATH_MAX], text[256];
     snprintf(path, sizeof(path), "%s/cgroup.events", folder);
-    return hm_file_read(path, events, sizeof(events), NULL) == 0 && strstr(events, "populated 0");
+    if (hm_file_read(path, text, sizeof(text), NULL) == 0)
+        return strstr(text, "populated 0");
+    if (errno != ENOENT)
+        return false;
+    snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+    return hm_file_read_start(path, text, sizeof(text)) == 0 && text[0] == '\0';
 }
 
 /*

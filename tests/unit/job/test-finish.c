@@ -19,6 +19,7 @@
 #include "freshledger.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/figurefile.h"
+#include "job/ledger/living.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/migrator.h"
 #include "job/record/record.h"
@@ -292,6 +293,18 @@ static void memory_that_is_for_later_does_not(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
 }
 
+/* An entry that waits with its record, as after a full disk, is no living job, though no step has given it a cgroup. */
+static void a_job_whose_record_waits_is_dead(void **state)
+{
+    (void)state;
+    is_record_lost = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.cgroup, "");
+    assert_int_equal(job.finisher.pid, 0);
+    assert_false(hm_job_is_living(&job));
+}
+
 /* If an entry cannot be read, there is no record of its job, and the next reap takes what the job had. */
 static void what_cannot_be_read_goes_with_the_job(void **state)
 {
@@ -365,6 +378,7 @@ int main(void)
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, set_up),
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
         cmocka_unit_test(memory_that_is_for_later_does_not),
+        cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, set_up),
         cmocka_unit_test_setup(the_group_goes_behind_the_monitor, set_up),
         cmocka_unit_test_setup(the_group_of_a_new_run_stays, set_up),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -39,6 +40,23 @@ static void test_who_lives(void **state)
     assert_false(hm_job_is_living(&job));
 }
 
+/* Without a cgroup a job lives until somebody notes its end, also if that process is gone and has left the entry. */
+static void test_without_a_cgroup_ended_means_dead(void **state)
+{
+    (void)state;
+    static struct hm_job job;
+    hm_job_init(&job, 7);
+    job.dead_ns = job.end_ns = 1;
+    job.has_ended = true;
+    assert_false(hm_job_is_living(&job)); /* the epilog has let the entry go */
+    assert_int_equal(hm_process_identify(getpid(), &job.finisher), 0);
+    assert_false(hm_job_is_living(&job));
+    job.finisher.start_time++; /* that process was killed */
+    assert_false(hm_job_is_living(&job));
+    set_cgroup(&job, "1"); /* a step has started after all */
+    assert_true(hm_job_is_living(&job));
+}
+
 static void test_cgroup_of_a_job(void **state)
 {
     (void)state;
@@ -62,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_lives),
+        cmocka_unit_test(test_without_a_cgroup_ended_means_dead),
         cmocka_unit_test(test_cgroup_of_a_job),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -18,6 +18,7 @@
 #include "base/spawn.h"
 #include "freshledger.h"
 #include "job/hooks/reap.h"
+#include "job/ledger/living.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/monitor.h"
@@ -28,6 +29,7 @@ static struct hm_config config;
 static struct hm_job job;
 static int left_by; /* errno if the namespaces of no job cannot be removed; 0: they are removed */
 static bool is_living, can_drain;
+static unsigned sought_grace_s;
 static bool is_used_again; /* another run uses the job's number while the job's cgroup is looked for */
 static int n_reaped;
 static char drained[HM_ERROR_TEXT];
@@ -60,7 +62,7 @@ bool hm_unread_is_living(const struct hm_config *of, const char *cgroups, uint32
     assert_ptr_equal(of, &config);
     assert_string_equal(cgroups, "/sys/fs/cgroup");
     assert_int_equal(job_id, 7);
-    assert_int_equal(grace_s, 60);
+    sought_grace_s = grace_s;
     int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0); /* the lock is free, so that others need not wait */
     close(lock);
@@ -82,6 +84,7 @@ static int set_up(void **state)
     ledger_with_job(&config, &job);
     left_by = n_reaped = 0;
     can_drain = true;
+    is_living = true;
     is_used_again = false;
     drained[0] = '\0';
     return 0;
@@ -135,6 +138,7 @@ static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **sta
     is_living = true;
     reap(NULL, true);
     assert_int_equal(access(entry, F_OK), 0);
+    assert_int_equal(sought_grace_s, 60);
     is_living = false;
     is_used_again = true;
     reap(NULL, true);
@@ -177,6 +181,42 @@ static void a_monitor_that_is_just_started_stays(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+/* Without a cgroup in the entry the job is looked for. If it is not found, it is dead, and has its grace as others. */
+static void a_job_without_a_cgroup_is_looked_for(void **state)
+{
+    (void)state;
+    static const unsigned graces_s[][2] = {{0, 600}, {600, 600}, {601, 601}}; /* configured, and used */
+    for (size_t i = 0; i < sizeof(graces_s) / sizeof(graces_s[0]); i++) {
+        config.reap_grace_s = graces_s[i][0];
+        reap(NULL, true);
+        assert_int_equal(sought_grace_s, graces_s[i][1]);
+    }
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns == 0);
+
+    is_living = false;
+    is_used_again = true; /* by a run that starts just now */
+    struct hm_job before = job;
+    job.start_ns++;
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.start_ns == before.start_ns + 1 && job.dead_ns == 0);
+
+    is_used_again = false;
+    sought_grace_s = 0;
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns != 0);
+    assert_false(hm_job_is_living(&job));
+
+    sought_grace_s = 0;
+    job.dead_ns -= INT64_C(61) * 1000000000;
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(sought_grace_s, 0); /* its end is noted, and nobody looks again */
+    assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +224,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_else_does, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
         cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
+        cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -85,6 +85,23 @@ static void an_empty_folder_is_nobodys(void **state)
     }
 }
 
+/* A cgroup of version 1 has no events, and each folder has only its own processes. */
+static void folders_of_version_1_tell_by_their_processes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *of_job, *of_step; /* cgroup.procs of the folders */
+        bool is_living;
+    } rows[] = {{"", "", false}, {"17\n", "", true}, {"", "17\n", true}};
+    leave_entry(GRACE_S + 60);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        make_cgroup("freezer/slurm/uid_1001/job_7/step_0");
+        scratch_write(scratch_path("cgroup/freezer/slurm/uid_1001/job_7/cgroup.procs"), rows[i].of_job);
+        scratch_write(scratch_path("cgroup/freezer/slurm/uid_1001/job_7/step_0/cgroup.procs"), rows[i].of_step);
+        assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S), rows[i].is_living);
+    }
+}
+
 static void so_does_the_age_of_the_entry(void **state)
 {
     (void)state;
@@ -117,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_tell),
         cmocka_unit_test(an_empty_folder_is_nobodys),
+        cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
         cmocka_unit_test(so_does_the_age_of_the_entry),
         cmocka_unit_test(what_cannot_be_told_is_no_end),
     };
