@@ -14,7 +14,7 @@
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Check that the text has the wrong value and says what would be right. */
+/* Check that the error quotes the wrong value and says what would be right. */
 static void assert_says(const struct hm_error *error, const char *value, const char *right)
 {
     char quoted[80];
