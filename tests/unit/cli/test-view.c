@@ -130,7 +130,7 @@ static void test_step_words(void **state)
     }
 }
 
-/* Asks for a view over a pair of sockets; the other end answers with `length` bytes. */
+/* Asks for a view over a pair of sockets; the other end answers with `length` bytes (0: it closes instead). */
 static int ask(const struct hm_view *view, size_t length, struct hm_error *error)
 {
     int ends[2];
