@@ -123,7 +123,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Does a page of this process have its soft-dirty mark after a write, and lose it when the marks are cleared? */
+/* Returns whether a page of this process has its soft-dirty mark after a write, and loses it when marks are cleared. */
 static bool marks_are_cleared(void)
 {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
