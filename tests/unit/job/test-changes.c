@@ -158,7 +158,7 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     assert_int_equal(chmod(config.run_dir, 0755), 0);
     free(job);
 
-    /* After a crash between the entry and the setting, undoing finds another value than ours, and leaves it. */
+    /* After a crash between the entry and the setting, undoing finds another value than the job's, and leaves it. */
     apply(1, "3", false);
     set("1");
     undo(1);

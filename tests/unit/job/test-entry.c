@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests the text of a ledger entry: every field is written and read, wrong ones are refused, other versions can be
- * read.
+ * Tests the text of a ledger entry: every field is written and read, wrong values are refused, entries of other
+ * versions can be read.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -81,7 +81,7 @@ static void test_a_new_entry_is_short_and_comes_back(void **state)
     assert_memory_equal(&job, &other, sizeof(job));
 }
 
-/* For each type, texts that are no value of it. */
+/* For each type of field, texts that are not valid. */
 static const char *const bad_values[][5] = {
     [HM_FIELD_BOOL] = {"", "true", "2", "yes "},
     [HM_FIELD_UNSIGNED] = {"x", "-1", "1K", "18446744073709551616"},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests what a job's prolog makes, with a script in place of hybridmem-namespace: its arguments, and how its answers
- * are used.
+ * Tests what a job's prolog makes: the arguments of hybridmem-namespace (here a script), and how its answers are used.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -298,7 +298,7 @@ static void what_a_reap_leaves_to_systemd(void **state)
     assert_told("reap --cluster c --patience 0 --limit 45 --living 7.2 ");
 }
 
-/* Checks that the lock is free in each pause, so that a job can use room. After the third pause the script succeeds. */
+/* Checks that the lock is free in each pause, so that jobs can begin. After the third pause the script succeeds. */
 static void expect_no_lock(void)
 {
     int fd = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);

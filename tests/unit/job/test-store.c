@@ -38,7 +38,7 @@ static void test_names(void **state)
                 {"0123456789abcdef", "0123456"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char node[64];
-        /* for the longest name there is no room */
+        /* the longest name gets too little room */
         hm_store_node(rows[i].node, node, strlen(rows[i].node) > 12 ? 8 : sizeof(node));
         assert_string_equal(node, rows[i].wanted);
     }

@@ -154,7 +154,8 @@ static void test_a_task_that_cannot_be_placed(void **state)
     hm_outcome_unmap(outcome);
 }
 
-/* Wait statuses in the order in which tasks end, and the status in the entry afterwards. */
+/* Wait statuses in the order in which tasks end, and the entry's status afterwards: the highest, or the batch script's.
+ */
 static const struct {
     uint32_t step_id;
     int status[4]; /* -1: end of the list */
