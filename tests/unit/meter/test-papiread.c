@@ -237,7 +237,7 @@ static void test_gauges(void **state)
                 gauges.gauge[0].total.amount * 1e6 < 25.01);
     hm_gauges_read(&gauges, 3);
     assert_int_equal(gauges.gauge[0].total.problem, HM_COUNTER_UNREADABLE);
-    hm_gauges_read(&gauges, 4); /* the same value again */
+    hm_gauges_read(&gauges, 4); /* a first value again */
     hm_gauges_clear(&gauges);
     hm_gauges_read(&gauges, 5);
     assert_true(gauges.gauge[0].total.amount * 1e6 > 19.99 && gauges.gauge[0].total.amount * 1e6 < 20.01);
