@@ -14,7 +14,7 @@
 #include "migrator/sources/source.h"
 
 struct fake_perf {
-    bool is_real;
+    bool is_real;                /* events are opened in the kernel */
     bool refuses_wide;           /* events on a whole cgroup or CPU are refused, also with is_real */
     int raw, software;           /* errno of hardware and software events; 0: they work */
     int user_only;               /* errno of events that leave out the kernel */

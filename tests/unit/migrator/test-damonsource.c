@@ -72,7 +72,8 @@ static void tell_to_end(void)
     assert_int_equal(write(told[1], "x", 1), 1);
 }
 
-/* Starts a broker that takes one client, sends it `size` bytes (0: none), and closes when the client has closed. */
+/* Starts a broker that takes one client. It sends `size` bytes, and closes when the client has closed. With size 0 it
+ * closes at once. */
 static pid_t start_broker(const void *reply, size_t size)
 {
     pid_t pid = fork();

@@ -21,7 +21,7 @@ static const double sizes[] = {0.1, 0.25, 0.5};
 static const struct {
     const char *name;
     double first_touch[3][3], static_oracle[3][3],
-        phase_oracle[3][3]; /* by size: share, slow writes, mean access time */
+        phase_oracle[3][3]; /* by size: share, slow writes, mean access time (AMAT) */
 } rows[N_TRACES] = {
     {"AMG",
      {{.170, .356, 1.90}, {.183, .297, 1.88}, {.394, .150, 1.64}},
