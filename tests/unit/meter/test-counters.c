@@ -368,7 +368,7 @@ static void test_traffic_by_tier(void **state)
     fake_sysfs_expect("near write", "perf-imc", 4 * 1000 * 64);
     fake_sysfs_expect_unknown("optane read", "perf-imc: has no such counter here; perf-amd: the kernel has no PMU");
     fake_sysfs_expect_unknown("far write", "cxl: the kernel has no PMU cxl_pmu_mem");
-    fake_sysfs_expect_unknown("odd read", "the kind of its memory is not (give it in hybridmem.conf)");
+    fake_sysfs_expect_unknown("odd read", "its counters are, too (give the kind in hybridmem.conf)");
     tiers.tier[1].kind = HM_KIND_DRAM; /* two tiers of one kind: the counters are of both */
     hm_gauges_close(&fake.gauges, 0);
     fake_sysfs_find();
