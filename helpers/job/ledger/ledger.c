@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/heldlock.h"
 #include "base/size.h"
 #include "entry.h"
@@ -62,7 +62,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
      * that.
      */
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
-        result = flock(lock, LOCK_EX | LOCK_NB);
+        result = hm_flock_try(lock);
         if (result == 0) {
             hm_heldlock_enter();
             return lock;
@@ -81,9 +81,7 @@ void hm_ledger_unlock(int lock)
 {
     if (lock < 0)
         return;
-    /* Closing alone is not enough: a child that was just started has a copy of the descriptor until it calls exec. */
-    flock(lock, LOCK_UN);
-    close(lock);
+    hm_flock_close(lock);
     hm_heldlock_leave();
 }
 

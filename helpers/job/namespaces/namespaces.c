@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/size.h"
 #include "core/topology/regions.h"
 #include "create.h"
@@ -37,8 +37,8 @@ static const struct hm_namespacetimes at_once = {.patience = 0};
 static int take_lock(int fd, const struct hm_config *config, bool waits)
 {
     if (waits && hm_wipe_left(config) == HM_WIPE_NO_LIMIT)
-        return flock(fd, LOCK_EX);
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        return hm_flock_wait(fd);
+    while (hm_flock_try(fd) != 0) {
         if (!waits || errno != EWOULDBLOCK || hm_wipe_left(config) == 0)
             return -1;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
@@ -195,10 +195,7 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
 {
     int held = lock(config, how->waits, error);
     int result = held < 0 ? -1 : reap(config, how->cluster, error);
-    int number = errno;
-    if (held >= 0)
-        close(held);
-    errno = number;
+    hm_flock_close(held);
     return result;
 }
 
@@ -287,7 +284,7 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
             result = create_beside(config, job, left_by, error);
         else
             job->namespaces.is_begun = false;
-        close(held);
+        hm_flock_close(held);
     }
     if (result != 0)
         job->namespaces.n = 0;

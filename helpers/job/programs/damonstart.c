@@ -6,13 +6,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/flock.h"
 #include "base/spawn.h"
 #include "job/ledger/log.h"
 #include "migrator/damon/wire.h"
@@ -56,7 +56,7 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
     for (long waited_ns = 0; waited_ns < PATIENCE_MS * 1000000L; waited_ns += PAUSE_NS) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        if (hm_flock_try(fd) == 0)
             return fd;
         nanosleep(&pause, NULL);
     }
@@ -123,7 +123,7 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
     if (lock < 0)
         return -1;
     int result = is_listening(config) ? 0 : start_broker(config, home_cgroup, error);
-    close(lock);
+    hm_flock_close(lock);
     return result;
 }
 

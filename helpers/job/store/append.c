@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/flock.h"
 
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
@@ -76,7 +77,7 @@ failed:
 static int lock_file(int fd)
 {
     const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
-    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+    for (int i = 0; hm_flock_try(fd) != 0; i++) {
         if ((errno != EWOULDBLOCK && errno != EINTR) || i == LOCK_TRIES)
             return -1;
         nanosleep(&pause, NULL);
@@ -145,6 +146,6 @@ int hm_line_append(int folder, const char *name, const struct hm_rights *rights,
         goto done;
     result = write_line(fd, name, status.st_size, line, error);
 done:
-    close(fd);
+    hm_flock_close(fd);
     return result;
 }

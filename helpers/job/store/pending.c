@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "append.h"
 #include "base/clock.h"
+#include "base/flock.h"
 #include "dayfile.h"
 
 #define NODE_MAX 64
@@ -177,7 +177,7 @@ int hm_store_retry(const struct hm_config *config, struct hm_error *error)
     if (folder < 0)
         return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
     /* If another process holds the lock, it does this work. */
-    if (flock(folder, LOCK_EX | LOCK_NB) != 0) {
+    if (hm_flock_try(folder) != 0) {
         close(folder);
         return 0;
     }
@@ -185,6 +185,6 @@ int hm_store_retry(const struct hm_config *config, struct hm_error *error)
     int result = n < 0 ? hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir)
                        : retry_list(config, folder, list, n, error);
     free(list);
-    close(folder);
+    hm_flock_close(folder);
     return result;
 }

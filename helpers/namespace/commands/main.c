@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/flock.h"
 #include "base/output.h"
 #include "namespace/pmem/lock.h"
 #include "namespace/pmem/wipe.h"
@@ -50,7 +51,7 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
     if (request->lock < 0)
         return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     int status = commands[request->command].run(&config, request, error);
-    close(request->lock);
+    hm_flock_close(request->lock);
     return status;
 }
 

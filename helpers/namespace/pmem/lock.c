@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/patience.h"
 
 #define LOCK "namespace.lock"
@@ -32,7 +32,7 @@ static int wait_for(int lock, unsigned *pauses, unsigned patience_s)
 {
     int result;
     do
-        result = flock(lock, LOCK_EX | LOCK_NB);
+        result = hm_flock_try(lock);
     while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(pauses, patience_s))));
     if (result == 0)
         sign(lock);
@@ -62,6 +62,6 @@ int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned pati
 
 bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s)
 {
-    flock(lock, LOCK_UN);
+    hm_flock_unlock(lock);
     return hm_patience_pause(pauses, patience_s) && wait_for(lock, pauses, patience_s) == 0;
 }

@@ -9,8 +9,8 @@
 
 /*
  * Take <run_dir>/namespace.lock, and write this process's pid into it. The lock ends with the process, and child
- * programs do not inherit it. Returns a descriptor to close, or -1: EBUSY where another process has kept it for
- * `patience_s`, with its pid in the text. `pauses`, 0 at first, counts how much of the patience is used.
+ * programs do not inherit it. Returns a descriptor for hm_flock_close, or -1: EBUSY where another process has kept it
+ * for `patience_s`, with its pid in the text. `pauses`, 0 at first, counts how much of the patience is used.
  */
 int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error);
 

@@ -2,10 +2,14 @@
 /* Tests records that wait in the state folder, and the pass that appends them. */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +32,22 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     *now = (struct timespec){.tv_sec = now_s};
     now_s += clock == CLOCK_MONOTONIC ? seconds_each : 0;
     return 0;
+}
+
+/* A child that was started while a record was written, and that never calls exec; 0: none is started. */
+static pid_t stuck;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    if (stuck == -1 && (stuck = fork()) == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    return __real_fsync(fd);
 }
 
 static int tear_down(void **state)
@@ -164,6 +184,33 @@ static void test_foreign_files_in_pending_stay(void **state)
     assert_int_equal(count_in("state/pending"), 5);
 }
 
+static void assert_is_free(const char *name)
+{
+    int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        fail_msg("%s is still locked", name);
+    close(fd);
+}
+
+/* The child has a copy of each open file, so that a close alone gives no lock back. */
+static void test_no_lock_lives_on_in_a_child_that_is_stuck(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    put_file("state/pending/1740873599000000000_5_0_0_n1.json", "{\"a\":5}\n");
+    stuck = -1;
+    int done = hm_store_retry(&config, NULL);
+    pid_t child = stuck;
+    stuck = 0;
+    assert_true(child > 0);
+    assert_int_equal(done, 1);
+    assert_is_free("state/pending");
+    assert_is_free("records/" DAY "/n1.jsonl");
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +219,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_folder, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_lock_lives_on_in_a_child_that_is_stuck, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/flock.h"
 #include "clients.h"
 #include "migrator/damon/wire.h"
 
@@ -45,7 +45,7 @@ static bool is_listening(const char *run_dir)
 /* Takes the lock. Waits for a holder that does not listen: it is starting or ending. Returns false if it is held. */
 static bool take_lock(int fd, const char *run_dir)
 {
-    for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited_ms += LOCK_PAUSE_MS) {
+    for (int waited_ms = 0; hm_flock_try(fd) != 0; waited_ms += LOCK_PAUSE_MS) {
         if (waited_ms >= LOCK_PATIENCE_MS || is_listening(run_dir))
             return false;
         poll(NULL, 0, LOCK_PAUSE_MS);
@@ -65,7 +65,7 @@ int hm_damon_listener_lock(const char *run_dir, bool may_wait, struct hm_error *
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
-    if (may_wait ? take_lock(fd, run_dir) : flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (may_wait ? take_lock(fd, run_dir) : hm_flock_try(fd) == 0)
         return fd;
     hm_fail(error, EBUSY, "another broker runs in %s", run_dir);
     close(fd);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flock.h"
+
+#include <errno.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+int hm_flock_try(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+int hm_flock_wait(int fd)
+{
+    return flock(fd, LOCK_EX);
+}
+
+void hm_flock_unlock(int fd)
+{
+    int number = errno;
+    flock(fd, LOCK_UN);
+    errno = number;
+}
+
+void hm_flock_close(int fd)
+{
+    int number = errno;
+    if (fd < 0)
+        return;
+    flock(fd, LOCK_UN);
+    close(fd);
+    errno = number;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Locks of whole files (flock(2)). Such a lock belongs to the open file, which a child that was started under the lock
+ * shares until it calls exec. A close alone leaves the file locked for as long as that child is stuck, so a lock is
+ * given back by these functions alone.
+ */
+#ifndef HM_BASE_FLOCK_H
+#define HM_BASE_FLOCK_H
+
+/* Takes the lock if it is free. Returns 0, or -1 (EWOULDBLOCK: another process has it; EINTR). */
+int hm_flock_try(int fd);
+/* Waits for the lock, without a limit. Returns 0, or -1 (EINTR). */
+int hm_flock_wait(int fd);
+/* Gives the lock back; the file stays open. Keeps errno. */
+void hm_flock_unlock(int fd);
+/* Gives the lock back and closes the file. Does nothing for -1. Keeps errno. */
+void hm_flock_close(int fd);
+
+#endif
