@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of a clock: CLOCK_MONOTONIC (which nobody can set), CLOCK_REALTIME, or the CPU time of the caller. Linux has
- * all of them, so there are no errors. */
+/*
+ * The time of a clock: CLOCK_MONOTONIC and CLOCK_BOOTTIME (which nobody can set), CLOCK_REALTIME, or the CPU time of
+ * the caller. Linux has all of them, so there are no errors.
+ */
 #ifndef HM_BASE_CLOCK_H
 #define HM_BASE_CLOCK_H
 

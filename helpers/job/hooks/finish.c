@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "core/tiers/node.h"
 #include "job/ledger/log.h"
@@ -48,6 +49,8 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
         job->end_ns = job->dead_ns && !is_own_epilog ? job->dead_ns : hm_now_ns();
     if (job->dead_ns == 0)
         job->dead_ns = job->end_ns;
+    if (job->dead_boot_ns == 0)
+        job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
     job->has_ended = job->has_ended || is_own_epilog;
 }
 

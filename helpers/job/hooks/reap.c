@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bootid.h"
+#include "base/clock.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"
@@ -22,15 +23,16 @@
 #include "job/store/store.h"
 #include "slurm/scontrol.h"
 
-#define SECOND_NS INT64_C(1000000000)
+#define SECOND_NS UINT64_C(1000000000)
 #define UNSEEN_S 600         /* the least time for a job's first step: a site's own prolog comes before it */
 #define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
 
+/* Is the grace of a dead job over? Its age is by a clock that nobody can set: the clock of the day may be set back. */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
     char boot[40];
     return strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0 ||
-           hm_now_ns() - job->dead_ns >= (int64_t)grace_s * SECOND_NS;
+           hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
 }
 
 /*
@@ -73,6 +75,7 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
         job->dead_ns == 0) {
         hm_log(HM_LOG_WARNING, "job %u has no process on this node: it is taken for dead", job_id);
         job->dead_ns = hm_now_ns();
+        job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
         is_dead = hm_ledger_write(config, job, &error) == 0;
     }
     hm_ledger_unlock(lock);
@@ -95,6 +98,8 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         is_dead = true;
         if (job->dead_ns == 0)
             job->dead_ns = hm_now_ns();
+        if (job->dead_boot_ns == 0) /* an earlier version notes dead_ns alone */
+            job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
         hm_finish_undo(config, job);
         if (hm_ledger_write(config, job, &error) != 0)
             hm_log(HM_LOG_ERROR, "%s", error.text);

@@ -76,6 +76,8 @@ struct hm_job {
     bool has_ended;                    /* the job's own epilog was started */
     int64_t end_ns;  /* CLOCK_REALTIME of the job's end, for its record; 0: nobody has claimed the entry yet */
     int64_t dead_ns; /* CLOCK_REALTIME when reap found the job dead, or `end_ns`; 0: it lives */
+    /* CLOCK_BOOTTIME of the boot `boot_id` when the job was first found dead, or was ended; 0: it lives */
+    uint64_t dead_boot_ns;
     bool has_plan;
     struct hm_plan plan;  /* the allocation's plan, or that of the first step with a request */
     uint64_t memory_peak; /* memory.peak of the job's cgroup, in bytes, when a step's last task ended; 0: not known */

@@ -79,6 +79,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, has_ended),
     HM_FIELD(hm_job, end_ns),
     HM_FIELD(hm_job, dead_ns),
+    HM_FIELD(hm_job, dead_boot_ns),
     HM_FIELD(hm_job, has_plan),
     HM_FIELD_GROUP_OF(hm_job, plan, hm_plan_table),
     HM_FIELD(hm_job, memory_peak),

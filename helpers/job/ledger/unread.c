@@ -2,6 +2,7 @@
 #include "unread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdint.h>
@@ -9,20 +10,32 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "base/size.h"
 
 #define JOB "job_"
 #define STEP "step_"
-#define SECOND_NS INT64_C(1000000000)
 
+/*
+ * Was the entry first found unreadable less than `grace_s` ago? The clock by which a file gets its times may be set, so
+ * a file that a reap has looked at gets the time of CLOCK_BOOTTIME. A later time than that is of another writer.
+ */
 static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned grace_s)
 {
     char folder[HM_CONFIG_PATH_MAX + 16], path[HM_CONFIG_PATH_MAX + 32];
     struct stat status;
     snprintf(path, sizeof(path), "%s/%u", hm_ledger_folder_path(config, folder, sizeof(folder)), job_id);
-    return stat(path, &status) != 0 || hm_now_ns() / SECOND_NS - status.st_mtime < (int64_t)grace_s;
+    const struct timespec now = {.tv_sec = hm_clock_ms(CLOCK_BOOTTIME) / 1000};
+    if (stat(path, &status) != 0)
+        return true;
+    if (status.st_mtime > now.tv_sec) {
+        if (utimensat(AT_FDCWD, path, (const struct timespec[2]){now, now}, AT_SYMLINK_NOFOLLOW) != 0)
+            return true;
+        status.st_mtime = now.tv_sec;
+    }
+    return now.tv_sec - status.st_mtime < (int64_t)grace_s;
 }
 
 /* Reads the number of "job_NUMBER". Returns false where the name has another form. */

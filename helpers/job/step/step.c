@@ -76,6 +76,7 @@ static void note_facts(struct hm_preparation *p)
     job->array_job_id = facts->array_job_id;
     job->array_task_id = facts->array_task_id;
     job->dead_ns = 0;
+    job->dead_boot_ns = 0;
     if (!hm_process_is_running(&job->finisher)) /* if a finisher is running, the job's end stays noted */
         job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)

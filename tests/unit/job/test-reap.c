@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "base/spawn.h"
 #include "freshledger.h"
@@ -130,6 +131,40 @@ static void nothing_else_does(void **state)
     assert_string_equal(drained, "");
 }
 
+/* Leaves the entry of a job that was found dead at these times. */
+static void leave_dead(int64_t real_ns, uint64_t boot_ns)
+{
+    job.dead_ns = real_ns;
+    job.dead_boot_ns = boot_ns;
+    snprintf(job.cgroup, sizeof(job.cgroup), "/sys/fs/cgroup/no such job");
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+}
+
+/* The clock of the day may be set back or forth after the job was found dead: its grace is as long. */
+static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t real_age_s;
+        uint64_t age_s;
+        bool is_kept;
+    } rows[] = {{-3600, 61, false}, {0, 61, false}, {61, 59, true}, {3600, 0, true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(set_up(state), 0);
+        int64_t real_ns = hm_now_ns() - rows[i].real_age_s * 1000000000;
+        uint64_t boot_ns = hm_clock_ns(CLOCK_BOOTTIME) - rows[i].age_s * 1000000000;
+        leave_dead(real_ns, boot_ns);
+        reap(NULL, true);
+        assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), rows[i].is_kept ? 0 : -1);
+    }
+    /* an entry of an earlier version has no such age yet */
+    assert_int_equal(set_up(state), 0);
+    leave_dead(1, 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns == 1 && job.dead_boot_ns > 0);
+}
+
 static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **state)
 {
     (void)state;
@@ -222,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, set_up),
         cmocka_unit_test_setup(nothing_else_does, set_up),
+        cmocka_unit_test_setup(a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
         cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, set_up),

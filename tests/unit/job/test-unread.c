@@ -20,14 +20,21 @@
 static struct hm_config config;
 static struct hm_job job;
 
-/* Writes an entry of job 7 that cannot be read, and was last written `age_s` seconds ago. */
+/* Sets the time of job 7's entry to `age_s` seconds ago by this clock. */
+static void set_time(clockid_t clock, int age_s)
+{
+    struct timespec then;
+    assert_int_equal(clock_gettime(clock, &then), 0);
+    then.tv_sec -= age_s;
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path("run/jobs/7"), (const struct timespec[2]){then, then}, 0), 0);
+}
+
+/* Writes an entry of job 7 that cannot be read, and that a reap has looked at `age_s` seconds ago. */
 static void leave_entry(int age_s)
 {
     ledger_with_job(&config, &job);
-    char *path = scratch_path("run/jobs/7");
-    scratch_write(path, "of another version");
-    const struct timespec then = {.tv_sec = time(NULL) - age_s};
-    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[2]){then, then}, 0), 0);
+    scratch_write(scratch_path("run/jobs/7"), "of another version");
+    set_time(CLOCK_BOOTTIME, age_s);
 }
 
 /* Makes a folder and all its parents. */
@@ -111,12 +118,34 @@ static void so_does_the_age_of_the_entry(void **state)
         unsigned grace_s;
         bool is_living;
     } rows[] = {
-        {GRACE_S + 60, GRACE_S, false}, {GRACE_S - 60, GRACE_S, true}, {0, GRACE_S, true}, {0, 0, false},
-        {-3600, GRACE_S, true}, /* the clock was set back */
+        {GRACE_S + 60, GRACE_S, false},
+        {GRACE_S - 60, GRACE_S, true},
+        {0, GRACE_S, true},
+        {0, 0, false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         leave_entry(rows[i].age_s);
         assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, rows[i].grace_s), rows[i].is_living);
+    }
+}
+
+/* The clock of the day, by which the entry was written, may be set back or forth: the grace is as long. */
+static void no_clock_that_is_set_changes_the_grace(void **state)
+{
+    (void)state;
+    static const int written_before_s[] = {-86400, 0, GRACE_S - 60, 86400};
+    make_cgroup("system.slice");
+    for (size_t i = 0; i < sizeof(written_before_s) / sizeof(written_before_s[0]); i++) {
+        struct stat status;
+        struct timespec now;
+        leave_entry(0);
+        set_time(CLOCK_REALTIME, written_before_s[i]);
+        assert_true(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S));
+        assert_int_equal(stat(scratch_path("run/jobs/7"), &status), 0);
+        assert_int_equal(clock_gettime(CLOCK_BOOTTIME, &now), 0);
+        assert_in_range(now.tv_sec - status.st_mtime, 0, 60);
+        set_time(CLOCK_BOOTTIME, GRACE_S);
+        assert_false(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S));
     }
 }
 
@@ -136,6 +165,7 @@ int main(void)
         cmocka_unit_test(an_empty_folder_is_nobodys),
         cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
         cmocka_unit_test(so_does_the_age_of_the_entry),
+        cmocka_unit_test(no_clock_that_is_set_changes_the_grace),
         cmocka_unit_test(what_cannot_be_told_is_no_end),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
