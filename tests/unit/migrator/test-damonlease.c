@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,6 +108,32 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
+/* The owner of /proc/PID/maps, and whether the kernel has one list of the first process's regions. */
+static uid_t owner;
+static bool has_list;
+
+int __real_stat(const char *path, struct stat *status);
+int __wrap_stat(const char *path, struct stat *status);
+void __wrap_hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                                     hm_damon_gathering_sink *sink, void *data);
+
+int __wrap_stat(const char *path, struct stat *status)
+{
+    int result = __real_stat(path, status);
+    if (strncmp(path, "/proc/", 6) == 0)
+        status->st_uid = owner;
+    return result;
+}
+
+void __wrap_hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
+                                     hm_damon_gathering_sink *sink, void *data)
+{
+    static const struct hm_damon_gathering list = {.n = 1, .region = {{.start = 4096, .end = 8192, .accesses = 1}}};
+    (void)tracepoint, (void)layout;
+    if (has_list)
+        sink(data, &list);
+}
+
 /* ------------------------------------------------------------------ a broker and a client */
 
 static struct hm_damon_broker broker;
@@ -126,6 +153,7 @@ static int set_up(void **state)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
     memset(&kernel, 0, sizeof(kernel));
+    has_list = false;
     set_number("0");
     begin_broker();
     hm_damon_lease_open(&lease, 1, pair[0], getuid(), getpid());
@@ -269,6 +297,45 @@ static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
     hm_damon_lease_close(&broker, &other);
 }
 
+#define ALICE 4711
+
+/* Lets a list of a process come in that belongs to `its_owner`. Returns the message that the client got. */
+static union hm_damon_message hear_list(uid_t its_owner, const char *statm)
+{
+    union hm_damon_message message;
+    char path[64];
+    assert_lent(2);
+    begin_watching(&lease, 4000001);
+    lease.uid = ALICE;
+    lease.target[0].pid = getpid();
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)getpid());
+    put(path, statm);
+    owner = its_owner;
+    has_list = true;
+    hm_damon_lease_work(&broker, &lease);
+    memset(&message, 0, sizeof(message));
+    recv(client, &message, sizeof(message), MSG_DONTWAIT);
+    return message;
+}
+
+static void what_a_setuid_program_accesses_is_not_sent(void **state)
+{
+    (void)state;
+    assert_int_equal(hear_list(ALICE, "100 50").head.kind, HM_DAMON_LIST);
+    union hm_damon_message message = hear_list(0, "100 50"); /* it has called exec meanwhile */
+    assert_int_equal(message.head.kind, HM_DAMON_ANSWER);
+    assert_int_equal(message.answer.number, ESRCH); /* so that the client names its processes again */
+    assert_true(lease.n == 0 && lease.thread == 0);
+}
+
+/* The files of a process that ends are root's, too. Others are watched on: a new watch would begin without regions. */
+static void a_process_that_ends_does_not_end_the_watch(void **state)
+{
+    (void)state;
+    assert_int_equal(hear_list(0, "0 0").head.kind, 0);
+    assert_true(lease.n == 1 && lease.thread > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_process_that_ends_does_not_end_the_watch, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

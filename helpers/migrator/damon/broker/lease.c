@@ -54,6 +54,7 @@ static void stop(struct hm_damon_lease *lease)
     for (uint32_t i = 0; i < lease->n; i++)
         close(lease->pidfd[i]);
     lease->n = 0;
+    lease->is_lost = false;
 }
 
 static void begin_measuring(struct hm_damon_lease *lease)
@@ -192,12 +193,19 @@ static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering 
     }
 }
 
-/* Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_tracepoint_read. */
+/*
+ * Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_tracepoint_read. The watch
+ * goes on over an exec. So it is asked again whose the process is: what a setuid program accesses is not the client's.
+ */
 static void send_list(void *data, const struct hm_damon_gathering *list)
 {
     struct hm_damon_lease *lease = data;
-    if (list->target >= lease->n)
+    if (list->target >= lease->n || lease->is_lost)
         return;
+    if (hm_damon_target_check(lease->target[list->target].pid, lease->uid) != 0) {
+        lease->is_lost = errno == EPERM;
+        return;
+    }
     count(lease, list);
     for (uint32_t done = 0; done < list->n;) {
         uint32_t n = list->n - done < HM_DAMON_REGIONS ? list->n - done : HM_DAMON_REGIONS;
@@ -271,13 +279,22 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     begin_measuring(lease);
 }
 
+/* Ends the watch of all processes. The client is told that one is gone, and names those that it may watch now. */
+static void let_go(struct hm_damon_lease *lease)
+{
+    stop(lease);
+    answer(lease, ESRCH, "a process does not belong to its user any more");
+}
+
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     look_at_thread(lease);
     hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
-    if (lease->thread > 0)
+    if (lease->thread > 0 && !lease->is_lost)
         tune(broker, lease);
+    if (lease->is_lost)
+        let_go(lease);
     lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
 }
 

@@ -37,6 +37,7 @@ struct hm_damon_lease {
     uint32_t n; /* number of watched processes */
     struct hm_damon_process target[HM_DAMON_TARGETS];
     int pidfd[HM_DAMON_TARGETS];
+    bool is_lost; /* a target is not the client's any more, so that nothing may be sent until it names others */
     uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list */
     struct hm_damon_needs needs;
     struct hm_damon_settings settings;

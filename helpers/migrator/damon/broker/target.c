@@ -23,22 +23,31 @@ static bool has_memory(pid_t pid)
     return hm_file_read(path, text, sizeof(text), NULL) == 0 && sscanf(text, "%llu", &pages) == 1 && pages > 0;
 }
 
-int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error)
+/*
+ * Sets the owner of the file `maps`, not of the folder: the folder always belongs to the user, the file to root if the
+ * process is not dumpable.
+ */
+static int find_owner(pid_t pid, uid_t *owner)
 {
     char path[64];
     struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    if (stat(path, &status) != 0)
+        return -1;
+    *owner = status.st_uid;
+    return 0;
+}
+
+int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error)
+{
+    uid_t owner;
     struct hm_process named = {.pid = process->pid, .start_time = process->start_time};
     int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", process->pid);
-    /*
-     * The owner of the file `maps`, not of the folder: the folder always belongs to the user, the file to root if the
-     * process is not dumpable.
-     */
-    snprintf(path, sizeof(path), "/proc/%d/maps", process->pid);
-    if (stat(path, &status) != 0 || !hm_process_is_running(&named) || !has_memory(process->pid)) {
+    if (find_owner(process->pid, &owner) != 0 || !hm_process_is_running(&named) || !has_memory(process->pid)) {
         hm_fail(error, ESRCH, "process %d has ended, or is another one by now", process->pid);
-    } else if (uid != 0 && status.st_uid != uid) {
+    } else if (uid != 0 && owner != uid) {
         hm_fail(error, EPERM, "process %d does not belong to user %u", process->pid, uid);
     } else if (hm_damon_targets_live(&pidfd, 1)) {
         return pidfd; /* it still lives, so the number meant this process when it was checked */
@@ -49,6 +58,18 @@ int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, stru
     close(pidfd);
     errno = number;
     return -1;
+}
+
+int hm_damon_target_check(pid_t pid, uid_t uid)
+{
+    uid_t owner;
+    if (uid == 0)
+        return 0;
+    if (find_owner(pid, &owner) != 0)
+        return hm_fail(NULL, ESRCH, "process %d has ended", (int)pid);
+    if (owner == uid)
+        return 0;
+    return hm_fail(NULL, has_memory(pid) ? EPERM : ESRCH, "process %d does not belong to user %u", (int)pid, uid);
 }
 
 bool hm_damon_targets_live(const int *pidfd, unsigned n)

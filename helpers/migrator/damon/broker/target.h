@@ -14,6 +14,11 @@
  * the process has ended, or its number belongs to another one now; EPERM: it does not belong to `uid`.
  */
 int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error);
+/*
+ * May `uid` still watch this process, which hm_damon_target_open has opened? Returns 0, or -1: EPERM: it has become a
+ * program of another user, such as a setuid program; ESRCH: it ends.
+ */
+int hm_damon_target_check(pid_t pid, uid_t uid);
 /* Do all these processes live? While they do, their numbers cannot belong to others. */
 bool hm_damon_targets_live(const int *pidfd, unsigned n);
 
