@@ -15,12 +15,13 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/screen.h"
+#include "core/config/config.h"
+#include "job/ledger/ledger.h"
 #include "job/step/step.h"
 #include "migrator/figures/viewclient.h"
 #include "print.h"
 #include "slurm/stepname.h"
 
-#define MOST_NAMES 64
 #define NAME "hybridmem top"
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
@@ -103,24 +104,43 @@ static int parse_which(const char *text, struct hm_view_name *name, bool *has_st
 }
 
 /*
+ * Whose must the migrator of this job be? A user asks their own alone, root that of the job's user, whom the ledger
+ * knows: everybody may take a migrator's name. Returns false where no such job is on this node.
+ */
+static bool find_user(uint32_t job_id, uid_t *uid)
+{
+    static struct hm_config config;
+    static struct hm_job job;
+    *uid = geteuid();
+    if (*uid != 0)
+        return true;
+    hm_config_read(hm_config_path(), false, &config, NULL); /* if it fails, the built-in values */
+    if (hm_ledger_read(&config, job_id, &job, NULL) != 0)   /* without the lock: an entry is replaced as a whole */
+        return false;
+    *uid = job.uid;
+    return true;
+}
+
+/*
  * Connects to the migrator that the options name, among those that this user may ask; there must be just one. Returns a
  * descriptor, or -1.
  */
 static int connect_to_one(const struct options *options, struct hm_error *error)
 {
-    struct hm_view_name names[MOST_NAMES], wanted = {0};
+    struct hm_view_name *names, wanted = {0};
     char list[256] = "", step[16];
     bool has_step = false;
     int found = -1, count = 0;
+    uid_t uid;
     if (options->which && parse_which(options->which, &wanted, &has_step) != 0)
         return hm_fail(error, EINVAL, "\"%.40s\" is no job: write JOBID or JOBID.STEP", options->which);
-    int n = hm_view_list(names, MOST_NAMES, error);
+    ssize_t n = hm_view_list(&names, error);
     if (n < 0)
         return -1;
-    for (int i = 0; i < n && i < MOST_NAMES; i++) {
+    for (ssize_t i = 0; i < n; i++) {
         if ((options->which && names[i].job_id != wanted.job_id) || (has_step && names[i].step_id != wanted.step_id))
             continue;
-        int fd = hm_view_connect(&names[i], NULL);
+        int fd = find_user(names[i].job_id, &uid) ? hm_view_connect(&names[i], uid, NULL) : -1;
         if (fd < 0)
             continue;
         size_t length = strlen(list);
@@ -131,6 +151,7 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
         else
             close(fd);
     }
+    free(names);
     if (count == 1)
         return found;
     if (count > 1) {

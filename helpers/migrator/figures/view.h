@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The message that a running migrator sends to `hybridmem top`. It has a fixed layout and goes over an abstract UNIX
- * socket (SOCK_SEQPACKET, "hybridmem/<job>.<step>"). The migrator answers only its own user and root; `top` checks the
- * migrator's user in turn.
+ * socket (SOCK_SEQPACKET, "hybridmem/<job>.<step>.<mark>"). The migrator answers only its own user and root; `top`
+ * checks the migrator's user in turn, as everybody may take such a name.
  */
 #ifndef HM_MIGRATOR_FIGURES_VIEW_H
 #define HM_MIGRATOR_FIGURES_VIEW_H
@@ -10,10 +10,12 @@
 #include "progress.h"
 
 /*
- * The abstract socket's name begins with this text. "JOB.STEP" follows, as decimal numbers. The migrator answers each
- * message with a view.
+ * The abstract socket's name begins with this text. "JOB.STEP" follows, as decimal numbers, then "." and a mark of 16
+ * hexadecimal digits. The mark is drawn by lot, so that nobody can take a migrator's name before it. The migrator
+ * answers each message with a view.
  */
 #define HM_VIEW_SOCKET "hybridmem/"
+#define HM_VIEW_MARK 16
 #define HM_VIEW_ROWS 192
 
 /* A range of addresses of one process. Neighbouring ranges are joined until all rows fit. */

@@ -2,6 +2,7 @@
 #include "viewclient.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,45 +15,52 @@
 #include "base/size.h"
 
 #define NAMES "/proc/net/unix"
+#define LISTENS 0x10000u /* in the column Flags: __SO_ACCEPTCON */
+#define LINE 256
 #define PATIENCE_S 5
 
-/* Parses "JOB.STEP". Nothing may follow it. */
-static int parse_name(const char *text, size_t length, struct hm_view_name *name)
+/* Parses "JOB.STEP.MARK". Nothing may follow it. */
+static int parse_name(char *word, struct hm_view_name *name)
 {
-    char word[32];
     uint64_t job_id, step_id;
-    if (length >= sizeof(word))
-        return -1;
-    memcpy(word, text, length);
-    word[length] = '\0';
     char *dot = strchr(word, '.');
-    if (!dot)
+    char *mark = dot ? strchr(dot + 1, '.') : NULL;
+    if (!mark)
         return -1;
-    *dot = '\0';
+    *dot = *mark++ = '\0';
     if (hm_size_parse_number(word, 1, UINT32_MAX, &job_id, NULL) != 0 ||
-        hm_size_parse_number(dot + 1, 0, UINT32_MAX, &step_id, NULL) != 0)
+        hm_size_parse_number(dot + 1, 0, UINT32_MAX, &step_id, NULL) != 0 || strlen(mark) != HM_VIEW_MARK ||
+        strspn(mark, "0123456789abcdef") != HM_VIEW_MARK)
         return -1;
-    *name = (struct hm_view_name){(uint32_t)job_id, (uint32_t)step_id};
+    *name = (struct hm_view_name){.job_id = (uint32_t)job_id, .step_id = (uint32_t)step_id};
+    memcpy(name->mark, mark, HM_VIEW_MARK);
     return 0;
 }
 
-static bool is_known(const struct hm_view_name *names, size_t count, struct hm_view_name name)
+/* Parses a line of /proc/net/unix. Returns 0, or -1: it is of no socket that listens under such a name. */
+static int parse_line(const char *text, size_t length, struct hm_view_name *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (names[i].job_id == name.job_id && names[i].step_id == name.step_id)
-            return true;
-    return false;
+    static const char mark[] = "@" HM_VIEW_SOCKET;
+    char line[LINE];
+    unsigned flags;
+    int at = 0;
+    if (length >= sizeof(line))
+        return -1;
+    memcpy(line, text, length);
+    line[length] = '\0';
+    if (sscanf(line, "%*x: %*x %*x %x %*x %*x %*u %n", &flags, &at) != 1 || at == 0 || !(flags & LISTENS) ||
+        strncmp(line + at, mark, sizeof(mark) - 1) != 0)
+        return -1;
+    return parse_name(line + at + sizeof(mark) - 1, name);
 }
 
 size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t room)
 {
-    static const char mark[] = " @" HM_VIEW_SOCKET;
-    size_t count = 0;
-    /* There is one line for the listening socket and one for each connection to it. */
-    for (const char *found = text; (found = strstr(found, mark)) != NULL;) {
+    size_t count = 0, length;
+    for (const char *line = text; *line; line += length + (line[length] == '\n')) {
         struct hm_view_name name;
-        found += sizeof(mark) - 1;
-        if (parse_name(found, strcspn(found, "\n"), &name) != 0 || is_known(names, count < room ? count : room, name))
+        length = strcspn(line, "\n");
+        if (parse_line(line, length, &name) != 0)
             continue;
         if (count < room)
             names[count] = name;
@@ -61,40 +69,54 @@ size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t 
     return count;
 }
 
-int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error)
+ssize_t hm_view_list(struct hm_view_name **names, struct hm_error *error)
 {
     char *text = NULL;
-    size_t size = 0;
+    size_t size = 0, count = 0;
     FILE *file = fopen(NAMES, "re");
+    *names = NULL;
     if (!file)
         return hm_fail_errno(error, "cannot read " NAMES);
     /* The text has no NUL byte, so this reads the whole file. */
     ssize_t length = getdelim(&text, &size, '\0', file);
-    int count = length < 0 ? 0 : (int)hm_view_parse_names(text, names, room);
-    free(text);
     fclose(file);
-    return count;
+    if (length > 0)
+        count = hm_view_parse_names(text, NULL, 0);
+    *names = calloc(count + 1, sizeof(**names));
+    if (*names && length > 0)
+        hm_view_parse_names(text, *names, count);
+    free(text);
+    return *names ? (ssize_t)count : hm_fail(error, ENOMEM, "no memory for the names of migrators");
 }
 
-int hm_view_connect(const struct hm_view_name *name, struct hm_error *error)
+/* Sets what hm_view_ask expects of the descriptor: it waits, but not for ever. */
+static int set_patience(int fd)
+{
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0 ||
+                   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0
+               ? -1
+               : 0;
+}
+
+int hm_view_connect(const struct hm_view_name *name, uid_t uid, struct hm_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     struct ucred peer;
     socklen_t size = sizeof(peer);
-    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u", name->job_id,
-                          name->step_id);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u.%s", name->job_id,
+                          name->step_id, name->mark);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return hm_fail_errno(error, "cannot make a socket");
     if (connect(fd, (struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        set_patience(fd) != 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         hm_fail_errno(error, "cannot reach the migrator of %u.%u", name->job_id, name->step_id);
         goto failed;
     }
-    if (geteuid() != 0 && peer.uid != geteuid()) {
+    if (peer.uid != uid) {
         hm_fail(error, EPERM, "the migrator of %u.%u is another user's", name->job_id, name->step_id);
         goto failed;
     }

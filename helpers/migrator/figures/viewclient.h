@@ -4,28 +4,30 @@
 #define HM_MIGRATOR_FIGURES_VIEWCLIENT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "view.h"
 
-/* A migrator on this node, from its socket's name. */
+/* The name of a socket as a migrator's: whose it is, is not known before hm_view_connect. */
 struct hm_view_name {
     uint32_t job_id, step_id;
+    char mark[HM_VIEW_MARK + 1];
 };
 
 /*
- * Lists the migrators in the text of /proc/net/unix, in its order, each once. Stores at most `room`. Returns their
- * number, which may be larger than `room`. Pure.
+ * Lists the listening sockets with such names in the text of /proc/net/unix, in its order. Stores at most `room`.
+ * Returns their number, which may be larger than `room`. The text may hold anything, as users choose names. Pure.
  */
 size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t room);
 
-/* Lists the migrators of this node. Returns their number as above, or -1. */
-int hm_view_list(struct hm_view_name *names, size_t room, struct hm_error *error);
+/* Lists them for this node. The caller frees *names. Returns their number, or -1. */
+ssize_t hm_view_list(struct hm_view_name **names, struct hm_error *error);
 
 /*
- * Connects to the migrator. It must run as this process's user, unless this process is root. Returns a descriptor, or
- * -1: ECONNREFUSED: there is no such migrator; EPERM: the socket is another user's.
+ * Connects to the migrator, which must run as `uid`. Never waits. Returns a descriptor, or -1: ECONNREFUSED: there is
+ * no such migrator; EAGAIN: others are asking it; EPERM: the socket is another user's.
  */
-int hm_view_connect(const struct hm_view_name *name, struct hm_error *error);
+int hm_view_connect(const struct hm_view_name *name, uid_t uid, struct hm_error *error);
 
 /*
  * Asks for the view. Waits up to 5 s. Returns 0, or -1: EPIPE: the migrator has ended; ETIMEDOUT: it does not answer;

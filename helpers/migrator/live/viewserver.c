@@ -2,9 +2,12 @@
 #include "viewserver.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,9 +15,14 @@
 int hm_viewserver_open(struct hm_viewserver *server, uint32_t job_id, uint32_t step_id, struct hm_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint64_t mark;
     for (int i = 0; i < HM_VIEWSERVER_CLIENTS; i++)
         server->client[i] = -1;
-    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u", job_id, step_id);
+    server->listener = -1;
+    if (getrandom(&mark, sizeof(mark), 0) != sizeof(mark))
+        return hm_fail_errno(error, "cannot draw a socket's name");
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u.%0*" PRIx64, job_id,
+                          step_id, HM_VIEW_MARK, mark);
     server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->listener < 0)
         return hm_fail_errno(error, "cannot make a socket");

@@ -17,7 +17,7 @@ struct hm_viewserver {
     int client[HM_VIEWSERVER_CLIENTS];
 };
 
-/* Listens under the step's name. Returns 0, or -1 (EADDRINUSE: the name is taken). */
+/* Listens under a name of the step's (figures/view.h). Returns 0, or -1. */
 int hm_viewserver_open(struct hm_viewserver *server, uint32_t job_id, uint32_t step_id, struct hm_error *error);
 void hm_viewserver_close(struct hm_viewserver *server);
 /* Fills in the HM_VIEWSERVER_FDS entries for poll(2). */

@@ -6,9 +6,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +21,8 @@
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
 #define UNIX_LINE "0000000000000000: 00000002 00000000 00010000 0005 01 4711 "
+#define CONNECTED "0000000000000000: 00000003 00000000 00000000 0005 03 4712 "
+#define MARK ".0123456789abcdef"
 
 static struct hm_view *new_view(void)
 {
@@ -51,17 +55,25 @@ static void test_names(void **state)
         size_t count;
         struct hm_view_name first;
     } rows[] = {
-        {"", 0, {0, 0}},
-        {UNIX_HEAD, 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "/run/hybridmem/12.0\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/12\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/12.x\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/0.0\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/99999999999.0\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0 @more\n", 0, {0, 0}},
-        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0\n" UNIX_LINE "@hybridmem/12.0\n", 1, {12, 0}},
-        {UNIX_LINE "@x\n" UNIX_LINE "@hybridmem/7.4294967291\n" UNIX_LINE "@hybridmem/7.1", 2, {7, 4294967291u}},
+        {"", 0, {0}},
+        {UNIX_HEAD, 0, {0}},
+        {UNIX_HEAD UNIX_LINE "/run/hybridmem/12.0" MARK "\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.x" MARK "\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/0.0" MARK "\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/99999999999.0" MARK "\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0" MARK " @more\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0" MARK "0\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0.0123456789abcdeX\n", 0, {0}},
+        {UNIX_HEAD UNIX_LINE, 0, {0}},
+        {UNIX_HEAD UNIX_LINE "@hybridmem/12.0" MARK "\n" CONNECTED "@hybridmem/12.0" MARK "\n", 1, {12, 0, ""}},
+        {UNIX_LINE "@x\n" UNIX_LINE "@hybridmem/7.4294967291" MARK "\n" UNIX_LINE "@hybridmem/7.1" MARK,
+         2,
+         {7, 4294967291u, ""}},
+        /* a name of a user's, with a line feed in it */
+        {UNIX_LINE "@a\n@hybridmem/3.0" MARK "\n" UNIX_LINE "@hybridmem/7.1" MARK "\n", 1, {7, 1, ""}},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_view_name names[4] = {0};
@@ -75,8 +87,37 @@ static void test_names_beyond_room(void **state)
 {
     (void)state;
     struct hm_view_name name[1];
-    assert_int_equal(hm_view_parse_names(UNIX_LINE "@hybridmem/1.0\n" UNIX_LINE "@hybridmem/2.0\n", name, 1), 2);
+    assert_int_equal(
+        hm_view_parse_names(UNIX_LINE "@hybridmem/1.0" MARK "\n" UNIX_LINE "@hybridmem/2.0" MARK "\n", name, 1), 2);
     assert_int_equal(name[0].job_id, 1);
+}
+
+/* A migrator's name, taken by this process. Returns the listening socket. */
+static int take_name(const struct hm_view_name *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hybridmem/%u.%u.%s", name->job_id,
+                          name->step_id, name->mark);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, (socklen_t)(3 + length)), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    return fd;
+}
+
+/* Everybody may take a name as a migrator's. Only one that its job's user has taken is believed, by root, too. */
+static void test_a_name_that_another_user_has_taken(void **state)
+{
+    (void)state;
+    struct hm_error error = {""};
+    struct hm_view_name name = {.job_id = 4294967295u, .step_id = (uint32_t)getpid(), .mark = "0123456789abcdef"};
+    int taken = take_name(&name);
+    int fd = hm_view_connect(&name, geteuid() + 1, &error);
+    assert_int_equal(fd, -1);
+    assert_int_equal(errno, EPERM);
+    fd = hm_view_connect(&name, geteuid(), &error); /* its queue is full: nobody waits for it */
+    assert_true(fd >= 0 || errno == EAGAIN);
+    close(fd);
+    close(taken);
 }
 
 static void expect_bad(struct hm_view *view, const char *word)
@@ -229,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_step_words),
         cmocka_unit_test(test_names_beyond_room),
+        cmocka_unit_test(test_a_name_that_another_user_has_taken),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_ask),
         cmocka_unit_test(test_screen),
