@@ -168,8 +168,14 @@ int64_t hm_now_ns(void)
 
 int hm_cgroup_of_self(char *out, size_t size)
 {
-    char text[4096], *save = NULL;
-    if (hm_file_read("/proc/self/cgroup", text, sizeof(text), NULL) != 0)
+    return hm_cgroup_of(getpid(), out, size);
+}
+
+int hm_cgroup_of(pid_t pid, char *out, size_t size)
+{
+    char file[64], text[4096], *save = NULL;
+    snprintf(file, sizeof(file), "/proc/%d/cgroup", (int)pid);
+    if (hm_file_read(file, text, sizeof(text), NULL) != 0)
         return hm_fail(NULL, ENOENT, "no cgroup");
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (strncmp(line, "0::/", 4) != 0)

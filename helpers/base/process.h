@@ -47,5 +47,7 @@ int64_t hm_now_ns(void);
  * The absolute path of the calling process's cgroup folder (v2). Returns 0, or -1 (ENOENT: no cgroup v2; ENAMETOOLONG).
  */
 int hm_cgroup_of_self(char *out, size_t size);
+/* The same of another process. */
+int hm_cgroup_of(pid_t pid, char *out, size_t size);
 
 #endif

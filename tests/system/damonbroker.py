@@ -4,6 +4,7 @@ processes to watch."""
 
 import contextlib
 import errno
+import pwd
 import signal
 import subprocess
 from pathlib import Path
@@ -65,7 +66,25 @@ def broker(folder, *options):
         assert process.wait(slurm.PATIENCE) in (0, -signal.SIGKILL)
     if process.returncode == 0:
         assert number() == 0
-        assert sorted(p.name for p in folder.iterdir()) == ["damon.lock"]
+        assert sorted(p.name for p in folder.iterdir() if p.name != "jobs") == ["damon.lock"]
+
+
+@contextlib.contextmanager
+def step(folder, user):
+    """A job of the user in the ledger of a test's own broker, and the cgroup of its step."""
+    cgroup = Path(f"/sys/fs/cgroup/damon-test-{user}")
+    entry = folder / "jobs" / str(pwd.getpwnam(user).pw_uid)
+    (cgroup / "step_0").mkdir(parents=True)
+    entry.parent.mkdir(mode=0o700, exist_ok=True)
+    entry.write_text(f"hybridmem job 1\nuid {pwd.getpwnam(user).pw_uid}\ncgroup {cgroup}\nend\n")
+    try:
+        yield cgroup / "step_0"
+    finally:
+        entry.unlink()
+        events = cgroup / "cgroup.events"
+        slurm.wait_for(lambda: "populated 0" in events.read_text(), "the end of the step's processes")
+        (cgroup / "step_0").rmdir()
+        cgroup.rmdir()
 
 
 def start(user, *argv):

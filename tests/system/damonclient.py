@@ -84,7 +84,8 @@ class Client:
         return self.ask_raw(watch_message(pids, **how), patience)
 
     def ask_raw(self, message, patience=PATIENCE):
-        self.socket.send(message)
+        with contextlib.suppress(BrokenPipeError):  # the broker may have refused the connection, and has said why
+            self.socket.send(message)
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             got = self.receive(deadline - time.monotonic())
@@ -96,7 +97,10 @@ class Client:
         """The next answer, or True for a part of a list; None if the broker has closed the connection."""
         if not select.select([self.socket], [], [], max(patience, 0))[0]:
             raise AssertionError("the broker says nothing")
-        data = self.socket.recv(65536)
+        try:
+            data = self.socket.recv(65536)
+        except ConnectionResetError:  # it has closed without having read; what it has sent comes next
+            data = self.socket.recv(65536)
         if not data:
             return None
         got = parse(data)

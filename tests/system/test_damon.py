@@ -13,7 +13,7 @@ from pathlib import Path
 import damonclient
 import pytest
 import slurm
-from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, start, states, write
+from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, start, states, step, write
 
 HERE = Path(__file__).parent
 
@@ -46,11 +46,29 @@ def as_root(path, code):
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=slurm.PATIENCE).stdout.strip()
 
 
-def as_user(user, path, code):
-    """Like as_root(), but as this user."""
+def outside(user, path, code):
+    """Like as_root(), but as this user, in no job."""
     script = slurm.folder_of(user) / "client.py"
     script.write_text(client_code(path, code))
     return slurm.run(f"{sys.executable} {script}", user=user).stdout.strip()
+
+
+def as_user(user, path, code):
+    """Like outside(), but in a step of a job of the user."""
+    script = slurm.folder_of(user) / "client.py"
+    script.write_text(client_code(path, code))
+    with step(path.parent, user) as cgroup:
+        become = f"setpriv --reuid={user} --regid={user} --init-groups"
+        done = slurm.run(f"echo $$ >{cgroup}/cgroup.procs && exec {become} {sys.executable} {script}")
+    return done.stdout.strip()
+
+
+def test_only_the_steps_of_jobs_are_served(run_dir):
+    ask = "answer = client.ask([]); print(answer.number, answer.text)"
+    with broker(run_dir) as (_, path):
+        refused = outside("alice", path, ask)
+        assert re.fullmatch(r"1 DAMON is lent to the steps of jobs alone: process \d+ is in none", refused), refused
+        assert as_user("alice", path, ask) == "0"
 
 
 def test_only_ones_own_processes_can_be_watched(run_dir):
@@ -85,6 +103,19 @@ def test_setuid_program_is_not_the_users(run_dir):
             "answer = client.ask([held.pid]); print(answer.number, answer.text)\nheld.kill()",
         )
     assert "does not belong" in answer, answer
+
+
+def test_a_program_that_becomes_setuid_is_not_watched_on(run_dir):
+    with broker(run_dir) as (_, path):
+        answer = as_user(
+            "alice",
+            path,
+            "import subprocess\nheld = subprocess.Popen(['sh', '-c', 'read x; exec su bob'], stdin=subprocess.PIPE)\n"
+            "print(client.ask([held.pid], interval_ms=1000).n)\nheld.stdin.write(b'go\\n')\nheld.stdin.flush()\n"
+            "got = True\nwhile got is True: got = client.receive(damonclient.PATIENCE)\n"  # lists, and then an answer
+            "print(got.number, got.text)\nheld.kill()",
+        )
+    assert answer == f"1\n{errno.ESRCH} a process does not belong to its user any more"
 
 
 NONSENSE = {

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/patience.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
 #include "migrator/watch/resident.h"
@@ -45,7 +46,13 @@ static int connect_to(const char *path, struct hm_error *error)
         return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+    unsigned pauses = 0;
+    int result;
+    /* EAGAIN: the queue is full of others who wait to be accepted. */
+    do
+        result = fd < 0 ? -1 : connect(fd, (struct sockaddr *)&address, sizeof(address));
+    while (result != 0 && fd >= 0 && errno == EAGAIN && hm_patience_pause(&pauses, PATIENCE_S));
+    if (result == 0)
         return fd;
     hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
     if (fd >= 0)
@@ -75,15 +82,18 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
 {
     union hm_damon_message reply;
     size_t size = hm_damon_wire_begin(&source->watch, HM_DAMON_WATCH, 1, 0);
-    if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size)
+    /* EPIPE: it has closed the connection, and has sent why. */
+    if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size && errno != EPIPE)
         return hm_fail_errno(error, "cannot ask the DAMON broker");
     if (wait_for_answer(source->fd, stop, error) != 0)
         return -1;
     ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
+    if (length < 0 && errno == ECONNRESET) /* it has closed the connection without having read; its answer comes next */
+        length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
     if (length < 0)
         return hm_fail_errno(error, "cannot read the DAMON broker's answer");
     if (length == 0)
-        return hm_fail(error, ECONNREFUSED, "the DAMON broker has too many clients");
+        return hm_fail(error, ECONNREFUSED, "the DAMON broker has closed the connection");
     if (hm_damon_wire_check_reply(&reply, (size_t)length, error) != 0)
         return -1;
     return judge(&reply.answer, error);

@@ -149,6 +149,7 @@ static void begin_broker(void)
 static int set_up(void **state)
 {
     (void)state;
+    const struct hm_damon_peer peer = {.pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
@@ -156,7 +157,7 @@ static int set_up(void **state)
     has_list = false;
     set_number("0");
     begin_broker();
-    hm_damon_lease_open(&lease, 1, pair[0], getuid(), getpid());
+    hm_damon_lease_open(&lease, 1, pair[0], &peer);
     client = pair[1];
     return 0;
 }
@@ -252,6 +253,21 @@ static void what_a_dead_broker_left_is_taken_over_later(void **state)
     assert_int_equal(broker.owned.mark, mark);
 }
 
+static void a_kdamond_without_processes_is_not_kept_for_long(void **state)
+{
+    (void)state;
+    kernel.now_ns = SECOND_NS;
+    assert_lent(2);
+    kernel.now_ns += 60 * SECOND_NS;
+    hm_damon_lease_work(&broker, &lease);
+    assert_int_equal(hm_damon_pool_lent(&broker.pool), 1);
+    kernel.now_ns++;
+    hm_damon_lease_work(&broker, &lease);
+    assert_int_equal(hm_damon_pool_lent(&broker.pool), 0);
+    assert_lent(2); /* the next message gets one again */
+    assert_int_equal(hm_damon_pool_lent(&broker.pool), 1);
+}
+
 /*
  * The client's kdamond uses a tenth of a CPU instead of the wanted hundredth, so that its settings have to be changed.
  */
@@ -278,7 +294,7 @@ static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
 {
     (void)state;
     struct hm_damon_lease other;
-    hm_damon_lease_open(&other, 2, dup(lease.fd), getuid(), getpid());
+    hm_damon_lease_open(&other, 2, dup(lease.fd), &lease.peer);
     assert_lent(2);
     begin_watching(&lease, 4000001);
     begin_watching(&other, 4000002);
@@ -306,7 +322,7 @@ static union hm_damon_message hear_list(uid_t its_owner, const char *statm)
     char path[64];
     assert_lent(2);
     begin_watching(&lease, 4000001);
-    lease.uid = ALICE;
+    lease.peer.uid = ALICE;
     lease.target[0].pid = getpid();
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)getpid());
     put(path, statm);
@@ -344,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_module_that_holds_damon_is_looked_for_at_each_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_kdamond_without_processes_is_not_kept_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_process_that_ends_does_not_end_the_watch, set_up, tear_down),

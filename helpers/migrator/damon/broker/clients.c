@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,7 +13,11 @@
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
-#define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */
+#define REST_NS (5 * SECOND_NS)
+#define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
+
+/* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
+enum { LISTENER = 2 * HM_DAMON_CLIENTS, SIGNALS, ALL };
 
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s)
 {
@@ -23,46 +28,145 @@ void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_bro
         clients->lease[c].fd = -1;
 }
 
-static void accept_client(struct hm_damon_clients *clients)
+static unsigned count_clients(const struct hm_damon_clients *clients)
 {
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-    struct hm_damon_lease *free_one = NULL;
-    unsigned of_user = 0;
-    int fd = accept4(clients->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return;
-    clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
-        close(fd);
-        return;
-    }
-    for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
-        if (clients->lease[c].fd < 0)
-            free_one = &clients->lease[c];
-        else
-            of_user += clients->lease[c].uid == peer.uid;
-    }
-    if (!free_one || (peer.uid != 0 && of_user >= CLIENTS_OF_USER))
-        close(fd);
-    else
-        hm_damon_lease_open(free_one, ++clients->n_clients, fd, peer.uid, peer.pid);
+    unsigned n = 0;
+    for (int c = 0; c < HM_DAMON_CLIENTS; c++)
+        n += clients->lease[c].fd >= 0;
+    return n;
 }
 
 /*
  * A client's shortest time between two messages. A message that names hundreds of processes costs thousands of writes
- * to sysfs: with these pauses one client takes at most 1/HM_DAMON_KDAMONDS of the broker's time.
+ * to sysfs: with these pauses all clients together leave the broker time, and none gets more of it than the others.
  */
-static uint64_t pause_ns(const struct hm_damon_lease *lease)
+static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
 {
-    uint64_t pause = HM_DAMON_KDAMONDS * lease->served_ns;
+    uint64_t pause = (n_clients > HM_DAMON_KDAMONDS ? n_clients : HM_DAMON_KDAMONDS) * lease->served_ns;
     return pause > PAUSE_NS ? pause : PAUSE_NS;
 }
 
 /* May the client's next message be read now? The pause after its last message must be over. */
-static bool may_speak(const struct hm_damon_lease *lease, uint64_t now)
+static bool may_speak(const struct hm_damon_lease *lease, unsigned n_clients, uint64_t now)
 {
-    return lease->asked_ns == 0 || now - lease->asked_ns >= pause_ns(lease);
+    return lease->asked_ns == 0 ? now >= lease->since_ns : now - lease->asked_ns >= pause_ns(lease, n_clients);
+}
+
+/*
+ * The rest of a user: the pause that a connection of theirs still had as it was closed. A new one waits for it, at most
+ * REST_NS: the migrator of a next step must have its answer soon.
+ */
+static struct hm_damon_rest *find_rest(struct hm_damon_clients *clients, uid_t owner)
+{
+    struct hm_damon_rest *found = &clients->rest[0];
+    for (int i = 0; i < HM_DAMON_CLIENTS; i++) {
+        if (clients->rest[i].owner == owner)
+            return &clients->rest[i];
+        if (clients->rest[i].until_ns < found->until_ns)
+            found = &clients->rest[i];
+    }
+    *found = (struct hm_damon_rest){.owner = owner};
+    return found;
+}
+
+static void close_client(struct hm_damon_clients *clients, struct hm_damon_lease *lease)
+{
+    struct hm_damon_rest *rest = find_rest(clients, lease->peer.owner);
+    uint64_t until_ns = lease->asked_ns ? lease->asked_ns + pause_ns(lease, count_clients(clients)) : 0;
+    uint64_t most_ns = hm_clock_ns(CLOCK_MONOTONIC) + REST_NS;
+    until_ns = until_ns < most_ns ? until_ns : most_ns;
+    if (until_ns > rest->until_ns && lease->peer.owner != 0)
+        rest->until_ns = until_ns;
+    hm_damon_lease_close(clients->broker, lease);
+}
+
+/* How many places this user has. `newest` gets the one that was taken last; NULL: none. */
+static unsigned count_places(struct hm_damon_clients *clients, uid_t owner, struct hm_damon_lease **newest)
+{
+    unsigned n = 0;
+    *newest = NULL;
+    for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
+        struct hm_damon_lease *lease = &clients->lease[c];
+        if (lease->fd < 0 || lease->peer.owner != owner)
+            continue;
+        n++;
+        if (!*newest || lease->client > (*newest)->client)
+            *newest = lease;
+    }
+    return n;
+}
+
+/* Takes a place from the user who has the most, if these are more than `n_own` + 1. Returns it, or NULL. */
+static struct hm_damon_lease *take_place(struct hm_damon_clients *clients, unsigned n_own)
+{
+    struct hm_damon_lease *newest, *taken = NULL;
+    unsigned most = n_own + 1;
+    for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
+        unsigned n = count_places(clients, clients->lease[c].peer.owner, &newest);
+        if (n > most) {
+            most = n;
+            taken = newest;
+        }
+    }
+    if (taken)
+        close_client(clients, taken);
+    return taken;
+}
+
+static struct hm_damon_lease *find_place(struct hm_damon_clients *clients, uid_t owner)
+{
+    struct hm_damon_lease *newest;
+    unsigned n_own = count_places(clients, owner, &newest);
+    if (owner != 0 && n_own >= CLIENTS_OF_USER)
+        return NULL;
+    for (int c = 0; c < HM_DAMON_CLIENTS; c++)
+        if (clients->lease[c].fd < 0)
+            return &clients->lease[c];
+    /* Root takes none away: each step that begins connects as root, to see whether there is a broker. */
+    return owner == 0 ? NULL : take_place(clients, n_own);
+}
+
+/* Tells the client why, and closes the connection. */
+static void refuse(int fd, int number, const char *text)
+{
+    struct hm_damon_answer message = {.number = (uint32_t)number};
+    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, 0, 0);
+    snprintf(message.text, sizeof(message.text), "%s", text);
+    send(fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(fd);
+}
+
+/* Returns false if nobody waits for a place any more. */
+static bool accept_client(struct hm_damon_clients *clients)
+{
+    struct hm_damon_peer peer;
+    struct hm_error error = {{0}};
+    int fd = accept4(clients->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return false;
+    if (hm_damon_peer_find(clients->run_dir, fd, &peer, &error) != 0) {
+        refuse(fd, errno, error.text);
+        return true;
+    }
+    clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    struct hm_damon_lease *place = find_place(clients, peer.owner);
+    if (place) {
+        hm_damon_lease_open(place, ++clients->n_clients, fd, &peer);
+        uint64_t rest_ns = find_rest(clients, peer.owner)->until_ns;
+        place->since_ns = rest_ns > place->since_ns ? rest_ns : place->since_ns;
+        return true;
+    }
+    refuse(fd, EBUSY, "the DAMON broker has too many clients");
+    if (peer.pidfd >= 0)
+        close(peer.pidfd);
+    return true;
+}
+
+/* Takes all who wait, so that those who are refused do not keep others from the queue. */
+static void accept_clients(struct hm_damon_clients *clients)
+{
+    for (int n = 0; n < HM_DAMON_CLIENTS && accept_client(clients); n++)
+        ;
 }
 
 static void work(struct hm_damon_clients *clients, const struct pollfd *events)
@@ -77,10 +181,12 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
             is_gone = !hm_damon_lease_serve(clients->broker, lease);
         else if (events[c].fd == lease->fd && events[c].revents)
             is_gone = true;
-        else if (lease->asked_ns == 0 && clients->used_ns - lease->since_ns > SILENCE_NS)
+        else if (events[HM_DAMON_CLIENTS + c].fd == lease->peer.pidfd && events[HM_DAMON_CLIENTS + c].revents)
+            is_gone = true; /* who has taken the place has ended, and passed its connection on */
+        else if (lease->asked_ns == 0 && clients->used_ns > lease->since_ns + SILENCE_NS)
             is_gone = true;
         if (is_gone)
-            hm_damon_lease_close(clients->broker, lease);
+            close_client(clients, lease);
         else
             hm_damon_lease_work(clients->broker, lease);
     }
@@ -89,15 +195,17 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
 /* Sets which descriptors poll waits for. Returns the longest wait in ms. */
 static int prepare(const struct hm_damon_clients *clients, struct pollfd *events)
 {
+    const unsigned n_clients = count_clients(clients);
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     int wait_ms = (int)(clients->idle_ns / (SECOND_NS / 1000)) + 1;
     for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
         const struct hm_damon_lease *lease = &clients->lease[c];
-        events[c] = (struct pollfd){.fd = lease->fd, .events = may_speak(lease, now) ? POLLIN : 0};
+        events[c] = (struct pollfd){.fd = lease->fd, .events = may_speak(lease, n_clients, now) ? POLLIN : 0};
+        events[HM_DAMON_CLIENTS + c] = (struct pollfd){.fd = lease->fd < 0 ? -1 : lease->peer.pidfd, .events = POLLIN};
         if (lease->fd < 0)
             continue;
         int due_ms = hm_damon_lease_wait_ms(lease);
-        if (due_ms < 0 || !may_speak(lease, now))
+        if (due_ms < 0 || !may_speak(lease, n_clients, now))
             due_ms = PAUSE_NS * 1000 / SECOND_NS;
         wait_ms = due_ms < wait_ms ? due_ms : wait_ms;
     }
@@ -106,19 +214,19 @@ static int prepare(const struct hm_damon_clients *clients, struct pollfd *events
 
 void hm_damon_clients_serve(struct hm_damon_clients *clients)
 {
-    struct pollfd events[HM_DAMON_CLIENTS + 2];
+    struct pollfd events[ALL];
     clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     for (;;) {
         int wait_ms = prepare(clients, events);
-        events[HM_DAMON_CLIENTS] = (struct pollfd){.fd = clients->listener, .events = POLLIN};
-        events[HM_DAMON_CLIENTS + 1] = (struct pollfd){.fd = clients->signals, .events = POLLIN};
-        if (poll(events, HM_DAMON_CLIENTS + 2, wait_ms) < 0 && errno != EINTR)
+        events[LISTENER] = (struct pollfd){.fd = clients->listener, .events = POLLIN};
+        events[SIGNALS] = (struct pollfd){.fd = clients->signals, .events = POLLIN};
+        if (poll(events, ALL, wait_ms) < 0 && errno != EINTR)
             return;
-        if (events[HM_DAMON_CLIENTS + 1].revents)
+        if (events[SIGNALS].revents)
             return;
         work(clients, events);
-        if (events[HM_DAMON_CLIENTS].revents)
-            accept_client(clients);
+        if (events[LISTENER].revents)
+            accept_clients(clients);
         if (hm_clock_ns(CLOCK_MONOTONIC) - clients->used_ns >= clients->idle_ns)
             return;
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. */
+/*
+ * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. Each place ends
+ * with the process that took it, and where none is free, users with several give one to a user who has less.
+ */
 #ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 
@@ -7,11 +10,19 @@
 
 #define HM_DAMON_CLIENTS 64 /* most at a time */
 
+/* A user may not speak before `until_ns` (CLOCK_MONOTONIC) in a new connection. */
+struct hm_damon_rest {
+    uid_t owner;
+    uint64_t until_ns;
+};
+
 struct hm_damon_clients {
     struct hm_damon_broker *broker;
-    int listener; /* the socket for new clients */
-    int signals;  /* signalfd(2) of the signals that end the broker */
+    const char *run_dir; /* the folder that has the node's ledger */
+    int listener;        /* the socket for new clients */
+    int signals;         /* signalfd(2) of the signals that end the broker */
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
+    struct hm_damon_rest rest[HM_DAMON_CLIENTS];
     uint32_t n_clients; /* clients since the broker's start */
     uint64_t idle_ns;   /* how long the broker stays without clients */
     uint64_t used_ns;   /* CLOCK_MONOTONIC when it last had a client */
@@ -19,7 +30,7 @@ struct hm_damon_clients {
 
 /*
  * Sets `clients` up, without any client. The structure is too large for the stack, and must be filled with zeroes.
- * `broker` stays the caller's. The caller sets `listener` and `signals` afterwards.
+ * `broker` stays the caller's. The caller sets `run_dir`, `listener` and `signals` afterwards.
  */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
 /* Serves clients until a signal ends the broker, or the broker had no client for `idle_s`. */

@@ -3,25 +3,24 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "send.h"
 #include "target.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define FIRST_TUNE_LISTS 2      /* lists of each process before the settings are tuned for the first time */
-#define TUNE_NS (5 * SECOND_NS) /* time between two measurements of the cost */
-#define MOST_OF_CPUS 10         /* percent of the client's CPUs that its kdamond's budget may have */
+#define FIRST_TUNE_LISTS 2         /* lists of each process before the settings are tuned for the first time */
+#define TUNE_NS (5 * SECOND_NS)    /* time between two measurements of the cost */
+#define UNUSED_NS (60 * SECOND_NS) /* how long a client may keep a kdamond without a process */
+#define MOST_OF_CPUS 10            /* percent of the client's CPUs that its kdamond's budget may have */
 
-void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid)
+void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, const struct hm_damon_peer *peer)
 {
     *lease = (struct hm_damon_lease){.client = client,
                                      .fd = fd,
-                                     .uid = uid,
-                                     .pid = pid,
+                                     .peer = *peer,
                                      .since_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                      .kdamond = -1,
                                      .tracepoint = {.fd = -1}};
@@ -34,18 +33,12 @@ static void look_at_thread(struct hm_damon_lease *lease)
     lease->thread_cpu_ns = seen > lease->thread_cpu_ns ? seen : lease->thread_cpu_ns;
 }
 
-/* CPU time in ns that kdamonds have used for this client, as last read. */
-static uint64_t cpu_ns(const struct hm_damon_lease *lease)
-{
-    return lease->past_cpu_ns + lease->thread_cpu_ns;
-}
-
 /* Turns the thread off and closes the descriptors of its processes. The kdamond stays lent to the client. */
 static void stop(struct hm_damon_lease *lease)
 {
     if (lease->thread > 0) {
         look_at_thread(lease);
-        lease->past_cpu_ns = cpu_ns(lease);
+        lease->past_cpu_ns = hm_damon_lease_cpu_ns(lease);
         hm_damon_stop((unsigned)lease->kdamond);
     }
     lease->thread = 0;
@@ -60,7 +53,7 @@ static void stop(struct hm_damon_lease *lease)
 static void begin_measuring(struct hm_damon_lease *lease)
 {
     lease->set_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    lease->set_cpu_ns = cpu_ns(lease);
+    lease->set_cpu_ns = hm_damon_lease_cpu_ns(lease);
     lease->n_lists = 0;
     lease->accessed_bytes = lease->touched_bytes = 0;
 }
@@ -69,7 +62,7 @@ static void begin_measuring(struct hm_damon_lease *lease)
 static int take_targets(struct hm_damon_lease *lease, const struct hm_damon_watch *watch, struct hm_error *error)
 {
     for (uint32_t i = 0; i < watch->head.n; i++) {
-        int pidfd = hm_damon_target_open(&watch->process[i], lease->uid, error);
+        int pidfd = hm_damon_target_open(&watch->process[i], lease->peer.uid, error);
         if (pidfd < 0 && errno == ESRCH)
             continue;
         if (pidfd >= 0 && !hm_damon_targets_live(&pidfd, 1)) { /* a zombie: it has no memory any more */
@@ -105,9 +98,10 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
 static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budget)
 {
     cpu_set_t cpus;
-    if (lease->uid == 0)
+    if (lease->peer.uid == 0)
         return budget;
-    if (sched_getaffinity(lease->pid, sizeof(cpus), &cpus) != 0) /* the client has passed its connection on and ended */
+    if (sched_getaffinity(lease->peer.pid, sizeof(cpus), &cpus) !=
+        0) /* the client has passed its connection on and ended */
         return HM_DAMON_MIN_BUDGET;
     uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;
     return budget < most ? budget : most;
@@ -133,7 +127,7 @@ static int lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, st
     if (hm_damon_check_kernel(error) != 0 || own_some(broker, error) != 0)
         return -1;
     broker->pool.n = broker->owned.n < HM_DAMON_KDAMONDS ? broker->owned.n : HM_DAMON_KDAMONDS;
-    lease->kdamond = hm_damon_pool_lend(&broker->pool, lease->client, lease->uid, error);
+    lease->kdamond = hm_damon_pool_lend(&broker->pool, lease->client, lease->peer.owner, error);
     return lease->kdamond < 0 ? -1 : 0;
 }
 
@@ -154,14 +148,6 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     return start(broker, lease, error);
 }
 
-static bool answer(struct hm_damon_lease *lease, int number, const char *text)
-{
-    struct hm_damon_answer message = {.number = (uint32_t)number};
-    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, lease->generation, lease->n);
-    snprintf(message.text, sizeof(message.text), "%s", text);
-    return send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
-}
-
 static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     union hm_damon_message message;
@@ -173,56 +159,14 @@ static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
         return false;
     lease->asked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     if (hm_damon_wire_check_watch(&message, (size_t)size, &error) != 0) {
-        answer(lease, EBADMSG, error.text);
+        hm_damon_lease_answer(lease, EBADMSG, error.text);
         return false;
     }
     if (watch(broker, lease, &message.watch, &error) == 0)
-        return answer(lease, 0, "");
+        return hm_damon_lease_answer(lease, 0, "");
     int number = errno ? errno : EIO;
     stop(lease);
-    return answer(lease, number, error.text);
-}
-
-static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering *list)
-{
-    lease->n_lists++;
-    for (uint32_t i = 0; i < list->n; i++) {
-        double bytes = (double)(list->region[i].end - list->region[i].start);
-        lease->touched_bytes += list->region[i].accesses > 0 ? bytes : 0;
-        lease->accessed_bytes += bytes * list->region[i].accesses / HM_DAMON_LOOKS;
-    }
-}
-
-/*
- * Sends one process's list of regions, as one or more messages. It is the sink of hm_damon_tracepoint_read. The watch
- * goes on over an exec. So it is asked again whose the process is: what a setuid program accesses is not the client's.
- */
-static void send_list(void *data, const struct hm_damon_gathering *list)
-{
-    struct hm_damon_lease *lease = data;
-    if (list->target >= lease->n || lease->is_lost)
-        return;
-    if (hm_damon_target_check(lease->target[list->target].pid, lease->uid) != 0) {
-        lease->is_lost = errno == EPERM;
-        return;
-    }
-    count(lease, list);
-    for (uint32_t done = 0; done < list->n;) {
-        uint32_t n = list->n - done < HM_DAMON_REGIONS ? list->n - done : HM_DAMON_REGIONS;
-        struct hm_damon_list message = {.process = lease->index[list->target],
-                                        .look_us = lease->settings.look_us,
-                                        .looks = HM_DAMON_LOOKS,
-                                        .lost = lease->unsent + (uint32_t)lease->tracepoint.lost,
-                                        .cpu_ns = cpu_ns(lease) + lease->broker_cpu_ns,
-                                        .is_last = done + n == list->n};
-        size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);
-        memcpy(message.region, &list->region[done], n * sizeof(message.region[0]));
-        if (send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size) {
-            lease->unsent++;
-            return;
-        }
-        done += n;
-    }
+    return hm_damon_lease_answer(lease, number, error.text);
 }
 
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
@@ -263,7 +207,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     if (!is_due(lease, passed_ns) || hm_clock_ns(CLOCK_MONOTONIC) < broker->change_ns)
         return;
     struct hm_damon_measured measured = {
-        .cpu_s = (double)(cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
+        .cpu_s = (double)(hm_damon_lease_cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
         .wall_s = (double)passed_ns / SECOND_NS,
         .accessed = lease->touched_bytes > 0 ? lease->accessed_bytes / lease->touched_bytes : -1};
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
@@ -271,7 +215,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     /* On a change the kernel looks up the processes by their numbers again. That is safe only while they live. */
     if (is_better && hm_damon_targets_live(lease->pidfd, lease->n) && change(broker, lease, &better) == 0) {
         /* the lists that are waiting were made under the old settings */
-        hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
+        hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_lease_send, lease);
         lease->settings = better;
         if (!hm_damon_targets_live(lease->pidfd, lease->n))
             stop(lease);
@@ -283,18 +227,22 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 static void let_go(struct hm_damon_lease *lease)
 {
     stop(lease);
-    answer(lease, ESRCH, "a process does not belong to its user any more");
+    hm_damon_lease_answer(lease, ESRCH, "a process does not belong to its user any more");
 }
 
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     look_at_thread(lease);
-    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, send_list, lease);
+    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_lease_send, lease);
     if (lease->thread > 0 && !lease->is_lost)
         tune(broker, lease);
     if (lease->is_lost)
         let_go(lease);
+    if (lease->n == 0 && lease->kdamond >= 0 && hm_clock_ns(CLOCK_MONOTONIC) - lease->asked_ns > UNUSED_NS) {
+        hm_damon_pool_take_back(&broker->pool, lease->client);
+        lease->kdamond = -1;
+    }
     lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
 }
 
@@ -308,5 +256,7 @@ void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease 
     stop(lease);
     hm_damon_pool_take_back(&broker->pool, lease->client);
     close(lease->fd);
+    if (lease->peer.pidfd >= 0)
+        close(lease->peer.pidfd);
     *lease = (struct hm_damon_lease){.fd = -1, .kdamond = -1, .tracepoint = {.fd = -1}};
 }

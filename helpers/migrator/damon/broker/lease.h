@@ -9,6 +9,7 @@
 
 #include "migrator/damon/pool.h"
 #include "migrator/damon/wire.h"
+#include "peer.h"
 #include "sysfs.h"
 #include "tracepoint.h"
 
@@ -26,12 +27,12 @@ struct hm_damon_broker {
 struct hm_damon_lease {
     uint32_t client; /* number of the client, from 1 */
     int fd;          /* socket; -1: the slot is free */
-    uid_t uid;
-    pid_t pid;                   /* the client's */
-    uint64_t since_ns, asked_ns; /* CLOCK_MONOTONIC when the client connected, and of its last message; 0: none */
-    uint64_t served_ns;          /* how long the work for that message took */
-    int kdamond;                 /* index of the lent kdamond; -1: none */
-    pid_t thread;                /* number of the kdamond's thread; 0: it does not run */
+    struct hm_damon_peer peer;
+    /* CLOCK_MONOTONIC from which on the client may speak, as it has connected, and of its last message; 0: none */
+    uint64_t since_ns, asked_ns;
+    uint64_t served_ns; /* how long the work for that message took */
+    int kdamond;        /* index of the lent kdamond; -1: none */
+    pid_t thread;       /* number of the kdamond's thread; 0: it does not run */
     struct hm_damon_tracepoint tracepoint;
     uint32_t generation;
     uint32_t n; /* number of watched processes */
@@ -55,14 +56,23 @@ struct hm_damon_lease {
     uint32_t unsent; /* number of lists that could not be sent */
 };
 
-/* Fills a free slot for a client that has connected. `fd` is the lease's from now on. */
-void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, uid_t uid, pid_t pid);
+/* CPU time in ns that kdamonds have used for this client, as last read. */
+static inline uint64_t hm_damon_lease_cpu_ns(const struct hm_damon_lease *lease)
+{
+    return lease->past_cpu_ns + lease->thread_cpu_ns;
+}
+
+/* Fills a free slot for a client that has connected. `fd` and the peer's pidfd are the lease's from now on. */
+void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, const struct hm_damon_peer *peer);
 /*
  * Handles one message of the client, which must have arrived, and answers. Returns false if the client is gone or its
  * message is not valid.
  */
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
-/* Sends the lists that have come in, and adapts the settings to their cost. */
+/*
+ * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond of a client back that has
+ * named no process for a minute; its next message gets one again.
+ */
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /* Time until the next lists are due, in ms; -1: none will come. */
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease);

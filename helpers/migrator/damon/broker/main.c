@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-damon: the broker that lends kdamonds to migrators. Migrators run as the jobs' users and may not use DAMON
- * themselves. The broker runs as root with the few capabilities that perf needs, parses nothing but process ids and
- * addresses (damon/wire.h), and ends by itself when nobody has used it for a while. If it is killed, the next broker or
- * `hybridmem reap` turns its kdamonds off.
+ * themselves. The broker runs as root with the few capabilities that perf needs. It serves the steps of jobs alone,
+ * parses nothing of theirs but process ids and addresses (damon/wire.h), and ends by itself when nobody has used it for
+ * a while. If it is killed, the next broker or `hybridmem reap` turns its kdamonds off.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -134,6 +134,7 @@ int main(int argc, char **argv)
         return say("no memory");
     struct hm_damon_broker broker = {.n_wanted = (unsigned)kdamonds};
     hm_damon_clients_init(clients, &broker, idle_s);
+    clients->run_dir = run_dir;
     umask(077);
     int status = run(&broker, clients, run_dir, only_clean);
     free(clients);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "peer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fields.h"
+#include "base/process.h"
+#include "base/size.h"
+#include "target.h"
+
+#define STEP "/step_"
+#define MOST_ENTRY (1 << 20) /* bytes; none is as long */
+
+/* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is none. */
+static char *read_entry(int folder, const char *name)
+{
+    struct stat status;
+    char *text = NULL;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        status.st_size < MOST_ENTRY && (text = calloc(1, (size_t)status.st_size + 1)) &&
+        read(fd, text, (size_t)status.st_size) < 0)
+        text[0] = '\0';
+    close(fd);
+    return text;
+}
+
+/* Is the cgroup of a step of the entry's job, or below one? */
+static bool is_in_step(const char *entry, const char *cgroup)
+{
+    const char *job = hm_fields_find(entry, "cgroup");
+    size_t length = job ? strcspn(job, "\n") : 0;
+    return length > 0 && strncmp(cgroup, job, length) == 0 && strncmp(cgroup + length, STEP, strlen(STEP)) == 0;
+}
+
+static int take_uid(const char *entry, uid_t *owner)
+{
+    char word[16];
+    uint64_t uid;
+    const char *text = hm_fields_find(entry, "uid");
+    size_t length = text ? strcspn(text, "\n") : sizeof(word);
+    if (length >= sizeof(word))
+        return -1;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    if (hm_size_parse_number(word, 0, UINT32_MAX - 1, &uid, NULL) != 0)
+        return -1;
+    *owner = (uid_t)uid;
+    return 0;
+}
+
+int hm_damon_peer_owner(const char *run_dir, const char *cgroup, uid_t *owner)
+{
+    char path[300];
+    struct dirent *item;
+    uint64_t id;
+    int result = -1;
+    if (!strstr(cgroup, STEP))
+        return hm_fail(NULL, ENOENT, "%s is in no step", cgroup);
+    snprintf(path, sizeof(path), "%s/jobs", run_dir);
+    DIR *names = opendir(path);
+    while (names && result != 0 && (item = readdir(names))) {
+        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) != 0)
+            continue;
+        char *entry = read_entry(dirfd(names), item->d_name);
+        if (entry && is_in_step(entry, cgroup))
+            result = take_uid(entry, owner);
+        free(entry);
+    }
+    if (names)
+        closedir(names);
+    return result == 0 ? 0 : hm_fail(NULL, ENOENT, "no job has the cgroup %s", cgroup);
+}
+
+/* Does the process still belong to who connected? Then its number has not been given to another user's meanwhile. */
+static bool is_still_of(pid_t pid, uid_t uid)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return stat(path, &status) == 0 && status.st_uid == uid;
+}
+
+static int find_job(const char *run_dir, struct hm_damon_peer *peer, struct hm_error *error)
+{
+    char cgroup[1024];
+    peer->owner = peer->uid;
+    if (peer->uid == 0)
+        return 0;
+    if (!is_still_of(peer->pid, peer->uid) || hm_cgroup_of(peer->pid, cgroup, sizeof(cgroup)) != 0 ||
+        hm_damon_peer_owner(run_dir, cgroup, &peer->owner) != 0)
+        return hm_fail(error, EPERM, "DAMON is lent to the steps of jobs alone: process %d is in none", (int)peer->pid);
+    return hm_damon_targets_live(&peer->pidfd, 1) ? 0 : hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
+}
+
+int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error)
+{
+    struct ucred credentials;
+    socklen_t length = sizeof(credentials);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
+        return hm_fail_errno(error, "cannot tell who has connected");
+    *peer = (struct hm_damon_peer){.pid = credentials.pid, .uid = credentials.uid};
+    peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
+    if (peer->pidfd < 0)
+        return hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
+    if (find_job(run_dir, peer, error) == 0)
+        return 0;
+    int number = errno;
+    close(peer->pidfd);
+    errno = number;
+    return -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has connected to the broker, and for whom they take a place. Only the processes of jobs may be clients: whoever
+ * has none on this node could keep those who do from DAMON. A user may own more uids than one (subordinate uids, see
+ * subuid(5)), so a client counts for the user whose job it is in.
+ */
+#ifndef HM_MIGRATOR_DAMON_BROKER_PEER_H
+#define HM_MIGRATOR_DAMON_BROKER_PEER_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct hm_damon_peer {
+    pid_t pid;
+    uid_t uid;   /* whose processes it may name */
+    uid_t owner; /* whose place it takes: the user of the job in which it runs */
+    int pidfd;   /* -1: not known, in tests */
+};
+
+/*
+ * Finds the process that has connected, and the job of the node's ledger in `run_dir` in whose step it runs. Root may
+ * be anywhere. The caller closes peer->pidfd. Returns 0, or -1 with a text: EPERM: it is in no step of a job; ESRCH: it
+ * has ended.
+ */
+int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
+
+/*
+ * Finds the user of the job that has this cgroup's step, among the entries of the ledger. They are replaced as a whole,
+ * so no lock is needed. Returns 0, or -1 (ENOENT).
+ */
+int hm_damon_peer_owner(const char *run_dir, const char *cgroup, uid_t *owner);
+
+#endif

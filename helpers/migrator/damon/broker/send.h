@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the broker sends to a client: answers, and lists of regions. Nothing waits: a full socket loses the message. */
+#ifndef HM_MIGRATOR_DAMON_BROKER_SEND_H
+#define HM_MIGRATOR_DAMON_BROKER_SEND_H
+
+#include "lease.h"
+
+/* Sends an answer: an errno and its text, or 0 and "". Returns false if it could not be sent. */
+bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const char *text);
+
+/*
+ * Sends one process's list of regions to the lease `data`, as one or more messages. It is the sink of
+ * hm_damon_tracepoint_read. The watch goes on over an exec. So it is asked again whose the process is: what a setuid
+ * program accesses is not the client's. Such a list is not sent, and lease->is_lost is set.
+ */
+void hm_damon_lease_send(void *data, const struct hm_damon_gathering *list);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests who gets a place at the DAMON broker, and for how long. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "migrator/damon/broker/clients.h"
+#include "unit/lib/scratch.h"
+
+#define MOST 80 /* connections of one test */
+#define NOBODY 7777
+
+static struct hm_damon_clients *clients;
+static struct hm_damon_broker broker;
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static uid_t owner;  /* of who connects next; NOBODY: a process of no job */
+static int ended[2]; /* a pipe for the pidfd of who connects next: readable once the other end has closed */
+static int connection[MOST], n_connections;
+
+int __wrap_hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
+
+int __wrap_hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error)
+{
+    (void)fd;
+    assert_string_equal(run_dir, "/run/test");
+    *peer = (struct hm_damon_peer){.pid = getpid(), .uid = owner, .owner = owner, .pidfd = dup(ended[0])};
+    if (owner != NOBODY)
+        return 0;
+    close(peer->pidfd);
+    return hm_fail(error, EPERM, "in no step of a job");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    clients = calloc(1, sizeof(*clients));
+    hm_damon_clients_init(clients, &broker, 0); /* without patience, it serves one turn */
+    clients->run_dir = "/run/test";
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", scratch_path("damon.sock"));
+    clients->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    n_connections = 0;
+    return bind(clients->listener, (struct sockaddr *)&address, sizeof(address)) || listen(clients->listener, MOST) ||
+           pipe(ended);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hm_damon_clients_close(clients);
+    for (int i = 0; i < n_connections; i++)
+        close(connection[i]);
+    close(clients->listener);
+    close(ended[0]);
+    close(ended[1]);
+    free(clients);
+    return unlink(address.sun_path);
+}
+
+/* `n` processes of jobs of this user connect. Returns the number of the first connection. */
+static int come(uid_t user, int n)
+{
+    int first = n_connections;
+    owner = user;
+    for (int i = 0; i < n; i++) {
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+        assert_true(n_connections < MOST);
+        connection[n_connections++] = fd;
+    }
+    hm_damon_clients_serve(clients);
+    return first;
+}
+
+static int count_of(uid_t user)
+{
+    int n = 0;
+    for (int c = 0; c < HM_DAMON_CLIENTS; c++)
+        n += clients->lease[c].fd >= 0 && clients->lease[c].peer.owner == user;
+    return n;
+}
+
+static void assert_refused(int number, int reason, const char *why)
+{
+    struct hm_damon_answer answer = {.number = 0};
+    assert_true(recv(connection[number], &answer, sizeof(answer), 0) > 0);
+    assert_int_equal(answer.number, reason);
+    assert_non_null(strstr(answer.text, why));
+    assert_int_equal(recv(connection[number], &answer, sizeof(answer), 0), 0); /* it is closed */
+}
+
+static void nobody_without_a_job_has_a_place(void **state)
+{
+    (void)state;
+    int first = come(NOBODY, 20);
+    for (int i = 0; i < 20; i++)
+        assert_refused(first + i, EPERM, "in no step of a job");
+    assert_int_equal(clients->n_clients, 0);
+}
+
+static void one_user_has_sixteen_places(void **state)
+{
+    (void)state;
+    int first = come(1, 17);
+    assert_refused(first + 16, EBUSY, "too many clients");
+    assert_int_equal(count_of(1), 16);
+}
+
+/* Four users have taken all places. Each other one gets his, up to as many as they have. */
+static void places_are_shared(void **state)
+{
+    (void)state;
+    for (uid_t user = 1; user <= 4; user++)
+        come(user, 16);
+    assert_int_equal(count_of(4), 16);
+    for (uid_t user = 5; user <= 8; user++)
+        come(user, 1);
+    come(0, 1); /* is there a broker? */
+    for (uid_t user = 5; user <= 8; user++)
+        assert_int_equal(count_of(user), 1);
+    for (uid_t user = 1; user <= 4; user++)
+        assert_int_equal(count_of(user), 15);
+}
+
+static void a_place_ends_with_its_process(void **state)
+{
+    (void)state;
+    come(1, 1);
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 1);
+    close(ended[1]); /* it has ended; another process has the connection */
+    ended[1] = -1;
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 0);
+}
+
+/* Who connects anew gains nothing: the pause after their last message is theirs, not the connection's. */
+static void a_new_connection_is_no_way_around_a_pause(void **state)
+{
+    (void)state;
+    come(1, 1);
+    clients->lease[0].asked_ns = clients->lease[0].since_ns;
+    clients->lease[0].served_ns = UINT64_C(2000000000);
+    const uint64_t asked_ns = clients->lease[0].asked_ns;
+    close(connection[0]);
+    connection[0] = -1;
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 0);
+    come(1, 1);
+    come(2, 1);
+    assert_in_range(clients->lease[0].since_ns, asked_ns + UINT64_C(5000000000),
+                    hm_clock_ns(CLOCK_MONOTONIC) + UINT64_C(5000000000)); /* 32 s, but at most 5 s from then on */
+    assert_true(clients->lease[1].since_ns <= hm_clock_ns(CLOCK_MONOTONIC));
+    send(connection[1], "x", 1, 0); /* no message of the broker's: as soon as it is read, the connection ends */
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nobody_without_a_job_has_a_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_user_has_sixteen_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(places_are_shared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_new_connection_is_no_way_around_a_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_place_ends_with_its_process, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
