@@ -245,7 +245,7 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
     assert_false(hm_job_is_living(&job));
 
     sought_grace_s = 0;
-    job.dead_ns -= INT64_C(61) * 1000000000;
+    job.dead_boot_ns -= UINT64_C(61) * 1000000000;
     assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
     reap(NULL, true);
     assert_int_equal(sought_grace_s, 0); /* its end is noted, and nobody looks again */
