@@ -265,7 +265,7 @@ static void test_tasks_of_a_sites_groups_stay_there(void **state)
         {"res:/ mon:\n", "is of another form"},
         {"res:/\n", "is of another form"},
         {"", "is of another form"},
-        {NULL, "is not known: /proc/self/cpu_resctrl_groups: No such file"},
+        {NULL, "are not known: /proc/self/cpu_resctrl_groups: No such file"},
     };
     (void)state;
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
