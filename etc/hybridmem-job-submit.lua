@@ -26,17 +26,39 @@ M.allowed = { account = {}, partition = {} }
 -- prefix. Requests are rounded up to `granule` bytes, the alignment that regions of persistent memory usually have.
 M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
-local OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem="
+local DENIED = slurm.ESLURM_ACCESS_DENIED or slurm.ERROR
 
--- Find the option's text among strings "NAME=VALUE" (Slurm numbers them from 0), or nil.
-local function option_of(spank_job_env)
-    local text
+-- The names under which slurmd gives the option to a node's prolog. To the first one it adds SPANK_; clients can also
+-- send the second one.
+local OPTIONS = { "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem=", "SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem=" }
+
+-- Find the option's text among strings "NAME=VALUE" (Slurm numbers them from 0). Returns the text, or nil, and how
+-- often there is one.
+local function options_of(spank_job_env)
+    local text, count = nil, 0
     for _, setting in pairs(spank_job_env or {}) do
-        if setting:sub(1, #OPTION) == OPTION then
-            text = setting:sub(#OPTION + 1)
+        for _, name in ipairs(OPTIONS) do
+            if setting:sub(1, #name) == name then
+                text, count = setting:sub(#name + 1), count + 1
+            end
         end
     end
-    return text
+    return text, count
+end
+
+-- Slurm's own clients send the option once. Which one of several a node gets is not known here, and could be another
+-- than the one that is checked and counted.
+local function is_clear(spank_job_env)
+    local _, count = options_of(spank_job_env)
+    if count <= 1 then
+        return true
+    end
+    slurm.log_user("hybridmem: --hybrid-mem is in the job's environment %d times: give it once", count)
+    return false
+end
+
+local function option_of(spank_job_env)
+    return (options_of(spank_job_env))
 end
 
 -- Is `mode` allowed by this rule? If not, tell the user.
@@ -67,7 +89,7 @@ local function check_all(spank_job_env, account, partitions)
     for partition in (partitions or ""):gmatch("[^,]+") do
         fine = check("partition", partition, mode) and fine
     end
-    return fine and slurm.SUCCESS or slurm.ESLURM_ACCESS_DENIED or slurm.ERROR
+    return fine and slurm.SUCCESS or DENIED
 end
 
 local UNITS = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
@@ -145,6 +167,9 @@ local function default_partition(part_list)
 end
 
 function M.submit(job_desc, part_list)
+    if not is_clear(job_desc.spank_job_env) then
+        return DENIED
+    end
     local counted = count_memory(option_of(job_desc.spank_job_env), job_desc)
     if counted ~= slurm.SUCCESS then
         return counted
@@ -156,6 +181,9 @@ end
 -- A pending job keeps its option when it is moved to another account or partition. When its GRES are changed, even to
 -- none, those for its option are added again.
 function M.modify(job_desc, job_rec)
+    if not is_clear(job_rec.spank_job_env) then
+        return DENIED
+    end
     if job_desc.tres_per_node then
         local counted = count_memory(option_of(job_rec.spank_job_env), job_desc)
         if counted ~= slurm.SUCCESS then

@@ -94,6 +94,25 @@ def test_as_installed_nobody_is_refused(lua):
     assert call(lua, f"submit = {{ {env('spill')}, partition = 'debug', account = 'physics' }}") == (0, [])
 
 
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize("names", [(OPTION, OPTION), (OPTION, f"SPANK_{OPTION}"), (f"SPANK_{OPTION}", OPTION)])
+@pytest.mark.parametrize("texts", [("fsdax,size=1G", "fsdax,size=9G"), ("off", "slow"), ("spill", "spill")])
+def test_the_option_given_twice_is_refused_whichever_the_node_would_take(lua, names, texts):
+    settings = (f'"{name}={text}"' for name, text in zip(names, texts))
+    twice = f"spank_job_env = {{ [0] = {next(settings)}, [1] = 'OTHER=x', [2] = {next(settings)} }}"
+    told = ["user: hybridmem: --hybrid-mem is in the job's environment 2 times: give it once"]
+    assert call(lua, f"submit = {{ {twice} }}") == (DENIED, told)
+    assert call(lua, f"modify = {{ tres_per_node = '' }}, job = {{ {twice} }}") == (DENIED, [*told, "gres: "])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_the_option_counts_under_the_name_that_slurmd_gives_it(lua):
+    own = f'spank_job_env = {{ [0] = "SPANK_{OPTION}=fsdax,size=512M" }}'
+    halves = f"gres/pmem:socket0:{256 << 20},gres/pmem:socket1:{256 << 20}"
+    assert call(lua, f"{TWO}, submit = {{ {own} }}") == (0, [f"gres: {halves}"])
+    assert call(lua, f"{RULES}, submit = {{ {own}, partition = 'long' }}")[0] == DENIED
+
+
 # A GRES for each of two sockets, and the half of 512 MiB that each of them gets.
 TWO = 'pmem = { types = { "socket0", "socket1" } }'
 HALF = 256 << 20
