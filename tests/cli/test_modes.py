@@ -56,7 +56,7 @@ def test_what_may_be_a_default(configure, name):
 
 
 def test_reports_have_the_same_modes():
-    assert (*MODES, "none") == fields.MODES
+    assert (tuple(MODES), (*MODES, "none", "invalid")) == (fields.OPTION_MODES, fields.MODES)
     assert wanting("migrator") == fields.MIGRATED
     assert wanting("both-tiers") | {"none"} == rules.TO_BOTH
     assert set(MODES) - wanting("both-tiers") >= rules.TO_SLOW

@@ -42,7 +42,7 @@ def report_json(folder, *words):
         (["--user", "alice,"], '"alice," is no list of names'),
         (["--mode", "spill,"], '"spill," is no list of names'),
         (["--mode", "spill,spil"], '--mode: "spil" is no mode: use off, fast, slow, '),
-        (["--mode", "Spill"], "migrate, fsdax or none"),
+        (["--mode", "Spill"], "fsdax, none or invalid"),
         (["--json", "--csv"], "--csv does not go with --json. Try"),
         (["extra"], "unexpected word 'extra'. Try"),
         (["--bogus"], "unrecognized option '--bogus'. Try"),
@@ -148,7 +148,7 @@ def test_the_modes_are_those_of_the_option(configure):
     """An empty configuration allows every mode."""
     text = helper("hybridmem-config", "show", "--config", configure("")).stdout
     known = re.search(r"^modes = \{ (.*) \}$", text, re.MULTILINE)[1].split(", ")
-    assert f'"?" is no mode: use {", ".join(known)} or none\n' in report("/", "--mode", "?", status=2).stderr
+    assert f'"?" is no mode: use {", ".join(known)}, none or invalid\n' in report("/", "--mode", "?", status=2).stderr
 
 
 def test_users_without_records_are_named(tmp_path):

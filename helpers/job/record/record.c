@@ -70,6 +70,15 @@ static json_t *weights_of(const struct hm_plan *plan, const struct hm_tiers *tie
     return weights;
 }
 
+/* A request that was never valid can be any text: it is not handed on. The warning of its refusal shows it. */
+static json_t *request_of(const struct hm_job *job)
+{
+    struct hm_request request;
+    if (job->request[0] && hm_request_parse(job->request, &request, NULL) != 0)
+        return json_string("invalid");
+    return TEXT(job->request);
+}
+
 static json_t *plan_of(const struct hm_job *job, const struct hm_tiers *tiers, const struct hm_record_tiers *list)
 {
     const struct hm_plan *plan = &job->plan;
@@ -135,7 +144,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
         id_or_null(job->array_task_id), "het_job_id", id_or_null(job->het_job_id), "step_ids", steps, "step_count",
         (json_int_t)job->n_steps, "user", TEXT(job->user), "uid", (json_int_t)job->uid, "account", TEXT(job->account),
         "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
-        "restart_count", (json_int_t)job->restart, "request", TEXT(job->request), "plan", plan_of(job, tiers, &list),
+        "restart_count", (json_int_t)job->restart, "request", request_of(job), "plan", plan_of(job, tiers, &list),
         "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
         "shared", job->had_company, "exit_code", exit_code(job), "memory",
         hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));

@@ -4,12 +4,13 @@ empty), never 0."""
 
 import re
 
-# The modes as `hybridmem plan --modes` lists them (tests/cli/test_modes.py compares both), and "none" for a job without
-# the option.
-MODES = (
+# The modes as `hybridmem plan --modes` lists them (tests/cli/test_modes.py compares both).
+OPTION_MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
-    "none",
 )
+NONE = "none"  # the mode of a job without the option
+INVALID = "invalid"  # the mode of a job whose option has a text that was never valid, which can be any text
+MODES = (*OPTION_MODES, NONE, INVALID)
 MIGRATED = frozenset(("isolate", "migrate"))  # modes with a migrator
 MAXIMUM = 1 << 64  # also refuses the infinities that JSON makes of 1e999
 # Limits that no node's memory and no job's time reach: 64 PiB, 557 years. With them, sums of products of both fit into
@@ -130,12 +131,15 @@ def tiers(record):
 
 
 def mode(record):
-    """The mode of the plan, or else of the request, or else "none"."""
+    """The mode of the plan, or else of the request, or else NONE or INVALID."""
     planned = text(record.get("plan"), "mode")
     if planned:
         return planned
     asked = text(record, "request")
-    return asked.split(",", 1)[0] if asked else "none"
+    if not asked:
+        return NONE
+    word = asked.split(",", 1)[0]
+    return word if word in OPTION_MODES else INVALID
 
 
 def clean(word):

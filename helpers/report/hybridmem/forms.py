@@ -56,6 +56,7 @@ UNITS = {
 UNKNOWN = "?"  # shown in the names of rows for a word that a record does not have
 ESTIMATED = "estimated "  # how the titles of estimates begin
 TEXTS = frozenset(("text", "prose", "time"))  # units that are aligned left
+FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # what begins a formula in a spreadsheet, also in full width
 
 
 def cell(column, value, others, names_node):
@@ -165,9 +166,18 @@ def as_json(sums):
     return {"view": sums.view.name, "rows": rows, "rows_left_out": sums.dropped, "total": total}
 
 
+def harmless(value):
+    """A cell for CSV. A text moves no terminal's cursor, and no spreadsheet takes it for a formula: it then begins with
+    an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    shown = draw.plain(value)
+    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown
+
+
 def write_csv(sums, stream):
     view = sums.view
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*(key.name for key in view.keys), *as_object(view, (), view.new_row())])
     for key, row in sums.sorted_rows():
-        writer.writerow(as_object(view, key, row).values())
+        writer.writerow(map(harmless, as_object(view, key, row).values()))

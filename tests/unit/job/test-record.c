@@ -56,6 +56,19 @@ static void test_nothing_known(void **state)
     assert_golden("nothing", NULL, NULL, "no monitor ran on this node");
 }
 
+static void test_a_request_that_was_never_valid(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"=cmd|' /C calc'!A0", "a\x1b[2J", "spil", "spill,size=1G", ","};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        job = (struct hm_job){.job_id = 43};
+        snprintf(job.request, sizeof(job.request), "%s", texts[i]);
+        json_t *record = hm_record_build(&config, &tiers, &job, NULL, "", 1);
+        assert_string_equal(json_string_value(json_object_get(record, "request")), "invalid");
+        json_decref(record);
+    }
+}
+
 static void test_tiers_without_samples(void **state)
 {
     (void)state;
@@ -266,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_counts_beyond_arrays, set_up),
         cmocka_unit_test_setup(test_nothing_known, set_up),
+        cmocka_unit_test_setup(test_a_request_that_was_never_valid, set_up),
         cmocka_unit_test_setup(test_tiers_without_samples, set_up),
         cmocka_unit_test_setup(test_killed_monitor, set_up),
         cmocka_unit_test_setup(test_monitor_without_a_sample, set_up),
