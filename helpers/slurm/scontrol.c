@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,32 +86,32 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     return ask(words, text, sizeof(text), error);
 }
 
-/* Is the node in the list? Slurm itself expands lists of nodes. */
-static bool has_node(const char *nodes, const char *node)
+/* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */
+static int show_job(char *name, char *text, size_t size, struct hm_error *error)
 {
-    static char text[65536];
-    char list[1024], command[] = "scontrol", show[] = "show", hostnames[] = "hostnames";
-    char *words[] = {command, show, hostnames, list, NULL};
-    snprintf(list, sizeof(list), "%s", nodes);
-    if (strcmp(nodes, node) == 0)
-        return true;
-    if (!strpbrk(nodes, "[,") || ask(words, text, sizeof(text), NULL) != 0)
-        return false;
-    for (char *name = strtok(text, "\n"); name; name = strtok(NULL, "\n"))
-        if (strcmp(name, node) == 0)
-            return true;
-    return false;
+    char command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
+    char *words[] = {command, detail, line, show, job, name, NULL};
+    if (ask(words, text, size, error) != 0)
+        return -1;
+    return strlen(text) < size - 1 ? 0 : hm_fail(error, EMSGSIZE, "scontrol says more of job %s than is read", name);
 }
 
+/*
+ * For the number of an array or of a heterogeneous job, scontrol shows all of it, the asked one first. Its name is read
+ * from there, and asked for: no other job's line is in the answer then.
+ */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
 {
-    static char text[65536];
-    char id[16], command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
-    char *words[] = {command, detail, line, show, job, id, NULL};
+    static char text[1 << 20];
+    char id[32], name[32];
     snprintf(id, sizeof(id), "%u", job_id);
-    return ask(words, text, sizeof(text), error) == 0
-               ? hm_scontrol_parse_cpus(text, job_id, node, has_node, cpus, error)
-               : -1;
+    if (show_job(id, text, sizeof(text), error) != 0 ||
+        hm_scontrol_parse_job(text, job_id, name, sizeof(name), error) != 0)
+        return -1;
+    if (strcmp(id, name) != 0 && (show_job(name, text, sizeof(text), error) != 0 ||
+                                  hm_scontrol_parse_job(text, job_id, name, sizeof(name), error) != 0))
+        return -1;
+    return hm_scontrol_parse_cpus(text, node, cpus, error);
 }
 
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)

@@ -7,7 +7,6 @@
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/set.h"
@@ -37,12 +36,20 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
 /* Read that numbering from the output of `scontrol show node -o`. Returns 0, or -1 (EINVAL). */
 int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 
-/* Is `node` one of `nodes`, a list in Slurm's format? */
-typedef bool hm_has_node(const char *nodes, const char *node);
+/*
+ * Find the first job in the output of `scontrol show job -o`, which has to be `job_id`. `name` gets what scontrol shows
+ * it alone by: "12", "12_3" (task of an array) or "12+1" (component of a heterogeneous job). Users write no text before
+ * that. Pure. Returns 0, or -1 (EINVAL).
+ */
+int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error);
 
-/* Read the job's CPUs from the output of `scontrol show job -d -o`: "Nodes=n[1-2] CPU_IDs=0-3", once for each group of
- * nodes with the same CPUs. Returns 0, or -1 (EINVAL). */
-int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, hm_has_node *has_node,
-                           struct hm_set *cpus, struct hm_error *error);
+/*
+ * Read the job's CPUs from the output of `scontrol show job -d -o`: "Nodes=n[1-2] CPU_IDs=0-3", once for each group of
+ * nodes with the same CPUs. Users have texts in there, the job's name among them. So `text` has to be whole and of one
+ * job; where it names CPUs of the node twice, none are believed (EBADMSG). No other form serves every Slurm: scontrol
+ * has JSON since 23.02, in several forms, and where Slurm's plugins for it are installed; libslurm tells CPUs up
+ * to 24.05. Pure. Returns 0, or -1.
+ */
+int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodelist.h"
 #include "scontrol.h"
 
 const char *hm_scontrol_value(const char *at, const char *name, char *value, size_t size)
@@ -26,30 +27,69 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
     return NULL;
 }
 
-/* Find the job's own line: tasks of an array and components of a heterogeneous job have lines of their own. */
-static const char *find_job(const char *text, uint32_t job_id, size_t *length)
+int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error)
 {
     char begin[32];
-    snprintf(begin, sizeof(begin), "JobId=%u ", job_id);
-    while (text && strncmp(text, begin, strlen(begin)) != 0) {
+    unsigned whole, part;
+    int length = snprintf(begin, sizeof(begin), "JobId=%u ", job_id), read = 0;
+    /* scontrol's warnings may come before the job */
+    while (text && strncmp(text, "JobId=", strlen("JobId=")) != 0) {
         text = strchr(text, '\n');
         text = text ? text + 1 : NULL;
     }
-    *length = text ? strcspn(text, "\n") : 0;
-    return text;
+    if (!text || strncmp(text, begin, (size_t)length) != 0)
+        return hm_fail(error, EINVAL, "scontrol does not show job %u", job_id);
+    text += length;
+    if (sscanf(text, "ArrayJobId=%10u ArrayTaskId=%10u%n", &whole, &part, &read) == 2 && text[read] == ' ')
+        snprintf(name, size, "%u_%u", whole, part);
+    else if (sscanf(text, "HetJobId=%10u HetJobOffset=%10u%n", &whole, &part, &read) == 2 && text[read] == ' ')
+        snprintf(name, size, "%u+%u", whole, part);
+    else
+        snprintf(name, size, "%u", job_id);
+    return 0;
 }
 
-int hm_scontrol_parse_cpus(const char *text, uint32_t job_id, const char *node, hm_has_node *has_node,
-                           struct hm_set *cpus, struct hm_error *error)
-{
-    char nodes[1024], list[256];
+/* Some bytes of the text; not terminated. */
+struct span {
+    const char *at;
     size_t length;
-    const char *line = find_job(text, job_id, &length);
-    for (const char *at = line; at && (at = strstr(at, " Nodes=")) && at < line + length; at++) {
-        if (sscanf(at, " Nodes=%1023s CPU_IDs=%255s", nodes, list) == 2 && has_node(nodes, node))
-            return hm_set_parse(cpus, list, error);
+};
+
+/* Read the word after a name such as "Nodes=". Returns where it ends, or NULL. */
+static const char *read_word(const char *at, const char *name, struct span *word)
+{
+    if (strncmp(at, name, strlen(name)) != 0)
+        return NULL;
+    *word = (struct span){at + strlen(name), strcspn(at + strlen(name), " \n")};
+    return word->at + word->length;
+}
+
+/*
+ * Slurm's own line is always there, wherever users write: each occurrence is looked at, also those that are within
+ * others. So a line that a user has written is a second one.
+ */
+int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error)
+{
+    static const char nodes_name[] = "Nodes=", cpus_name[] = " CPU_IDs=";
+    struct span nodes, list = {NULL, 0}, found = {NULL, 0};
+    char numbers[1024];
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, nodes_name)); at += strlen(nodes_name)) {
+        const char *end = at > text && strchr(" \n", at[-1]) ? read_word(at, nodes_name, &nodes) : NULL;
+        if (!end || !read_word(end, cpus_name, &list) || !hm_nodelist_has(nodes.at, nodes.length, node))
+            continue;
+        found = list;
+        count++;
     }
-    return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
+    if (count > 1)
+        return hm_fail(error, EBADMSG,
+                       "scontrol names CPUs of node %s %u times for the job: a text of its user looks like them, such "
+                       "as its name or comment",
+                       node, count);
+    if (count == 0 || found.length >= sizeof(numbers))
+        return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
+    snprintf(numbers, sizeof(numbers), "%.*s", (int)found.length, found.at);
+    return hm_set_parse(cpus, numbers, error);
 }
 
 /* Read the number after a word. Returns false where there is none from 1 to HM_SET_BITS. */

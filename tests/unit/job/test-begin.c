@@ -60,20 +60,13 @@ int hm_slowram_online(const struct hm_config *of, struct hm_error *why)
     return can_bring ? 0 : hm_fail(why, EIO, "dax0.0: no kmem");
 }
 
-/* In these tests n1 is always the first name of a list. */
-static bool is_named(const char *nodes, const char *node)
-{
-    assert_string_equal(node, "n1");
-    return strcmp(nodes, node) == 0 || strncmp(nodes, "n[1", 3) == 0;
-}
-
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *why)
 {
     char text[128];
     assert_int_equal(job_id, 7);
     snprintf(text, sizeof(text), "JobId=7 BatchHost=n1 Nodes=n1 CPU_IDs=%s Mem=0 GRES= MinCPUsNode=1\n",
              cores ? cores : "");
-    return hm_scontrol_parse_cpus(text, job_id, node, is_named, cpus, why);
+    return hm_scontrol_parse_cpus(text, node, cpus, why);
 }
 
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *why)
@@ -270,44 +263,12 @@ static void slow_memory_is_brought_online(void **state)
     config.ram = HM_SLOW_RAM_NONE;
 }
 
-/* The CPUs are taken from the line of the job, and there from the group ("Nodes=... CPU_IDs=...") that has the node. */
-static void cpus_are_found(void **state)
-{
-    static const struct {
-        const char *text, *cpus; /* NULL: not known */
-    } groups[] = {
-        {"JobId=7 NodeList=n1   Nodes=n1 CPU_IDs=0-1,4 Mem=0 GRES= MinCPUsNode=1", "0-1,4"},
-        {"JobId=7   Nodes=n[1-2] CPU_IDs=3 Mem=0 GRES=", "3"},
-        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n1 CPU_IDs=5 Mem=0 GRES=", "5"},
-        {"JobId=7   Nodes=n1 CPU_IDs=5 Mem=0 GRES=   Nodes=n2 CPU_IDs=3 Mem=0 GRES=", "5"},
-        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0 GRES=   Nodes=n[1,3] CPU_IDs=5 Mem=0 GRES=", "5"},
-        {"JobId=8   Nodes=n1 CPU_IDs=1 Mem=0\nJobId=7 ArrayJobId=6   Nodes=n1 CPU_IDs=5\nJobId=9   Nodes=n1 CPU_IDs=2",
-         "5"},
-        {"JobId=7 NodeList=n2\nJobId=9   Nodes=n1 CPU_IDs=2", NULL},
-        {"JobId=70   Nodes=n1 CPU_IDs=5", NULL},
-        {"JobId=7   Nodes=n2 CPU_IDs=3 Mem=0", NULL},
-        {"JobId=7   Nodes=n1 CPU_IDs=x Mem=0", NULL},
-        {"JobId=7   Nodes=n1", NULL},
-        {"", NULL},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        char list[64];
-        struct hm_set cpus;
-        assert_int_equal(hm_scontrol_parse_cpus(groups[i].text, 7, "n1", is_named, &cpus, &error),
-                         groups[i].cpus ? 0 : -1);
-        if (groups[i].cpus)
-            assert_string_equal(hm_set_format(&cpus, list, sizeof(list)), groups[i].cpus);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_systems_are_made),
         cmocka_unit_test(a_prolog_after_its_epilog_leaves_nothing),
         cmocka_unit_test(slow_memory_is_brought_online),
-        cmocka_unit_test(cpus_are_found),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

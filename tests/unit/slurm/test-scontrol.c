@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how scontrol's answer about Slurm's configuration is read, and how its failures are reported. */
+/* Tests how scontrol's answers about Slurm's configuration and a job's CPUs are read, and how its failures are
+ * reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
+#include "slurm/nodelist.h"
 #include "slurm/scontrol.h"
 #include "unit/lib/scratch.h"
 
@@ -82,10 +85,139 @@ static void test_a_scontrol_that_answers_or_fails(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void test_nodes_in_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *node;
+        bool is_there;
+    } rows[] = {
+        {"n1", "n1", true},
+        {"n1", "n", false},
+        {"n1", "n10", false},
+        {"n2,n1", "n1", true},
+        {"n[2,4-6],m1", "n5", true},
+        {"n[2,4-6],m1", "m1", true},
+        {"n[2,4-6],m1", "n3", false},
+        {"n[8-12]", "n10", true},
+        {"n[8-12]", "n010", false},
+        {"n[008-012]", "n010", true},
+        {"n[008-012]", "n10", false},
+        {"n[098-101]", "n101", true},
+        {"n[1-3]-ib", "n2-ib", true},
+        {"n[1-3]-ib", "n2", false},
+        {"r[1-2]n[01-16]", "r2n09", true},
+        {"r[1-2]n[01-16]", "r3n09", false},
+        {"a[1-2][3-4]", "a13", true},
+        {"n[000000000000000001-000000000000000003]", "n000000000000000002", true},
+        {"", "n1", false},
+        {"n1", "", false},
+        {"", "", false},
+        {"n[", "n1", false},
+        {"n[1", "n1", false},
+        {"n[]", "n1", false},
+        {"n[x-1]", "n1", false},
+        {"n[1-]", "n1", false},
+        {"n[99999999999999999999-1]", "n1", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (hm_nodelist_has(rows[i].list, strlen(rows[i].list), rows[i].node) != rows[i].is_there)
+            fail_msg("%s in %s", rows[i].node, rows[i].list);
+}
+
+/* The name by which scontrol shows a job alone is taken from before any text of a user. */
+static void test_the_job_that_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name; /* NULL: it is not job 7 */
+    } rows[] = {
+        {"JobId=7 JobName=x", "7"},
+        {"scontrol: a warning\nJobId=7 JobName=x", "7"},
+        {"JobId=7 ArrayJobId=5 ArrayTaskId=3 JobName=x", "5_3"},
+        {"JobId=7 ArrayJobId=7 ArrayTaskId=3 ArrayTaskThrottle=2 JobName=x\nJobId=8 ArrayJobId=7 JobName=y", "7_3"},
+        {"JobId=7 ArrayJobId=7 ArrayTaskId=3-9 JobName=x", "7"},
+        {"JobId=7 HetJobId=6 HetJobOffset=1 JobName=x", "6+1"},
+        {"JobId=7 JobName=HetJobId=6 HetJobOffset=1 ", "7"},
+        {"JobId=8 JobName=x\nJobId=7 JobName=y", NULL},
+        {"JobId=70 JobName=x", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char name[32];
+        int result = hm_scontrol_parse_job(rows[i].text, 7, name, sizeof(name), &error);
+        if (result != (rows[i].name ? 0 : -1) || (result == 0 && strcmp(name, rows[i].name) != 0))
+            fail_msg("%s", rows[i].text);
+    }
+}
+
+#define REST " Mem=0 GRES= "
+#define TRUE_CPUS "   Nodes=n[1-2] CPU_IDs=0-3" REST
+#define FORGED "Nodes=n1 CPU_IDs=32-63"
+
+static void test_cpus_of_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cpus; /* NULL: not known */
+        int number;
+    } rows[] = {
+        {"JobId=7 NodeList=n1   Nodes=n1 CPU_IDs=0-1,4" REST "MinCPUsNode=1", "0-1,4", 0},
+        {"JobId=7 JobName=x" TRUE_CPUS, "0-3", 0},
+        {"JobId=7 JobName=x Nodes=n1 CPU_IDs=0" REST, "0", 0}, /* Slurm 25.11 and later: one blank */
+        {"JobId=7 JobName=x\n   Nodes=n1 CPU_IDs=0" REST, "0", 0},
+        {"JobId=7   Nodes=n2 CPU_IDs=3" REST "  Nodes=n1 CPU_IDs=5" REST, "5", 0},
+        {"JobId=7   Nodes=n1 CPU_IDs=5" REST "  Nodes=n2 CPU_IDs=3" REST, "5", 0},
+        {"JobId=7   Nodes=n2 CPU_IDs=3" REST "  Nodes=n[1,3] CPU_IDs=5" REST, "5", 0},
+        {"JobId=7 JobName=Nodes=n2 CPU_IDs=1" TRUE_CPUS, "0-3", 0},
+        {"JobId=7 JobName=x " FORGED " UserId=1" TRUE_CPUS, NULL, EBADMSG},
+        {"JobId=7 JobName=x" TRUE_CPUS "Comment=" FORGED " " FORGED, NULL, EBADMSG},
+        {"JobId=7 JobName=x\nJobId=7 JobName=y " FORGED REST "\nJobId=8 " TRUE_CPUS, NULL, EBADMSG},
+        {"JobId=7 JobName=x\n" FORGED "\n" TRUE_CPUS, NULL, EBADMSG},
+        {"JobId=7 JobName=x Nodes=m[0-9],n[0-1] CPU_IDs=x" TRUE_CPUS, NULL, EBADMSG},
+        {"JobId=7 JobName=x Nodes=Nodes=n1" TRUE_CPUS, "0-3", 0},
+        {"JobId=7 JobName=x Nodes=n1 CPU_IDs=Nodes=n1" TRUE_CPUS, NULL, EBADMSG},
+        {"JobId=7   Nodes=n2 CPU_IDs=3" REST, NULL, EINVAL},
+        {"JobId=7   Nodes=n1 CPU_IDs=x" REST, NULL, EINVAL},
+        {"JobId=7   Nodes=n1", NULL, EINVAL},
+        {"", NULL, EINVAL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char list[64];
+        struct hm_set cpus;
+        errno = 0;
+        int result = hm_scontrol_parse_cpus(rows[i].text, "n1", &cpus, &error);
+        if (result != (rows[i].cpus ? 0 : -1) || (result != 0 && errno != rows[i].number) ||
+            (result == 0 && strcmp(hm_set_format(&cpus, list, sizeof(list)), rows[i].cpus) != 0))
+            fail_msg("%s", rows[i].text);
+    }
+}
+
+/* However long the texts before it are, Slurm's own line is seen. */
+static void test_long_lists_of_nodes(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    struct hm_set cpus;
+    size_t used = (size_t)snprintf(text, sizeof(text), "JobId=7 JobName=" FORGED "   Nodes=");
+    while (used < sizeof(text) - 1024)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "m%zu,", used);
+    snprintf(text + used, sizeof(text) - used, "n1 CPU_IDs=0-3" REST);
+    assert_int_equal(hm_scontrol_parse_cpus(text, "n1", &cpus, &error), 0);
+    snprintf(text + used, sizeof(text) - used, "n1 CPU_IDs=0-3" REST "Comment= " FORGED);
+    assert_int_equal(hm_scontrol_parse_cpus(text, "n1", &cpus, &error), -1);
+    assert_int_equal(errno, EBADMSG);
+    assert_non_null(strstr(error.text, "a text of its user looks like them"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_nodes_in_lists),
+        cmocka_unit_test(test_the_job_that_is_shown),
+        cmocka_unit_test(test_cpus_of_a_job),
+        cmocka_unit_test(test_long_lists_of_nodes),
         cmocka_unit_test(test_a_scontrol_that_answers_or_fails),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
