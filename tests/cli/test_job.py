@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -128,6 +129,27 @@ def test_who_gets_a_record(node, config, words, count):
     node.end(7)
     assert len(node.records()) == count
     assert node.ledger() == []
+
+
+def test_users_and_groups_are_looked_up():
+    def answer(*words):
+        done = as_root(PROGRAM, "lookup", *words, check=False)
+        return done.returncode, done.stdout
+
+    status, text = answer("uid", 0)
+    assert status == 0 and re.fullmatch(r"0 0 [1-9]\d* root\n(.+\n)+", text) and "root" in text.split("\n")[1:]
+    assert answer("group", "root") == (0, "0 0 0 \n")
+    assert answer("uid", 4294967294) == (0, "no there is no user with uid 4294967294\n")
+    assert answer("user", "no such") == (0, "no there is no such user\n")
+    assert answer("uid", "x") == answer("colour", "red") == (1, "")
+
+
+@pytest.mark.parametrize(("modes", "refused"), [("slow", False), ("fast", True)])
+def test_a_rule_for_a_group_counts(node, modes, refused):
+    node.configure(f'group "root" {{ modes = {{ {modes} }} }}')
+    node.begin(7, "--request", "slow")
+    said = as_root("grep", "-c", "not allowed by the rule for group", node.jobs / "7", check=False)
+    assert (said.stdout.strip() != "0") == refused
 
 
 @pytest.mark.parametrize(("rules", "refused"), [("", False), ('group "staff" { modes = { slow } }', True)])

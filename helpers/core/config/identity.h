@@ -30,8 +30,8 @@ struct hm_asker {
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
                       struct hm_error *error);
 
-/* Look up the user. This can take as long as a directory service needs to answer, so do not hold the ledger's lock.
- * Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such user. */
+/* Look up the user, with all groups. This can take as long as a directory service needs to answer: what root runs for
+ * jobs uses lookup.h. Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such user. */
 int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
 void hm_identity_free(struct hm_identity *identity);
 

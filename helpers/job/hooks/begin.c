@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "core/config/identity.h"
+#include "core/config/lookup.h"
 #include "core/tiers/boot.h"
 #include "finish.h"
 #include "job/ledger/living.h"
@@ -105,7 +105,7 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
 {
     struct hm_identity identity;
     struct hm_error unknown = {0}; /* separate, as any text in `error` refuses the job */
-    bool is_known = hm_identity_of_uid(job->uid, &identity, &unknown) == 0;
+    bool is_known = hm_lookup_uid(job->uid, &identity, &unknown) == 0;
     const struct hm_asker asker = {.identity = is_known ? &identity : NULL,
                                    .unknown = unknown.text,
                                    .user = job->user,

@@ -6,6 +6,7 @@
  *       hybridmem-job begin --job ID --uid UID --gid GID [--request TEXT] [--user ...] ...
  *       hybridmem-job end --job ID [--exit-status N]
  *       hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
+ *       hybridmem-job lookup uid|user|group WORD     (core/config/lookup.h)
  *
  * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
  */
@@ -19,6 +20,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "begin.h"
+#include "core/config/lookup.h"
 #include "finish.h"
 #include "job/ledger/log.h"
 #include "job/namespaces/wipelater.h"
@@ -230,6 +232,10 @@ int main(int argc, char **argv)
     int index = 0;
     size_t command = 0;
 
+    if (argc == 4 && strcmp(argv[1], "lookup") == 0) {
+        alarm(PATIENCE_S); /* whoever asked may have gone */
+        return hm_lookup_answer(&(struct hm_question){argv[2], argv[3]});
+    }
     while (argc > 1 && command < sizeof(commands) / sizeof(*commands) && strcmp(argv[1], commands[command].name) != 0)
         command++;
     if (argc < 2 || command == sizeof(commands) / sizeof(*commands))

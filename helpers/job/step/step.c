@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "core/config/lookup.h"
 #include "core/tiers/node.h"
 #include "job/ledger/living.h"
 #include "job/node/company.h"
@@ -29,7 +30,7 @@ static void read_tiers(struct hm_preparation *p)
 
 /*
  * Looks up the user's name and groups if they are needed: the step has a request of its own, to which rules may apply,
- * or the prolog has left no entry. Do not hold the lock, as a directory service may be slow.
+ * or the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of time.
  */
 static void look_up_user(struct hm_preparation *p)
 {
@@ -37,7 +38,7 @@ static void look_up_user(struct hm_preparation *p)
     snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
              p->facts->job_id);
     if (p->facts->option || access(entry, F_OK) != 0)
-        p->knows_user = hm_identity_of_uid(p->facts->uid, &p->user, &p->user_error) == 0;
+        p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
 }
 
 /*

@@ -4,13 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "append.h"
+#include "core/config/lookup.h"
 #include "usercopy.h"
 
 #define NODE_MAX 64
@@ -37,13 +38,18 @@ void hm_store_node(const char *node, char *out, size_t size)
         snprintf(out, size, "node");
 }
 
-/* The group that may read all records. If it does not exist, only root's group may. */
+/* The group that may read all records. If it is not found, only root's group may. It is looked up once in a process, as
+ * a directory service that hangs must not hold up each record. */
 static gid_t reader_group(const struct hm_config *config)
 {
+    static gid_t readers;
+    static bool is_looked_up;
     if (geteuid() != 0)
         return getegid();
-    const struct group *group = getgrnam(config->record_group);
-    return group ? group->gr_gid : 0;
+    if (!is_looked_up && hm_lookup_group(config->record_group, &readers, NULL) != 0)
+        readers = 0;
+    is_looked_up = true;
+    return readers;
 }
 
 /*

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "core/config/identity.h"
+#include "core/config/lookup.h"
 #include "freshledger.h"
 #include "job/ledger/log.h"
 #include "job/step/step.h"
@@ -28,7 +28,7 @@ static struct hm_job job;
 static unsigned n_lookups;
 
 /* Stands for the directory service, which knows everybody here. The ledger's lock must be free meanwhile. */
-int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
+int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     static char *no_groups[] = {NULL};
     (void)why;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks up users and groups within a limit of time. The C library's functions wait for a directory service (sssd, LDAP)
+ * for as long as that takes, and nothing ends them in a process that has to go on. So another one calls them,
+ * `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses these; do not hold the ledger's lock.
+ */
+#ifndef HM_CORE_CONFIG_LOOKUP_H
+#define HM_CORE_CONFIG_LOOKUP_H
+
+#include "identity.h"
+
+/* Look up a user and the names of all their groups. Returns 0 (free with hm_identity_free), or -1: ENOENT where there
+ * is no such user, ETIMEDOUT where nothing answered in time. */
+int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
+/* Look up a user by name, without groups. Returns 0 or -1, as above. */
+int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *error);
+/* Look up a group by name. Returns 0 or -1, as above. */
+int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
+
+/* What to look up. */
+struct hm_question {
+    const char *kind; /* "uid", "user" or "group" */
+    const char *word; /* a number for "uid", else a name */
+};
+
+/*
+ * Have the program answer, `hybridmem-job lookup KIND WORD`, or kill it after `patience_ms`. An answer that is not
+ * whole is none: without all of their groups, a user would have what a rule for one of these forbids. For a group, only
+ * identity->gid is set. Returns 0 or -1, as above.
+ */
+int hm_lookup_ask(const char *program, const struct hm_question *question, int patience_ms,
+                  struct hm_identity *identity, struct hm_error *error);
+
+/* The other side: look up, and write the answer to standard output. Returns the exit status. */
+int hm_lookup_answer(const struct hm_question *question);
+
+#endif
