@@ -62,6 +62,18 @@ def test_a_region_that_cannot_be_used_is_not_left_out():
             assert said in slurm.run(f"hybridmem plan {SIZE}", check=False).stderr
 
 
+def test_a_jobs_name_forges_no_cpus():
+    """The job's own cores, or none. The task of an array has its own, too, among others with the array's number."""
+    forged = f"x Nodes={slurm.NODE} CPU_IDs=0-1"
+    with epilogs_over():
+        done = slurm.run(f"srun -n1 -J '{forged}' --hybrid-mem={SIZE},socket=local true", user="alice", check=False)
+        assert done.returncode != 0 and "cores are not known" in done.stderr, done.stderr
+    script = "printenv HYBRIDMEM_FSDAX_DIRS"
+    job_id = slurm.sbatch("alice", script, "--array=3", f"--hybrid-mem={SIZE},socket=local")
+    slurm.wait_job(job_id)
+    assert slurm.output(job_id).startswith("0=") and ":" not in slurm.output(job_id).strip()
+
+
 def test_what_is_wrong_is_said_until_it_is_mended():
     """The program that makes the file systems finds the fault, which the plan cannot know of."""
     with mkfs_absent(), epilogs_over():
