@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/spawn.h"
+#include "core/config/lookup.h"
 #include "job/node/mongroup.h"
 #include "meter/monitor/samples.h"
 
@@ -29,13 +29,12 @@ const char *hm_monitor_program(void)
 
 int hm_monitor_identity(uid_t *uid, gid_t *gid, struct hm_error *error)
 {
-    char buffer[4096];
-    struct passwd user, *found = NULL;
-    if (getpwnam_r(HM_MONITOR_USER, &user, buffer, sizeof(buffer), &found) != 0 || !found || user.pw_uid == 0)
+    int result = hm_lookup_user(HM_MONITOR_USER, uid, gid, error);
+    if (result != 0 && errno != ENOENT)
+        return -1;
+    if (result != 0 || *uid == 0)
         return hm_fail(error, ENOENT, "there is no system user \"%s\" for the monitor (systemd-sysusers makes it)",
                        HM_MONITOR_USER);
-    *uid = user.pw_uid;
-    *gid = user.pw_gid;
     return 0;
 }
 

@@ -2,7 +2,6 @@
 /* Tests the start of a job's monitor and of a step's migrator: without the ledger's lock, and with what may happen to
  * the job meanwhile. */
 #include <errno.h>
-#include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -91,7 +90,7 @@ char *hm_damon_socket_path(const struct hm_config *of, char *out, size_t size)
 }
 
 int __wrap_hm_cgroup_of_self(char *out, size_t size);
-int __wrap_getpwnam_r(const char *name, struct passwd *user, char *buffer, size_t size, struct passwd **found);
+int __wrap_hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *why);
 
 int __wrap_hm_cgroup_of_self(char *out, size_t size)
 {
@@ -99,13 +98,12 @@ int __wrap_hm_cgroup_of_self(char *out, size_t size)
     return 0;
 }
 
-int __wrap_getpwnam_r(const char *name, struct passwd *user, char *buffer, size_t size, struct passwd **found)
+int __wrap_hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *why)
 {
     (void)name;
-    (void)buffer;
-    (void)size;
-    *user = (struct passwd){.pw_uid = 4321, .pw_gid = 4321};
-    *found = user;
+    (void)why;
+    *uid = 4321;
+    *gid = 4321;
     return 0;
 }
 
