@@ -22,7 +22,7 @@
 #define OOM_SCORE "/proc/self/oom_score_adj"
 #define EXTRA 3
 #define REPORT 4 /* the child writes here what failed; a successful exec closes it */
-#define START_PATIENCE_MS 2000
+#define START_PATIENCE_MS 10000
 #define KILL_PATIENCE_MS 1000
 #define FIRST_FREE 16 /* descriptors are first copied to numbers from here on, out of the way of their final places */
 
@@ -181,12 +181,12 @@ static bool has_protection(void)
 }
 
 /*
- * Hear from the child what failed, for at most START_PATIENCE_MS: what it opens and executes may be on a file system
- * that hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it does neither.
+ * Hear from the child what failed, for at most `patience_ms`: what it opens and executes may be on a file system that
+ * hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it does neither.
  */
-static int hear(int fd, struct report *failure)
+static int hear(int fd, int patience_ms, struct report *failure)
 {
-    int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + START_PATIENCE_MS;
+    int64_t deadline = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
     struct pollfd said = {.fd = fd, .events = POLLIN};
     int ready;
     do {
@@ -217,7 +217,8 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
         child(spawn, cgroup_procs, is_protected, report[1], parent);
     int number = errno;
     close(report[1]);
-    int heard = pid < 0 ? -1 : hear(report[0], &failure);
+    int patience_ms = spawn->start_ms > 0 ? spawn->start_ms : START_PATIENCE_MS;
+    int heard = pid < 0 ? -1 : hear(report[0], patience_ms, &failure);
     close(report[0]);
     if (heard == 0)
         return pid;
@@ -228,8 +229,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     /* It has nothing to do any more, or hangs: a kill ends both. */
     hm_spawn_wait_for(pid, heard < 0 ? 0 : KILL_PATIENCE_MS);
     if (heard < 0)
-        return hm_fail(error, ETIMEDOUT, "cannot execute %s within %d s: killed", spawn->path,
-                       START_PATIENCE_MS / 1000);
+        return hm_fail(error, ETIMEDOUT, "cannot execute %s within %d ms: killed", spawn->path, patience_ms);
     errno = failure.number;
     return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
 }

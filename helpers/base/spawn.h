@@ -23,13 +23,14 @@ struct hm_spawn {
     int errors;            /* becomes standard error; -1: /dev/null */
     const char *cgroup;    /* folder of the cgroup to start in; NULL: the parent's */
     bool dies_with_parent; /* killed when the thread that started it ends */
+    int start_ms;          /* how long it may take until it executes; 0: 10 s, as a busy node is slow */
 };
 
 /*
  * Start the program in a session of its own, as the caller's user. A program for another user becomes that user itself,
  * after it was executed: a child that had their uid before could be stopped by them, and would hold up the caller.
  * Returns its pid once it executes, or -1 with a text that names the step that failed. A child that does not execute
- * within 2 s is killed (ETIMEDOUT). Safe in a process with threads. The caller has to wait for the child, unless the
+ * in time is killed (ETIMEDOUT). Safe in a process with threads. The caller has to wait for the child, unless the
  * daemon around it does.
  */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error);
