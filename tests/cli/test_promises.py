@@ -77,6 +77,15 @@ def write_logs(project, logs):
         path.write_text(text)
 
 
+def test_the_page_on_security_names_tests_of_the_table(project):
+    """Its tests have no folder: the table's rows have it."""
+    page = project / "site-docs" / "security.md"
+    page.parent.mkdir()
+    page.write_text("Held by `test_a.py::test_one` and `test_a.py::test_two`.\n")
+    wrong = "site-docs/security.md: test_a.py::test_two is in no row of tests/PROMISES.md"
+    assert promises(project, [("cli", "tests/cli/test_a.py::test_one")], "exist") == (1, [wrong, "2 passed, 1 failed"])
+
+
 def test_tests_that_exist(project):
     rows = [(stage, test) for test, (stage, _) in KINDS.items()]
     assert promises(project, rows, "exist") == (0, [f"{len(rows)} passed, 0 failed"])
