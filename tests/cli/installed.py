@@ -13,6 +13,7 @@ LIBEXEC = PREFIX / "libexec" / "hybridmem"
 DATA = PREFIX / "share" / "hybridmem"
 # What a build with sanitizers is told of leaks in other libraries
 LEAKS = {"LSAN_OPTIONS": f"suppressions={Path(__file__).parents[1] / 'lib' / 'leaks.supp'}:print_suppressions=0"}
+os.environ.update(LEAKS)
 
 has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
 has_papi = (LIBEXEC / "hybridmem-papi").exists()
