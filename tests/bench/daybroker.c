@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates the broker of DAMON as its only client sees it: answers, and lists of regions with their access counts. */
+/* The broker of DAMON of the simulated node (daysim.h), as its only client sees it: answers, and lists of regions with
+ * their access counts. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

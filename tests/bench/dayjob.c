@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates the job: starts its processes (dayrank.c), and decides what they do in each hour. */
+/* The job of the simulated node (daysim.h): starts its processes (dayrank.c), and decides what they do in each hour. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>

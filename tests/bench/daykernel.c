@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates time and the kernel's files. Functions named __wrap_... replace real ones at link time. */
+/* The kernel of the simulated node (daysim.h): time and files. Functions named __wrap_... replace real ones at link
+ * time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

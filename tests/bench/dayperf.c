@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulates perf events of a processor that samples addresses: each is a pipe to poll, and a ring. */
+/* The perf events of the simulated node (daysim.h), whose processor samples addresses: each is a pipe to poll, and a
+ * ring. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

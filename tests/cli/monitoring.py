@@ -78,8 +78,8 @@ class Job:
         return wait_for(lambda: (now := self.read()).n_samples >= before + more and now, "sample")
 
     def wait_reading(self):
-        """Waits for the first reading of the counters: figures are what is counted after it. The monitor has become its
-        user before that."""
+        """Waits for the first reading of the counters: figures are what is counted after it. By then the monitor has
+        given up root's rights."""
         wait_for(lambda: self.read().n_readings > 0, "reading")
 
 

@@ -255,7 +255,7 @@ def test_a_file_that_is_not_there(tmp_path, option):
     assert str(tmp_path / "none") in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_for_people():
+def test_a_plan_as_text():
     done = helper(
         "hybridmem-plan", "spill", *xml("optane-2-sockets"), "--size", "16G", "--cpus", "0", "--kernel", "6.12"
     )

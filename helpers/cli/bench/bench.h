@@ -94,7 +94,7 @@ struct hm_bench_speed {
  * a bandwidth that is needed is not known, or if there are no bytes. Pure.
  */
 double hm_bench_predict(const struct hm_bench_speed *speed, const double read_bytes[2], const double write_bytes[2]);
-/* The same, from the places of a result's arrays; also -1 if a part of them is in neither tier. */
+/* Predicts the bandwidth of one result, from where its arrays are. Also -1 if a part of them is in neither tier. */
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
 /* Prints the results as a table, on standard output. */

@@ -57,7 +57,7 @@ static int open_folders(const struct hm_meter_options *options, struct hm_counte
     setup->resctrl = -1;
     setup->papi = options->sysfs ? NULL : HM_PKGLIBEXECDIR "/hybridmem-papi";
     setup->slurm = options->sysfs ? NULL : HM_PKGLIBEXECDIR "/hybridmem-slurmenergy";
-    setup->who = "hybridmem meter without --sysfs asks it";
+    setup->not_asked = "hybridmem meter without --sysfs asks it";
     setup->is_list = options->list;
     setup->sysfs = open(sysfs, flags);
     if (setup->sysfs < 0) {

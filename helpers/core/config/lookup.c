@@ -21,7 +21,7 @@ static int fail_torn(const struct hm_question *question, struct hm_error *error)
                    question->word);
 }
 
-/* Read the line at *at, and go on behind it. Returns NULL where there is no whole line. */
+/* Read the line at *at, and move *at to the next one. Returns NULL where there is no whole line. */
 static char *next_line(char **at)
 {
     char *line = *at, *end = strchr(line, '\n');

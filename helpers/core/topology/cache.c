@@ -145,7 +145,7 @@ static int check_file(int fd, const char *path, struct hm_error *error)
         return hm_fail(error, EPERM, "topology cache %s has mode %04o: nobody but its owner should be able to write it",
                        path, (unsigned)(status.st_mode & 07777));
     if (status.st_size >= (off_t)MOST)
-        return hm_fail(error, EBADMSG, "topology cache %s has %lld bytes: none has more than %u", path,
+        return hm_fail(error, EBADMSG, "topology cache %s has %lld bytes: it should have fewer than %u", path,
                        (long long)status.st_size, MOST);
     return 0;
 }

@@ -47,7 +47,7 @@ static enum earlier find_earlier(const struct hm_config *config, const struct hm
     int number = hm_ledger_read(config, begin->job_id, job, error) == 0 ? 0 : errno;
     hm_ledger_unlock(lock);
     if (number == EBADMSG)
-        hm_log(HM_LOG_ERROR, "%s: it is replaced, what it had changed on the node is not known", error->text);
+        hm_log(HM_LOG_ERROR, "%s: it is replaced; what the job had changed on the node is not known", error->text);
     if (number != 0)
         return number == ENOENT || number == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
     bool is_of_this_user = job->uid == begin->uid && hm_job_is_living(job);

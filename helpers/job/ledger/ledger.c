@@ -100,7 +100,7 @@ static ssize_t load(int folder, const char *name, char **content, struct hm_erro
     else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
         hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name, geteuid());
     else if (status.st_size >= (off_t)HM_ENTRY_MOST)
-        hm_fail(error, EBADMSG, "the ledger's entry of job %s has %lld bytes: none has more than %u", name,
+        hm_fail(error, EBADMSG, "the ledger's entry of job %s has %lld bytes: an entry has fewer than %u", name,
                 (long long)status.st_size, HM_ENTRY_MOST);
     else if (!(*content = calloc(1, (size_t)status.st_size + 1)))
         hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %s", name);
@@ -257,7 +257,7 @@ int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struc
 {
     return now->start_ns == job->start_ns && now->finisher.pid == 0
                ? 0
-               : hm_fail(error, ESTALE, "job %u has ended before its prolog", job->job_id);
+               : hm_fail(error, ESTALE, "job %u has ended before its prolog was done", job->job_id);
 }
 
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)

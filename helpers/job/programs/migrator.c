@@ -110,7 +110,10 @@ static char *path_of(const struct hm_config *config, uint32_t job_id, uint32_t s
     return out;
 }
 
-/* A place whose starter died before it noted the process is free: the guard ends what it may have started. */
+/*
+ * A place without a process is free unless its starter still runs. A migrator that a dead starter may have left ends
+ * with the step's tasks (--guard).
+ */
 static bool is_free(const struct hm_step_migrator *place)
 {
     return place->process.pid == 0 && !hm_process_is_running(&place->starter);
@@ -210,7 +213,7 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
     return access(path_of(config, job_id, step_id, path, sizeof(path)), F_OK) == 0;
 }
 
-/* Adds warnings that explain the figures: the migrator did not begin, was killed, or has warned itself. */
+/* Adds warnings that explain the figures: that the migrator did not begin, or was killed, and the migrator's own. */
 static void explain(struct hm_job *job, const struct hm_progress *progress, const char *step)
 {
     char day[32] = "an unknown time";

@@ -35,7 +35,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
                                       .resctrl_why = ENOENT,
                                       .papi = programs->papi,
                                       .slurm = programs->slurm,
-                                      .who = "meter_programs in hybridmem.conf does not name it",
+                                      .not_asked = "meter_programs in hybridmem.conf does not name it",
                                       .later = &meter->tiers};
     *meter = (struct hm_monitor_meter){.group = -1};
     if (metered->n_readings > 0) {

@@ -101,7 +101,7 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
                 struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     if (!path)
-        return hm_fail(reason, ENOENT, "%s is not asked: %s", asked[program], setup->who);
+        return hm_fail(reason, ENOENT, "%s is not asked: %s", asked[program], setup->not_asked);
     if (setup->later && !is_needed(setup->later, gauges, source))
         return hm_fail(reason, EEXIST, "better sources have all that %s could have", asked[program]);
     gauges->reader_source[program] = source;

@@ -15,14 +15,14 @@
 #define HM_NEVER_WRAPS "not in a lifetime: the kernel extends it to 64 bits"
 
 struct hm_counters_setup {
-    int sysfs;         /* the open folder /sys */
-    int resctrl;       /* the open folder of a resctrl group, or -1 */
-    int resctrl_why;   /* errno of opening it, where it is -1 */
-    bool is_new_group; /* the group was made for this reader, so its counters began at 0 */
-    const char *papi;  /* the program hybridmem-papi; NULL: PAPI is not asked */
-    const char *slurm; /* hybridmem-slurmenergy; NULL: Slurm is not asked */
-    const char *who;   /* why a program is not asked, or who asks it */
-    bool is_list;      /* each source also adds what better sources have */
+    int sysfs;             /* the open folder /sys */
+    int resctrl;           /* the open folder of a resctrl group, or -1 */
+    int resctrl_why;       /* errno of opening it, where it is -1 */
+    bool is_new_group;     /* the group was made for this reader, so its counters began at 0 */
+    const char *papi;      /* the program hybridmem-papi; NULL: PAPI is not asked */
+    const char *slurm;     /* hybridmem-slurmenergy; NULL: Slurm is not asked */
+    const char *not_asked; /* what follows "PAPI is not asked: " where `papi` is NULL, and so for Slurm */
+    bool is_list;          /* each source also adds what better sources have */
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
      * and do not wait for their answers (hm_counters_join). Open events of PMem only where one of these tiers is PMem.

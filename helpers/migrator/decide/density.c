@@ -25,7 +25,7 @@ struct node {
     uint64_t at, end, size; /* `size` is a power of two; larger than the number of pages at the line's end */
     struct hm_line_place from, to;
     double worth;                 /* how much a sample tells, compared with a counted one: 0..1 */
-    double samples;               /* number of counted samples that tell as much */
+    double samples;               /* how many counted samples would tell as much as the node's do */
     double expected, write_share; /* expected samples, if all nodes above are split, and their share of writes */
     /* probability that all nodes above are split; heat per page from the cases where they are not */
     double reached, even;

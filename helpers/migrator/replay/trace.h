@@ -11,7 +11,7 @@
 struct hm_trace_row {
     uint32_t page;                  /* index into hm_trace.page */
     uint32_t raw_reads, raw_writes; /* loads and stores */
-    uint32_t mem_reads, mem_writes; /* accesses to memory that caches leave of them */
+    uint32_t mem_reads, mem_writes; /* those of them that reach memory, as no cache serves them */
 };
 
 struct hm_trace_phase {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "level.h"
 
-#define MEMORY 16 /* windows that are remembered: older ones fade */
+#define MEMORY 16 /* windows of a process that count in full: of more, older ones count less and less */
 /*
  * A difference between processes is believed only if their variance exceeds the one that windows explain by this
  * factor: with few processes, the variance of their means is large by chance.

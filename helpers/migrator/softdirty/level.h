@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much each process writes in a window, compared with others. What a window of some 50 ms sees of a process depends
- * on how long the process ran in it, which shares.c corrects, and on what part of its work it was doing: two ranks that
- * do the same seem to differ. So a difference between processes is believed only as far as it exceeds the difference
- * between windows of one process. Pure.
+ * How much each process writes in a window (softdirty.h), compared with others. What a window of some 50 ms sees of a
+ * process depends on how long the process ran in it, which shares.c corrects, and on what part of its work it was
+ * doing: two ranks that do the same seem to differ. So a difference between processes is believed only as far as it
+ * exceeds the difference between windows of one process. Pure.
  */
 #ifndef HM_MIGRATOR_SOFTDIRTY_LEVEL_H
 #define HM_MIGRATOR_SOFTDIRTY_LEVEL_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the windows of one process saw. All 0: it had no window yet. */
+/* What the windows of one process saw: of more than 16, older ones count less and less. All 0: it had none yet. */
 struct hm_softdirty_level {
     double mean;    /* mean share of written pages over its windows */
     double squares; /* sum of the squared differences of windows from that mean */
-    uint32_t n;     /* number of windows */
+    uint32_t n;     /* number of windows, 16 at most */
 };
 
 /* Adds a window that saw this share (0..1) of the process's pages written. */

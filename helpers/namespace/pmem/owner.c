@@ -98,7 +98,7 @@ int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s)
     return (int64_t)owner->minute * 60 + age_s;
 }
 
-/* The meaning of one word of a list. */
+/* One word of a list of living jobs (owner.h), as it was read. */
 struct living {
     enum hm_owner_kind kind;
     uint64_t id, restart; /* of the job; `id` is the uid for a user, who has no restart */

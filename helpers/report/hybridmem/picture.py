@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem-picture: draws the pictures of the commands in C (--plot). A command starts it last, with the object that
-its --json prints on standard input."""
+"""hybridmem-picture: draws the pictures of the commands in C (--plot). When a command has done its work, it becomes
+this program. Standard input then has the object that the command prints with --json."""
 
 import json
 import sys

@@ -228,12 +228,12 @@ static void what_is_kept_and_fails(void **state)
         assert_int_equal(job.namespaces.is_kept, !is_refusal);
         assert_int_equal(job.namespaces.n, 0);
     }
-    /* The prolog runs after its own job's end: the entry is of another run. */
+    /* The job ends while its prolog still runs, and a new run has made the entry. */
     assert_int_equal(namespaces_set_up(state), 0);
     want_kept();
     job.start_ns++;
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
-    assert_string_equal(error.text, "job 7 has ended before its prolog");
+    assert_string_equal(error.text, "job 7 has ended before its prolog was done");
 }
 
 #define WIPED "; the memory of earlier jobs is still being wiped"

@@ -33,7 +33,6 @@ struct shape {
     bool movable; /* the slow tier is movable */
 };
 
-/* Two sockets with CPUs 0-3 and 4-7. */
 static const struct shape shapes[] = {
     {"optane",
      {HM_KIND_DRAM, HM_KIND_PMEM},

@@ -5,7 +5,7 @@
 
 #include "core/tiers/tiers.h"
 
-/* Make the machine with this name. It has two sockets with CPUs 0-3 and 4-7, or one. */
+/* Make the machine with this name (machines.c lists them). Its first socket has CPUs 0-3, a second one 4-7. */
 void machine_make(const char *name, struct hm_tiers *tiers);
 
 #endif

@@ -54,7 +54,7 @@ int fake_sysfs_make(void **state)
 {
     (void)state;
     char *sys = scratch_path("sys");
-    fake = (struct fake_sysfs){.setup = {.resctrl = -1, .resctrl_why = ENOENT, .who = "no test"}, .now_ns = 1};
+    fake = (struct fake_sysfs){.setup = {.resctrl = -1, .resctrl_why = ENOENT, .not_asked = "no test"}, .now_ns = 1};
     if (scratch_remove(sys) != 0 || mkdir(sys, 0755) != 0)
         return -1;
     fake.setup.sysfs = open(sys, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

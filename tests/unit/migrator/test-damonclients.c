@@ -26,8 +26,8 @@
 static struct hm_damon_clients *clients;
 static struct hm_damon_broker broker;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static uid_t owner;  /* of who connects next; NOBODY: a process of no job */
-static int ended[2]; /* a pipe for the pidfd of who connects next: readable once the other end has closed */
+static uid_t owner;  /* of the next process that connects; NOBODY: a process of no job */
+static int ended[2]; /* a pipe in place of that process's pidfd: readable once the other end has closed */
 static int connection[MOST], n_connections;
 
 int __wrap_hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
@@ -107,7 +107,7 @@ static void nobody_without_a_job_has_a_place(void **state)
     int first = come(NOBODY, 20);
     for (int i = 0; i < 20; i++)
         assert_refused(first + i, EPERM, "in no step of a job");
-    assert_int_equal(clients->n_clients, 0);
+    assert_int_equal(clients->last_client, 0);
 }
 
 static void one_user_has_sixteen_places(void **state)
@@ -146,7 +146,7 @@ static void a_place_ends_with_its_process(void **state)
     assert_int_equal(count_of(1), 0);
 }
 
-/* Who connects anew gains nothing: the pause after their last message is theirs, not the connection's. */
+/* A user who connects anew gains nothing: the pause after their last message goes on. */
 static void a_new_connection_is_no_way_around_a_pause(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static void test_auto(void **state)
         {&fake_intel, 0, 0, 0, true, "perf", "", "each thread by itself"},
         {&fake_intel, ENOENT, 0, 0, false, "faults", "no such hardware event", "the whole cgroup"},
         {&fake_intel, EOPNOTSUPP, 0, 0, true, "faults", "no PEBS", "each thread"},
-        /* Intel's events can always leave out the kernel */
+        /* only AMD's events are tried again with the kernel's samples: this error of Intel's is final */
         {&fake_intel, 0, 0, EINVAL, false, "faults", "in this form", ""},
         {&amd, 0, 0, 0, true, "perf", "", "each thread"},
         {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* a kernel without swfilt: samples of the kernel are included */

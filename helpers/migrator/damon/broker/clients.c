@@ -13,8 +13,8 @@
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
-#define REST_NS (5 * SECOND_NS)
-#define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
+#define REST_NS (5 * SECOND_NS)     /* longest rest of a user (find_rest) */
+#define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
 enum { LISTENER = 2 * HM_DAMON_CLIENTS, SIGNALS, ALL };
@@ -53,8 +53,9 @@ static bool may_speak(const struct hm_damon_lease *lease, unsigned n_clients, ui
 }
 
 /*
- * The rest of a user: the pause that a connection of theirs still had as it was closed. A new one waits for it, at most
- * REST_NS: the migrator of a next step must have its answer soon.
+ * Finds the rest of a user, or begins one. A pause that is not over when a connection closes goes on for the user's
+ * next connection, so that nobody gains by connecting anew. It goes on for REST_NS at most, as the migrator of the next
+ * step must have its answer soon.
  */
 static struct hm_damon_rest *find_rest(struct hm_damon_clients *clients, uid_t owner)
 {
@@ -136,7 +137,7 @@ static void refuse(int fd, int number, const char *text)
     close(fd);
 }
 
-/* Returns false if nobody waits for a place any more. */
+/* Accepts the next connection, and gives it a place or refuses it. Returns false if there is none to accept. */
 static bool accept_client(struct hm_damon_clients *clients)
 {
     struct hm_damon_peer peer;
@@ -151,7 +152,7 @@ static bool accept_client(struct hm_damon_clients *clients)
     clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     struct hm_damon_lease *place = find_place(clients, peer.owner);
     if (place) {
-        hm_damon_lease_open(place, ++clients->n_clients, fd, &peer);
+        hm_damon_lease_open(place, ++clients->last_client, fd, &peer);
         uint64_t rest_ns = find_rest(clients, peer.owner)->until_ns;
         place->since_ns = rest_ns > place->since_ns ? rest_ns : place->since_ns;
         return true;
@@ -162,7 +163,7 @@ static bool accept_client(struct hm_damon_clients *clients)
     return true;
 }
 
-/* Takes all who wait, so that those who are refused do not keep others from the queue. */
+/* Accepts up to HM_DAMON_CLIENTS connections, so that those that will be refused do not fill the socket's queue. */
 static void accept_clients(struct hm_damon_clients *clients)
 {
     for (int n = 0; n < HM_DAMON_CLIENTS && accept_client(clients); n++)
@@ -182,7 +183,7 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
         else if (events[c].fd == lease->fd && events[c].revents)
             is_gone = true;
         else if (events[HM_DAMON_CLIENTS + c].fd == lease->peer.pidfd && events[HM_DAMON_CLIENTS + c].revents)
-            is_gone = true; /* who has taken the place has ended, and passed its connection on */
+            is_gone = true; /* the process that connected has ended; another one still has its connection */
         else if (lease->asked_ns == 0 && clients->used_ns > lease->since_ns + SILENCE_NS)
             is_gone = true;
         if (is_gone)

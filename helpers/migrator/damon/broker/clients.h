@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. Each place ends
- * with the process that took it, and where none is free, users with several give one to a user who has less.
+ * with the process that took it, and where none is free, a user with several gives one to a user with fewer.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
@@ -23,9 +23,9 @@ struct hm_damon_clients {
     int signals;         /* signalfd(2) of the signals that end the broker */
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
     struct hm_damon_rest rest[HM_DAMON_CLIENTS];
-    uint32_t n_clients; /* clients since the broker's start */
-    uint64_t idle_ns;   /* how long the broker stays without clients */
-    uint64_t used_ns;   /* CLOCK_MONOTONIC when it last had a client */
+    uint32_t last_client; /* number of the newest client since the broker's start; the first one is 1 */
+    uint64_t idle_ns;     /* how long the broker stays without clients */
+    uint64_t used_ns;     /* CLOCK_MONOTONIC when it last had a client */
 };
 
 /*

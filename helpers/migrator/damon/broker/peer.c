@@ -85,7 +85,7 @@ int hm_damon_peer_owner(const char *run_dir, const char *cgroup, uid_t *owner)
     return result == 0 ? 0 : hm_fail(NULL, ENOENT, "no job has the cgroup %s", cgroup);
 }
 
-/* Does the process still belong to who connected? Then its number has not been given to another user's meanwhile. */
+/* Is this still a process of the user who connected? Its number may belong to another user's process meanwhile. */
 static bool is_still_of(pid_t pid, uid_t uid)
 {
     char path[64];
