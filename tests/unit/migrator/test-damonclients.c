@@ -118,7 +118,7 @@ static void one_user_has_sixteen_places(void **state)
     assert_int_equal(count_of(1), 16);
 }
 
-/* Four users have taken all places. Each other one gets his, up to as many as they have. */
+/* Four users have taken all places. Each user who comes later gets one of these. */
 static void places_are_shared(void **state)
 {
     (void)state;

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "send.h"
 
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
@@ -130,10 +130,7 @@ static struct hm_damon_lease *find_place(struct hm_damon_clients *clients, uid_t
 /* Tells the client why, and closes the connection. */
 static void refuse(int fd, int number, const char *text)
 {
-    struct hm_damon_answer message = {.number = (uint32_t)number};
-    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, 0, 0);
-    snprintf(message.text, sizeof(message.text), "%s", text);
-    send(fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    hm_damon_answer_send(fd, 0, 0, number, text);
     close(fd);
 }
 

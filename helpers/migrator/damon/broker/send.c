@@ -8,12 +8,17 @@
 
 #include "target.h"
 
-bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const char *text)
+bool hm_damon_answer_send(int fd, uint32_t generation, uint32_t n, int number, const char *text)
 {
     struct hm_damon_answer message = {.number = (uint32_t)number};
-    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, lease->generation, lease->n);
+    size_t size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, generation, n);
     snprintf(message.text, sizeof(message.text), "%s", text);
-    return send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+    return send(fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const char *text)
+{
+    return hm_damon_answer_send(lease->fd, lease->generation, lease->n, number, text);
 }
 
 static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering *list)
