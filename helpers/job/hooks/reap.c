@@ -57,6 +57,15 @@ static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigne
     hm_ledger_unlock(lock);
 }
 
+/* Notes when the job was found dead, unless an earlier reap has noted it. */
+static void note_death(struct hm_job *job)
+{
+    if (job->dead_ns == 0)
+        job->dead_ns = hm_now_ns();
+    if (job->dead_boot_ns == 0) /* an earlier version notes dead_ns alone */
+        job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
+}
+
 /*
  * Looks for a job whose entry has no cgroup: its epilog may have been lost, and nothing else tells its end. Looking
  * takes long and does not hold the lock, so the entry is read once more. Returns true where the job's end was noted
@@ -74,8 +83,7 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
     if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) == 0 && job->start_ns == start_ns && !job->cgroup[0] &&
         job->dead_ns == 0) {
         hm_log(HM_LOG_WARNING, "job %u has no process on this node: it is taken for dead", job_id);
-        job->dead_ns = hm_now_ns();
-        job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
+        note_death(job);
         is_dead = hm_ledger_write(config, job, &error) == 0;
     }
     hm_ledger_unlock(lock);
@@ -96,10 +104,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         is_unread = errno == EBADMSG;
     } else if (!hm_job_is_living(job)) {
         is_dead = true;
-        if (job->dead_ns == 0)
-            job->dead_ns = hm_now_ns();
-        if (job->dead_boot_ns == 0) /* an earlier version notes dead_ns alone */
-            job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
+        note_death(job);
         hm_finish_undo(config, job);
         if (hm_ledger_write(config, job, &error) != 0)
             hm_log(HM_LOG_ERROR, "%s", error.text);
