@@ -9,8 +9,9 @@
 typedef void hm_follow_line(const char *line);
 
 /*
- * Hands on each line that the child writes to the pipe that `fd` reads, until the child ends. Then the pipe is closed,
- * whoever else holds it. After `patience_ms` the child is killed. A line of 1 KiB or more is handed on in parts.
+ * Hands on each line that the child writes to the pipe that `fd` reads, until the child ends. Then `fd` is closed, also
+ * where another process still has the other end. After `patience_ms` the child is killed. A line of 1 KiB or more is
+ * handed on in parts.
  * Returns what hm_spawn_wait_for returns.
  */
 int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take);

@@ -83,8 +83,8 @@ int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cp
     }
     if (count > 1)
         return hm_fail(error, EBADMSG,
-                       "scontrol names CPUs of node %s %u times for the job: a text of its user looks like them, such "
-                       "as its name or comment",
+                       "scontrol names CPUs of node %s %u times for the job: its user has written the same words in a "
+                       "text such as the job's name or comment",
                        node, count);
     if (count == 0 || found.length >= sizeof(numbers))
         return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);

@@ -207,7 +207,7 @@ static void test_long_lists_of_nodes(void **state)
     snprintf(text + used, sizeof(text) - used, "n1 CPU_IDs=0-3" REST "Comment= " FORGED);
     assert_int_equal(hm_scontrol_parse_cpus(text, "n1", &cpus, &error), -1);
     assert_int_equal(errno, EBADMSG);
-    assert_non_null(strstr(error.text, "a text of its user looks like them"));
+    assert_non_null(strstr(error.text, "its user has written the same words"));
 }
 
 int main(void)
