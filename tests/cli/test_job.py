@@ -71,8 +71,8 @@ def node():
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "the first word is begin, end or reap"),
-        (["start"], "the first word is begin, end or reap"),
+        ([], "the first word is begin, end, reap or lookup"),
+        (["start"], "the first word is begin, end, reap or lookup"),
         (["begin"], "begin needs --job, --uid and --gid"),
         (["begin", "--job", "1", "--uid", "1"], "begin needs --job, --uid and --gid"),
         (["begin", "--job", "x"], '--job: "x"'),
@@ -142,6 +142,7 @@ def test_users_and_groups_are_looked_up():
     assert answer("uid", 4294967294) == (0, "no there is no user with uid 4294967294\n")
     assert answer("user", "no such") == (0, "no there is no such user\n")
     assert answer("uid", "x") == answer("colour", "red") == (1, "")
+    assert answer("uid") == (2, "")
 
 
 @pytest.mark.parametrize(("modes", "refused"), [("slow", False), ("fast", True)])

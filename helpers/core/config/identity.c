@@ -74,8 +74,14 @@ int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error 
     if (!buffer.at)
         return hm_fail(error, ENOMEM, "no memory to look up uid %u", uid);
     int number = getpwuid_r(uid, &user, entry, sizeof(entry), &found);
-    int result = found ? fill(identity, found, &buffer, error)
-                       : hm_fail(error, number ? number : ENOENT, "there is no user with uid %u", uid);
+    int result = -1;
+    errno = number;
+    if (found)
+        result = fill(identity, found, &buffer, error);
+    else if (number == 0)
+        hm_fail(error, ENOENT, "there is no user with uid %u", uid);
+    else
+        hm_fail_errno(error, "uid %u cannot be looked up", uid);
     number = errno;
     free(buffer.at);
     errno = number;

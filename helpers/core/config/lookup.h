@@ -10,7 +10,7 @@
 #include "identity.h"
 
 /* Look up a user and the names of all their groups. Returns 0 (free with hm_identity_free), or -1: ENOENT where there
- * is no such user, ETIMEDOUT where nothing answered in time. */
+ * is no such user, ETIMEDOUT where nothing answered in time, EIO where nothing can be looked up. */
 int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
 /* Look up a user by name, without groups. Returns 0 or -1, as above. */
 int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *error);
@@ -31,7 +31,8 @@ struct hm_question {
 int hm_lookup_ask(const char *program, const struct hm_question *question, int patience_ms,
                   struct hm_identity *identity, struct hm_error *error);
 
-/* The other side: look up, and write the answer to standard output. Returns the exit status. */
+/* The other side: look up, and write the answer to standard output, or to standard error why there is none. Returns the
+ * exit status: 0, or 1 where there is no answer. */
 int hm_lookup_answer(const struct hm_question *question);
 
 #endif

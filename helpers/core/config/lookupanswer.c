@@ -24,11 +24,16 @@ static int write_identity(const struct hm_identity *identity)
     return fflush(stdout) == 0 ? ANSWERED : FAILED;
 }
 
-/* Only that there is none is an answer; where the directory service fails, there is no answer. */
-static int write_none(int number, const char *why)
+/* For a person who asks; a program reads no standard error. */
+static int fail(const char *why)
 {
-    if (number != ENOENT)
-        return FAILED;
+    fprintf(stderr, "error: %s\n", why);
+    return FAILED;
+}
+
+/* Only that there is none is an answer; where the directory service fails, there is no answer. */
+static int write_none(const char *why)
+{
     printf("no %s\n", why);
     return fflush(stdout) == 0 ? ANSWERED : FAILED;
 }
@@ -38,10 +43,10 @@ static int answer_uid(const char *word)
     uint64_t uid;
     struct hm_identity identity;
     struct hm_error error = {0};
-    if (hm_size_parse_number(word, 0, UINT32_MAX, &uid, NULL) != 0)
-        return FAILED;
+    if (hm_size_parse_number(word, 0, UINT32_MAX, &uid, &error) != 0)
+        return fail(error.text);
     if (hm_identity_of_uid((uid_t)uid, &identity, &error) != 0)
-        return write_none(errno, error.text);
+        return errno == ENOENT ? write_none(error.text) : fail(error.text);
     int status = write_identity(&identity);
     hm_identity_free(&identity);
     return status;
@@ -52,7 +57,7 @@ static int answer_user(const char *word)
     errno = 0;
     const struct passwd *user = getpwnam(word);
     if (!user)
-        return write_none(errno ? errno : ENOENT, "there is no such user");
+        return errno && errno != ENOENT ? fail(strerror(errno)) : write_none("there is no such user");
     return write_identity(&(struct hm_identity){.uid = user->pw_uid, .gid = user->pw_gid});
 }
 
@@ -61,7 +66,7 @@ static int answer_group(const char *word)
     errno = 0;
     const struct group *group = getgrnam(word);
     if (!group)
-        return write_none(errno ? errno : ENOENT, "there is no such group");
+        return errno && errno != ENOENT ? fail(strerror(errno)) : write_none("there is no such group");
     return write_identity(&(struct hm_identity){.gid = group->gr_gid});
 }
 
@@ -74,5 +79,5 @@ int hm_lookup_answer(const struct hm_question *question)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].kind, question->kind) == 0)
             return kinds[i].answer(question->word);
-    return FAILED;
+    return fail("what is looked up is a uid, user or group");
 }

@@ -91,6 +91,7 @@ static const char usage_text[] = "Usage: hybridmem-job begin --job ID --uid UID 
                                  "           [--cluster NAME] [--node NAME]\n"
                                  "       hybridmem-job end --job ID [--config FILE] [--cluster NAME]\n"
                                  "           [--exit-status N]\n"
+                                 "       hybridmem-job lookup uid|user|group WORD\n"
                                  "       " REAP;
 
 static const char reap_text[] = "Usage: " REAP "\n"
@@ -232,14 +233,16 @@ int main(int argc, char **argv)
     int index = 0;
     size_t command = 0;
 
-    if (argc == 4 && strcmp(argv[1], "lookup") == 0) {
+    if (argc > 1 && strcmp(argv[1], "lookup") == 0) {
+        if (argc != 4)
+            return usage("lookup wants two words");
         alarm(PATIENCE_S); /* whoever asked may have gone */
         return hm_lookup_answer(&(struct hm_question){argv[2], argv[3]});
     }
     while (argc > 1 && command < sizeof(commands) / sizeof(*commands) && strcmp(argv[1], commands[command].name) != 0)
         command++;
     if (argc < 2 || command == sizeof(commands) / sizeof(*commands))
-        return usage("the first word is begin, end or reap");
+        return usage("the first word is begin, end, reap or lookup");
     optind = 2;
     for (int id; (id = getopt_long(argc, argv, "", options, &index)) != -1;)
         if (id == '?' || take(&arguments, id, options[index].name, optarg) != 0)
