@@ -38,18 +38,23 @@ void hm_store_node(const char *node, char *out, size_t size)
         snprintf(out, size, "node");
 }
 
-/* The group that may read all records. If it is not found, only root's group may. It is looked up once in a process, as
- * a directory service that hangs must not hold up each record. */
-static gid_t reader_group(const struct hm_config *config)
+/*
+ * Finds the group that may read all records; if there is none, that is root's group. It is looked up once in a
+ * process, as a directory service that hangs must not hold up each record. While it hangs, no record is written: the
+ * day's folder would get root's group, and keep it. Returns 0, or -1 (ETIMEDOUT).
+ */
+static int find_readers(const struct hm_config *config, gid_t *readers, struct hm_error *error)
 {
-    static gid_t readers;
-    static bool is_looked_up;
-    if (geteuid() != 0)
-        return getegid();
-    if (!is_looked_up && hm_lookup_group(config->record_group, &readers, NULL) != 0)
-        readers = 0;
+    static gid_t found;
+    static bool is_looked_up, hangs;
+    static struct hm_error why;
+    if (!is_looked_up && geteuid() == 0 && hm_lookup_group(config->record_group, &found, &why) != 0) {
+        hangs = errno == ETIMEDOUT;
+        found = 0;
+    }
     is_looked_up = true;
-    return readers;
+    *readers = geteuid() == 0 ? found : getegid();
+    return hangs ? hm_fail(error, ETIMEDOUT, "%s", why.text) : 0;
 }
 
 /*
@@ -80,7 +85,9 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
 {
     char day[11], node[NODE_MAX], file[NODE_MAX + 8];
     int in_day = -1, result = -1;
-    gid_t readers = reader_group(config);
+    gid_t readers;
+    if (find_readers(config, &readers, error) != 0)
+        return -1;
     hm_store_day(key->end_ns, day);
     hm_store_node(key->node, node, sizeof(node));
     snprintf(file, sizeof(file), "%s.jsonl", node);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what root does with a record while the directory service hangs, which knows the group of the records' readers.
+ * No root is needed: nothing is opened before that group is known. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/config/lookup.h"
+#include "job/store/dayfile.h"
+#include "storefixture.h"
+#include "unit/lib/scratch.h"
+
+static unsigned n_lookups;
+
+uid_t __wrap_geteuid(void);
+int __wrap_hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
+
+uid_t __wrap_geteuid(void)
+{
+    return 0;
+}
+
+int __wrap_hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
+{
+    (void)gid;
+    n_lookups++;
+    return hm_fail(error, ETIMEDOUT, "group %s was not looked up", name);
+}
+
+/* A folder made now would be root's group's, and would stay so. */
+static void test_no_record_is_written_while_the_readers_are_not_known(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct hm_error error = {{0}};
+        assert_int_equal(hm_store_append(&config, &key, "{}", &error), -1);
+        assert_int_equal(errno, ETIMEDOUT);
+        assert_string_equal(error.text, "group hybridmem was not looked up");
+        assert_int_equal(count_in("records"), 0);
+    }
+    assert_int_equal(n_lookups, 1); /* the second record does not wait */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_no_record_is_written_while_the_readers_are_not_known, store_set_up,
+                                        store_tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
