@@ -14,10 +14,11 @@
 
 #include "base/follow.h"
 #include "base/spawn.h"
+#include "core/topology/regions.h"
 #include "job/ledger/log.h"
+#include "job/namespaces/hooklimit.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-job"
-#define BOUND_S 65 /* hybridmem-job ends itself after 60 s, unless the kernel holds it */
 #define ARGUMENTS 40
 #define NUMBER 16
 
@@ -53,15 +54,24 @@ static void pass_on(const char *line)
         slurm_info("hybridmem: %s", text);
 }
 
+static unsigned find_limit_s(void)
+{
+    static struct hm_config config;
+    if (hm_config_read(hm_option_config_path(), false, &config, NULL) != 0)
+        hm_config_defaults(&config);
+    return hm_hook_limit_s(&config, HM_REGIONS_FOLDER);
+}
+
 /* Passes on the program's log until it ends. Slurm waits for the hook, so the hook waits for nothing else. */
 static void follow(pid_t pid, int log)
 {
+    const unsigned limit_s = find_limit_s();
     errno = 0;
-    int status = hm_spawn_follow(pid, log, BOUND_S * 1000, pass_on);
+    int status = hm_spawn_follow(pid, log, (int)limit_s * 1000, pass_on);
     if (status > 0)
         slurm_error("hybridmem: %s failed", PROGRAM);
     else if (status < 0 && errno == ETIMEDOUT)
-        slurm_error("hybridmem: %s has not ended within %d s and is killed", PROGRAM, BOUND_S);
+        slurm_error("hybridmem: %s has not ended within %u s and is killed", PROGRAM, limit_s);
     else if (status < 0 && errno != ECHILD && errno != ESRCH) /* these two: slurmd has waited for it already */
         slurm_error("hybridmem: %s cannot be waited for: %s", PROGRAM, strerror(errno));
 }
