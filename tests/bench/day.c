@@ -303,8 +303,10 @@ static void run(const char *root)
     char *argv[] = {program, "--cgroup", DAY_CGROUP, "--fast-nodes",  "0-1", "--slow-nodes",
                     "2-3",   "--cap",    "90%",      "--job",         job,   "--step",
                     "0",     "--broker", broker,     "--progress-fd", fd,    NULL};
-    if (hm_options_parse(&day.options, (int)(sizeof(argv) / sizeof(argv[0])) - 1, argv, &error) != 0 ||
-        hm_live_open(&day.live, &day.options, &error) != 0)
+    if (hm_options_parse(&day.options, (int)(sizeof(argv) / sizeof(argv[0])) - 1, argv, &error) != 0)
+        day_die(error.text);
+    hm_live_begin(&day.live, &day.options);
+    if (hm_live_open(&day.live, &error) != 0)
         day_die(error.text);
     day.start_ns = day_now_ns();
     day.next_second = day.start_ns + DAY_SECOND;

@@ -104,10 +104,12 @@ struct hm_live {
 };
 
 /*
- * Sets everything up except the source. From then on the process is not dumpable, as a source's descriptors may see
- * more than the user may. Returns 0, or -1; call hm_live_close() in both cases.
+ * Comes first, and before the process becomes the job's user (--uid). From then on the process is not dumpable, as a
+ * source's descriptors may see more than the user may.
  */
-int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error);
+void hm_live_begin(struct hm_live *live, const struct hm_options *options);
+/* Sets everything else up except the source. Returns 0, or -1; call hm_live_close() in both cases. */
+int hm_live_open(struct hm_live *live, struct hm_error *error);
 void hm_live_close(struct hm_live *live);
 /* Works until the guard or a signal ends it. */
 void hm_live_run(struct hm_live *live);

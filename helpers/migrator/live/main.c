@@ -66,10 +66,11 @@ int main(int argc, char **argv)
         hm_options_help();
         return hm_output_end(NAME, 0, 0);
     }
+    hm_live_begin(&live, &options);
     if (become_user(&options, &error) != 0)
         return fail(&options, NULL, &error, 1);
     raise_limit();
-    if (hm_live_open(&live, &options, &error) != 0) {
+    if (hm_live_open(&live, &error) != 0) {
         status = fail(&options, live.shown.progress, &error, 1);
         goto done;
     }

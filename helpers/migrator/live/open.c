@@ -118,15 +118,21 @@ static void init(struct hm_live *live, const struct hm_options *options)
     live->rest.is_resting = true; /* until hm_live_rest decides at the first look */
 }
 
-/* Finds out whether soft-dirty marks work here, and makes this process not dumpable for good. */
+/*
+ * Finds out whether soft-dirty marks work here. The test reads this process's own page map, which belongs to root while
+ * the process is not dumpable. So it is made before root becomes the job's user: a process of theirs that was dumpable,
+ * be it for a moment, could be taken over, and would live outside of their job's processes.
+ */
 static void open_window(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
-    /* The test of soft-dirty marks reads this process's own page map, which a process that is not dumpable may not. */
-    prctl(PR_SET_DUMPABLE, 1);
+    bool is_users = options->uid == HM_OPTIONS_NO_ID;
+    if (is_users)
+        prctl(PR_SET_DUMPABLE, 1);
     live->window.softdirty =
         hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), options->hot_by_writes, NULL);
-    prctl(PR_SET_DUMPABLE, 0);
+    if (is_users)
+        prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* Prepares the list of the step's processes, the tiers' nodes, and the memory for mappings. */
@@ -180,17 +186,17 @@ static void open_guard(struct hm_live *live)
     hm_guard_init(&live->guard, path, hm_clock_ns(CLOCK_MONOTONIC));
 }
 
-int hm_live_open(struct hm_live *live, const struct hm_options *options, struct hm_error *error)
+void hm_live_begin(struct hm_live *live, const struct hm_options *options)
 {
     keep_to_slow(options);
     init(live, options);
-    /*
-     * This comes first: root's file is mapped and its descriptor closed, so that no other process can take the
-     * descriptor and make the file grow.
-     */
+    open_window(live);
+}
+
+int hm_live_open(struct hm_live *live, struct hm_error *error)
+{
     if (open_progress(live, error) != 0)
         return -1;
-    open_window(live);
     live->signals = take_signals(error);
     if (live->signals < 0 || open_intake(live, error) != 0 ||
         hm_mover_init(&live->mover, &live->nodes, &live->intake.ranks, live->intake.maps, hm_live_is_told, live,
