@@ -30,9 +30,7 @@
 /* Is the grace of a dead job over? Its age is by a clock that nobody can set: the clock of the day may be set back. */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
-    char boot[40];
-    return strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0 ||
-           hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
+    return hm_boot_is_past(job->boot_id) || hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
 }
 
 /*

@@ -37,14 +37,16 @@ int hm_cgroup_cut_to_step(char *path)
 
 bool hm_job_is_living(const struct hm_job *job)
 {
-    char boot[40], path[HM_JOB_CGROUP + 16], events[256];
-    if (strcmp(job->boot_id, hm_boot_id(boot, sizeof(boot))) != 0)
+    char path[HM_JOB_CGROUP + 16], events[256];
+    if (hm_boot_is_past(job->boot_id))
         return false;
     /* No step has started, or this is cgroup v1. Whoever ends the job or finds it dead notes that; a step clears it. */
     if (!job->cgroup[0])
         return job->dead_ns == 0;
     snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);
+    /* The kernel removes the cgroup once it is empty. Any other failure tells nothing, such as one for want of memory.
+     */
     if (hm_file_read(path, events, sizeof(events), NULL) != 0)
-        return false;
+        return errno != ENOENT && errno != ENODEV;
     return strstr(events, "populated 1") != NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +38,24 @@ static void test_who_lives(void **state)
     assert_false(hm_job_is_living(&job));
     hm_job_init(&job, 7);
     snprintf(job.cgroup, sizeof(job.cgroup), "%s/removed", scratch);
+    assert_false(hm_job_is_living(&job));
+}
+
+/* What a failure to look would free is the job's memory and its settings of the node. */
+static void test_a_job_whose_cgroup_cannot_be_read_lives(void **state)
+{
+    (void)state;
+    static struct hm_job job;
+    struct rlimit files, none;
+    hm_job_init(&job, 7);
+    set_cgroup(&job, "0");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max};
+    hm_job_is_living(&job); /* the number of this boot is read once */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool is_living = hm_job_is_living(&job); /* EMFILE */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_true(is_living);
     assert_false(hm_job_is_living(&job));
 }
 
@@ -80,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_lives),
+        cmocka_unit_test(test_a_job_whose_cgroup_cannot_be_read_lives),
         cmocka_unit_test(test_without_a_cgroup_ended_means_dead),
         cmocka_unit_test(test_cgroup_of_a_job),
     };
