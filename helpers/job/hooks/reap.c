@@ -10,6 +10,7 @@
 
 #include "base/bootid.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"
@@ -175,8 +176,19 @@ static void remove_orphaned_files(const struct hm_config *config, struct hm_job 
         closedir(names);
 }
 
+/* Is it a process of root's or of this user's? A user may run the monitor's program, too. */
+static bool is_of(const char *pid, uid_t uid)
+{
+    char path[64], text[1024];
+    unsigned real;
+    snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
+    /* The kernel escapes a newline in the name, which is the only text before this line. */
+    const char *line = hm_file_read_start(path, text, sizeof(text)) == 0 ? strstr(text, "\nUid:") : NULL;
+    return line && sscanf(line, " Uid: %u", &real) == 1 && (real == 0 || real == uid);
+}
+
 /* Does the process run our monitor's program? " (deleted)" follows the path where an upgrade has replaced the file. */
-static bool is_monitor(const char *pid)
+static bool runs_monitor(const char *pid)
 {
     char path[64], program[512];
     const char *ours = hm_monitor_program();
@@ -198,10 +210,11 @@ static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int
 }
 
 /*
- * Finds monitors that no entry names. Wants the lock: while it is held, no monitor gets its name into an entry. Returns
- * their number.
+ * Finds monitors that no entry names, of root's and of user `uid`. Wants the lock: while it is held, no monitor gets
+ * its name into an entry. Returns their number.
  */
-static int find_orphaned_monitors(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
+static int find_orphaned_monitors(const struct hm_config *config, uid_t uid, struct hm_job *job,
+                                  struct hm_process orphan[ORPHANS])
 {
     uint32_t *ids = NULL;
     struct dirent *item;
@@ -210,8 +223,8 @@ static int find_orphaned_monitors(const struct hm_config *config, struct hm_job 
     int count = hm_ledger_list(config, &ids, NULL);
     DIR *processes = count < 0 ? NULL : opendir("/proc");
     while (processes && found < ORPHANS && (item = readdir(processes))) {
-        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !is_monitor(item->d_name) ||
-            has_monitor(config, ids, count, (pid_t)pid, job))
+        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !runs_monitor(item->d_name) ||
+            !is_of(item->d_name, uid) || has_monitor(config, ids, count, (pid_t)pid, job))
             continue;
         if (hm_process_identify((pid_t)pid, &orphan[found]) == 0)
             found++;
@@ -226,12 +239,16 @@ static void reap_orphans(const struct hm_config *config)
 {
     struct hm_error error = {0};
     struct hm_process orphan[ORPHANS];
+    uid_t uid = 0;
+    gid_t gid;
     int found = 0;
+    if (hm_monitor_identity(&uid, &gid, NULL) != 0) /* without the lock, as it may take long */
+        uid = 0;
     struct hm_job *job = malloc(sizeof(*job));
     int lock = job ? hm_ledger_lock(config, &error) : -1;
     if (lock >= 0) {
         remove_orphaned_files(config, job);
-        found = find_orphaned_monitors(config, job, orphan);
+        found = find_orphaned_monitors(config, uid, job, orphan);
     }
     hm_ledger_unlock(lock);
     free(job);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ static bool is_living, can_drain;
 static unsigned sought_grace_s;
 static bool is_used_again; /* another run uses the job's number while the job's cgroup is looked for */
 static int n_reaped;
+static uid_t monitors; /* the monitors' system user */
 static char drained[HM_ERROR_TEXT];
 
 int hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_reap *how, struct hm_error *why)
@@ -79,9 +81,18 @@ const char *hm_monitor_program(void)
     return path;
 }
 
+int hm_monitor_identity(uid_t *uid, gid_t *gid, struct hm_error *error)
+{
+    (void)error;
+    *uid = monitors;
+    *gid = getegid();
+    return 0;
+}
+
 static int set_up(void **state)
 {
     (void)state;
+    monitors = geteuid();
     ledger_with_job(&config, &job);
     left_by = n_reaped = 0;
     can_drain = true;
@@ -216,6 +227,41 @@ static void a_monitor_that_is_just_started_stays(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
+static int execute_monitor(void *data)
+{
+    execl(data, data, "1000", NULL);
+    return 1;
+}
+
+/* A user's own process is left alone, whatever it runs: ending it would take time, and the place of a real monitor. */
+static void a_users_process_is_no_monitor(void **state)
+{
+    (void)state;
+    int status;
+    char program[256], link[64], path[64];
+    pid_t monitor = start_monitor();
+    snprintf(program, sizeof(program), "%s", hm_monitor_program());
+    if (geteuid() == 0) { /* root's would be taken for a monitor */
+        const struct hm_spawn_call call = {
+            .run = execute_monitor, .data = program, .kept = -1, .drop = true, .uid = 4242, .gid = 4242};
+        kill(monitor, SIGKILL);
+        assert_int_equal(waitpid(monitor, &status, 0), monitor);
+        assert_int_equal(chmod(scratch, 0711), 0);
+        assert_int_equal(chmod(program, 0755), 0);
+        monitor = hm_spawn_call(&call, NULL);
+        assert_true(monitor > 0);
+    }
+    monitors = 4243;
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)monitor);
+    do
+        memset(link, 0, sizeof(link));
+    while (readlink(path, link, sizeof(link) - 1) > 0 && strncmp(link, program, strlen(program)) != 0);
+    reap("n9", true);
+    assert_int_equal(waitpid(monitor, &status, WNOHANG), 0);
+    kill(monitor, SIGKILL);
+    assert_int_equal(waitpid(monitor, &status, 0), monitor);
+}
+
 /* Without a cgroup in the entry the job is looked for. If it is not found, it is dead, and has its grace as others. */
 static void a_job_without_a_cgroup_is_looked_for(void **state)
 {
@@ -260,6 +306,7 @@ int main(void)
         cmocka_unit_test_setup(a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
         cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
+        cmocka_unit_test_setup(a_users_process_is_no_monitor, set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
