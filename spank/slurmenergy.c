@@ -50,7 +50,7 @@ static void print_help(void)
           "starts it.\n"
           "\n"
           "  --read         describe the counter, then write its raw values\n"
-          "  --ask          write one value for each line of standard input, until that ends\n"
+          "  --ask          write one value for each line of standard input, until it ends\n"
           "  -h, --help     this text\n"
           "  -V, --version  the version\n"
           "\n"
