@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused_and_what_is_there_stays():
     assert "(fsdax_keep_share), and keep 64.0 MiB" in said
     with slurm.configured(CONFIG + "fsdax_keep_quota = 70M\n"):
         said = refused("bob", "--hybrid-mem=fsdax,size=66M,keep")
-        assert f"user {BOB} may keep 70.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: with 96.0 MiB more" in said
+        assert f"user {BOB} may keep 70.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: 96.0 MiB more" in said
     with slurm.configured(""):
         assert "keep is not offered on this node: hybridmem.conf sets no fsdax_keep_share" in refused("alice", KEEP)
         slurm.run("hybridmem reap")
