@@ -8,12 +8,14 @@ import struct
 import subprocess
 import termios
 
+from installed import LEAKS
+
 
 def on_terminal(columns, *words, status=0):
     """The lines that a program writes to a terminal with these columns."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
+    environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb", **LEAKS}
     with subprocess.Popen([*map(str, words)], stdout=theirs, env=environment) as process:
         os.close(theirs)
         said = b""

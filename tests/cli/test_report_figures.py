@@ -175,7 +175,8 @@ def test_waste_is_no_more_than_a_node_has(tmp_path):
     total = found["total"]
     assert (total["unused_byte_hours"], total["unused_byte_hours_missing"]) == (2 * left, 65)
     text = report(tmp_path, "waste").stdout
-    assert "(ALONE: so many records)" in text and "not measured in 65 of 67 records: unused share, unused" in text
+    assert "(ALONE: the number of their records)" in text
+    assert "not measured in 65 of 67 records: unused share, unused" in text
 
 
 def test_what_tells_that_a_job_was_alone(tmp_path):

@@ -21,9 +21,9 @@ while True:
             pass
 """
 LOCK = Path("/run/hybridmem/jobs/lock")
-# Seconds. Who is held up waits for as long as the other is stopped; an emulated node with work for all of its CPUs is
-# slow, but not that slow.
-LONGEST_WAIT, LONGEST_JOB = 5, 45
+# Seconds: who is held up waits for as long as the other is stopped. An emulated node whose CPUs are busy is slow, but
+# not that slow.
+LONGEST_WAIT = 5
 
 
 @contextlib.contextmanager
@@ -70,12 +70,10 @@ def is_stopped(name):
 
 
 def run_job(user):
-    """Returns the seconds from the submission to the job's record, which its epilog writes."""
-    begin = time.monotonic()
+    """Runs a job, until its epilog has written its record."""
     job_id = slurm.sbatch(user, "true", "-n1", "--hybrid-mem=spill")
     assert slurm.wait_job(job_id) == "COMPLETED"
     slurm.record(job_id)
-    return time.monotonic() - begin
 
 
 def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
@@ -85,10 +83,11 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
         with stopping("alice"):
             slurm.run(f"scontrol release {job_id}")
             slurm.wait_for(lambda: is_stopped("hybridmem-migra"), "alice's migrator, stopped")
-            seconds = run_job("bob")
+            run_job("bob")
+            assert is_stopped("hybridmem-migra")
             slurm.run(f"scancel {job_id}")
-            seconds = max(seconds, run_job("bob"))
+            run_job("bob")
         assert slurm.wait_job(job_id) in ("CANCELLED", "COMPLETED")
         slurm.wait_idle()
     assert slurm.record(job_id)["user"] == "alice"
-    assert max(waits) < LONGEST_WAIT and seconds < LONGEST_JOB, (max(waits), seconds)
+    assert max(waits) < LONGEST_WAIT

@@ -123,8 +123,8 @@ JOB = Column("job", "JOB", "text", First(Value("job")))
 ALONE = Column("alone_records", "ALONE", "count", Count(Are(False, "shared")))
 SHARED = Column("shared_records", "SHARED", "count", Count(Are(True, "shared")))
 OF_ALONE = (
-    "UNUSED counts only jobs that had their node to themselves (ALONE: the number of their records). It is not known "
-    "what a job beside others (SHARED) left unused."
+    "What is unused is counted for the jobs that had their node to themselves (ALONE: the number of their records). It "
+    "is not known what a job beside others (SHARED) left unused."
 )
 # The report without a view. It names no nodes of peaks, and shows all columns, also those without any figure.
 TOTALS = View(
