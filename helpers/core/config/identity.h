@@ -3,6 +3,7 @@
 #ifndef HM_CORE_CONFIG_IDENTITY_H
 #define HM_CORE_CONFIG_IDENTITY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -29,6 +30,10 @@ struct hm_asker {
  * refused. `off` is always allowed. Pure. Returns 0, or -1 with a text. */
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
                       struct hm_error *error);
+
+/* Does a rule ask for a user's name or groups? Where none does, nobody has to look the user up for hm_identity_judge.
+ */
+bool hm_identity_is_needed(const struct hm_config *config);
 
 /* Look up the user, with all groups. This can take as long as a directory service needs to answer: what root runs for
  * jobs uses lookup.h. Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such user. */

@@ -15,6 +15,11 @@ static bool has_rule(const struct hm_config *config, enum hm_rule_kind kind)
     return false;
 }
 
+bool hm_identity_is_needed(const struct hm_config *config)
+{
+    return has_rule(config, HM_RULE_USER) || has_rule(config, HM_RULE_GROUP);
+}
+
 /* Without the name nobody can tell which rule holds, so the job gets no more than the strictest one may allow: off. */
 static int fail_unknown(const struct hm_request *request, const char *what, struct hm_error *error)
 {

@@ -29,7 +29,7 @@ static void read_tiers(struct hm_preparation *p)
 }
 
 /*
- * Looks up the user's name and groups if they are needed: the step has a request of its own, to which rules may apply,
+ * Looks up the user's name and groups if they are needed: the step has a request of its own, and a rule asks for them,
  * or the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of time.
  */
 static void look_up_user(struct hm_preparation *p)
@@ -37,7 +37,7 @@ static void look_up_user(struct hm_preparation *p)
     char folder[HM_CONFIG_PATH_MAX + 16], entry[sizeof(folder) + 16];
     snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
              p->facts->job_id);
-    if (p->facts->option || access(entry, F_OK) != 0)
+    if ((p->facts->option && hm_identity_is_needed(&p->step->config)) || access(entry, F_OK) != 0)
         p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
 }
 

@@ -174,13 +174,14 @@ static void test_rules_hold_without_the_prolog(void **state)
 static void test_users_are_looked_up_without_the_lock(void **state)
 {
     static const struct {
-        bool has_entry;
+        bool has_entry, has_rule;
         const char *option;
         unsigned n_lookups;
-    } rows[] = {{true, NULL, 0}, {true, "slow", 1}, {false, NULL, 1}, {false, "slow", 1}};
+    } rows[] = {{true, true, NULL, 0},  {true, true, "slow", 1},  {true, false, "slow", 0},
+                {false, true, NULL, 1}, {false, true, "slow", 1}, {false, false, NULL, 1}};
     (void)state;
-    configure("");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        configure(rows[i].has_rule ? "group \"wheel\" { modes = { slow } }" : "");
         begin("spill", false);
         if (!rows[i].has_entry)
             assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
