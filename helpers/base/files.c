@@ -54,6 +54,12 @@ int hm_file_read_start(const char *path, char *out, size_t size)
     return have < 0 ? -1 : 0;
 }
 
+void hm_file_read_back(int fd, char *out, size_t size)
+{
+    ssize_t have = pread(fd, out, size - 1, 0);
+    out[have > 0 ? have : 0] = '\0';
+}
+
 int hm_file_read_line(const char *path, char *out, size_t size)
 {
     int result = hm_file_read_start(path, out, size);

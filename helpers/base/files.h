@@ -19,6 +19,9 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
 /* Read at most the first size - 1 bytes into `out`, terminated; "" where reading fails. Returns 0, or -1 with errno.
  * Allocates nothing. */
 int hm_file_read_start(const char *path, char *out, size_t size);
+/* Read at most the first size - 1 bytes of an open file that others have written, terminated; "" where reading fails.
+ * The position in the file stays. */
+void hm_file_read_back(int fd, char *out, size_t size);
 /* Read the first line, without its newline, as hm_file_read_start reads. */
 int hm_file_read_line(const char *path, char *out, size_t size);
 /* Make a new file with `length` bytes of text, for its owner alone (mode 0600), in the folder `at` (or AT_FDCWD).

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/spawn.h"
 
 #define PATIENCE_MS 20000 /* time that a controller may take to answer */
@@ -27,15 +28,8 @@ int hm_scontrol_find(char *path, size_t size)
     return -1;
 }
 
-/* Read what scontrol has written, terminated. Its output and its errors go to one file. */
-static void take_text(int output, char *text, size_t size)
-{
-    ssize_t length = pread(output, text, size - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
-}
-
-/* Run the scontrol at `path` with these arguments (NULL-terminated, its name first), and read its output into `text`,
- * terminated. Returns 0 or -1. */
+/* Run the scontrol at `path` with these arguments (NULL-terminated, its name first), and read its output and its errors
+ * into `text`, terminated. Returns 0 or -1. */
 static int run(const char *path, char *const *words, char *text, size_t size, struct hm_error *error)
 {
     char locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
@@ -50,7 +44,7 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
         .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = output};
     pid_t pid = hm_spawn_start(&spawn, error);
     int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, PATIENCE_MS);
-    take_text(output, text, size);
+    hm_file_read_back(output, text, size);
     close(output);
     if (status == 0 || pid < 0)
         return status;

@@ -73,8 +73,7 @@ static int read_answer(const struct hm_question *question, int output, struct hm
     char *text = malloc(ANSWER_BYTES);
     if (!text)
         return hm_fail(error, ENOMEM, "no memory to look up %s %s", question->kind, question->word);
-    ssize_t length = pread(output, text, ANSWER_BYTES - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
+    hm_file_read_back(output, text, ANSWER_BYTES);
     int result = take_answer(question, text, identity, error);
     free(text);
     return result;

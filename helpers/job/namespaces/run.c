@@ -9,18 +9,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/spawn.h"
 
 #define NAME HM_NAMESPACERUN_NAME
 #define SAYS "hybridmem namespace: "
 #define PROGRAM HM_LIBEXECDIR "/" NAME
-
-/* Reads what was written to the file into `text`, with a '\0' at its end. */
-static void read_back(int fd, char *text, size_t size)
-{
-    ssize_t length = pread(fd, text, size - 1, 0);
-    text[length > 0 ? length : 0] = '\0';
-}
 
 /* Keeps the last line, without the program's name: earlier lines are only warnings. */
 static void keep_line(char *text)
@@ -53,8 +47,8 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
         return -1;
     answer->status = hm_spawn_wait(pid);
     answer->seconds = hm_clock_s(CLOCK_MONOTONIC) - begin;
-    read_back(output, answer->output, sizeof(answer->output));
-    read_back(errors, answer->errors, sizeof(answer->errors));
+    hm_file_read_back(output, answer->output, sizeof(answer->output));
+    hm_file_read_back(errors, answer->errors, sizeof(answer->errors));
     keep_line(answer->errors);
     return 0;
 }

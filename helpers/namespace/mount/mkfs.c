@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/spawn.h"
 #include "mkfsparts.h"
 
@@ -21,14 +22,6 @@ const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_er
             return filesystem->paths[i];
     hm_fail(error, ENOENT, "%s is missing: install %s", filesystem->paths[0], filesystem->package);
     return NULL;
-}
-
-/* Read the first line of the program's output. */
-static void read_complaint(int fd, char *out, size_t size)
-{
-    ssize_t length = pread(fd, out, size - 1, 0);
-    out[length > 0 ? length : 0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
 }
 
 /* Write the program's arguments. Returns how many. */
@@ -77,7 +70,8 @@ int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint
     pid_t pid = hm_spawn_start(&spawn, error);
     int status = pid < 0 ? -1 : hm_spawn_wait(pid);
     if (pid >= 0 && status != 0) {
-        read_complaint(said, complaint, sizeof(complaint));
+        hm_file_read_back(said, complaint, sizeof(complaint));
+        complaint[strcspn(complaint, "\n")] = '\0';
         hm_fail(error, EIO, "%s failed on %s (%s %d): %s", program, device,
                 WIFSIGNALED(status) ? "signal" : "exit status",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), complaint);

@@ -14,10 +14,10 @@
 
 static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct hm_error *error)
 {
-    char pid[16] = "";
-    ssize_t length = pread(lock, pid, sizeof(pid) - 1, 0);
+    char pid[16];
+    hm_file_read_back(lock, pid, sizeof(pid));
     return hm_fail(error, EBUSY, "another one is at work%s%s: it still has %s/" LOCK " after %u s",
-                   length > 0 ? ", process " : "", pid, run_dir, patience_s);
+                   pid[0] ? ", process " : "", pid, run_dir, patience_s);
 }
 
 /* Write the pid into the lock, for processes that wait. If this fails, their message only lacks the pid. */
