@@ -54,18 +54,18 @@ static void pass_on(const char *line)
         slurm_info("hybridmem: %s", text);
 }
 
-static unsigned find_limit_s(void)
+/* Reads the configuration. hybridmem-job reports its errors. */
+static const struct hm_config *read_config(void)
 {
     static struct hm_config config;
     if (hm_config_read(hm_option_config_path(), false, &config, NULL) != 0)
         hm_config_defaults(&config);
-    return hm_hook_limit_s(&config, HM_REGIONS_FOLDER);
+    return &config;
 }
 
 /* Passes on the program's log until it ends. Slurm waits for the hook, so the hook waits for nothing else. */
-static void follow(pid_t pid, int log)
+static void follow(pid_t pid, int log, unsigned limit_s)
 {
-    const unsigned limit_s = find_limit_s();
     errno = 0;
     int status = hm_spawn_follow(pid, log, (int)limit_s * 1000, pass_on);
     if (status > 0)
@@ -76,7 +76,7 @@ static void follow(pid_t pid, int log)
         slurm_error("hybridmem: %s cannot be waited for: %s", PROGRAM, strerror(errno));
 }
 
-static void run(struct command *command)
+static void run(struct command *command, const struct hm_config *config)
 {
     char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
     char *environment[] = {path, locale, NULL, NULL};
@@ -95,18 +95,11 @@ static void run(struct command *command)
     pid_t pid = hm_spawn_start(&spawn, &error);
     close(errors[1]);
     if (pid >= 0) {
-        follow(pid, errors[0]);
+        follow(pid, errors[0], hm_hook_limit_s(config, HM_REGIONS_FOLDER));
         return;
     }
     close(errors[0]);
     slurm_error("hybridmem: %s", error.text);
-}
-
-/* Is hybridmem enabled? Errors in the configuration are reported by hybridmem-job. */
-static bool is_enabled(void)
-{
-    static struct hm_config config;
-    return hm_config_read(hm_option_config_path(), false, &config, NULL) != 0 || config.enabled;
 }
 
 static int start_command(spank_t spank, struct command *command, const char *verb, char job[NUMBER])
@@ -129,7 +122,8 @@ void hm_job_script_prolog(spank_t spank)
     char job[NUMBER], uid_text[NUMBER], gid_text[NUMBER];
     uid_t uid;
     gid_t gid;
-    if (!is_enabled() || start_command(spank, &command, "begin", job) != 0)
+    const struct hm_config *config = read_config();
+    if (!config->enabled || start_command(spank, &command, "begin", job) != 0)
         return;
     if (spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS) {
@@ -149,7 +143,7 @@ void hm_job_script_prolog(spank_t spank)
     add_environment(&command, "--restart", "SLURM_JOB_RESTART_COUNT");
     add_environment(&command, "--het-job", "SLURM_HET_JOB_ID");
     add_environment(&command, "--end-time", "SLURM_JOB_END_TIME");
-    run(&command);
+    run(&command, config);
 }
 
 void hm_job_script_epilog(spank_t spank)
@@ -161,5 +155,5 @@ void hm_job_script_epilog(spank_t spank)
         return;
     add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");
     add_environment(&command, "--exit-status", "SLURM_JOB_EXIT_CODE");
-    run(&command);
+    run(&command, read_config());
 }

@@ -107,15 +107,13 @@ static int parse_which(const char *text, struct hm_view_name *name, bool *has_st
  * Whose must the migrator of this job be? A user asks their own alone, root that of the job's user, whom the ledger
  * knows: everybody may take a migrator's name. Returns false where no such job is on this node.
  */
-static bool find_user(uint32_t job_id, uid_t *uid)
+static bool find_user(const struct hm_config *config, uint32_t job_id, uid_t *uid)
 {
-    static struct hm_config config;
     static struct hm_job job;
     *uid = geteuid();
     if (*uid != 0)
         return true;
-    hm_config_read(hm_config_path(), false, &config, NULL); /* if it fails, the built-in values */
-    if (hm_ledger_read(&config, job_id, &job, NULL) != 0)   /* without the lock: an entry is replaced as a whole */
+    if (hm_ledger_read(config, job_id, &job, NULL) != 0) /* without the lock: an entry is replaced as a whole */
         return false;
     *uid = job.uid;
     return true;
@@ -127,6 +125,7 @@ static bool find_user(uint32_t job_id, uid_t *uid)
  */
 static int connect_to_one(const struct options *options, struct hm_error *error)
 {
+    static struct hm_config config;
     struct hm_view_name *names, wanted = {0};
     char list[256] = "", step[16];
     bool has_step = false;
@@ -137,10 +136,12 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
     ssize_t n = hm_view_list(&names, error);
     if (n < 0)
         return -1;
+    if (hm_config_read(hm_config_path(), false, &config, NULL) != 0)
+        hm_config_defaults(&config);
     for (ssize_t i = 0; i < n; i++) {
         if ((options->which && names[i].job_id != wanted.job_id) || (has_step && names[i].step_id != wanted.step_id))
             continue;
-        int fd = find_user(names[i].job_id, &uid) ? hm_view_connect(&names[i], uid, NULL) : -1;
+        int fd = find_user(&config, names[i].job_id, &uid) ? hm_view_connect(&names[i], uid, NULL) : -1;
         if (fd < 0)
             continue;
         size_t length = strlen(list);

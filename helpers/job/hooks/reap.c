@@ -10,7 +10,6 @@
 
 #include "base/bootid.h"
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"
@@ -177,13 +176,12 @@ static void remove_orphaned_files(const struct hm_config *config, struct hm_job 
 }
 
 /* Is it a process of root's or of this user's? A user may run the monitor's program, too. */
-static bool is_of(const char *pid, uid_t uid)
+static bool is_of(pid_t pid, uid_t uid)
 {
-    char path[64], text[1024];
+    char text[1024];
     unsigned real;
-    snprintf(path, sizeof(path), "/proc/%.16s/status", pid);
     /* The kernel escapes a newline in the name, which is the only text before this line. */
-    const char *line = hm_file_read_start(path, text, sizeof(text)) == 0 ? strstr(text, "\nUid:") : NULL;
+    const char *line = hm_process_read(pid, "status", text, sizeof(text)) == 0 ? strstr(text, "\nUid:") : NULL;
     return line && sscanf(line, " Uid: %u", &real) == 1 && (real == 0 || real == uid);
 }
 
@@ -210,10 +208,10 @@ static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int
 }
 
 /*
- * Finds monitors that no entry names, of root's and of user `uid`. Wants the lock: while it is held, no monitor gets
- * its name into an entry. Returns their number.
+ * Finds monitors that no entry names, of root's and of user `*uid`; where `uid` is NULL, of any user. Wants the lock:
+ * while it is held, no monitor gets its name into an entry. Returns their number.
  */
-static int find_orphaned_monitors(const struct hm_config *config, uid_t uid, struct hm_job *job,
+static int find_orphaned_monitors(const struct hm_config *config, const uid_t *uid, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])
 {
     uint32_t *ids = NULL;
@@ -224,7 +222,7 @@ static int find_orphaned_monitors(const struct hm_config *config, uid_t uid, str
     DIR *processes = count < 0 ? NULL : opendir("/proc");
     while (processes && found < ORPHANS && (item = readdir(processes))) {
         if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !runs_monitor(item->d_name) ||
-            !is_of(item->d_name, uid) || has_monitor(config, ids, count, (pid_t)pid, job))
+            (uid && !is_of((pid_t)pid, *uid)) || has_monitor(config, ids, count, (pid_t)pid, job))
             continue;
         if (hm_process_identify((pid_t)pid, &orphan[found]) == 0)
             found++;
@@ -235,22 +233,36 @@ static int find_orphaned_monitors(const struct hm_config *config, uid_t uid, str
     return found;
 }
 
+/* Finds the monitors to end, with the lock. The monitors' user is looked up where there is any: it may take long, so it
+ * does not hold the lock, and what was found is looked for once more. Returns their number. */
+static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS],
+                        struct hm_error *error)
+{
+    uid_t uid = 0;
+    gid_t gid;
+    int found = 0;
+    int lock = hm_ledger_lock(config, error);
+    if (lock >= 0) {
+        remove_orphaned_files(config, job);
+        found = find_orphaned_monitors(config, NULL, job, orphan);
+    }
+    hm_ledger_unlock(lock);
+    if (found == 0)
+        return 0;
+    if (hm_monitor_identity(&uid, &gid, NULL) != 0)
+        uid = 0;
+    lock = hm_ledger_lock(config, error);
+    found = lock >= 0 ? find_orphaned_monitors(config, &uid, job, orphan) : 0;
+    hm_ledger_unlock(lock);
+    return found;
+}
+
 static void reap_orphans(const struct hm_config *config)
 {
     struct hm_error error = {0};
     struct hm_process orphan[ORPHANS];
-    uid_t uid = 0;
-    gid_t gid;
-    int found = 0;
-    if (hm_monitor_identity(&uid, &gid, NULL) != 0) /* without the lock, as it may take long */
-        uid = 0;
     struct hm_job *job = malloc(sizeof(*job));
-    int lock = job ? hm_ledger_lock(config, &error) : -1;
-    if (lock >= 0) {
-        remove_orphaned_files(config, job);
-        found = find_orphaned_monitors(config, uid, job, orphan);
-    }
-    hm_ledger_unlock(lock);
+    int found = job ? find_orphans(config, job, orphan, &error) : 0;
     free(job);
     for (int i = 0; i < found; i++)
         hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
