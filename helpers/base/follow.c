@@ -92,9 +92,11 @@ int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take)
             read_along(&reader, pidfd, end_ms);
         read_rest(&reader);
     }
-    close(fd);
     if (pidfd >= 0)
         close(pidfd);
     int64_t left_ms = end_ms - hm_clock_ms(CLOCK_MONOTONIC);
-    return hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0);
+    int status = hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0), number = errno;
+    close(fd); /* only now: a program that writes to a closed pipe ends by that, which would hide that it was late */
+    errno = number;
+    return status;
 }
