@@ -135,10 +135,22 @@ stage_fuzz() {
     return $failed
 }
 
-# What the archive holds does not depend on the compiler's options; other stages compile with -O2.
+# archive_is_whole: has the archive all sources of the product and of its unit tests? The other tests need a checkout.
+archive_is_whole() {
+    local lacking
+    lacking=$(git ls-files | grep -vE '^(\.|tests/)' && git ls-files tests/unit tests/fuzz tests/fixtures)
+    lacking=$(comm -23 <(sort <<< "$lacking") <(tar -tf "$build"/dist/hybridmem-*.tar.xz | sed 's,^[^/]*/,,' | sort))
+    [ -z "$lacking" ] || { echo "the archive lacks ${lacking//$'\n'/ }" && return 1; }
+}
+
+# What the archive holds does not depend on the compiler's options; other stages compile with -O2, and unit tests have a
+# stage of their own.
 stage_dist() {
     configure_in "$build/dist"
-    counted distcheck make -s -C "$build/dist" distcheck DISTCHECK_CONFIGURE_FLAGS="CFLAGS='-O0 -g0'"
+    rm -f "$build"/dist/hybridmem-*.tar.xz
+    counted distcheck make -s -C "$build/dist" distcheck DISTCHECK_CONFIGURE_FLAGS="CFLAGS='-O0 -g0'" \
+        TESTS= check_PROGRAMS=
+    counted archive archive_is_whole
 }
 
 stage_compile() {

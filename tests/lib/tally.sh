@@ -6,7 +6,15 @@
 passed_all=0
 failed_all=0
 failed_stages=
-stage_seconds=() # "STAGE SECONDS"
+stage_seconds=() # "STAGE SECONDS CPU-SECONDS"
+cpu_before=0
+
+# cpu_seconds: sets cpu to the seconds of CPU time that all ended children have used. `times` tells a shell's own
+# children only, so it may not run in a subshell.
+cpu_seconds() {
+    times > "$logs/times"
+    cpu=$(awk 'END { split($0, part, /[ms ]+/); printf "%d", 60 * (part[1] + part[3]) + part[2] + part[4] }' "$logs/times")
+}
 
 # tally STAGE STATUS LOG SECONDS: count a stage's results. A stage that failed without a counted failure, or ran
 # nothing, counts as one failure. The log of a failed stage is printed.
@@ -34,7 +42,10 @@ tally() {
     fi
     passed_all=$((passed_all + passed))
     failed_all=$((failed_all + failed))
-    stage_seconds+=("$1 $4")
+    local cpu
+    cpu_seconds
+    stage_seconds+=("$1 $4 $((cpu - cpu_before))")
+    cpu_before=$cpu
     echo "-- $1: $passed passed, $failed failed ($4 s)"
 }
 
@@ -48,9 +59,10 @@ tally_promises() {
 }
 
 print_durations() {
-    echo "== seconds by stage"
-    printf '%s\n' "${stage_seconds[@]}" |
-        awk -v all="$SECONDS" '{ printf "%8d  %s\n", $2, $1; sum += $2 } END { printf "%8d  in all, in %d s\n", sum, all }'
+    echo "== seconds, and seconds of CPU time, by stage"
+    printf '%s\n' "${stage_seconds[@]}" | awk -v all="$SECONDS" '
+        { printf "%8d %8d  %s\n", $2, $3, $1; sum += $2; cpu += $3 }
+        END { printf "%8d %8d  in all, in %d s\n", sum, cpu, all }'
     echo "== the dearest tests, in seconds"
     tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
