@@ -22,7 +22,7 @@ WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-# Divides the memory and speed of a job with the default overhead: 1 % of an emulated CPU moves a MiB in each phase.
+# Divides the memory and speed of a job, as 1 % of an emulated CPU moves a MiB in a phase of 10 s.
 SMALLER = 4
 # Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
 SOON = "migrate,overhead=10%,interval=5s"
@@ -33,8 +33,8 @@ SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half o
 READ, WRITTEN = 3, 7  # parts of --split
 CAP = "16M"  # less than a rank can have of the fast tier at the start
 # Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another, and
-# the two are exchanged. Two exchanges are let pass. If all differences were believed, each phase would exchange CAP.
-NOISE = 2 * (2 * 2 * slurm.MIB) + slurm.MIB
+# the two are exchanged. If all differences were believed, each phase would exchange CAP.
+NOISE = 8 * slurm.MIB
 CPU_LIMIT = 0.01  # of the job's CPU time
 
 
@@ -135,19 +135,19 @@ def test_files_make_room(make):
 
 
 def test_a_jump_is_recovered_in_two_phases(make):
-    hotset = make(SOON, "--jump", "1000000")
+    hotset = make(SOON, "--jump", str(1_000_000 // SMALLER), smaller=SMALLER)
     hotset.wait_settled(SETTLE_FASTER)
     for jump in (1, 2):
         hotset.allow_jumps(jump)
         slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move", every=migration.QUIET)  # noqa: B023
         hotset.wait_settled(2)
-        stretch(hotset, f"jump{jump}", least=0.85)
+        stretch(hotset, f"jump{jump}", STRETCH // SMALLER, least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)))
     hotset.end()
 
 
 def test_uniform_accesses_move_nothing(make):
-    # Without a cap, memory that others free would be filled. What is demoted to get below the cap is not counted.
+    # Without a cap, memory that others free would be filled. What is demoted to get below the cap is no exchange.
     hotset = make(f"{SOON},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
     hotset.wait_accesses(STRETCH)
@@ -155,17 +155,17 @@ def test_uniform_accesses_move_nothing(make):
     print(json.dumps(figures))
     hotset.end()
     assert figures["samples"] > 0
-    moved = figures["promoted_bytes"] + figures["demoted_bytes"] - figures["first_above_cap_bytes"]
-    assert 0 <= moved <= NOISE, figures
+    assert figures["promoted_bytes"] <= NOISE, figures
 
 
 def test_writes_win_against_reads_of_equal_heat(make):
-    hotset = make(f"{SOON},fast={ROOM}", "--split")
+    room = FOOTPRINT // SMALLER // 10 * 5 // 4  # for the written tenth, and a quarter of the other
+    hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER)
     hotset.wait_settled(SETTLE_FASTER, WRITTEN)
-    stretch(hotset, "writes", least_writes=0.85)
+    stretch(hotset, "writes", STRETCH // SMALLER, least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()
     read, written = (migration.share_on_fast(reports, part) for part in (READ, WRITTEN))
     print(json.dumps(figures), read, written)
     assert written > 0.9
-    assert read < 0.35  # the written tenth leaves room for a quarter of a tenth
+    assert read < 0.35
