@@ -40,7 +40,7 @@ def load(folder, given):
     sys.path.insert(0, str(given or folder))
     try:
         return importlib.import_module("duckdb")
-    except ImportError as error:  # one for another Python or another libc
+    except ImportError as error:  # such as a DuckDB for another Python or another libc
         raise records.Failure(f"DuckDB cannot be loaded: {error}") from error
     finally:
         sys.path.pop(0)
@@ -48,7 +48,7 @@ def load(folder, given):
 
 @contextlib.contextmanager
 def session(duckdb, work=None):
-    """A connection to an empty database. It loads no extension and asks no network; its errors become Failures. `work`:
+    """A connection to an empty database. It loads no extension and uses no network; its errors become Failures. `work`:
     a folder for what does not fit into memory; without it the session has one of its own."""
     with contextlib.ExitStack() as stack:
         folder = work or stack.enter_context(tempfile.TemporaryDirectory(prefix="hybridmem-"))
@@ -112,7 +112,8 @@ def parquet(paths):
 
 
 def has_only(connection, paths, column, value):
-    """Does a column have this value in all rows of the tables? Their footers have its least and its largest value."""
+    """Does a column have this value in all rows of the tables? That is quick: the files' footers have the least and the
+    largest value of each column."""
     [(same,)] = connection.execute(
         f"SELECT coalesce(bool_and({column} IS NOT DISTINCT FROM ?), true) FROM {parquet(paths)}", [value]
     ).fetchall()

@@ -9,7 +9,7 @@ OPTION_MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm", "interleave", "spill", "isolate", "migrate", "fsdax"),
 )
 NONE = "none"  # the mode of a job without the option
-INVALID = "invalid"  # the mode of a job whose option has a text that was never valid, which can be any text
+INVALID = "invalid"  # the mode of a job whose option names no mode: its text can be anything
 MODES = (*OPTION_MODES, NONE, INVALID)
 MIGRATED = frozenset(("isolate", "migrate"))  # modes with a migrator
 MAXIMUM = 1 << 64  # also refuses the infinities that JSON makes of 1e999
@@ -143,7 +143,7 @@ def mode(record):
 
 
 def clean(word):
-    """Text without half surrogate pairs, which JSON allows and text files do not."""
+    """Text without halves of surrogate pairs, which JSON allows and text files do not; None stays None."""
     return word if word is None else word.encode("utf-8", "replace").decode()
 
 
@@ -170,7 +170,7 @@ def run(record):
 
 
 def key(record):
-    """Identifies a record: within a day it counts once, even if it is in several files."""
+    """Identifies a record among those of a day: a record that is in several files counts once."""
     return *run(record), clean(record["node"])
 
 

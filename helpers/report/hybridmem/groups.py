@@ -15,8 +15,8 @@ NO_RECORD = "No record."
 
 
 class Report:
-    """Feeds each record to the sums of all views. Each record comes once; next_day() is called before those of each
-    day. `once`: False if some records may have come twice."""
+    """Feeds each record to the sums of all views. The caller adds each record once, and calls next_day() before those
+    of each day. If it may have added some twice, it sets `once` to False, and the report is not exact."""
 
     def __init__(self, views, top, by=None, is_dated=False):
         """`top`: how many rows to keep of each view; None: the view's own number. `by`: the figure that ranks them.
@@ -67,7 +67,8 @@ class Sums:
         self.counted, self.all = Counted(), Counted()
         self.total = self.view.new_row() if view.has_total else None
         self.adders = [(column.fold.add, at) for at, column in placed(view.columns)]
-        # A total that names no nodes of peaks is made of the rows; only runs cannot be put together.
+        # The total of a view with is_whole is made of its rows at the end, except numbers of runs: a run may be in
+        # several rows.
         of_total = ((at, column) for at, column in placed(view.columns) if not view.is_whole or is_of_runs(column))
         self.total_adders = [(column.fold.add, at) for at, column in of_total]
         self.dropped = 0  # number of rows that are not among the top
@@ -152,7 +153,7 @@ class Jobs(Sums):
 
     def __init__(self, view, top, by):
         super().__init__(view, top, by)
-        self.today, self.before, self.heap, self.order, self.is_whole = {}, {}, [], itertools.count(), True
+        self.today, self.before, self.heap, self.order, self.is_within_limit = {}, {}, [], itertools.count(), True
 
     def next_day(self):
         super().next_day()
@@ -168,12 +169,13 @@ class Jobs(Sums):
         if found is None:
             if len(self.today) >= self.LIMIT:
                 self.retire(self.today)
-                self.today, self.is_whole = {}, False
+                self.today, self.is_within_limit = {}, False
             found = next(self.order), self.view.key(case), self.view.new_row()
         self.today[run] = found
         return found[-1]
 
     def retire(self, rows):
+        """Keeps the largest of these rows, which are taken for complete."""
         for found in rows.values():
             if self.view.has(found[-1]):
                 self.keep(*found)
@@ -193,4 +195,4 @@ class Jobs(Sums):
         return [(key, row) for _, _, key, row in sorted(self.heap, reverse=True)]
 
     def is_exact(self):
-        return super().is_exact() and self.is_whole
+        return super().is_exact() and self.is_within_limit

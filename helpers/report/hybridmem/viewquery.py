@@ -52,7 +52,7 @@ class Query(engine.Asking):
         return {place: (tuple(values[:width]), list(values[width:])) for place, *values in found}
 
     def in_order(self, rows):
-        """Sorts the rows of a view of items by the place where an item of each is met first."""
+        """Sorts the rows of a view of items in the order in which the first item of each row is read."""
         firsts = self.run(
             f"SELECT place FROM (SELECT {self.place} AS place, {met('number', 'number')} AS met FROM {self.source}) "
             "GROUP BY place ORDER BY min(met)",
