@@ -89,7 +89,7 @@ static bool is_ready(void)
         static const char text[] =
             "hybridmem: no other malloc was found: libhybridmem-preload.so cannot be used here\n";
         if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-            abort();
+            abort(); /* as below: only so that the result is used, as the compiler demands */
         abort();
     }
     atomic_store_explicit(&has_next, true, memory_order_release);

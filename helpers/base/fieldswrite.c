@@ -132,7 +132,7 @@ static void put_table(struct text *text, const char *path, const struct hm_field
     }
 }
 
-/* Copy the lines of `before` that the table does not know. The first and the last line of a text are no fields. */
+/* Copy the lines of `before` that the table does not know. The first and the last line of a text are not fields. */
 static void put_kept(struct text *text, const struct hm_fields *fields, const void *value, const char *before)
 {
     const char *line = strchr(before, '\n');

@@ -150,7 +150,7 @@ int hm_spawn_wait_for(pid_t pid, int patience_ms)
     if (!is_over) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
         if (!hm_process_ends_within(pidfd, KILL_PATIENCE_MS))
-            close(pidfd);
+            close(pidfd); /* hm_process_ends_within has not closed it */
     }
     bool is_known = waitpid(pid, &status, WNOHANG) == pid;
     if (!is_over)
@@ -226,7 +226,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
         errno = number;
         return hm_fail_errno(error, "cannot start %s", spawn->path);
     }
-    /* It has nothing to do any more, or hangs: a kill ends both. */
+    /* A child that failed is about to end by itself; one that hangs is killed at once. */
     hm_spawn_wait_for(pid, heard < 0 ? 0 : KILL_PATIENCE_MS);
     if (heard < 0)
         return hm_fail(error, ETIMEDOUT, "cannot execute %s within %d ms: killed", spawn->path, patience_ms);

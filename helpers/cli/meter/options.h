@@ -9,7 +9,8 @@
 #define HM_METER_CONFIG HM_SYSCONFDIR "/hybridmem.conf" /* used if no other is given */
 
 struct hm_meter_options {
-    bool list, json, step;
+    bool list, json;
+    bool step; /* show a line for each line of standard input, not by time */
     uint64_t interval_ms;
     uint64_t count; /* lines to show; 0: no end */
     const char *sysfs, *resctrl, *topology, *config;

@@ -27,7 +27,7 @@ void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
     hm_job_warn(job, "a setting was not restored: %s", error.text);
 }
 
-_Static_assert(HM_JOB_MIGRATORS + 1 <= HM_STOP_MOST, "a job's programs are stopped all at a time");
+_Static_assert(HM_JOB_MIGRATORS + 1 <= HM_STOP_MOST, "hm_process_stop_all must have room for all programs of a job");
 
 void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 {
