@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orders that a process of the simulated job gets. It answers each with a number: the thread's number where one was
- * started or ended, 0 for mappings, -1 where it failed. It ends when nobody can send it orders any more. */
+ * started or ended, 0 for mappings, -1 where it failed. It ends when the other end of its socket is closed. */
 #ifndef DAYORDER_H
 #define DAYORDER_H
 

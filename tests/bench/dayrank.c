@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process of the simulated job: maps and unmaps memory, starts and ends threads, as its standard input orders
- * (dayorder.h). */
+/* A process of the simulated job: maps and unmaps memory, starts and ends threads, as it is ordered (dayorder.h). Its
+ * standard input is a socket, from which it reads the orders and to which it writes the answers. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

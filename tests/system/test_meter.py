@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs memory-bound jobs between marks, and writes down the expected accesses, which tests/meter compares with its
-count."""
+"""Runs memory-bound jobs, and writes down how many accesses each should make to each node.
+
+A QEMU plugin, the tier meter, counts the accesses of the guest by node; meter-mark has it note its counts under a name.
+After the run tests/meter/test_truth.py compares what was counted between two marks with what is written down here."""
 
 import json
 import os
@@ -60,7 +62,7 @@ class Steps:
         self.job_id = slurm.sbatch("alice", slurm.OVERLAP + "\n".join(lines), "-n1", "--hybrid-mem=fsdax,size=256M")
 
     def between_marks(self, mark, look):
-        """Let the next step work between the marks NAME.start and NAME.end. Before that, calls look() with the step's
+        """Lets the next step work between the marks NAME.start and NAME.end. Before that, calls look() with the step's
         first line. Returns the result of look()."""
         to_test, from_test = self.pipes.pop(0)
         with to_test.open() as answers, from_test.open("w") as orders:
@@ -94,6 +96,7 @@ def test_sweeps_and_a_copy_between_two_marks():
     assert set(pages) == {4, 5}
     claim("fsdax", {"pages": pages, "accesses": accesses})
     said = steps.between_marks("copy-fsdax", json.loads)
+    # Node -1 stands for files on persistent memory.
     assert set(said["read"]) == {"-1"} and set(said["written"]) == {"0", "1"}
     claim("copy-fsdax", {"copy": {"read": pages, "written": said["written"]}, "accesses": accesses})
     assert slurm.wait_job(steps.job_id) == "COMPLETED", slurm.output(steps.job_id)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the migrator on ranks whose hot data is known. tests/meter/test_migration.py checks the claims by its own count.
+"""Runs the migrator on ranks whose hot data is known, and writes down which share of their accesses the fast tier
+should serve. tests/meter/test_migration.py compares these claims with what the tier meter counted from outside of the
+guest.
 
-A stretch between two marks begins after a number of phases and ends after a number of accesses, never after a time.
+The meter notes its counts at marks. A stretch between two marks begins after a number of phases and ends after a number
+of accesses, never after a time.
 """
 
 import json
@@ -22,15 +25,17 @@ WORK = 150
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
-# Divides the memory and speed of a job, as 1 % of an emulated CPU moves a MiB in a phase of 10 s.
+# Divides the memory and the speed of the jobs of some tests. The migrator may use 1 % of the job's CPU time, and with
+# that an emulated CPU moves only one MiB in a phase of 10 s.
 SMALLER = 4
-# Observing and moving take fifty times as long on an emulated CPU. For tests of what a phase does, however long it is.
+# More CPU time and shorter phases, for tests of what the migrator does in a phase: on an emulated CPU, observing and
+# moving take fifty times as long.
 SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 12_000_000  # accesses of all ranks together
-SETTLE = 15  # most whole phases until a steady state
+SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
-READ, WRITTEN = 3, 7  # parts of --split
+READ, WRITTEN = 3, 7  # the hot tenths of --split, as in hotset.c
 CAP = "16M"  # less than a rank can have of the fast tier at the start
 # Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another, and
 # the two are exchanged. If all differences were believed, each phase would exchange CAP.
@@ -63,7 +68,7 @@ def make():
 
 
 def claim(name, accesses, **shares):
-    """Write down what the count between the marks NAME.start and NAME.end has to show."""
+    """Writes down what the count between the marks NAME.start and NAME.end has to show."""
     claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
     claims[name] = {"accesses": accesses, **shares}
     EXPECTED.write_text(json.dumps(claims))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests whose records the kernel lets show and report read. It needs root, to become other users."""
+"""Tests that show and report show a user their own records alone, and root and the record group all: who may read them
+is decided by the files' owners and modes. The test needs root, to become other users."""
 
 import json
 import os
@@ -12,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 from makerecords import record, write
 
-RECORD_GROUP = 990
+RECORD_GROUP = 990  # a group that owns no other file
 NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets its record at the end of its epilog\n"
 ALICE, BOB, CAROL = 1001, 1002, 1003
 

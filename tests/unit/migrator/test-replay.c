@@ -18,10 +18,10 @@
 
 static const double sizes[] = {0.1, 0.25, 0.5};
 
+/* For each size of the fast tier: share_mem, slow_writes and amat (struct hm_score). */
 static const struct {
     const char *name;
-    double first_touch[3][3], static_oracle[3][3],
-        phase_oracle[3][3]; /* by size: share, slow writes, mean access time (AMAT) */
+    double first_touch[3][3], static_oracle[3][3], phase_oracle[3][3];
 } rows[N_TRACES] = {
     {"AMG",
      {{.170, .356, 1.90}, {.183, .297, 1.88}, {.394, .150, 1.64}},
@@ -129,8 +129,9 @@ static void watch_use(void *data, size_t phase, const struct hm_extent *extents,
 }
 
 /*
- * The mean AMAT by size. No trace may exceed first touch by more than `worst`, and none may have more pages in the fast
- * tier than there is room for.
+ * Gets the mean over all traces of the AMAT (mean cost of an access), by size. Expects that the AMAT of no trace is
+ * more than `worst` times that of first touch, and that no phase has more pages in the fast tier than there is room
+ * for.
  */
 static void mean_amat(const char *algorithm, double worst, double *mean)
 {
@@ -153,6 +154,7 @@ static void mean_amat(const char *algorithm, double worst, double *mean)
     }
 }
 
+/* Expects the mean AMAT of the reference simulation, which decides as Salkhordeh and Brinkmann published it. */
 static void test_bins_are_as_published(void **state)
 {
     static const double published[] = {2.17, 2.23, 2.08};
@@ -164,6 +166,7 @@ static void test_bins_are_as_published(void **state)
             fail_msg("at %g %%: %.3f, published %.3f", 100 * sizes[size], mean[size], published[size]);
 }
 
+/* The limits are just above what the algorithm reached when it was written: it must not become worse. */
 static void test_regions_are_better(void **state)
 {
     static const double most[] = {1.96, 1.75, 1.43};
@@ -175,6 +178,7 @@ static void test_regions_are_better(void **state)
             fail_msg("at %g %%: %.4f, not %.4f", 100 * sizes[size], mean[size], most[size]);
 }
 
+/* The same seed gives the same result, another seed another one. */
 static void test_seeds(void **state)
 {
     struct hm_replay_options options = options_of("regions", 0.1);
@@ -187,6 +191,7 @@ static void test_seeds(void **state)
     assert_int_equal(hm_replay_run(&traces[2], &options, NULL, NULL, &other, &error), 0);
     assert_int_equal(memcmp(&first.ours, &again.ours, sizeof(first.ours)), 0);
     assert_int_not_equal(memcmp(&first.ours, &other.ours, sizeof(first.ours)), 0);
+    /* The trace (SNAP) has 4.5e9 accesses, and one of 65536 is sampled. */
     assert_true(first.samples <= 4500000000 / 65536 && first.samples > 4500000000 / 65536 * 0.98);
     assert_true(first.peak_bytes < 8 << 20);
 }
