@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks fields, and finds them by their paths. */
 #include "fieldsparts.h"
 
 #include <errno.h>

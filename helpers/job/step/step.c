@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* hm_step_prepare: prepares a step, as root in slurmstepd. */
 #include "parts.h"
 
 #include <errno.h>

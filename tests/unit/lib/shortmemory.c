@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Has one allocation of jansson's fail after the other (shortmemory.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
