@@ -78,7 +78,7 @@ def add_up(folder, node, period, skipped):
 
 
 def is_absent(path):
-    """Returns False also if that cannot be told: whoever reads the file then says why it cannot be read."""
+    """Is there nothing at this path? False also if that cannot be told: whoever reads the path then says why."""
     try:
         os.lstat(path)
     except FileNotFoundError:

@@ -127,7 +127,7 @@ class Source:
             self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
             if not report.fed:
                 return
-            # one thread is faster than we are, and each has groups of rows in memory
+            # One thread reads faster than the records can be added up here, and each more would take memory.
             connection.execute("SET threads = 1")
             for day, table in zip(self.with_table, self.tables):
                 report.next_day()

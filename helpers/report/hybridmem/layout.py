@@ -80,8 +80,8 @@ COLUMNS = (
 )
 NAMES = tuple(name for name, _ in COLUMNS)
 LISTS = tuple(name for name, kind in COLUMNS if kind.endswith("[]"))
-# Number of what row() makes of a record. Count it up when a column becomes another, be it by fields.py, figures.py,
-# columns.py or rules.py: rows with another number are made again.
+# The version of what row() makes of a record. Count it up when a change of fields.py, figures.py, columns.py or
+# rules.py gives a column other values: rows of another version are then made again.
 FORM = 2
 MAGIC = b"PAR1"  # the first and the last bytes of a Parquet file
 

@@ -116,7 +116,7 @@ def has_figure(value):
 
 def sources(records):
     """Where figures come from, or why there are none: what the nodes that measured them say, or else all nodes; None
-    where they differ. If nothing is known, the key is left out. If the summary is too long, so is it."""
+    where they differ. If nothing is known, there is no key `sources`. (A summary that is too long also loses it.)"""
     found = {}
     for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
         values = [fields.part(record, group) for record in records]

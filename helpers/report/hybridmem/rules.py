@@ -2,8 +2,8 @@
 """Advice: which mode would have suited a job, and why, by a table of rules over one record. Pure.
 
 A rule speaks only if the record has every figure that it needs, and its sentence names these figures. A job gets at
-most one advice, of the rule with the highest weight; the table says on how many of its nodes a rule must hold. Users
-who asked for the slow tier leave the fast one to others, and are not told to take it."""
+most one piece of advice, from the rule with the highest weight; the table says on how many of its nodes a rule must
+hold. Users who asked for the slow tier leave the fast one to others, and are not told to take it."""
 
 from collections import Counter
 from typing import Callable, NamedTuple, Optional
