@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock that all of a node's jobs wait for must be free again within moments. So nothing that may last is done by the
- * thread that holds it: no program is started, as it may be stopped, or lie on a file system that hangs. What may last
- * asks here first. The answer is about the calling thread.
+ * Knows whether the calling thread holds a lock that all of a node's jobs wait for. Such a lock must be free again
+ * within moments. So its holder does nothing that may take long, and starts no program: a program may be stopped, or
+ * lie on a file system that hangs. Functions that may take long ask here first.
  */
 #ifndef HM_BASE_HELDLOCK_H
 #define HM_BASE_HELDLOCK_H

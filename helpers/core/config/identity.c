@@ -34,7 +34,7 @@ static int find_group(gid_t id, struct buffer *buffer, struct group *group, stru
     }
 }
 
-/* All groups or none: with some of them, a user would have what a rule for another one forbids. */
+/* Fills in the names of all groups, or fails: the rule for a group whose name is missing could not forbid anything. */
 static int add_groups(struct hm_identity *identity, struct buffer *buffer, struct hm_error *error)
 {
     int count = GROUPS_MAX, named = 0;

@@ -98,7 +98,7 @@ int hm_lookup_ask(const char *program, const struct hm_question *question, int p
     int result = -1;
     pid_t pid = hm_spawn_start(&spawn, error);
     if (pid < 0) {
-        errno = EIO; /* whatever is missing, it is no user or group */
+        errno = EIO; /* not the errno of the start: ENOENT would mean that there is no such user or group */
     } else {
         /* In slurmstepd the status may be lost, as that waits for all children. The answer says whether it is whole. */
         if (hm_spawn_wait_for(pid, patience_ms) < 0 && errno == ETIMEDOUT)

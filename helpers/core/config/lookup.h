@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks up users and groups within a limit of time. The C library's functions wait for a directory service (sssd, LDAP)
- * for as long as that takes, and nothing ends them in a process that has to go on. So another one calls them,
- * `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses these; do not hold the ledger's lock.
+ * for as long as that takes, and nothing ends them in a process that has to go on. So they are called in another
+ * process, `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses the functions below; do not
+ * hold the ledger's lock.
  */
 #ifndef HM_CORE_CONFIG_LOOKUP_H
 #define HM_CORE_CONFIG_LOOKUP_H
@@ -25,8 +26,8 @@ struct hm_question {
 
 /*
  * Have the program answer, `hybridmem-job lookup KIND WORD`, or kill it after `patience_ms`. An answer that is not
- * whole is none: without all of their groups, a user would have what a rule for one of these forbids. For a group, only
- * identity->gid is set. Returns 0 or -1, as above.
+ * whole is none: a user whose groups are not all known would get what the rule for such a group forbids. For a group,
+ * only identity->gid is set. Returns 0 or -1, as above.
  */
 int hm_lookup_ask(const char *program, const struct hm_question *question, int patience_ms,
                   struct hm_identity *identity, struct hm_error *error);

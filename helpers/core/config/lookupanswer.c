@@ -24,14 +24,14 @@ static int write_identity(const struct hm_identity *identity)
     return fflush(stdout) == 0 ? ANSWERED : FAILED;
 }
 
-/* For a person who asks; a program reads no standard error. */
+/* Writes why there is no answer, for a person; the program that asks does not read standard error. */
 static int fail(const char *why)
 {
     fprintf(stderr, "error: %s\n", why);
     return FAILED;
 }
 
-/* Only that there is none is an answer; where the directory service fails, there is no answer. */
+/* Answers that there is no such user or group. Not for a directory service that fails: then there is no answer. */
 static int write_none(const char *why)
 {
     printf("no %s\n", why);

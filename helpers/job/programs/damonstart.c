@@ -65,8 +65,8 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
 }
 
 /*
- * Waits until the broker listens: then it closes its standard error. If it writes something before, it has failed, and
- * this is why. Returns 0 or -1.
+ * Waits until the broker listens, which it shows by closing its standard error. What it writes there before is the
+ * reason why it has failed. Returns 0 or -1.
  */
 static int hear(int fd, struct hm_error *error)
 {

@@ -31,9 +31,9 @@ void hm_step_refuse(struct hm_step *step, const char *text);
 void hm_step_plan(struct hm_preparation *p);
 
 /*
- * Reads the entry again into p->job, and checks that it is of the same run of the job, and that nobody has begun to end
- * that: nobody would end a program that was started now. `loss` says what is lost then, for the text. Wants the lock.
- * Returns 0, or -1 with a text.
+ * Reads the entry again into p->job. Fails where it is of another run of the job, or where somebody has begun to end
+ * the job, as nobody would end a program that was started now. `loss` is for the text: what the job does not get then.
+ * Wants the lock. Returns 0, or -1 with a text.
  */
 int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_error *error);
 

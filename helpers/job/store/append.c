@@ -18,8 +18,9 @@
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
 
 /*
- * Opens `name` in the folder without following a link. In a user's folder it neither enters what is mounted there: the
- * kernel looks at the mount before it asks the mounted file system for anything. Kernels before 5.6 cannot (ENOSYS).
+ * Opens `name` in the folder without following a link. In a user's folder it does not enter what is mounted there,
+ * either: the kernel looks at the mount before it asks the mounted file system for anything. Kernels before 5.6 cannot
+ * (ENOSYS).
  */
 static int open_in(int folder, const char *name, int flags, const struct hm_rights *rights)
 {
