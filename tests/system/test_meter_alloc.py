@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs that place their memory by libhybridmem between marks, and writes down the expected accesses, which
-tests/meter compares with its count."""
+"""Runs programs that place their memory by libhybridmem, and writes down how many accesses each should make to each
+node.
+
+As in test_meter.py, the tier meter counts the accesses of the guest, and tests/meter/test_truth.py compares what was
+counted between two marks with what is written down here."""
 
 import json
 import os

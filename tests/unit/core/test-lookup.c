@@ -58,7 +58,7 @@ static void test_whole_answers(void **state)
     hm_identity_free(&identity);
 }
 
-/* With some of their groups only, a user would have what a rule for another one forbids. */
+/* An answer that lacks some of the user's groups is none: the rules for those groups could not forbid anything. */
 static void test_no_answers(void **state)
 {
     (void)state;
