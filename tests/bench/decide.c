@@ -28,6 +28,7 @@ static int compare(const void *a, const void *b)
     return (x->page > y->page) - (x->page < y->page);
 }
 
+/* Draw the samples of a phase: 8 of 10 from the first 512 MiB of a process, the others from all its 4 GiB. */
 static void draw(struct hm_random *random, struct hm_observation *seen)
 {
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -45,6 +46,7 @@ static void decide(struct hm_decider *decider, const struct hm_observation *seen
     hm_decider_observe(decider, seen, SAMPLES);
     hm_decider_end_phase(decider);
     struct hm_extent *extent = hm_decider_extents(decider, &n);
+    /* Say that all pages lie in the slow tier, except those of an extent that is a whole process. */
     for (size_t i = 0; i < n; i++)
         extent[i].slow_pages = extent[i].n_pages < 1 << 20 ? extent[i].n_pages : 0;
     struct hm_budget budget = {
@@ -54,12 +56,13 @@ static void decide(struct hm_decider *decider, const struct hm_observation *seen
 
 int main(int argc, char **argv)
 {
+    /* A line of the slow tier takes twice as long to read as one of the fast tier, and 5 times as long to write. */
     const struct hm_decider_options options = {.algorithm = argc > 1 ? argv[1] : "regions",
                                                .period = 65536,
                                                .read_gain = 1,
                                                .write_gain = 4,
-                                               .promote_cost = 192,
-                                               .demote_cost = 384,
+                                               .promote_cost = 64 * (2 + 1),
+                                               .demote_cost = 64 * (1 + 5),
                                                .max_extents = 1000};
     struct hm_error error = {""};
     struct hm_random random = {1};

@@ -144,7 +144,7 @@ def samples(job_id):
 
 
 def platform(job_id):
-    """What the job's monitor has counted for the whole node."""
+    """What the job's monitor has counted for the whole node, the third of its domains."""
     return samples(job_id).energy[2]
 
 
