@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests systemd's units, without running systemd: systemd-analyze reads them, and says how exposed a service is."""
+
+import re
+import subprocess
+
+import pytest
+from installed import PREFIX
+
+FOLDER = PREFIX / "lib" / "systemd" / "system"
+SERVICES = ["collect", "export", "reap", "wipe@"]
+EXPOSURE = re.compile(r"^# Exposure \(systemd-analyze security\): (\d\.\d) at most\.", re.MULTILINE)
+
+
+def analyze(*words):
+    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)
+
+
+def unit(name):
+    return FOLDER / f"hybridmem-{name}.service"
+
+
+def test_all_services_are_tested():
+    assert sorted(FOLDER.glob("*.service")) == sorted(map(unit, SERVICES))
+
+
+@pytest.mark.parametrize("path", [*map(unit, SERVICES), FOLDER / "hybridmem-export.timer"], ids=lambda path: path.name)
+def test_systemd_understands_each_line(path):
+    done = analyze("verify", "--man=no", path)
+    wrong = [line for line in done.stderr.splitlines() if "hybridmem" in line]  # others are of the system's own units
+    assert (done.returncode, wrong) == (0, [])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_no_more_exposed_than_it_says(name):
+    limit = float(EXPOSURE.search(unit(name).read_text())[1])
+    done = analyze("security", "--no-pager", "--offline=yes", f"--threshold={limit * 10:.0f}", unit(name))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert limit <= 3 or "It is above 3, as " in unit(name).read_text()
+
+
+@pytest.mark.parametrize("name", ["reap", "wipe@"])
+def test_copies_of_records_keep_the_call_that_they_are_written_with(name):
+    """RestrictSUIDSGID= makes openat2(2) fail: whoever adds it takes the copies of their records from users."""
+    assert not re.search(r"^RestrictSUIDSGID=yes", unit(name).read_text(), re.MULTILINE)
