@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/bootid.h"
 #include "base/clock.h"
-#include "base/process.h"
-#include "base/size.h"
 #include "finish.h"
-#include "job/ledger/figurefile.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/node/mongroup.h"
-#include "job/programs/monitor.h"
 #include "job/store/store.h"
+#include "orphans.h"
 #include "slurm/scontrol.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define UNSEEN_S 600         /* the least time for a job's first step: a site's own prolog comes before it */
-#define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
+#define UNSEEN_S 600 /* the least time for a job's first step: a site's own prolog comes before it */
 
 /* Is the grace of a dead job over? Its age is by a clock that nobody can set: the clock of the day may be set back. */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
@@ -139,137 +132,6 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     return is_left;
 }
 
-/* Does the name end in `suffix`? `number` is the number before it. */
-static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
-{
-    char stem[16];
-    size_t length = strlen(name), tail = strlen(suffix);
-    if (length <= tail || length - tail >= sizeof(stem) || strcmp(name + length - tail, suffix) != 0)
-        return false;
-    memcpy(stem, name, length - tail);
-    stem[length - tail] = '\0';
-    return hm_size_parse_number(stem, 0, UINT32_MAX, number, NULL) == 0;
-}
-
-/*
- * Removes drafts of entries, and files of samples and of migrators' figures whose job has no entry. Wants the lock:
- * while it is held, nobody writes a draft.
- */
-static void remove_orphaned_files(const struct hm_config *config, struct hm_job *job)
-{
-    char folder[HM_CONFIG_PATH_MAX + 16];
-    struct dirent *item;
-    uint64_t id;
-    uint32_t job_id, step_id;
-    DIR *names = opendir(hm_ledger_folder_path(config, folder, sizeof(folder)));
-    while (names && (item = readdir(names))) {
-        bool is_orphan = is_numbered(item->d_name, ".draft", &id) ||
-                         (is_numbered(item->d_name, ".samples", &id) &&
-                          hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT) ||
-                         (hm_figurefile_is_name(item->d_name, &job_id, &step_id) &&
-                          hm_ledger_read(config, job_id, job, NULL) != 0 && errno == ENOENT);
-        if (is_orphan && unlinkat(dirfd(names), item->d_name, 0) != 0)
-            hm_log(HM_LOG_ERROR, "cannot remove %s/%s: %s", folder, item->d_name, strerror(errno));
-    }
-    if (names)
-        closedir(names);
-}
-
-/* Is it a process of root's or of this user's? A user may run the monitor's program, too. */
-static bool is_of(pid_t pid, uid_t uid)
-{
-    char text[1024];
-    unsigned real;
-    /* The kernel escapes a newline in the name, which is the only text before this line. */
-    const char *line = hm_process_read(pid, "status", text, sizeof(text)) == 0 ? strstr(text, "\nUid:") : NULL;
-    return line && sscanf(line, " Uid: %u", &real) == 1 && (real == 0 || real == uid);
-}
-
-/* Does the process run our monitor's program? " (deleted)" follows the path where an upgrade has replaced the file. */
-static bool runs_monitor(const char *pid)
-{
-    char path[64], program[512];
-    const char *ours = hm_monitor_program();
-    snprintf(path, sizeof(path), "/proc/%.16s/exe", pid);
-    ssize_t length = readlink(path, program, sizeof(program) - 1);
-    if (length < 0)
-        return false;
-    program[length] = '\0';
-    return strncmp(program, ours, strlen(ours)) == 0 && (program[strlen(ours)] == '\0' || program[strlen(ours)] == ' ');
-}
-
-static bool has_monitor(const struct hm_config *config, const uint32_t *ids, int count, pid_t pid, struct hm_job *job)
-{
-    for (int i = 0; i < count; i++)
-        if (hm_ledger_read(config, ids[i], job, NULL) != 0 || job->monitor.pid == pid ||
-            hm_process_is_running(&job->monitor_starter))
-            return true; /* an entry that cannot be read may name this monitor; one that is starting is not named yet */
-    return false;
-}
-
-/*
- * Finds monitors that no entry names, of root's and of user `*uid`; where `uid` is NULL, of any user. Wants the lock:
- * while it is held, no monitor gets its name into an entry. Returns their number.
- */
-static int find_orphaned_monitors(const struct hm_config *config, const uid_t *uid, struct hm_job *job,
-                                  struct hm_process orphan[ORPHANS])
-{
-    uint32_t *ids = NULL;
-    struct dirent *item;
-    uint64_t pid;
-    int found = 0;
-    int count = hm_ledger_list(config, &ids, NULL);
-    DIR *processes = count < 0 ? NULL : opendir("/proc");
-    while (processes && found < ORPHANS && (item = readdir(processes))) {
-        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !runs_monitor(item->d_name) ||
-            (uid && !is_of((pid_t)pid, *uid)) || has_monitor(config, ids, count, (pid_t)pid, job))
-            continue;
-        if (hm_process_identify((pid_t)pid, &orphan[found]) == 0)
-            found++;
-    }
-    if (processes)
-        closedir(processes);
-    free(ids);
-    return found;
-}
-
-/* Finds the monitors to end, with the lock. The monitors' user is looked up where there is any: it may take long, so it
- * does not hold the lock, and what was found is looked for once more. Returns their number. */
-static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS],
-                        struct hm_error *error)
-{
-    uid_t uid = 0;
-    gid_t gid;
-    int found = 0;
-    int lock = hm_ledger_lock(config, error);
-    if (lock >= 0) {
-        remove_orphaned_files(config, job);
-        found = find_orphaned_monitors(config, NULL, job, orphan);
-    }
-    hm_ledger_unlock(lock);
-    if (found == 0)
-        return 0;
-    if (hm_monitor_identity(&uid, &gid, NULL) != 0)
-        uid = 0;
-    lock = hm_ledger_lock(config, error);
-    found = lock >= 0 ? find_orphaned_monitors(config, &uid, job, orphan) : 0;
-    hm_ledger_unlock(lock);
-    return found;
-}
-
-static void reap_orphans(const struct hm_config *config)
-{
-    struct hm_error error = {0};
-    struct hm_process orphan[ORPHANS];
-    struct hm_job *job = malloc(sizeof(*job));
-    int found = job ? find_orphans(config, job, orphan, &error) : 0;
-    free(job);
-    for (int i = 0; i < found; i++)
-        hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
-    if (hm_process_stop_all(orphan, found, HM_FINISH_ORPHAN_PATIENCE_MS, &error) != 0)
-        hm_log(HM_LOG_ERROR, "%s", error.text);
-}
-
 /*
  * Logs that namespaces of no job were not removed. If their memory could not be taken back (`is_left`), the node is
  * drained, as at a job's own end (finish.c): that end may have crashed, or its drain may have failed, and the memory
@@ -293,7 +155,7 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     struct hm_namespaces_reap namespaces = reap->namespaces;
     if (reap_entries(config, reap->grace_s))
         namespaces.has_left = true;
-    reap_orphans(config);
+    hm_orphans_reap(config);
     if (reap->is_config_known)
         hm_mongroup_reap(config);
     int result = reap->is_config_known ? hm_namespaces_reap(config, &namespaces, left) : 0;

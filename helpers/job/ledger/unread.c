@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -45,14 +46,31 @@ static bool read_job(const char *name, uint64_t *id)
            hm_size_parse_number(name + strlen(JOB), 0, UINT32_MAX, id, NULL) == 0;
 }
 
-/* Is it the job's folder or in it, or a step's folder in folders whose names do not tell the job? */
-static bool may_be_of(const FTSENT *folder, uint32_t job_id)
+static bool is_in_job(const FTSENT *folder, uint32_t job_id)
 {
     uint64_t id;
     for (const FTSENT *at = folder; at && at->fts_level >= FTS_ROOTLEVEL; at = at->fts_parent)
-        if (read_job(at->fts_name, &id))
-            return id == job_id;
-    return strncmp(folder->fts_name, STEP, strlen(STEP)) == 0;
+        if (read_job(at->fts_name, &id) && id == job_id)
+            return true;
+    return false;
+}
+
+/*
+ * Is it another job's, or not Slurm's, whose folders of jobs are root's? systemd gives users folders of their own, in
+ * which they make as many as they like, with any names.
+ */
+static bool is_others(const FTSENT *folder, uint32_t job_id)
+{
+    uint64_t id;
+    bool is_another_jobs = read_job(folder->fts_name, &id) && id != job_id;
+    return folder->fts_level > FTS_ROOTLEVEL && !is_in_job(folder->fts_parent, job_id) &&
+           (is_another_jobs || folder->fts_statp->st_uid != geteuid());
+}
+
+/* Is it the job's folder or in it, or a step's folder in folders whose names do not tell the job? */
+static bool may_be_of(const FTSENT *folder, uint32_t job_id)
+{
+    return is_in_job(folder, job_id) || strncmp(folder->fts_name, STEP, strlen(STEP)) == 0;
 }
 
 /*
@@ -88,6 +106,10 @@ static bool has_folder(const char *cgroups, uint32_t job_id)
         return true;
     while (!found && (folder = fts_read(walk))) {
         bool is_gone = folder->fts_errno == ENOENT && folder->fts_level > FTS_ROOTLEVEL;
+        if (folder->fts_info == FTS_D && is_others(folder, job_id)) {
+            fts_set(walk, folder, FTS_SKIP);
+            continue;
+        }
         bool is_unknown = folder->fts_info == FTS_DNR || folder->fts_info == FTS_ERR || folder->fts_info == FTS_NS;
         found = folder->fts_info == FTS_D ? may_be_of(folder, job_id) && !is_empty(folder->fts_path)
                                           : is_unknown && !is_gone;

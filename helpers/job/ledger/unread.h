@@ -19,6 +19,8 @@
  *   jobs in another way;
  * - or any of that cannot be told.
  *
+ * Folders that are not the caller's, and what is in them, do not count: users may have some.
+ *
  * It may take long: do not hold the ledger's lock.
  */
 bool hm_unread_is_living(const struct hm_config *config, const char *cgroups, uint32_t job_id, unsigned grace_s);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "core/tiers/boot.h"
 #include "namespace/mount/holders.h"
@@ -16,7 +17,8 @@
 #include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
-#define TRIES 3 /* other programs, for example a udev rule, may bring blocks online in the wrong zone meanwhile */
+#define LOOK_S 30 /* longest time to look who has a device open */
+#define TRIES 3   /* other programs, for example a udev rule, may bring blocks online in the wrong zone meanwhile */
 
 /* A change of one device. */
 typedef int (*change_device)(const struct hm_config *config, const struct hm_namespace_request *request,
@@ -123,7 +125,7 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
                        hm_size_format(device->bytes, size, sizeof(size)),
                        hm_size_format(block, block_size, sizeof(block_size)));
     snprintf(path, sizeof(path), "/dev/%s", device->name);
-    if (hm_holders_name(path, holders, sizeof(holders))[0])
+    if (hm_holders_name(path, hm_clock_s(CLOCK_MONOTONIC) + LOOK_S, holders, sizeof(holders))[0])
         return hm_fail(error, EBUSY, "it is open in %s", holders);
     if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(HM_BLOCKS_SYSTEM, config, error) != 0)
         return -1;

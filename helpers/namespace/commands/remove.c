@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/patience.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
@@ -19,6 +20,7 @@
 
 #define UNDO_PATIENCE_S 10 /* longest wait of hm_namespace_undo; a later reap removes the rest */
 #define HOLDERS 256        /* bytes of a text that names processes */
+#define NAMING_S 2         /* longest time to look for them: prologs and epilogs of others wait meanwhile */
 
 /* Which namespaces to remove. */
 struct choice {
@@ -143,11 +145,11 @@ static int try_each(struct hm_namespace *chosen, int n, struct left *left)
     return busy;
 }
 
-static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, struct left *left)
+static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, double end_s, struct left *left)
 {
     struct hm_error one;
     char holders[HOLDERS];
-    hm_holders_name(namespace->device, holders, sizeof(holders));
+    hm_holders_name(namespace->device, end_s, holders, sizeof(holders));
     const char *by = holders[0] ? holders : left->detached[0] ? left->detached : "no process that /proc shows";
     hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
             namespace->device, by);
@@ -205,8 +207,9 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
         return HM_NAMESPACE_REFUSED;
     n = try_all(chosen, n, request, &left);
     int status = status_of(&left, n);
+    double end_s = hm_clock_s(CLOCK_MONOTONIC) + NAMING_S;
     for (int i = 0; i < n; i++)
-        add_busy(&chosen[i], request->patience_s, &left);
+        add_busy(&chosen[i], request->patience_s, end_s, &left);
     free(chosen);
     if (status != HM_NAMESPACE_DONE)
         *error = left.text;

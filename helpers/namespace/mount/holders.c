@@ -8,23 +8,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/size.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4
 #define MOST_PID (1 << 22)
+#define NOT_FOUND "a process that was not found in time"
+
+static bool is_before(double end_s)
+{
+    return hm_clock_s(CLOCK_MONOTONIC) < end_s;
+}
 
 /* Does the process have the device open ("fd") or mapped ("map_files")? Only the names of the links are read: asking
  * the files themselves could wait for ever for a server of the user's. */
-static bool has_link(const char *pid, const char *kind, const char *device)
+static bool has_link(const char *pid, const char *kind, const char *device, double end_s)
 {
     char path[40], name[64];
     struct dirent *item;
     bool is_open = false;
     snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, kind);
     DIR *folder = opendir(path);
-    while (folder && !is_open && (item = readdir(folder))) {
+    while (folder && !is_open && is_before(end_s) && (item = readdir(folder))) {
         ssize_t length = readlinkat(dirfd(folder), item->d_name, name, sizeof(name));
         is_open = length == (ssize_t)strlen(device) && memcmp(name, device, (size_t)length) == 0;
     }
@@ -60,24 +67,31 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n)
         snprintf(out + used, size - used, ", ...");
 }
 
-char *hm_holders_name(const char *device, char *out, size_t size)
+/* Does the process use the device, or is it the first one seen that sees a mount of it? */
+static bool holds(const char *pid, const char *device, const struct stat *status, struct hm_mountspaces *seen,
+                  double end_s)
+{
+    return (S_ISBLK(status->st_mode) && hm_mountspaces_add(seen, pid) && hm_mountinfo_sees(pid, status->st_rdev)) ||
+           has_link(pid, "fd", device, end_s) || has_link(pid, "map_files", device, end_s);
+}
+
+char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
 {
     struct stat status;
     struct dirent *item;
     struct hm_mountspaces seen = {.n = 0};
+    uint64_t pid;
     int n = 0;
     out[0] = '\0';
     DIR *proc = opendir("/proc");
     if (!proc || stat(device, &status) != 0)
         goto done;
-    while (n <= MOST_NAMED && (item = readdir(proc))) {
-        uint64_t pid;
+    while (n <= MOST_NAMED && is_before(end_s) && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
-            ((S_ISBLK(status.st_mode) && hm_mountspaces_add(&seen, item->d_name) &&
-              hm_mountinfo_sees(item->d_name, status.st_rdev)) ||
-             has_link(item->d_name, "fd", device) || has_link(item->d_name, "map_files", device)))
+            holds(item->d_name, device, &status, &seen, end_s))
             hm_holders_add(out, size, item->d_name, n++);
-    }
+    if (n == 0 && !is_before(end_s))
+        snprintf(out, size, NOT_FOUND);
 done:
     if (proc)
         closedir(proc);

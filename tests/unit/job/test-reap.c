@@ -37,6 +37,17 @@ static int n_reaped;
 static uid_t monitors; /* the monitors' system user */
 static char drained[HM_ERROR_TEXT];
 
+static int n_reads; /* of the ledger's entries */
+
+int __real_hm_ledger_read(const struct hm_config *of, uint32_t job_id, struct hm_job *what, struct hm_error *why);
+int __wrap_hm_ledger_read(const struct hm_config *of, uint32_t job_id, struct hm_job *what, struct hm_error *why);
+
+int __wrap_hm_ledger_read(const struct hm_config *of, uint32_t job_id, struct hm_job *what, struct hm_error *why)
+{
+    n_reads++;
+    return __real_hm_ledger_read(of, job_id, what, why);
+}
+
 int hm_namespaces_reap(const struct hm_config *of, const struct hm_namespaces_reap *how, struct hm_error *why)
 {
     assert_ptr_equal(of, &config);
@@ -195,19 +206,33 @@ static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **sta
     assert_int_equal(access(entry, F_OK), -1);
 }
 
-/* Starts a program that reap takes for a monitor. */
-static pid_t start_monitor(void)
+/* Makes a program that reap takes for a monitor. */
+static void make_monitor(void)
 {
-    char cp[] = "cp", from[] = "/bin/sleep", program[256], seconds[] = "1000";
+    char cp[] = "cp", from[] = "/bin/sleep", program[256];
     snprintf(program, sizeof(program), "%s", hm_monitor_program());
-    char *copy[] = {cp, from, program, NULL}, *arguments[] = {program, seconds, NULL}, *none[] = {NULL};
-    struct hm_spawn spawn = {.path = "/bin/cp", .arguments = copy, .environment = none, .extra = -1, .errors = -1};
+    char *copy[] = {cp, from, program, NULL}, *none[] = {NULL};
+    const struct hm_spawn spawn = {
+        .path = "/bin/cp", .arguments = copy, .environment = none, .extra = -1, .errors = -1};
     assert_int_equal(hm_spawn_wait_for(hm_spawn_start(&spawn, NULL), 60000), 0);
-    spawn.path = program;
-    spawn.arguments = arguments;
+}
+
+static pid_t start_made_monitor(void)
+{
+    char program[256], seconds[] = "1000";
+    snprintf(program, sizeof(program), "%s", hm_monitor_program());
+    char *arguments[] = {program, seconds, NULL}, *none[] = {NULL};
+    const struct hm_spawn spawn = {
+        .path = program, .arguments = arguments, .environment = none, .extra = -1, .errors = -1};
     pid_t pid = hm_spawn_start(&spawn, NULL);
     assert_true(pid > 0);
     return pid;
+}
+
+static pid_t start_monitor(void)
+{
+    make_monitor();
+    return start_made_monitor();
 }
 
 /* A monitor that no entry names is ended, but not while a step may be about to name it. */
@@ -262,6 +287,46 @@ static void a_users_process_is_no_monitor(void **state)
     assert_int_equal(waitpid(monitor, &status, 0), monitor);
 }
 
+/* How often a reap reads entries while `n` processes look like monitors. */
+static int reads_beside(int n)
+{
+    pid_t monitor[8];
+    int status;
+    for (int i = 0; i < n; i++)
+        monitor[i] = start_made_monitor();
+    n_reads = 0;
+    reap("n9", true);
+    int reads = n_reads;
+    for (int i = 0; i < n; i++) {
+        kill(monitor[i], SIGKILL);
+        assert_int_equal(waitpid(monitor[i], &status, 0), monitor[i]);
+    }
+    return reads;
+}
+
+/* Entries are read with the lock. A user can start any number of such processes, and others wait for the lock. */
+static void processes_of_users_do_not_prolong_the_lock(void **state)
+{
+    (void)state;
+    make_monitor();
+    assert_int_equal(reads_beside(8), reads_beside(1));
+}
+
+/* Nor do the files of a user's many steps. */
+static void files_of_many_steps_do_not_prolong_the_lock(void **state)
+{
+    (void)state;
+    n_reads = 0;
+    reap("n9", true);
+    int before = n_reads;
+    for (int step = 0; step < 8; step++)
+        scratch_write(scratch_path("run/jobs/7.%d.migration", step), "");
+    n_reads = 0;
+    reap("n9", true);
+    assert_int_equal(n_reads, before);
+    assert_int_equal(access(scratch_path("run/jobs/7.0.migration"), F_OK), 0);
+}
+
 /* Without a cgroup in the entry the job is looked for. If it is not found, it is dead, and has its grace as others. */
 static void a_job_without_a_cgroup_is_looked_for(void **state)
 {
@@ -307,6 +372,8 @@ int main(void)
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
         cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
         cmocka_unit_test_setup(a_users_process_is_no_monitor, set_up),
+        cmocka_unit_test_setup(processes_of_users_do_not_prolong_the_lock, set_up),
+        cmocka_unit_test_setup(files_of_many_steps_do_not_prolong_the_lock, set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests how long jobs may live whose entry in the ledger cannot be read. */
 #include <fcntl.h>
+#include <fts.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,18 @@
 
 static struct hm_config config;
 static struct hm_job job;
+static const char *users; /* a folder of this name belongs to another user */
+
+FTSENT *__real_fts_read(FTS *walk);
+FTSENT *__wrap_fts_read(FTS *walk);
+
+FTSENT *__wrap_fts_read(FTS *walk)
+{
+    FTSENT *found = __real_fts_read(walk);
+    if (found && users && strcmp(found->fts_name, users) == 0)
+        found->fts_statp->st_uid++;
+    return found;
+}
 
 /* Sets the time of job 7's entry to `age_s` seconds ago by this clock. */
 static void set_time(clockid_t clock, int age_s)
@@ -109,6 +122,33 @@ static void folders_of_version_1_tell_by_their_processes(void **state)
     }
 }
 
+/* A user may have folders of their own, and name them as they like. A step's own folder was a user's in old Slurm. */
+static void folders_of_users_do_not_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *users;
+        bool is_living;
+    } rows[] = {
+        {"user.slice/user@7.service/job_7/step_0", NULL, true},
+        {"user.slice/user@7.service/job_7/step_0", "user@7.service", false},
+        {"user.slice/user@7.service/job_7/step_0", "job_7", false},
+        {"user.slice/user@7.service/app.slice/step_0", "user@7.service", false},
+        {"system.slice/slurmstepd.scope/job_8/step_0/user/job_7", NULL, false},
+        {"freezer/slurm/uid_1001/job_7/step_0", "step_0", true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        leave_entry(GRACE_S + 60);
+        make_cgroup(rows[i].folder);
+        if (strncmp(rows[i].folder, "freezer", 7) == 0)
+            scratch_write(scratch_path("cgroup/freezer/slurm/uid_1001/job_7/cgroup.procs"), "");
+        users = rows[i].users;
+        if (hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S) != rows[i].is_living)
+            fail_msg("%s, of which %s is a user's", rows[i].folder, users ? users : "none");
+        users = NULL;
+    }
+}
+
 static void so_does_the_age_of_the_entry(void **state)
 {
     (void)state;
@@ -164,6 +204,7 @@ int main(void)
         cmocka_unit_test(folders_tell),
         cmocka_unit_test(an_empty_folder_is_nobodys),
         cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
+        cmocka_unit_test(folders_of_users_do_not_tell),
         cmocka_unit_test(so_does_the_age_of_the_entry),
         cmocka_unit_test(no_clock_that_is_set_changes_the_grace),
         cmocka_unit_test(what_cannot_be_told_is_no_end),
