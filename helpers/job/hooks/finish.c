@@ -136,6 +136,20 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
 }
 
 /*
+ * Is the memory for a later reap? It is where it is in use, or still has to be wiped, and where the program could not
+ * be started. Users can bring all of that about, by open files or by an overload, and must not drain nodes by it. The
+ * label of the memory has the job's name meanwhile, so nobody else is given it.
+ */
+static bool is_for_later(int number)
+{
+    static const int numbers[] = {EBUSY, ETIME, EAGAIN, ENOMEM, EMFILE, ENFILE, ETIMEDOUT};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
+/*
  * Removes the job's namespaces. If that fails, the node is drained: memory that cannot be taken back must not be given
  * to anybody. This is the only case in which hybridmem drains a node. Returns true where a later reap is to take the
  * memory back.
@@ -146,15 +160,10 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     char reason[HM_ERROR_TEXT];
     if (hm_namespaces_remove(config, job, waits, &error) == 0)
         return false;
-    bool is_for_later = errno == EBUSY || errno == ETIME;
+    int number = errno;
     hm_log(HM_LOG_ERROR, "job %u: its DAX file systems were not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its DAX file systems were not removed: %s", error.text);
-    /*
-     * Memory that is in use, or that still has to be wiped, does not drain the node: its label still has the job's
-     * name, so nobody else is given it, and each reap tries again. Otherwise a user could drain nodes by keeping files
-     * open.
-     */
-    if (is_for_later)
+    if (is_for_later(number))
         return true;
     snprintf(reason, sizeof(reason), "hybridmem: job %u: persistent memory was not given back: %.160s", job->job_id,
              error.text);
