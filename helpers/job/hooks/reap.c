@@ -57,6 +57,18 @@ static void note_death(struct hm_job *job)
         job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
 }
 
+/* Takes back a note of death, as the next death is to have its own grace. A job that was ended stays dead. */
+static void note_life(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    if (!job->cgroup[0] || job->dead_ns == 0 || job->end_ns != 0)
+        return;
+    job->dead_ns = 0;
+    job->dead_boot_ns = 0;
+    if (hm_ledger_write(config, job, &error) != 0)
+        hm_log(HM_LOG_ERROR, "%s", error.text);
+}
+
 /*
  * Looks for a job whose entry has no cgroup: its epilog may have been lost, and nothing else tells its end. Looking
  * takes long and does not hold the lock, so the entry is read once more. Returns true where the job's end was noted
@@ -101,6 +113,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
             hm_log(HM_LOG_ERROR, "%s", error.text);
     } else {
         is_unseen = !job->cgroup[0];
+        note_life(config, job);
     }
     hm_ledger_unlock(lock);
     if (is_unread)

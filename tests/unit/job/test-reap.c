@@ -187,6 +187,30 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
     assert_true(job.dead_ns == 1 && job.dead_boot_ns > 0);
 }
 
+/* A job has no process for a moment between two steps, and then again: each time its grace is whole. */
+static void a_job_that_was_taken_for_dead_lives_again(void **state)
+{
+    (void)state;
+    leave_dead(1, 1);
+    assert_int_equal(mkdir(scratch_path("job_7"), 0755), 0);
+    scratch_write(scratch_path("job_7/cgroup.events"), "populated 1\n");
+    snprintf(job.cgroup, sizeof(job.cgroup), "%s", scratch_path("job_7"));
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns == 0 && job.dead_boot_ns == 0);
+    scratch_write(scratch_path("job_7/cgroup.events"), "populated 0\n");
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns > 1 && job.dead_boot_ns > 1);
+    job.end_ns = 1; /* an epilog has ended it */
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    scratch_write(scratch_path("job_7/cgroup.events"), "populated 1\n");
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns > 1);
+}
+
 static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **state)
 {
     (void)state;
@@ -369,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, set_up),
         cmocka_unit_test_setup(nothing_else_does, set_up),
         cmocka_unit_test_setup(a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day, set_up),
+        cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),
         cmocka_unit_test_setup(a_monitor_that_is_just_started_stays, set_up),
         cmocka_unit_test_setup(a_users_process_is_no_monitor, set_up),
