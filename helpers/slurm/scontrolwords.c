@@ -8,6 +8,8 @@
 #include "nodelist.h"
 #include "scontrol.h"
 
+#define MOST_DIGITS 10 /* of a job's number */
+
 const char *hm_scontrol_value(const char *at, const char *name, char *value, size_t size)
 {
     value[0] = '\0';
@@ -15,8 +17,10 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
         const char *sign = at + strlen(name);
         if (strncmp(at, name, strlen(name)) != 0)
             continue;
-        if (*sign == '[')
-            sign += 1 + strspn(sign + 1, "0123456789") + 1;
+        if (*sign == '[') {
+            sign += 1 + strspn(sign + 1, "0123456789");
+            sign += *sign == ']';
+        }
         sign += strspn(sign, " ");
         if (*sign != '=')
             continue;
@@ -25,28 +29,6 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
         return sign;
     }
     return NULL;
-}
-
-int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error)
-{
-    char begin[32];
-    unsigned whole, part;
-    int length = snprintf(begin, sizeof(begin), "JobId=%u ", job_id), read = 0;
-    /* scontrol's warnings may come before the job */
-    while (text && strncmp(text, "JobId=", strlen("JobId=")) != 0) {
-        text = strchr(text, '\n');
-        text = text ? text + 1 : NULL;
-    }
-    if (!text || strncmp(text, begin, (size_t)length) != 0)
-        return hm_fail(error, EINVAL, "scontrol does not show job %u", job_id);
-    text += length;
-    if (sscanf(text, "ArrayJobId=%10u ArrayTaskId=%10u%n", &whole, &part, &read) == 2 && text[read] == ' ')
-        snprintf(name, size, "%u_%u", whole, part);
-    else if (sscanf(text, "HetJobId=%10u HetJobOffset=%10u%n", &whole, &part, &read) == 2 && text[read] == ' ')
-        snprintf(name, size, "%u+%u", whole, part);
-    else
-        snprintf(name, size, "%u", job_id);
-    return 0;
 }
 
 /* Some bytes of the text; not terminated. */
@@ -62,6 +44,42 @@ static const char *read_word(const char *at, const char *name, struct span *word
         return NULL;
     *word = (struct span){at + strlen(name), strcspn(at + strlen(name), " \n")};
     return word->at + word->length;
+}
+
+/* Reads the digits after a name such as "ArrayJobId=", and the blank after them. Returns what follows, or NULL. */
+static const char *read_digits(const char *at, const char *name, struct span *digits)
+{
+    const char *end = read_word(at, name, digits);
+    bool is_number = end && *end == ' ' && digits->length > 0 && digits->length <= MOST_DIGITS;
+    return is_number && strspn(digits->at, "0123456789") == digits->length ? end + 1 : NULL;
+}
+
+static bool read_pair(const char *at, const char *first, const char *second, struct span pair[2])
+{
+    at = read_digits(at, first, &pair[0]);
+    return at && read_digits(at, second, &pair[1]);
+}
+
+int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error)
+{
+    char begin[32];
+    struct span pair[2];
+    int length = snprintf(begin, sizeof(begin), "JobId=%u ", job_id);
+    /* scontrol's warnings may come before the job */
+    while (text && strncmp(text, "JobId=", strlen("JobId=")) != 0) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    if (!text || strncmp(text, begin, (size_t)length) != 0)
+        return hm_fail(error, EINVAL, "scontrol does not show job %u", job_id);
+    text += length;
+    if (read_pair(text, "ArrayJobId=", "ArrayTaskId=", pair))
+        snprintf(name, size, "%.*s_%.*s", (int)pair[0].length, pair[0].at, (int)pair[1].length, pair[1].at);
+    else if (read_pair(text, "HetJobId=", "HetJobOffset=", pair))
+        snprintf(name, size, "%.*s+%.*s", (int)pair[0].length, pair[0].at, (int)pair[1].length, pair[1].at);
+    else
+        snprintf(name, size, "%u", job_id);
+    return 0;
 }
 
 /*
@@ -104,7 +122,7 @@ int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering
     static const char version[] = " Version=";
     unsigned sockets, cores, threads, year, month;
     const char *at = strstr(text, version);
-    if (!at || sscanf(at + strlen(version), "%2u.%2u", &year, &month) != 2 ||
+    if (!at || sscanf(at + strlen(version), "%2u.%2u", &year, &month) != 2 || year > 99 || month > 99 ||
         !find_number(text, " Sockets=", &sockets) || !find_number(text, " CoresPerSocket=", &cores) ||
         !find_number(text, " ThreadsPerCore=", &threads) || (uint64_t)sockets * cores * threads > HM_SET_BITS)
         return hm_fail(error, EINVAL,

@@ -147,6 +147,7 @@ static void test_numbering(void **state)
         {NODE("24.11.5", "99999999999999999999", "1", "1"), {0, 0, 0}},
         {NODE("unknown", "24", "2", "2"), {0, 0, 0}},
         {NODE("24", "24", "2", "2"), {0, 0, 0}},
+        {NODE("-1.05", "24", "2", "2"), {0, 0, 0}},
         {"NodeName=n1 Version=24.11.5 CoresPerSocket=24 Sockets=2", {0, 0, 0}},
         {"NodeName=n1 CoresPerSocket=24 Sockets=2 ThreadsPerCore=2", {0, 0, 0}},
         {"", {0, 0, 0}},

@@ -56,6 +56,19 @@ static void test_values(void **state)
     assert_string_equal(little, "24.");
 }
 
+/* An answer that is cut short is not read past its end. */
+static void test_a_value_without_its_end(void **state)
+{
+    (void)state;
+    char value[16];
+    static const char *const cuts[] = {"Last", "Last[", "Last[1", "Last[1]", "Last[1] "};
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        char *text = strdup(cuts[i]); /* of just this size, so that a read past its end is seen */
+        assert_null(hm_scontrol_value(text, "Last", value, sizeof(value)));
+        free(text);
+    }
+}
+
 static const char *write_script(const char *commands)
 {
     const char *path = scratch_path("scontrol");
@@ -138,6 +151,10 @@ static void test_the_job_that_is_shown(void **state)
         {"JobId=7 ArrayJobId=7 ArrayTaskId=3 ArrayTaskThrottle=2 JobName=x\nJobId=8 ArrayJobId=7 JobName=y", "7_3"},
         {"JobId=7 ArrayJobId=7 ArrayTaskId=3-9 JobName=x", "7"},
         {"JobId=7 HetJobId=6 HetJobOffset=1 JobName=x", "6+1"},
+        /* no numbers of jobs, and none that would become one of another job */
+        {"JobId=7 ArrayJobId=-5 ArrayTaskId=3 JobName=x", "7"},
+        {"JobId=7 ArrayJobId= 5 ArrayTaskId=3 JobName=x", "7"},
+        {"JobId=7 HetJobId=18446744073709551621 HetJobOffset=1 JobName=x", "7"},
         {"JobId=7 JobName=HetJobId=6 HetJobOffset=1 ", "7"},
         {"JobId=8 JobName=x\nJobId=7 JobName=y", NULL},
         {"JobId=70 JobName=x", NULL},
@@ -214,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_a_value_without_its_end),
         cmocka_unit_test(test_nodes_in_lists),
         cmocka_unit_test(test_the_job_that_is_shown),
         cmocka_unit_test(test_cpus_of_a_job),
