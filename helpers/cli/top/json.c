@@ -15,16 +15,17 @@ static json_t *amount_or_null(double value)
     return value < 0 ? json_null() : json_real(value);
 }
 
-static json_t *bytes(uint64_t value)
+/* A number, limited to INT64_MAX, the largest integer of many JSON readers: the migrator is a process of a user. */
+static json_t *count(uint64_t value)
 {
-    return json_integer((json_int_t)value);
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
 static json_t *build_unmoved(const struct hm_progress *progress)
 {
     json_t *unmoved = json_object();
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
-        json_object_set_new(unmoved, hm_unmoved_name((enum hm_unmoved)i), bytes(progress->unmoved_bytes[i]));
+        json_object_set_new(unmoved, hm_unmoved_name((enum hm_unmoved)i), count(progress->unmoved_bytes[i]));
     return unmoved;
 }
 
@@ -37,8 +38,8 @@ static json_t *build_rows(const struct hm_view *view)
         char address[24];
         snprintf(address, sizeof(address), "0x%" PRIx64, row->first << 12);
         json_array_append_new(rows, json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:f}", "pid", (json_int_t)row->pid,
-                                              "address", address, "bytes", bytes(row->n_pages << 12), "fast_bytes",
-                                              bytes(row->fast_pages << 12), "slow_bytes", bytes(row->slow_pages << 12),
+                                              "address", address, "bytes", count(row->n_pages << 12), "fast_bytes",
+                                              count(row->fast_pages << 12), "slow_bytes", count(row->slow_pages << 12),
                                               "reads", has_reads ? json_real((double)row->reads) : json_null(),
                                               "writes", (double)row->writes));
     }
@@ -58,13 +59,13 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
     const struct hm_progress *progress = &view->progress;
     char step[16];
     json_t *root = json_pack(
-        "{s:I, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
+        "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
         "job_id", (json_int_t)view->job_id, "step_id", hm_step_name(progress->step_id, step, sizeof(step)), "node",
         host, "algorithm", progress->algorithm, "hot_by", progress->hot_by, "sample_source", progress->source, "phases",
-        (json_int_t)progress->phases, "samples", (json_int_t)progress->samples, "processes",
-        (json_int_t)progress->n_ranks, "fast_bytes", bytes(view->fast_bytes), "slow_bytes", bytes(view->slow_bytes),
-        "cap_bytes", progress->capacity_bytes ? bytes(progress->capacity_bytes) : json_null(), "promoted_bytes",
-        bytes(progress->promoted_bytes), "demoted_bytes", bytes(progress->demoted_bytes), "promoted_bytes_per_s",
+        count(progress->phases), "samples", count(progress->samples), "processes", (json_int_t)progress->n_ranks,
+        "fast_bytes", count(view->fast_bytes), "slow_bytes", count(view->slow_bytes), "cap_bytes",
+        progress->capacity_bytes ? count(progress->capacity_bytes) : json_null(), "promoted_bytes",
+        count(progress->promoted_bytes), "demoted_bytes", count(progress->demoted_bytes), "promoted_bytes_per_s",
         view->promoted_per_s, "demoted_bytes_per_s", view->demoted_per_s, "unmoved", build_unmoved(progress),
         "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share),
         "warnings", build_warnings(progress), "regions", build_rows(view));

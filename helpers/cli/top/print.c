@@ -12,6 +12,7 @@
 #define MARGIN 16      /* columns before a map */
 #define LEVELS 8       /* number of levels of heat, without "none" */
 #define MOST_CELLS 400 /* widest map, in cells, on any terminal */
+#define OTHER_LINES 6  /* lines of the screen beside the warnings and the maps */
 
 /* Glyphs: no heat, then LEVELS of it. Each level is about three times as hot as the one before. */
 static const char *const heat_utf8[LEVELS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -183,10 +184,10 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
 
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen)
 {
-    unsigned used = 6; /* lines of the screen beside the warnings and the maps */
+    unsigned left = screen->lines > OTHER_LINES + 1 ? screen->lines - OTHER_LINES - 1 : 0; /* one for the maps' end */
     put_head(out, view, host, screen);
     put_sums(out, view, screen);
-    for (uint32_t i = 0; i < view->progress.n_warnings; i++, used++) {
+    for (uint32_t i = 0; i < view->progress.n_warnings && left > 0; i++, left--) {
         char line[HM_WARNING + 16];
         snprintf(line, sizeof(line), "warning: %s", view->progress.warning[i]);
         hm_screen_put_line(out, screen, line);
@@ -194,5 +195,5 @@ void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host,
     hm_screen_put_line(out, screen, "");
     hm_screen_put_line(out, screen,
                        "PID, size of a column; heat by address, F in the fast tier, f partly, . in the slow one");
-    put_maps(out, view, screen, screen->lines > used ? screen->lines - used : 0);
+    put_maps(out, view, screen, left + 1);
 }

@@ -18,6 +18,8 @@
 #define LISTENS 0x10000u /* in the column Flags: __SO_ACCEPTCON */
 #define LINE 256
 #define PATIENCE_S 5
+#define MOST_RATE 1e18                 /* bytes per second; a larger one is not believed */
+#define MOST_PAGES (UINT64_C(1) << 46) /* of a process's addresses, as in watch/maps.h */
 
 /* Parses "JOB.STEP.MARK". Nothing may follow it. */
 static int parse_name(char *word, struct hm_view_name *name)
@@ -152,19 +154,24 @@ static bool is_amount(double value)
     return isfinite(value) && value >= 0;
 }
 
+static bool is_row(const struct hm_view_row *row)
+{
+    return is_amount((double)row->reads) && is_amount((double)row->writes) && row->n_pages > 0 &&
+           row->n_pages <= MOST_PAGES && row->first <= MOST_PAGES - row->n_pages && row->fast_pages <= row->n_pages &&
+           row->slow_pages <= row->n_pages - row->fast_pages;
+}
+
 int hm_view_check(const struct hm_view *view, struct hm_error *error)
 {
     if (hm_progress_check(&view->progress, error) != 0)
         return -1;
-    if (!is_amount(view->promoted_per_s) || !is_amount(view->demoted_per_s))
-        return hm_fail(error, EBADMSG, "the migrator's view: a rate is negative or not finite");
+    if (!is_amount(view->promoted_per_s) || !is_amount(view->demoted_per_s) || view->promoted_per_s > MOST_RATE ||
+        view->demoted_per_s > MOST_RATE)
+        return hm_fail(error, EBADMSG, "the migrator's view: a rate is negative, or larger than any");
     if (view->n_rows > HM_VIEW_ROWS)
         return hm_fail(error, EBADMSG, "the migrator's view: %u rows are more than %d", view->n_rows, HM_VIEW_ROWS);
-    for (uint32_t i = 0; i < view->n_rows; i++) {
-        const struct hm_view_row *row = &view->row[i];
-        if (!is_amount((double)row->reads) || !is_amount((double)row->writes) || row->n_pages == 0 ||
-            row->fast_pages > row->n_pages || row->slow_pages > row->n_pages - row->fast_pages)
+    for (uint32_t i = 0; i < view->n_rows; i++)
+        if (!is_row(&view->row[i]))
             return hm_fail(error, EBADMSG, "the migrator's view: row %u is out of range", i);
-    }
     return 0;
 }

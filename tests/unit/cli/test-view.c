@@ -149,7 +149,16 @@ static void test_check(void **state)
     view->row[2].reads = NAN;
     expect_bad(view, "row 2");
     view = new_view();
+    view->row[2].first = UINT64_MAX;
+    expect_bad(view, "row 2");
+    view = new_view();
+    view->row[1].n_pages = UINT64_MAX;
+    expect_bad(view, "row 1");
+    view = new_view();
     view->promoted_per_s = -1;
+    expect_bad(view, "rate");
+    view = new_view();
+    view->demoted_per_s = 1e300;
     expect_bad(view, "rate");
 }
 
@@ -253,6 +262,47 @@ static void test_screen_that_is_too_low(void **state)
     free(view);
 }
 
+/* Where there is no room for all warnings, the first ones are shown. */
+static void test_warnings_on_a_low_screen(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    unsigned lines = 0;
+    for (int i = 0; i < HM_PROGRESS_WARNINGS; i++) {
+        char warning[16];
+        snprintf(warning, sizeof(warning), "number %d", i);
+        hm_progress_warn(&view->progress, warning);
+    }
+    char *text = draw(view, (struct hm_screen){.columns = 80, .lines = 9});
+    for (const char *byte = text; *byte; byte++)
+        lines += *byte == '\n';
+    assert_int_equal(lines, 9);
+    assert_non_null(strstr(text, "warning: number 1"));
+    assert_null(strstr(text, "warning: number 2"));
+    assert_non_null(strstr(text, "and 2 processes more"));
+    free(text);
+    free(view);
+}
+
+/* The figures come from a process of a user: none is so large that it turns negative. */
+static void test_large_figures(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    char *text = NULL;
+    size_t size;
+    view->fast_bytes = view->progress.samples = view->progress.promoted_bytes = UINT64_MAX;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(hm_topprint_json(out, view, "n1"), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "\"fast_bytes\":9223372036854775807,"));
+    assert_non_null(strstr(text, "\"samples\":9223372036854775807,"));
+    assert_null(strstr(text, ":-"));
+    free(text);
+    free(view);
+}
+
 static void test_no_heat(void **state)
 {
     (void)state;
@@ -275,6 +325,8 @@ int main(void)
         cmocka_unit_test(test_ask),
         cmocka_unit_test(test_screen),
         cmocka_unit_test(test_screen_that_is_too_low),
+        cmocka_unit_test(test_warnings_on_a_low_screen),
+        cmocka_unit_test(test_large_figures),
         cmocka_unit_test(test_no_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
