@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "metered.h"
 
-#include <math.h>
 #include <string.h>
+
+#define MOST_AMOUNT 1e30 /* a larger one is not believed; sums and means of these are finite */
 
 double hm_metered_seconds(const struct hm_metered *metered)
 {
@@ -19,7 +20,7 @@ bool hm_metered_power(const struct hm_metered_figure energy[HM_DOMAINS], double 
 
 static bool is_figure(const struct hm_metered_figure *figure)
 {
-    return figure->is_known <= 1 && isfinite(figure->amount) && figure->amount >= 0;
+    return figure->is_known <= 1 && figure->amount >= 0 && figure->amount <= MOST_AMOUNT;
 }
 
 const char *hm_metered_bad(const struct hm_metered *metered)

@@ -166,6 +166,8 @@ SPOIL(no_name, s->tier_name[0][0] = '\0')
 SPOIL(kind, s->tier_kind[0] = 99)
 SPOIL(sum, s->tier_sum[1] = NAN)
 SPOIL(negative, s->tier_sum[0] = -1)
+SPOIL(energy, s->metered.energy[HM_DOMAIN_PACKAGE].amount = 1e300)
+SPOIL(traffic, s->metered.traffic[0][HM_DIRECTION_READ].amount = NAN)
 
 static void test_check_refuses(void **state)
 {
@@ -195,6 +197,8 @@ static void test_check_refuses(void **state)
         {spoil_kind, "tier_kind"},
         {spoil_sum, "tier_sum"},
         {spoil_negative, "tier_sum"},
+        {spoil_energy, "energy"},
+        {spoil_traffic, "traffic"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_error error = {{0}};
