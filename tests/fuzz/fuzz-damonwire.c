@@ -35,6 +35,27 @@ static void use_ring(const uint8_t *data, size_t size)
         abort();
 }
 
+/* A list that is accepted names processes of jobs, each once, and pages in ascending order. */
+static void use_watch(const struct hm_damon_watch *watch)
+{
+    if (watch->interval_ms < 1000 || watch->interval_ms > 3600000 || watch->budget == 0 || watch->budget > 1000000 ||
+        watch->head.n > HM_DAMON_TARGETS)
+        abort();
+    for (uint32_t i = 0; i < watch->head.n; i++) {
+        const struct hm_damon_process *process = &watch->process[i];
+        for (uint32_t other = 0; other < i; other++)
+            if (watch->process[other].pid == process->pid)
+                abort();
+        if (process->pid <= 1 || process->n_ranges == 0 || process->n_ranges > HM_DAMON_RANGES)
+            abort();
+        for (uint32_t r = 0; r < process->n_ranges; r++)
+            if (process->range[r].start % 4096 != 0 || process->range[r].end % 4096 != 0 ||
+                process->range[r].end <= process->range[r].start ||
+                (r > 0 && process->range[r].start < process->range[r - 1].end))
+                abort();
+    }
+}
+
 static void use_reply(const union hm_damon_message *message)
 {
     const struct hm_damon_list *list = &message->list;
@@ -59,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data + 1, size - 1);
     copy[size - 1] = '\0';
     if (data[0] % 4 == 0) {
-        hm_damon_wire_check_watch(copy, size - 1, NULL);
+        if (hm_damon_wire_check_watch(copy, size - 1, NULL) == 0)
+            use_watch((const struct hm_damon_watch *)(const void *)copy);
     } else if (data[0] % 4 == 1) {
         if (hm_damon_wire_check_reply(copy, size - 1, NULL) == 0)
             use_reply((const union hm_damon_message *)(const void *)copy);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes scontrol's answers; the first byte chooses which. Users write some of their texts, so the input is also put
+ * around Slurm's own words: nothing else may name a job or its CPUs.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/scontrol.h"
+
+#define OWN_CPUS "   Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES= "
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The job's own CPUs, or none: whatever its user has written before and after them. */
+static void check_cpus(const char *before, const char *after)
+{
+    struct hm_set cpus, own;
+    char *text;
+    if (asprintf(&text, "%s" OWN_CPUS "%s", before, after) < 0)
+        return;
+    hm_set_parse(&own, "0-3", NULL);
+    if (hm_scontrol_parse_cpus(text, "n1", &cpus, NULL) == 0 && !hm_set_equal(&cpus, &own))
+        abort();
+    /* A second line is always seen. */
+    if (hm_scontrol_parse_cpus(before, "n1", &cpus, NULL) == 0 && hm_scontrol_parse_cpus(text, "n1", &cpus, NULL) == 0)
+        abort();
+    free(text);
+}
+
+/* A name that was read stands at the beginning of the job's line, digit by digit. */
+static void check_name(const char *text)
+{
+    char name[32], begin[128];
+    if (hm_scontrol_parse_job(text, 7, name, sizeof(name), NULL) != 0)
+        return;
+    while (strncmp(text, "JobId=", 6) != 0)
+        text = strchr(text, '\n') + 1;
+    int digits = (int)strspn(name, "0123456789");
+    if (name[digits] == '_')
+        snprintf(begin, sizeof(begin), "JobId=7 ArrayJobId=%.*s ArrayTaskId=%s ", digits, name, name + digits + 1);
+    else if (name[digits] == '+')
+        snprintf(begin, sizeof(begin), "JobId=7 HetJobId=%.*s HetJobOffset=%s ", digits, name, name + digits + 1);
+    else
+        snprintf(begin, sizeof(begin), "JobId=%s ", name);
+    if (strncmp(text, begin, strlen(begin)) != 0 || strncmp(text, "JobId=7 ", 8) != 0)
+        abort();
+}
+
+static void check_numbering(const char *text)
+{
+    struct hm_numbering numbering;
+    if (hm_scontrol_parse_numbering(text, &numbering, NULL) == 0 &&
+        (numbering.cores == 0 || numbering.threads == 0 || numbering.release > 9999 ||
+         (uint64_t)numbering.cores * numbering.threads > HM_SET_BITS))
+        abort();
+}
+
+/* Each value is the rest of a line, and the next one comes after it. */
+static void check_values(const char *text)
+{
+    char value[32];
+    for (const char *at = text, *next; (next = hm_scontrol_value(at, "Name", value, sizeof(value))); at = next)
+        if (next <= at || next > text + strlen(text) || strncmp(next, value, strlen(value)) != 0 ||
+            (strlen(value) < sizeof(value) - 1 && next[strlen(value)] != '\0' && next[strlen(value)] != '\n'))
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    char *gap = strchr(text, '|');
+    if (data[0] % 4 == 0 && gap) {
+        *gap = '\0';
+        check_cpus(text, gap + 1);
+    } else if (data[0] % 4 == 1) {
+        check_name(text);
+    } else if (data[0] % 4 == 2) {
+        check_numbering(text);
+    } else {
+        check_values(text);
+    }
+    free(text);
+    return 0;
+}
