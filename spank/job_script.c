@@ -14,7 +14,6 @@
 
 #include "base/follow.h"
 #include "base/spawn.h"
-#include "core/topology/regions.h"
 #include "job/ledger/log.h"
 #include "job/namespaces/hooklimit.h"
 
@@ -45,13 +44,17 @@ static void add_environment(struct command *command, const char *name, const cha
     add(command, name, value && value[0] ? value : NULL);
 }
 
-static void pass_on(const char *line)
+static int pass_on(const char *line)
 {
     const char *text;
+    unsigned limit_s;
+    if (hm_hooklimit_parse(line, &limit_s))
+        return (int)limit_s * 1000;
     if (hm_log_parse(line, &text) <= HM_LOG_WARNING)
         slurm_error("hybridmem: %s", text);
     else
         slurm_info("hybridmem: %s", text);
+    return 0;
 }
 
 /* Reads the configuration. hybridmem-job reports its errors. */
@@ -64,19 +67,19 @@ static const struct hm_config *read_config(void)
 }
 
 /* Passes on the program's log until it ends. Slurm waits for the hook, so the hook waits for nothing else. */
-static void follow(pid_t pid, int log, unsigned limit_s)
+static void follow(pid_t pid, int log)
 {
     errno = 0;
-    int status = hm_spawn_follow(pid, log, (int)limit_s * 1000, pass_on);
+    int status = hm_spawn_follow(pid, log, HM_HOOKLIMIT_FIRST_S * 1000, pass_on);
     if (status > 0)
         slurm_error("hybridmem: %s failed", PROGRAM);
     else if (status < 0 && errno == ETIMEDOUT)
-        slurm_error("hybridmem: %s has not ended within %u s and is killed", PROGRAM, limit_s);
+        slurm_error("hybridmem: %s has not ended in time and is killed", PROGRAM);
     else if (status < 0 && errno != ECHILD && errno != ESRCH) /* these two: slurmd has waited for it already */
         slurm_error("hybridmem: %s cannot be waited for: %s", PROGRAM, strerror(errno));
 }
 
-static void run(struct command *command, const struct hm_config *config)
+static void run(struct command *command)
 {
     char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
     char *environment[] = {path, locale, NULL, NULL};
@@ -95,7 +98,7 @@ static void run(struct command *command, const struct hm_config *config)
     pid_t pid = hm_spawn_start(&spawn, &error);
     close(errors[1]);
     if (pid >= 0) {
-        follow(pid, errors[0], hm_hook_limit_s(config, HM_REGIONS_FOLDER));
+        follow(pid, errors[0]);
         return;
     }
     close(errors[0]);
@@ -143,7 +146,7 @@ void hm_job_script_prolog(spank_t spank)
     add_environment(&command, "--restart", "SLURM_JOB_RESTART_COUNT");
     add_environment(&command, "--het-job", "SLURM_HET_JOB_ID");
     add_environment(&command, "--end-time", "SLURM_JOB_END_TIME");
-    run(&command, config);
+    run(&command);
 }
 
 void hm_job_script_epilog(spank_t spank)
@@ -155,5 +158,5 @@ void hm_job_script_epilog(spank_t spank)
         return;
     add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");
     add_environment(&command, "--exit-status", "SLURM_JOB_EXIT_CODE");
-    run(&command, read_config());
+    run(&command);
 }

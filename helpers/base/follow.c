@@ -19,9 +19,17 @@
 struct reader {
     int fd;
     hm_follow_line *take;
+    int64_t end_ms; /* when the child is killed */
     size_t used;
     char text[LINE];
 };
+
+static void give(struct reader *reader, const char *line)
+{
+    int patience_ms = reader->take(line);
+    if (patience_ms > 0)
+        reader->end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
+}
 
 /* Hands on the whole lines that have been read, and the rest, too, where there is no room for more of it. */
 static void hand_on(struct reader *reader)
@@ -30,14 +38,14 @@ static void hand_on(struct reader *reader)
     reader->text[reader->used] = '\0';
     while ((end = strchr(start, '\n'))) {
         *end = '\0';
-        reader->take(start);
+        give(reader, start);
         start = end + 1;
     }
     reader->used = strlen(start);
     memmove(reader->text, start, reader->used + 1);
     if (reader->used < LINE - 1)
         return;
-    reader->take(reader->text);
+    give(reader, reader->text);
     reader->used = 0;
 }
 
@@ -56,12 +64,12 @@ static ssize_t read_on(struct reader *reader)
     return length;
 }
 
-/* Reads until the process has ended, or until `end_ms`. */
-static void read_along(struct reader *reader, int pidfd, int64_t end_ms)
+/* Reads until the process has ended, or its time is over. */
+static void read_along(struct reader *reader, int pidfd)
 {
     struct pollfd on[] = {{.fd = pidfd, .events = POLLIN}, {.fd = reader->fd, .events = POLLIN}};
     for (;;) {
-        int64_t left_ms = end_ms - hm_clock_ms(CLOCK_MONOTONIC);
+        int64_t left_ms = reader->end_ms - hm_clock_ms(CLOCK_MONOTONIC);
         int ready = left_ms > 0 ? poll(on, 2, (int)left_ms) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
@@ -79,22 +87,21 @@ static void read_rest(struct reader *reader)
     for (size_t most = REST; most > 0 && (length = read_on(reader)) > 0;)
         most -= (size_t)length < most ? (size_t)length : most;
     if (reader->used > 0)
-        reader->take(reader->text);
+        give(reader, reader->text);
 }
 
 int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take)
 {
-    struct reader reader = {.fd = fd, .take = take};
-    int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
+    struct reader reader = {.fd = fd, .take = take, .end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms};
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
         if (pidfd >= 0)
-            read_along(&reader, pidfd, end_ms);
+            read_along(&reader, pidfd);
         read_rest(&reader);
     }
     if (pidfd >= 0)
         close(pidfd);
-    int64_t left_ms = end_ms - hm_clock_ms(CLOCK_MONOTONIC);
+    int64_t left_ms = reader.end_ms - hm_clock_ms(CLOCK_MONOTONIC);
     int status = hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0), number = errno;
     close(fd); /* only now: a program that writes to a closed pipe ends by that, which would hide that it was late */
     errno = number;

@@ -23,12 +23,11 @@
 #include "core/config/lookup.h"
 #include "finish.h"
 #include "job/ledger/log.h"
+#include "job/namespaces/hooklimit.h"
 #include "job/namespaces/wipelater.h"
 #include "job/programs/damonstart.h"
 #include "provide.h"
 #include "reap.h"
-
-#define PATIENCE_S 60
 
 enum argument_id {
     CONFIG,
@@ -236,7 +235,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "lookup") == 0) {
         if (argc != 4)
             return usage("lookup wants two words");
-        alarm(PATIENCE_S); /* whoever asked may have gone */
+        alarm(HM_HOOKLIMIT_OWN_S); /* whoever asked may have gone */
         return hm_lookup_answer(&(struct hm_question){argv[2], argv[3]});
     }
     while (argc > 1 && command < sizeof(commands) / sizeof(*commands) && strcmp(argv[1], commands[command].name) != 0)
@@ -268,7 +267,7 @@ int main(int argc, char **argv)
      * short.
      */
     if (commands[command].run != reap)
-        alarm(PATIENCE_S);
+        hm_hooklimit_begin();
     else
         config.fsdax_wipe_limit_s = 0; /* no limit, as nobody waits for reap */
     /* Where hybridmem is switched off, no job begins; jobs that began before are still brought to their end. */

@@ -1,18 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hooklimit.h"
 
-#include "core/topology/regions.h"
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#define OWN_S 65          /* hybridmem-job ends itself after 60 s, unless the kernel holds it */
+#include "base/clock.h"
+#include "base/size.h"
+
+#define LINE "limit: "
+#define SPARE_S (HM_HOOKLIMIT_FIRST_S - HM_HOOKLIMIT_OWN_S)
 #define DAY_S 86400       /* the longest that hybridmem-namespace works */
 #define BEYOND_S 90       /* what is beyond fsdax_wipe_limit: waiting, wiping what failed, detaching, systemctl */
 #define SLOW_MEMORY_S 610 /* bringing slow memory online waits for 600 s */
 
-unsigned hm_hook_limit_s(const struct hm_config *config, const char *regions)
+static int64_t begin_ms;
+
+unsigned hm_hooklimit_most_s(const struct hm_config *config)
 {
-    if (!hm_regions_are_there(regions) && !hm_regions_have_devdax(regions))
-        return OWN_S;
     if (config->fsdax_wipe_limit_s == 0)
-        return OWN_S + DAY_S;
-    return OWN_S + config->fsdax_wipe_limit_s + BEYOND_S + (config->ram != HM_SLOW_RAM_NONE ? SLOW_MEMORY_S : 0);
+        return HM_HOOKLIMIT_FIRST_S + DAY_S;
+    return HM_HOOKLIMIT_FIRST_S + config->fsdax_wipe_limit_s + BEYOND_S +
+           (config->ram != HM_SLOW_RAM_NONE ? SLOW_MEMORY_S : 0);
+}
+
+static void tell(unsigned limit_s)
+{
+    fprintf(stderr, LINE "%u\n", limit_s);
+}
+
+void hm_hooklimit_begin(void)
+{
+    begin_ms = hm_clock_ms(CLOCK_MONOTONIC);
+    alarm(HM_HOOKLIMIT_OWN_S);
+}
+
+unsigned hm_hooklimit_pause(const struct hm_config *config)
+{
+    unsigned left_s = alarm(0), most_s = hm_hooklimit_most_s(config);
+    int64_t used_s = (hm_clock_ms(CLOCK_MONOTONIC) - begin_ms) / 1000;
+    if (left_s > 0)
+        tell(used_s + SPARE_S < most_s ? most_s - (unsigned)used_s : SPARE_S);
+    return left_s;
+}
+
+void hm_hooklimit_resume(unsigned left_s)
+{
+    int number = errno;
+    if (left_s > 0)
+        tell(left_s + SPARE_S);
+    alarm(left_s);
+    errno = number;
+}
+
+bool hm_hooklimit_parse(const char *line, unsigned *limit_s)
+{
+    uint64_t number;
+    if (strncmp(line, LINE, strlen(LINE)) != 0 ||
+        hm_size_parse_number(line + strlen(LINE), 1, UINT64_C(2) * DAY_S, &number, NULL) != 0)
+        return false;
+    *limit_s = (unsigned)number;
+    return true;
 }

@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "core/topology/regions.h"
 #include "create.h"
+#include "hooklimit.h"
 #include "job/ledger/log.h"
 #include "jobs.h"
 #include "namespace/ram/autoonline.h"
@@ -120,7 +121,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     }
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
-    unsigned pending = alarm(0);
+    unsigned left_s = hm_hooklimit_pause(config);
     hm_namespacewords_begin(&words, config, "destroy");
     hm_namespacewords_add(&words, "--job", hm_namespacewords_number(id, job->job_id));
     hm_namespacewords_add(&words, "--restart", hm_namespacewords_number(restart, job->namespaces.restart));
@@ -133,9 +134,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
         job->namespaces.destroy_s = answer.seconds;
         remove_folders(config, job);
     }
-    int number = errno;
-    alarm(pending);
-    errno = number;
+    hm_hooklimit_resume(left_s);
     return result;
 }
 
@@ -225,13 +224,13 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
     int result, number, pauses = 0;
     if (!is_reap_wanted(config))
         return 0;
-    unsigned pending = alarm(0);
+    unsigned left_s = hm_hooklimit_pause(config);
     /* The lock is not held between the tries: a job that finds room elsewhere must not wait for what is in use. */
     while ((result = reap_locked(config, how, error)) != 0 && errno == EBUSY && how->waits &&
            pauses++ < PATIENCE_TO_REMOVE)
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     number = errno;
-    alarm(pending);
+    hm_hooklimit_resume(left_s);
     if (result == 0)
         return 0;
     if (is_for_systemd(config, how, number))
@@ -271,7 +270,7 @@ static int create_beside(const struct hm_config *config, struct hm_job *job, int
 int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     int result = -1;
-    unsigned pending = alarm(0);
+    unsigned left_s = hm_hooklimit_pause(config);
     int held = lock(config, true, error);
     if (held < 0) {
         job->namespaces.is_begun = false;
@@ -290,6 +289,6 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
         job->namespaces.n = 0;
     if (!job->namespaces.is_begun)
         job->namespaces.is_kept = false;
-    alarm(pending);
+    hm_hooklimit_resume(left_s);
     return result;
 }

@@ -3,7 +3,7 @@
  * The namespaces of persistent memory below jobs' DAX file systems. hybridmem-namespace makes and removes them; the
  * functions here run it, and note the result in the ledger's entry. Each namespace carries its job in its label, so
  * that reap finds what a crash has left. One lock keeps reap from namespaces that are being made. Making and removing
- * may wait while memory is wiped: a pending alarm(2) is suspended for that time.
+ * may wait while memory is wiped: the program's clock stands still for that time (hooklimit.h).
  */
 #ifndef HM_JOB_NAMESPACES_NAMESPACES_H
 #define HM_JOB_NAMESPACES_NAMESPACES_H

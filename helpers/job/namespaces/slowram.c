@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/topology/regions.h"
+#include "hooklimit.h"
 #include "run.h"
 
 #define PATIENCE "600" /* seconds, to wait for the wipe of other jobs' memory */
@@ -18,9 +19,9 @@ int hm_slowram_online(const struct hm_config *config, struct hm_error *error)
         return 0;
     if (!config->path[0])
         words[7] = NULL; /* without --config */
-    unsigned pending = alarm(0);
+    unsigned left_s = hm_hooklimit_pause(config);
     int result = hm_namespacerun(words, &answer, error);
-    alarm(pending);
+    hm_hooklimit_resume(left_s);
     if (result != 0 && errno == ENOENT)
         return hm_fail(error, ENOENT, "this node has no %s: hybridmem was built without ndctl", HM_NAMESPACERUN_NAME);
     return result != 0 || hm_answer_is(&answer, 0) ? result : hm_answer_fail(&answer, error);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/spawn.h"
+#include "hooklimit.h"
 #include "job/ledger/log.h"
 
 #define UNIT 64           /* bytes of a unit's name with the largest numbers */
@@ -53,12 +54,12 @@ int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const cha
 {
     char unit[UNIT];
     struct hm_error how = {0};
-    unsigned pending = alarm(0); /* systemd may take up to PATIENCE_MS */
+    unsigned left_s = hm_hooklimit_pause(config); /* systemd may take up to PATIENCE_MS */
     /* The unit reads the installed configuration. Another configuration may have another ledger. */
     int result = config->path[0] && strcmp(config->path, hm_config_path()) != 0
                      ? hm_fail(&how, ENOTSUP, "%s is not the installed configuration", config->path)
                      : start(name_unit(unit, job_id), &how);
-    alarm(pending);
+    hm_hooklimit_resume(left_s);
     if (result != 0)
         return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why, how.text);
     hm_log(HM_LOG_INFO, "%s; %s goes on", why, unit);

@@ -23,10 +23,13 @@
 static struct hm_error error;
 static char lines[8192]; /* what was handed on, each line in brackets */
 
-static void take(const char *line)
+/* A line "limit MS" sets another limit. */
+static int take(const char *line)
 {
+    int limit_ms = 0;
     size_t used = strlen(lines);
     snprintf(lines + used, sizeof(lines) - used, "[%s]", line);
+    return sscanf(line, "limit %d", &limit_ms) == 1 ? limit_ms : 0;
 }
 
 /* Follows a shell command. Returns what hm_spawn_follow returns. */
@@ -111,6 +114,16 @@ static void what_does_not_end_is_killed(void **state)
     }
 }
 
+/* The last of the lines that set a limit holds. */
+static void a_line_sets_another_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(follow("printf 'limit 1\\nlimit 60000\\n' >&2; sleep 0.2; exit 3", PATIENCE_MS), 3 << 8);
+    assert_int_equal(follow("printf 'limit 60000\\nlimit 1\\n' >&2; exec sleep 100000", PATIENCE_MS), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_string_equal(lines, "[limit 60000][limit 1]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_long_line_comes_in_parts),
         cmocka_unit_test(what_is_left_behind_is_not_waited_for),
         cmocka_unit_test(what_does_not_end_is_killed),
+        cmocka_unit_test(a_line_sets_another_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

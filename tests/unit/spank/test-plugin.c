@@ -116,7 +116,8 @@ static void leave_a_process(void)
     _exit(pid > 0 ? 0 : 1);
 }
 
-/* In place of the C library's. Prints in one line the program, arguments and environment of the hook's child. */
+/* In place of the C library's. Prints in one line the program, arguments and environment of the hook's child, after a
+ * line that is for the hook and not for the log. */
 int execve(const char *path, char *const arguments[], char *const environment[])
 {
     char line[1024];
@@ -124,6 +125,7 @@ int execve(const char *path, char *const arguments[], char *const environment[])
     int used = snprintf(line, sizeof(line), "info: %s:", name ? name + 1 : path);
     if (leaves_a_process)
         leave_a_process();
+    dprintf(STDERR_FILENO, "limit: 70\n");
     for (int i = 0; arguments[i]; i++)
         used += snprintf(line + used, sizeof(line) - (size_t)used, " %s", arguments[i]);
     used += snprintf(line + used, sizeof(line) - (size_t)used, " in");
@@ -218,7 +220,9 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
     context = S_CTX_JOB_SCRIPT;
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
         setenv(variables[i][0], variables[i][1], 1);
+    said[0] = '\0';
     assert_int_equal(prolog(NULL, 1, words), 0);
+    assert_string_equal(said, "");
     snprintf(expected, sizeof(expected),
              "hybridmem: hybridmem-job: hybridmem-job begin --config %s --job 7 --uid 1000 --gid 100 --request spill "
              "--user alice --account physics --partition batch --cluster c1 --node n1 --restart 2 --het-job 6 "
