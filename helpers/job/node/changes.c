@@ -73,12 +73,33 @@ int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, 
     return end;
 }
 
+/* The last row of the setting. */
 static struct hm_change *find(struct hm_job *job, const char *path)
 {
-    for (uint32_t i = 0; i < job->n_changes; i++)
+    for (uint32_t i = job->n_changes; i-- > 0;)
         if (strcmp(job->change[i].path, path) == 0)
             return &job->change[i];
     return NULL;
+}
+
+/* Adds a row. Returns NULL where there is no room. */
+static struct hm_change *add(struct hm_job *job, const struct hm_change *change)
+{
+    if (job->n_changes == HM_JOB_CHANGES)
+        return NULL;
+    job->change[job->n_changes] = *change;
+    return &job->change[job->n_changes++];
+}
+
+/* Removes the rows of this setting but the last, which has the value that is set. */
+static void keep_last(struct hm_job *job, const struct hm_change *last)
+{
+    uint32_t n = 0;
+    const struct hm_change of = *last;
+    for (uint32_t i = 0; i < job->n_changes; i++)
+        if (&job->change[i] == last || strcmp(job->change[i].path, of.path) != 0)
+            job->change[n++] = job->change[i];
+    job->n_changes = n;
 }
 
 static uint64_t number_of(const char *text)
@@ -87,25 +108,40 @@ static uint64_t number_of(const char *text)
     return hm_size_parse_number(text, 0, UINT64_MAX, &number, NULL) == 0 ? number : 0;
 }
 
-/* The change of another job with the largest value for this setting. Returns false where no other job has one. */
-static bool find_other(const struct hm_config *config, uint32_t job_id, const char *path, struct hm_change *change)
+/* Has this process no room for what it was to read? Another one may read it. */
+static bool is_for_want_of_room(int number)
+{
+    return number == ENOMEM || number == EMFILE || number == ENFILE;
+}
+
+/*
+ * Finds the change of another job with the largest value for this setting. Entries that nobody can read are passed
+ * over. Returns 1, 0 where no other job has one, or -1 where that cannot be told now: the setting's value must not be
+ * taken for the site's own then, nor be restored.
+ */
+static int find_other(const struct hm_config *config, uint32_t job_id, const char *path, struct hm_change *change,
+                      struct hm_error *error)
 {
     uint32_t *ids = NULL;
-    bool found = false;
     struct hm_job *other = malloc(sizeof(*other));
-    int count = other ? hm_ledger_list(config, &ids, NULL) : 0;
-    for (int i = 0; i < count; i++) {
-        if (ids[i] == job_id || hm_ledger_read(config, ids[i], other, NULL) != 0)
+    int count = other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for a ledger's entry");
+    int result = count < 0 ? -1 : 0;
+    for (int i = 0; i < count && result >= 0; i++) {
+        if (ids[i] == job_id)
             continue;
+        if (hm_ledger_read(config, ids[i], other, error) != 0) {
+            result = is_for_want_of_room(errno) ? -1 : result;
+            continue;
+        }
         const struct hm_change *theirs = find(other, path);
-        if (theirs && (!found || number_of(theirs->after) > number_of(change->after))) {
+        if (theirs && (result == 0 || number_of(theirs->after) > number_of(change->after))) {
             *change = *theirs;
-            found = true;
+            result = 1;
         }
     }
     free(ids);
     free(other);
-    return found;
+    return result;
 }
 
 /* Enters one change into the job's entry. Returns 1 if the setting has to be written, 0 if not, -1 on an error. */
@@ -119,19 +155,25 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
     bool serves = strcmp(now, wanted->value) == 0 || (wanted->only_raise && number_of(now) >= number_of(wanted->value));
     struct hm_change *mine = find(job, wanted->path);
     if (!mine) {
-        bool is_shared = find_other(config, job->job_id, wanted->path, &theirs);
+        int is_shared = find_other(config, job->job_id, wanted->path, &theirs, error);
+        if (is_shared < 0)
+            return -1;
         if (serves && !is_shared)
             return 0; /* the site's own value */
-        if (job->n_changes == HM_JOB_CHANGES)
-            return hm_fail(error, ENOSPC, "job %u: %s is not changed: the job's entry in the ledger is full",
-                           job->job_id, wanted->path);
-        mine = &job->change[job->n_changes++];
-        memset(mine, 0, sizeof(*mine));
-        hm_text_copy(mine->path, wanted->path, sizeof(mine->path));
-        hm_text_copy(mine->before, is_shared ? theirs.before : now, sizeof(mine->before));
+        struct hm_change fresh = {0};
+        hm_text_copy(fresh.path, wanted->path, sizeof(fresh.path));
+        hm_text_copy(fresh.before, is_shared ? theirs.before : now, sizeof(fresh.before));
+        mine = add(job, &fresh);
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
         return 0; /* an earlier step of the job has raised it further, and that change is in the entry */
+    } else if (!serves && strcmp(now, mine->after) == 0) {
+        const struct hm_change last = *mine;
+        keep_last(job, mine);
+        mine = add(job, &last);
     }
+    if (!mine)
+        return hm_fail(error, ENOSPC, "job %u: %s is not changed: the job's entry in the ledger is full", job->job_id,
+                       wanted->path);
     hm_text_copy(mine->after, wanted->value, sizeof(mine->after));
     return serves ? 0 : 1;
 }
@@ -161,11 +203,14 @@ static int undo(const struct hm_config *config, uint32_t job_id, const struct hm
     struct hm_change theirs;
     char now[16];
     if (hm_file_read(change->path, now, sizeof(now), error) != 0)
-        return -1;
+        return errno == ENOENT ? 0 : -1; /* the weight of a node goes with it */
     if (strcmp(now, change->after) != 0)
         /* the change was never made, was taken back, was raised for another job, or the site has changed it */
         return 0;
-    const char *value = find_other(config, job_id, change->path, &theirs) ? theirs.after : change->before;
+    int is_shared = find_other(config, job_id, change->path, &theirs, error);
+    if (is_shared < 0)
+        return -1;
+    const char *value = is_shared ? theirs.after : change->before;
     return strcmp(now, value) == 0 ? 0 : hm_file_write(change->path, value, error);
 }
 

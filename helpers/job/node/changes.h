@@ -2,8 +2,9 @@
 /*
  * System settings that are changed for a job's plan: interleave weights, and the free memory that the kernel keeps
  * back. Each change is a row {path, before, after} in the job's ledger entry, written there before the setting is
- * touched. Jobs that need the same setting share it: each new one takes over `before` of the others, and the last one
- * writes it back, unless the setting has another value than `after` by then.
+ * touched. A setting has two rows where a job has changed it twice: the value of the second may never be set. Jobs that
+ * need the same setting share it: each new one takes over `before` of the others, and the last one writes it back,
+ * unless the setting has another value than `after` by then.
  */
 #ifndef HM_JOB_NODE_CHANGES_H
 #define HM_JOB_NODE_CHANGES_H

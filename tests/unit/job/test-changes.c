@@ -20,6 +20,16 @@
 static struct hm_config config;
 static struct hm_error error;
 static char setting[64];
+static bool lacks_memory; /* no memory for the list of entries */
+
+int __wrap_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why);
+int __real_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why);
+
+int __wrap_hm_ledger_list(const struct hm_config *of, uint32_t **ids, struct hm_error *why)
+{
+    *ids = NULL;
+    return lacks_memory ? hm_fail(why, ENOMEM, "no memory") : __real_hm_ledger_list(of, ids, why);
+}
 
 static void set(const char *value)
 {
@@ -86,6 +96,15 @@ static const struct event stories[][8] = {
     {{SITE, 0, "3", "3"}, {APPLY, 1, "3", "3"}, {UNDO, 1, NULL, "3"}},
     /* a second step wants another value: the first `before` stays */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 1, "5", "5"}, {UNDO, 1, NULL, "1"}},
+    /* the step's value was noted, and could not be set: the setting still has that of the step before */
+    {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 1, "5", "5"}, {SITE, 0, "3", "3"}, {UNDO, 1, NULL, "1"}},
+    {{SITE, 0, "1", "1"},
+     {APPLY, 1, "3", "3"},
+     {APPLY, 1, "5", "5"},
+     {SITE, 0, "3", "3"},
+     {APPLY, 1, "7", "7"},
+     {SITE, 0, "3", "3"},
+     {UNDO, 1, NULL, "1"}},
     /* two jobs: the last one to end restores the first value, in either order */
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 1, NULL, "3"}, {UNDO, 2, NULL, "1"}},
     {{SITE, 0, "1", "1"}, {APPLY, 1, "3", "3"}, {APPLY, 2, "3", "3"}, {UNDO, 2, NULL, "3"}, {UNDO, 1, NULL, "1"}},
@@ -173,6 +192,41 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     undo(1);
 }
 
+/* Without memory the changes of other jobs are not known: no value is taken for the site's own, and none restored. */
+static void test_a_setting_of_unknown_others_stays(void **state)
+{
+    (void)state;
+    struct hm_wanted wanted = {.value = "5"};
+    snprintf(wanted.path, sizeof(wanted.path), "%s", setting);
+    set("1");
+    apply(1, "3", false);
+    struct hm_job *job = entry(2);
+    lacks_memory = true;
+    assert_int_equal(hm_changes_apply(&config, job, &wanted, 1, &error), -1);
+    lacks_memory = false;
+    assert_int_equal(job->n_changes, 0);
+    assert_string_equal(get(), "3");
+    assert_int_equal(hm_changes_apply(&config, job, &wanted, 1, &error), 0);
+    lacks_memory = true;
+    assert_int_equal(hm_changes_undo(&config, job, &error), -1);
+    lacks_memory = false;
+    assert_int_equal(job->n_changes, 1);
+    assert_string_equal(get(), "5");
+    assert_int_equal(hm_changes_undo(&config, job, &error), 0);
+    assert_string_equal(get(), "3");
+    free(job);
+}
+
+/* The weight of a node of memory goes with the node, and nobody has to restore it. */
+static void test_a_setting_that_is_gone_is_undone(void **state)
+{
+    (void)state;
+    set("1");
+    apply(1, "3", false);
+    assert_int_equal(unlink(setting), 0);
+    undo(1);
+}
+
 static void test_no_room(void **state)
 {
     (void)state;
@@ -243,6 +297,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_stories, fresh),
         cmocka_unit_test_setup(test_the_intent_is_written_before_the_setting, fresh),
+        cmocka_unit_test_setup(test_a_setting_of_unknown_others_stays, fresh),
+        cmocka_unit_test_setup(test_a_setting_that_is_gone_is_undone, fresh),
         cmocka_unit_test_setup(test_no_room, fresh),
         cmocka_unit_test(test_what_a_plan_wants),
     };
