@@ -76,9 +76,10 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
         *is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;
+    } else if (hm_process_identify(getpid(), &job->finisher) != 0) {
+        hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
     } else {
         hm_finish_undo(config, job);
-        hm_process_identify(getpid(), &job->finisher);
         note_end(job, is_own_epilog);
         result = hm_ledger_write(config, job, &error);
     }
@@ -191,7 +192,11 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
     return result;
 }
 
-/* Removes the entry. If its record still has to be written (`is_kept`), the entry stays, free for the next reap. */
+/*
+ * Removes the entry. If its record still has to be written (`is_kept`), or a setting of the node to be restored, the
+ * entry stays, free for the next reap. What a late step has changed, and what could not be restored before, is restored
+ * here. Returns 0, 1 where the entry stays, or -1.
+ */
 static int let_go(const struct hm_config *config, struct hm_job *job, bool is_kept)
 {
     struct hm_error error = {0};
@@ -200,8 +205,15 @@ static int let_go(const struct hm_config *config, struct hm_job *job, bool is_ke
     int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
     if (lock < 0 || !read_ours(config, job, now))
         goto done;
+    job->n_changes = now->n_changes;
+    memcpy(job->change, now->change, sizeof(job->change));
+    hm_finish_undo(config, job);
     job->finisher = (struct hm_process){0};
-    result = is_kept ? hm_ledger_write(config, job, &error) : hm_ledger_remove(config, job->job_id, &error);
+    job->recorded = is_kept;
+    if (is_kept || job->n_changes > 0)
+        result = hm_ledger_write(config, job, &error) == 0 ? 1 : -1;
+    else
+        result = hm_ledger_remove(config, job->job_id, &error);
 done:
     hm_ledger_unlock(lock);
     free(now);
@@ -241,7 +253,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
             note_status(job, *exit_status);
         bool is_kept = job->recorded && write_record(config, job) < 0;
         result = let_go(config, job, is_kept);
-        is_left = is_left && !is_kept && result == 0;
+        is_left = is_left && result == 0;
     }
     free(job);
     if (is_left)

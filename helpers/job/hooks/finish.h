@@ -18,7 +18,8 @@
  * Ends the job: stops its monitor and migrators, takes back what was changed, writes its record, removes its entry.
  * `warning` goes into the record (NULL: none). `exit_status` is that of wait(2), as Slurm gives it (NULL: not known
  * here). Nothing happens where another living process is ending the job, or where there is no entry. An entry that
- * nobody can read is only removed.
+ * nobody can read is only removed. Where the record can be kept nowhere, or a setting of the node not be restored, the
+ * entry stays for the next reap.
  *
  * Returns
  *

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "base/process.h"
 #include "freshledger.h"
 #include "job/hooks/finish.h"
@@ -305,6 +306,34 @@ static void a_job_whose_record_waits_is_dead(void **state)
     assert_false(hm_job_is_living(&job));
 }
 
+/* A setting that cannot be restored keeps its entry, so that the next reap tries again. The record is written once. */
+static void a_setting_that_is_not_restored_keeps_the_entry(void **state)
+{
+    (void)state;
+    char text[16];
+    job.n_changes = 1;
+    job.change[0] = (struct hm_change){.before = "1", .after = "3"};
+    snprintf(job.change[0].path, sizeof(job.change[0].path), "%s", scratch); /* a folder */
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(recorded.job_id, 7);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.n_changes, 1);
+    assert_int_equal(job.finisher.pid, 0);
+    assert_false(job.recorded);
+    assert_false(hm_job_is_living(&job));
+    scratch_write(scratch_path("setting"), "3\n");
+    snprintf(job.change[0].path, sizeof(job.change[0].path), "%s/setting", scratch);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    recorded.job_id = 0;
+    assert_int_equal(hm_finish_job(&config, 7, "found dead", NULL), 0);
+    assert_int_equal(recorded.job_id, 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(hm_file_read(scratch_path("setting"), text, sizeof(text), NULL), 0);
+    assert_string_equal(text, "1");
+}
+
 /* If an entry cannot be read, there is no record of its job, and the next reap takes what the job had. */
 static void what_cannot_be_read_goes_with_the_job(void **state)
 {
@@ -379,6 +408,7 @@ int main(void)
         cmocka_unit_test_setup(memory_that_stays_drains_the_node, set_up),
         cmocka_unit_test(memory_that_is_for_later_does_not),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, set_up),
+        cmocka_unit_test_setup(a_setting_that_is_not_restored_keeps_the_entry, set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, set_up),
         cmocka_unit_test_setup(the_group_goes_behind_the_monitor, set_up),
         cmocka_unit_test_setup(the_group_of_a_new_run_stays, set_up),
