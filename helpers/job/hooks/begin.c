@@ -25,41 +25,51 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
     return result;
 }
 
-enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP };
-
 /*
- * Looks in the ledger for an entry under the job's number.
+ * What the ledger has under the job's number.
  *
  * - EARLIER_KEPT: an earlier prolog of this run made it. It stays, and with it the namespaces of this run, so that the
  *   job gets no second set.
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made it. The prolog completes it.
- * - EARLIER_NONE: there is none, or its content is not valid (EBADMSG), or it was of an earlier run or of another job,
- *   which is finished here (`has_left`: that job leaves memory for reap). The caller makes a new entry for this run.
+ * - EARLIER_OF_OTHERS: it was of an earlier run or of another job, which is to be finished.
+ * - EARLIER_NONE: there is none, or its content is not valid (EBADMSG).
  * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
  *   node.
  */
+enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
+
+/* Reads the entry under the job's number into `job`. Wants the lock. */
+static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
+                                 struct hm_error *error)
+{
+    if (hm_ledger_read(config, begin->job_id, job, error) != 0)
+        return errno == ENOENT || errno == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
+    if (job->uid != begin->uid || !hm_job_is_living(job))
+        return EARLIER_OF_OTHERS;
+    /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
+    if (!job->is_entered)
+        return EARLIER_OF_A_STEP;
+    return job->restart == begin->restart ? EARLIER_KEPT : EARLIER_OF_OTHERS;
+}
+
+/* Looks for an entry under the job's number, and finishes a job of others (`has_left`: it leaves memory for reap). */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
 {
     int lock = hm_ledger_lock(config, error);
     if (lock < 0)
         return EARLIER_UNREADABLE;
-    int number = hm_ledger_read(config, begin->job_id, job, error) == 0 ? 0 : errno;
+    enum earlier earlier = read_earlier(config, begin, job, error);
+    bool is_invalid = earlier == EARLIER_NONE && errno == EBADMSG;
     hm_ledger_unlock(lock);
-    if (number == EBADMSG)
+    if (is_invalid)
         hm_log(HM_LOG_ERROR, "%s: it is replaced; what the job had changed on the node is not known", error->text);
-    if (number != 0)
-        return number == ENOENT || number == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
-    bool is_of_this_user = job->uid == begin->uid && hm_job_is_living(job);
-    /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
-    if (is_of_this_user && !job->is_entered)
-        return EARLIER_OF_A_STEP;
-    if (is_of_this_user && job->restart == begin->restart)
-        return EARLIER_KEPT;
-    *has_left = hm_finish_job(config, begin->job_id,
-                              "the epilog did not run: the end in this record is when the job's number was used again",
-                              NULL) == 1;
-    return EARLIER_NONE;
+    if (earlier == EARLIER_OF_OTHERS)
+        *has_left =
+            hm_finish_job(config, begin->job_id,
+                          "the epilog did not run: the end in this record is when the job's number was used again",
+                          NULL) == 1;
+    return earlier;
 }
 
 static void copy_name(char *to, const char *from, size_t size)
@@ -142,14 +152,77 @@ static void decide(const struct hm_config *config, const char *config_error, con
     job->recorded = job->refusal[0] || (job->request[0] && hm_request_wants(&request, HM_WANTS_ANYTHING));
 }
 
-static int enter(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
+/* Puts what the prolog knows and has decided (`own`) into an entry that a step made. */
+static void complete(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
+                     struct hm_job *job)
+{
+    fill(config, begin, job);
+    hm_text_copy(job->request, own->request, sizeof(job->request));
+    hm_text_copy(job->refusal, own->refusal, sizeof(job->refusal));
+    job->request_is_default = own->request_is_default;
+    job->recorded = job->recorded || own->recorded;
+    if (own->request[0] && !own->refusal[0])
+        job->plan.request = own->plan.request;
+    for (uint32_t i = 0; i < own->n_warnings; i++)
+        hm_job_warn(job, "%s", own->warning[i]);
+}
+
+/*
+ * Makes `job` the new entry `own`, in place of one whose job could not be finished. What is still changed on the node
+ * for that is undone at the end of this job.
+ */
+static void replace(const struct hm_job *own, struct hm_job *job)
+{
+    const uint32_t n_changes = job->n_changes;
+    struct hm_change change[HM_JOB_CHANGES];
+    if (job->recorded && !hm_process_is_running(&job->finisher))
+        hm_log(HM_LOG_ERROR, "job %u: the record of an earlier job of this number is lost", job->job_id);
+    memcpy(change, job->change, sizeof(change));
+    *job = *own;
+    job->n_changes = n_changes;
+    memcpy(job->change, change, sizeof(change));
+}
+
+/*
+ * Enters the job, as `own` is. The entry is read again, with the lock: a step may have made or changed it since, as a
+ * directory service may take its time to know the user.
+ */
+static int enter(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
+                 struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
+    int result = -1;
     int lock = hm_ledger_lock(config, error);
-    if (lock >= 0 && hm_company_note(config, job, &why) != 0)
+    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, job, error);
+    if (earlier == EARLIER_UNREADABLE)
+        goto done;
+    if (earlier == EARLIER_NONE)
+        *job = *own;
+    else if (earlier == EARLIER_OF_OTHERS)
+        replace(own, job);
+    else
+        complete(config, begin, own, job);
+    if (hm_company_note(config, job, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
-    int result = lock < 0 ? -1 : hm_ledger_write(config, job, error);
+    result = hm_ledger_write(config, job, error);
+done:
     hm_ledger_unlock(lock);
+    return result;
+}
+
+/* Finds out what the entry has to say, then enters the job. */
+static int decide_and_enter(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
+                            struct hm_job *job, struct hm_error *error)
+{
+    struct hm_job *own = malloc(sizeof(*own));
+    if (!own)
+        return hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %u", begin->job_id);
+    hm_job_init(own, begin->job_id);
+    fill(config, begin, own);
+    decide(config, config_error, begin, own);
+    own->recorded = own->recorded || config->record == HM_RECORD_ALL;
+    int result = enter(config, begin, own, job, error);
+    free(own);
     return result;
 }
 
@@ -166,12 +239,7 @@ int hm_begin_job(const struct hm_config *config, const char *config_error, const
         hm_log(HM_LOG_INFO, "job %u is in the ledger already, and lives", begin->job_id);
         result = 0;
     } else if (earlier != EARLIER_UNREADABLE) {
-        if (earlier == EARLIER_NONE)
-            hm_job_init(job, begin->job_id);
-        fill(config, begin, job);
-        decide(config, config_error, begin, job);
-        job->recorded = job->recorded || config->record == HM_RECORD_ALL;
-        result = enter(config, job, error);
+        result = decide_and_enter(config, config_error, begin, job, error);
     }
     free(job);
     return result;

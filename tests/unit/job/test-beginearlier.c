@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "core/config/lookup.h"
 #include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
@@ -22,7 +23,10 @@ static struct hm_error error;
 static bool is_unreadable;
 static bool leaves; /* the job that is finished leaves memory */
 static int n_finished;
+static bool can_finish = true;
+static void (*meanwhile)(void); /* what a step does while the job's user is looked up */
 
+int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
 ssize_t __real_read(int fd, void *out, size_t size);
 ssize_t __wrap_read(int fd, void *out, size_t size);
 
@@ -47,8 +51,18 @@ int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warni
     assert_non_null(strstr(warning, "number was used again"));
     assert_null(exit_status);
     n_finished++;
-    assert_int_equal(hm_ledger_remove(of, job_id, &error), 0);
-    return leaves;
+    if (can_finish)
+        assert_int_equal(hm_ledger_remove(of, job_id, &error), 0);
+    return can_finish ? leaves : -1;
+}
+
+/* Stands for the directory service, which takes its time and knows nobody. */
+int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
+{
+    (void)identity;
+    if (meanwhile)
+        meanwhile();
+    return hm_fail(why, ENOENT, "no user %u", uid);
 }
 
 /* ------------------------------------------------------------------ the entry before */
@@ -170,8 +184,72 @@ static void what_is_there_decides(void **state)
     }
 }
 
+static struct hm_begin begin_of_new(const char *request)
+{
+    return (struct hm_begin){
+        .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .user = "new", .request = request};
+}
+
+static void note_a_change(void)
+{
+    job.n_changes = 1;
+    job.change[0] = (struct hm_change){.path = "/setting", .before = "1", .after = "3"};
+    job.monitor.pid = 4000001;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+}
+
+/* A step makes the job's entry, or adds to the one that it has made, while the prolog waits for a directory service. */
+static void what_a_step_enters_meanwhile_stays(void **state)
+{
+    (void)state;
+    for (int was_there = 0; was_there < 2; was_there++) {
+        bool has_left;
+        const struct hm_begin begin = begin_of_new("slow");
+        ledger_with_job(&config, &job);
+        job.is_entered = false;
+        job.uid = getuid();
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        if (!was_there)
+            assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        meanwhile = note_a_change;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+        meanwhile = NULL;
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_true(job.is_entered && job.recorded);
+        assert_string_equal(job.user, "new");
+        assert_string_equal(job.request, "slow");
+        assert_int_equal(job.plan.request.mode, HM_MODE_SLOW);
+        assert_int_equal(job.n_changes, 1);
+        assert_int_equal(job.monitor.pid, 4000001);
+    }
+}
+
+/* Where the earlier job cannot be finished, what it has changed on the node is undone at the end of the new one. */
+static void what_cannot_be_finished_hands_its_changes_on(void **state)
+{
+    (void)state;
+    bool has_left;
+    const struct hm_begin begin = begin_of_new(NULL);
+    ledger_with_job(&config, &job);
+    job.uid = getuid() + 1;
+    snprintf(job.user, sizeof(job.user), "old");
+    note_a_change();
+    can_finish = false;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    can_finish = true;
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.user, "new");
+    assert_int_equal(job.monitor.pid, 0);
+    assert_int_equal(job.n_changes, 1);
+    assert_string_equal(job.change[0].path, "/setting");
+    assert_string_equal(job.change[0].before, "1");
+    assert_string_equal(job.change[0].after, "3");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
+                                       cmocka_unit_test(what_a_step_enters_meanwhile_stays),
+                                       cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
