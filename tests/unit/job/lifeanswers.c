@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the life of a job asks, and what has always the same answer here. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/config/lookup.h"
+#include "core/plan/plan.h"
+#include "core/tiers/node.h"
+#include "core/topology/discover.h"
+#include "core/topology/regions.h"
+#include "job/namespaces/slowram.h"
+#include "job/programs/damonstart.h"
+#include "slurm/cores.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/faults.h"
+#include "unit/lib/machines.h"
+
+int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
+int __wrap_hm_cores_of_node(struct hm_set *cores);
+
+int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error)
+{
+    (void)config;
+    int number = faults_meet(FAULT(FAULT_FILES), "the tiers");
+    tiers->n_tiers = 0;
+    if (number)
+        return hm_fail(error, number, "the topology cannot be read");
+    machine_make("optane", tiers);
+    return hm_set_parse(&tiers->topology.allowed_cpus, "0-7", error);
+}
+
+void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
+{
+    (void)folder, (void)topology;
+    *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
+    for (int i = 0; i < 2; i++)
+        regions->region[i] =
+            (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
+}
+
+int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)
+{
+    (void)tiers;
+    return hm_abilities_of_kernel("6.12", abilities, error);
+}
+
+int __wrap_hm_cores_of_node(struct hm_set *cores)
+{
+    return hm_set_parse(cores, "0-7", NULL);
+}
+
+int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error)
+{
+    (void)config, (void)home_cgroup, (void)error;
+    return 0;
+}
+
+char *hm_damon_socket_path(const struct hm_config *config, char *out, size_t size)
+{
+    snprintf(out, size, "%s/damon.sock", config->run_dir);
+    return out;
+}
+
+int hm_slowram_online(const struct hm_config *config, struct hm_error *error)
+{
+    (void)config;
+    return hm_fail(error, ENODEV, "not here");
+}
+
+int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *error)
+{
+    (void)xml, (void)topology;
+    return hm_fail(error, ENOTSUP, "not here");
+}
+
+int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
+{
+    (void)job_id, (void)node, (void)cpus;
+    return hm_fail(error, EIO, "not here");
+}
+
+int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)
+{
+    (void)node, (void)numbering;
+    return hm_fail(error, EIO, "not here");
+}
+
+int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error)
+{
+    (void)node, (void)reason;
+    return hm_fail(error, EIO, "not here");
+}
+
+int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error)
+{
+    static char *no_groups[] = {NULL};
+    int number = faults_meet(FAULT(FAULT_FILES) | FAULT(FAULT_MEMORY), "the look-up of a user");
+    *identity = (struct hm_identity){.uid = uid, .gid = getegid(), .name = "alice", .groups = no_groups};
+    return number ? hm_fail(error, EIO, "uid %u cannot be looked up", uid) : 0;
+}
+
+void hm_identity_free(struct hm_identity *identity)
+{
+    identity->groups = NULL;
+}
+
+int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *error)
+{
+    (void)name, (void)error;
+    *uid = 4321;
+    *gid = 4321;
+    return 0;
+}
+
+int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
+{
+    (void)name, (void)error;
+    *gid = getegid();
+    return 0;
+}

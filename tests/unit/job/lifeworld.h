@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node around the life of job 7, for tests of that life with faults: functions that stand for programs, persistent
+ * memory, cgroups and the directory service. What they have is in the scratch folder or in `world`.
+ */
+#ifndef LIFEWORLD_H
+#define LIFEWORLD_H
+
+#include <stdbool.h>
+
+#include "core/config/config.h"
+
+#define JOB 7
+#define OTHER 8       /* another job on the node */
+#define UNCHANGED "1" /* the setting's value before the job. Values have one digit, so that each replaces the other */
+
+struct world {
+    struct hm_config config;
+    bool job_runs;           /* it has processes on the node */
+    bool has_cgroup;         /* the processes that run now are in a cgroup of version 2 */
+    const char *step;        /* folder of the step that runs now; NULL: it is no step */
+    const char *wanted;      /* the value that the step wants of the setting */
+    bool has_namespaces;     /* the job has persistent memory */
+    void (*meanwhile)(void); /* called once while its persistent memory is made */
+    bool was_planned;        /* a step was given what it had asked for */
+};
+extern struct world world;
+
+/* A new node, with lines for its hybridmem.conf. Returns 0 or -1. */
+int world_make(const char *lines);
+/* The file that stands for a setting of the node, and the node's hybridmem.conf. */
+const char *world_setting(void);
+const char *world_config_path(void);
+/* The job gets processes, with a cgroup of version 2 or without, or has none any more. */
+void world_start(int job_id, bool has_cgroup);
+void world_stop(int job_id);
+/* How many programs run that were started for the job? */
+int world_programs(void);
+
+#endif
