@@ -82,7 +82,7 @@ int hm_path_open_below(int base, const char *path, uid_t owner, struct hm_error 
         int next = -1;
         snprintf(shown, sizeof(shown), "%.*s", (int)(part + length - path), path);
         if (length == 0 || length >= sizeof(name) || strncmp(part, "..", length) == 0) {
-            hm_fail(error, EPERM, "%.200s: a path here has no . or .. and ends in a file's name", path);
+            hm_fail(error, EPERM, "%.200s: write the path without . and .., and end it with a file's name", path);
         } else {
             snprintf(name, sizeof(name), "%.*s", (int)length, part);
             next = open_part(folder < 0 ? base : folder, name, shown, owner, is_folder, error);

@@ -29,8 +29,12 @@
 enum step { STEP_NONE, STEP_DESCRIPTORS, STEP_CGROUP, STEP_PARENT, STEP_OOM, STEP_FOLDER, STEP_EXEC };
 
 static const char *const step_names[] = {
-    [STEP_NONE] = "start",       [STEP_DESCRIPTORS] = "set the descriptors of", [STEP_CGROUP] = "choose the cgroup of",
-    [STEP_PARENT] = "tie to us", [STEP_OOM] = "reset the OOM score of",         [STEP_FOLDER] = "choose the folder of",
+    [STEP_NONE] = "start",
+    [STEP_DESCRIPTORS] = "set the descriptors of",
+    [STEP_CGROUP] = "choose the cgroup of",
+    [STEP_PARENT] = "set the parent-death signal of",
+    [STEP_OOM] = "reset the OOM score of",
+    [STEP_FOLDER] = "choose the folder of",
     [STEP_EXEC] = "execute",
 };
 
