@@ -108,8 +108,8 @@ static void remove_group(const struct hm_config *config, struct hm_job *job)
     struct hm_error error = {0};
     if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
         return;
-    hm_log(HM_LOG_ERROR, "job %u: its resctrl group is left: %s", job->job_id, error.text);
-    hm_job_warn(job, "its resctrl group is left: %s", error.text);
+    hm_log(HM_LOG_ERROR, "job %u: its resctrl group was not removed: %s", job->job_id, error.text);
+    hm_job_warn(job, "its resctrl group was not removed: %s", error.text);
 }
 
 /*
@@ -183,7 +183,7 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
     int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, &error);
     if (result < 0)
-        hm_log(HM_LOG_ERROR, "job %u: its record can be kept nowhere, and waits in the ledger: %s", job->job_id,
+        hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and waits in the ledger: %s", job->job_id,
                error.text);
     else if (error.text[0])
         hm_log(HM_LOG_WARNING, "job %u: %s%s", job->job_id, result > 0 ? "its record is kept for later: " : "",
@@ -246,7 +246,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         take_figures(config, job);
         is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)
-            hm_job_warn(job, "the prolog has not entered this job: account and partition are not known");
+            hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status)

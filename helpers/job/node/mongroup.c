@@ -92,7 +92,7 @@ void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32
     if (!config->resctrl || group->is_begun || group->why[0])
         return;
     if (earlier_steps(job, step_id) > 0)
-        hm_fail(&error, EALREADY, "steps ran before the first that has a record");
+        hm_fail(&error, EALREADY, "steps ran before the job's record began");
     else if (hm_mongroup_check(config, &error) == 0) {
         *group = (struct hm_mongroup){
             .is_begun = true, .restart = job->restart, .made_mono_ns = hm_clock_ns(CLOCK_MONOTONIC)};

@@ -42,7 +42,7 @@ static json_t *tier_of(const struct hm_record_tier *tier, const struct hm_sample
 
 static void set_peak(json_t *memory, const struct hm_samples *samples, uint64_t kernel_peak)
 {
-    static const char *const sources[] = {[HM_PEAK_NONE] = "largest sum of a sample",
+    static const char *const sources[] = {[HM_PEAK_NONE] = "largest total of all tiers in one sample",
                                           [HM_PEAK_KERNEL] = "memory.peak of the job's cgroup",
                                           [HM_PEAK_SAMPLED] = "largest memory.current seen"};
     uint64_t peak = samples ? samples->memory_peak : 0;

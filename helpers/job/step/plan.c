@@ -21,7 +21,7 @@ static void judge_fsdax(struct hm_preparation *p)
     const struct hm_job *job = p->job;
     struct hm_error error = {0};
     if (!job->is_entered)
-        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has not entered this job, and made no DAX file system",
+        hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog did not note this job, and made no DAX file system",
                 step->request.text);
     else if (p->option && strcmp(p->option, job->request) != 0)
         hm_fail(&error, ENOTSUP,

@@ -382,7 +382,8 @@ static void the_group_goes_behind_the_monitor(void **state)
     scratch_write(scratch_path("resctrl/mon_groups/hybridmem.7.2/held"), "");
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
     snprintf(text, sizeof(text),
-             "its resctrl group is left: cannot remove %s/resctrl/mon_groups/hybridmem.7.2: Directory not empty",
+             "its resctrl group was not removed: cannot remove %s/resctrl/mon_groups/hybridmem.7.2: "
+             "Directory not empty",
              scratch);
     assert_true(has_warning(text));
     assert_string_equal(recorded.mongroup.why, "");

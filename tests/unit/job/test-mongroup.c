@@ -177,11 +177,11 @@ static void test_no_group_after_the_first_step(void **state)
     (void)state;
     hm_job_add_step(&job, HM_STEP_BATCH);
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
-    assert_string_equal(job.mongroup.why, "steps ran before the first that has a record");
+    assert_string_equal(job.mongroup.why, "steps ran before the job's record began");
     job.mongroup.why[0] = '\0';
     hm_job_add_step(&job, 0);
     hm_mongroup_make(&config, &job, 0);
-    assert_string_equal(job.mongroup.why, "steps ran before the first that has a record");
+    assert_string_equal(job.mongroup.why, "steps ran before the job's record began");
     assert_false(is_there(GROUP));
 }
 
