@@ -27,7 +27,7 @@ static void read_argument(const char *word)
     }
     hm_text_copy(config_path, path, sizeof(config_path));
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        slurm_error("hybridmem: plugstack.conf: \"%s\": there is no such file: the built-in values hold", word);
+        slurm_error("hybridmem: plugstack.conf: \"%s\": there is no such file: the built-in values are used", word);
 }
 
 void hm_option_read_arguments(int count, char **words)

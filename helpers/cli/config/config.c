@@ -92,10 +92,10 @@ static int check(const struct options *options, const char *path, struct hm_conf
     if (hm_config_read(path, options->config != NULL, config, &error) < 0)
         hm_report_change(&report, "%s", error.text);
     else if (hm_config_read(path, true, config, &missing) < 0)
-        hm_report_ok(&report, "%s is not there: the built-in values hold", path);
+        hm_report_ok(&report, "%s is not there: the built-in values are used", path);
     else if (check_defaults(path, config, &report))
         hm_report_ok(&report, "%s", path);
-    /* If the file is invalid, the built-in values are in force: what they name is checked all the same. */
+    /* If the file is invalid, the built-in values are used: what they name is checked all the same. */
     if (!options->file_only) {
         hm_config_check_node(config, path, &report);
         hm_config_check_slurm(config, options->scontrol, &report);

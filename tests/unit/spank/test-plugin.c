@@ -183,7 +183,7 @@ static void a_configuration_that_is_named_must_be_there(void **state)
     for (context = S_CTX_LOCAL; context <= S_CTX_JOB_SCRIPT; context++) {
         unlink(word + strlen("config="));
         assert_non_null(strstr(load_with(word), word));
-        assert_non_null(strstr(said, "there is no such file: the built-in values hold"));
+        assert_non_null(strstr(said, "there is no such file: the built-in values are used"));
         scratch_write(word + strlen("config="), "");
         assert_string_equal(load_with(word), "");
     }
