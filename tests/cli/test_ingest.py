@@ -80,8 +80,8 @@ def test_history_and_records_lie_apart(tmp_path, records, history):
     before = sorted(tmp_path.rglob("*"))
     done = ingest(tmp_path / records, tmp_path / history, status=2)
     assert done.stderr == (
-        f"hybridmem ingest: --history {tmp_path / history} and the records in {tmp_path / records} are in each other: "
-        "name a folder beside it\n"
+        f"hybridmem ingest: --history {tmp_path / history} and the records in {tmp_path / records}: name two "
+        "folders, neither inside the other\n"
     )
     assert sorted(tmp_path.rglob("*")) == before
 

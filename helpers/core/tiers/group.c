@@ -119,7 +119,7 @@ void hm_tiers_group_found(struct hm_tiers *tiers, struct hm_tier_groups *groups)
             at++;
         if (at == HM_MAX_TIERS) {
             hm_tiers_warn(tiers,
-                          "node %d is like none of the %d tiers before it, which is as many as there can be: left out",
+                          "node %d is left out: it is like none of the %d tiers found so far, and there can be no more",
                           topology->node[list[i]].id, HM_MAX_TIERS);
             continue;
         }

@@ -89,7 +89,7 @@ def check_apart(parser, history, folder):
     """Checks that neither folder is in the other: records of the one would be found in the other."""
     one, other = (Path(path).resolve() for path in (history, folder))
     if one == other or one in other.parents or other in one.parents:
-        parser.error(f"--history {history} and the records in {folder} are in each other: name a folder beside it")
+        parser.error(f"--history {history} and the records in {folder}: name two folders, neither inside the other")
 
 
 def counted(number, word):
