@@ -75,7 +75,7 @@ def test_ones_own_records_are_not_the_nodes(folder):
     words = ("export", "prometheus", "--records", folder, "--node", "n1", "--since", "2025-01-01")
     assert 'hybridmem_window_jobs{node="n1",mode="spill"} 2\n' in asked(*words, status=0).stdout
     folder.chmod(0o751 if os.geteuid() == 0 else 0o311)
-    said = "a node's figures want all of its records: root and the record group may read them"
+    said = "a node's figures need all of its records, which only root and the record group may read"
     done = asked(*words, status=1)
     assert (done.stdout, done.stderr) == ("", f"hybridmem export: {said}\n")
     (folder / "by-user" / str(UID)).rename(folder / "by-user" / "none")

@@ -100,7 +100,7 @@ def folder_of(options, config_program):
         program.tell(NAME, str(nothing))
         return None
     if folder != options.records and records.is_own(folder):
-        raise records.Failure("a node's figures want all of its records: root and the record group may read them")
+        raise records.Failure("a node's figures need all of its records, which only root and the record group may read")
     return folder
 
 
@@ -119,7 +119,8 @@ def main(config_program):
     folder = folder_of(options, config_program)
     if folder and not has_records(folder, node):
         program.tell(
-            NAME, f"no record of node {node} in {folder}: no job ended there yet, or --node wants Slurm's name"
+            NAME,
+            f"no record of node {node} in {folder}: no job ended there yet, or Slurm has another name for it (--node)",
         )
     window = add_up(folder, node, moments.Period(options.since), skipped)
     program.tell_skipped(NAME, skipped)
