@@ -92,7 +92,9 @@ int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
     int number = number_of(answer);
     if (answer->errors[0])
         return hm_fail(error, number, "%s", answer->errors);
-    if (answer->status >= 0 && WIFSIGNALED(answer->status))
+    if (answer->status < 0)
+        return hm_fail(error, EIO, "%s has ended, and its exit status is not known", NAME);
+    if (WIFSIGNALED(answer->status))
         return hm_fail(error, EIO, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
-    return hm_fail(error, EIO, "%s ended with status %d", NAME, answer->status);
+    return hm_fail(error, EIO, "%s ended with exit status %d", NAME, WEXITSTATUS(answer->status));
 }

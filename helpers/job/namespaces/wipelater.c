@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -47,7 +48,13 @@ static int start(char *unit, struct hm_error *error)
     if (pid < 0)
         return -1;
     int status = hm_spawn_wait_for(pid, PATIENCE_MS);
-    return status == 0 ? 0 : hm_fail(error, EIO, "systemctl start %s ended with status %d", unit, status);
+    if (status < 0)
+        return hm_fail_errno(error, "systemctl start %s did not end", unit);
+    if (status == 0)
+        return 0;
+    return hm_fail(error, EIO, "systemctl start %s failed (%s %d)", unit,
+                   WIFSIGNALED(status) ? "signal" : "exit status",
+                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error)

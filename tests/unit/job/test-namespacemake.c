@@ -70,7 +70,7 @@ static const struct {
      "echo 'hybridmem namespace: region0: the largest free extent has 1 GiB' >&2; exit 1",
      false, "region0: the largest free extent has 1 GiB"},
     {"echo 'no mkfs; 7.2.0 is left: no wipe' >&2; exit 5", true, "no mkfs; 7.2.0 is left: no wipe"},
-    {"exit 2", false, "hybridmem-namespace ended with status 512"},
+    {"exit 2", false, "hybridmem-namespace ended with exit status 2"},
     {"echo busy >&2; exit 3", false, "busy"}, /* hybridmem-namespace has waited for the lock in vain */
     {"kill -9 $$", true, "hybridmem-namespace was ended by signal 9"},
     {"", true, "hybridmem-namespace does not say what it made"},
@@ -248,7 +248,7 @@ static const struct {
     {45, true, "[ $1 = reap ] && exit 4; " MADE, NULL},
     {45, true, "[ $1 = reap ] && exit 3; " MADE, NULL},
     {0, true, NO_ROOM, "region0: no room" WIPED},
-    {0, true, "exit 3", "hybridmem-namespace ended with status 768" WIPED},
+    {0, true, "exit 3", "hybridmem-namespace ended with exit status 3" WIPED},
     {0, false, NO_ROOM, "region0: no room"},                             /* there is nothing to wipe */
     {45, true, "[ $1 = reap ] && exit 0; " NO_ROOM, "region0: no room"}, /* nothing to wipe either */
     /* something is in use, but there is time left */

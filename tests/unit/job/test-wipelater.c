@@ -16,7 +16,8 @@
 #include "job/namespaces/wipelater.h"
 
 static time_t now_s = 1000;
-static int status, n_started; /* status: of systemctl; negative: systemctl cannot be started */
+static int status, n_started; /* status: of wait(2), for systemctl */
+static bool is_missing;       /* systemctl cannot be started */
 static char unit[64];
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -37,12 +38,13 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     assert_null(spawn->arguments[4]);
     assert_int_equal(alarm(0), 0); /* the alarm is off while systemd is called */
     n_started++;
-    return status < 0 ? hm_fail(error, ENOENT, "no systemctl") : 77;
+    return is_missing ? hm_fail(error, ENOENT, "no systemctl") : 77;
 }
 
 int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     assert_true(pid == 77 && patience_ms > 0);
+    errno = ETIMEDOUT; /* it matters where the status is -1 */
     return status;
 }
 
@@ -62,11 +64,25 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
-/* Each prolog and epilog starts a unit of its own, as the list of jobs of a unit that already runs may be too old. */
-static void systemd_is_told(void **state)
+/* Check the error after systemctl has failed: `how` is what is said of systemctl. */
+static void assert_not_told(const struct hm_config *config, const char *how)
 {
     struct hm_error error = {{0}};
     char wanted[256];
+    assert_int_equal(hm_wipe_hand_over(config, 7, "1 of 9 MiB", &error), -1);
+    snprintf(wanted, sizeof(wanted), "1 of 9 MiB; the next reap goes on, as systemd does not: %s", how);
+    assert_string_equal(error.text, wanted);
+}
+
+/* Each prolog and epilog starts a unit of its own, as the list of jobs of a unit that already runs may be too old. */
+static void systemd_is_told(void **state)
+{
+    static const struct {
+        int status;
+        const char *how;
+    } rows[] = {{256, "failed (exit status 1)"}, {9, "failed (signal 9)"}, {-1, "did not end: Connection timed out"}};
+    struct hm_error error = {{0}};
+    char how[160];
     struct hm_config config;
     (void)state;
     hm_config_defaults(&config);
@@ -79,19 +95,16 @@ static void systemd_is_told(void **state)
     snprintf(config.path, sizeof(config.path), "%s", hm_config_path());
     assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), 0);
     assert_int_equal(n_started, 2);
-    status = 256;
-    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
-    snprintf(wanted, sizeof(wanted),
-             "1 of 9 MiB; the next reap goes on, as systemd does not: systemctl start %s ended with status 256", unit);
-    assert_string_equal(error.text, wanted);
-    status = -1;
-    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
-    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: no systemctl");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        status = rows[i].status;
+        snprintf(how, sizeof(how), "systemctl start %s %s", unit, rows[i].how);
+        assert_not_told(&config, how);
+    }
+    is_missing = true;
+    assert_not_told(&config, "no systemctl");
     n_started = 0;
     snprintf(config.path, sizeof(config.path), "/x/y.conf");
-    assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), -1);
-    assert_string_equal(error.text, "1 of 9 MiB; the next reap goes on, as systemd does not: /x/y.conf is not the "
-                                    "installed configuration");
+    assert_not_told(&config, "/x/y.conf is not the installed configuration");
     assert_int_equal(n_started, 0);
 }
 
