@@ -19,7 +19,7 @@ def summary_lines(site, configure, settings, text="summary_field = SystemComment
     return [line for line in any_status(site, "--config", path) if line.split(maxsplit=2)[1] in names]
 
 
-def test_summaries_want_nothing_where_there_are_none(site, configure):
+def test_without_summaries_nothing_is_checked_for_them(site, configure):
     assert summary_lines(site, configure, {}, "") == []
 
 

@@ -127,7 +127,7 @@ def test_what_is_remembered_is_small_and_tells_keys_apart():
     assert sys.getsizeof(seen.places) <= 24 * len(met) + 1000
 
 
-def test_a_full_memory_knows_what_it_has():
+def test_when_no_more_can_be_remembered_known_keys_still_are():
     seen = remembered.Seen(2)
     assert [seen.is_new(key) for key in (1, 2, 1, 3, 3, 2)] == [True, True, False, True, True, False]
     assert seen.full and seen.count == 2

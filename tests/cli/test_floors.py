@@ -38,11 +38,11 @@ def faults(folder, text, path=PLAN):
         ('#include "base/files.h"', 1, 'includes "base/files.h"'),
     ],
 )
-def test_what_decides_does_nothing_else(tmp_path, text, number, said):
+def test_code_that_decides_has_no_side_effects(tmp_path, text, number, said):
     assert faults(tmp_path, f"{text}\n") == [f"{number}: {said}: core/plan decides, and does nothing else"]
     assert faults(tmp_path, f"{text}\n", "helpers/core/apply/apply.c") == []
 
 
-def test_what_decides_may_calculate_and_tell_of_calls(tmp_path):
+def test_code_that_decides_may_name_calls_in_comments_and_texts(tmp_path):
     text = '#include <stdlib.h>\n#include "base/error.h"\n/*\n * getenv(3) is not called,\n * nor is exit(3)\n */\n'
     assert faults(tmp_path, text + 'static char *forget(char *out) // rand()\n{\n    return "\\"puts(x)";\n}\n') == []

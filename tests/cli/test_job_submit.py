@@ -149,7 +149,7 @@ def test_the_memory_of_fsdax_is_asked_for_as_a_gres(lua, text, more, gres):
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
 @pytest.mark.parametrize("asked", ["gres/pmem:1", "gres:pmem:socket0:1G", "gres/gpu:1,gres/pmem=1", "pmem"])
-def test_nobody_has_the_memory_of_fsdax_counted_as_less(lua, asked):
+def test_a_gres_of_the_users_own_beside_fsdax_is_refused(lua, asked):
     returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
     assert returned != 0
     assert told[0].endswith("hybridmem: --gres=pmem is asked for by size= of --hybrid-mem=fsdax: leave it out"), told
@@ -179,7 +179,7 @@ def test_a_job_whose_gres_are_changed_has_the_same_memory_counted(lua, changed, 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
 @pytest.mark.parametrize("changed", ["gres/pmem:socket0:1", "gres/gpu:1,gres/pmem:socket1:0", "pmem:1"])
-def test_a_job_has_not_its_memory_counted_as_less_later(lua, changed):
+def test_a_gres_of_the_users_own_is_refused_also_when_a_job_is_changed(lua, changed):
     case = f"modify = {{ tres_per_node = '{changed}' }}, job = {{ {env('fsdax,size=512M')} }}"
     returned, told = call(lua, f"{TWO}, {case}")
     assert returned != 0

@@ -176,7 +176,7 @@ def test_weights_only_where_the_job_is_alone_and_the_kernel_can():
     assert old["weights"] is None and "no weighted interleave" in old["reason"]
 
 
-def test_an_old_kernel_has_something_next_best():
+def test_an_old_kernel_gets_the_next_best_policy():
     new = plan("spill", "hbm-flat-knl")
     old = plan("spill", "hbm-flat-knl", "--kernel", "5.10")
     assert (new["policy"], old["policy"]) == ("preferred-many", "interleave")

@@ -353,7 +353,7 @@ def test_a_picture_whose_name_is_like_an_option(trace, tmp_path, name):
         ("replay", '{"grid": {"rows": [], "columns": []}}', "standard input has no figures to draw: IndexError("),
     ],
 )
-def test_a_picture_of_what_are_no_figures(tmp_path, command, figures, said):
+def test_a_picture_of_wrong_figures_is_refused(tmp_path, command, figures, said):
     path = tmp_path / "plot.svg"
     done = helper("hybridmem-picture", command, path, status=1, input=figures)
     assert done.stderr.startswith(f"hybridmem {command}: {said}") and len(done.stderr.splitlines()) == 1

@@ -230,7 +230,7 @@ def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
 
 
 @pytest.mark.parametrize("words", [["--user", "?"], ["--account", "?"]], ids=" ".join)
-def test_who_is_not_known_can_be_asked_for(tmp_path, words):
+def test_unknown_users_and_accounts_can_be_asked_for(tmp_path, words):
     write(tmp_path, record(1), record(2, user=None), record(3, account=None), record(4, user="\ud800", account=""))
     assert report_json(tmp_path, *words)["total"]["jobs"] == 2
 

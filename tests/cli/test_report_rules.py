@@ -188,7 +188,7 @@ ROWS = (
 )
 
 
-def test_columns_of_a_history_that_become_others_have_another_form():
+def test_changed_columns_of_a_history_need_a_new_form():
     """A history keeps the rows that were made of records. If this fails, what row() makes has changed: count
     layout.FORM up, and write the new number and the new digest down here."""
     changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]

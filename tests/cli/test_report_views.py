@@ -62,7 +62,7 @@ def test_no_records_are_no_rows(tmp_path, view):
         ("tiers", "No record has any tier's memory."),
     ],
 )
-def test_jobs_without_rows_are_not_no_jobs(tmp_path, view, said):
+def test_a_view_without_rows_says_why(tmp_path, view, said):
     page = tmp_path / "page.html"
     (tmp_path / "none").mkdir()
     write(tmp_path / "some", record(1, mode="fast", memory=None))

@@ -20,7 +20,7 @@ def names():
     return sorted(one["name"] for one in ours())
 
 
-def test_it_lives_until_its_epilog():
+def test_a_job_whose_entry_cannot_be_read_lives_until_its_epilog():
     with allocation(SIZE) as job_id:
         entry = slurm.JOBS / str(job_id)
         entry.write_text(entry.read_text().replace("hybridmem job 1\n", "hybridmem job 9\n"))
@@ -42,7 +42,7 @@ def test_it_lives_until_its_epilog():
     assert slurm.records(job_id) == []
 
 
-def test_without_an_epilog_it_goes_once_its_cgroup_and_the_grace_are_over():
+def test_without_an_epilog_an_entry_that_cannot_be_read_is_removed_after_the_grace():
     entry = slurm.JOBS / str(ENDED)
     entry.write_bytes(b"torn")
     entry.chmod(0o600)

@@ -228,7 +228,7 @@ def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best():
     nothing_is_left(job_id)
 
 
-def test_hint_faults_see_through_the_policy():
+def test_source_faults_gets_a_policy_that_allows_hint_faults():
     job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}\nsrun -n1 {POLICY}", OPTION)
     assert slurm.wait_job(job_id) == "COMPLETED"
     seen, usual = slurm.output(job_id).split()

@@ -37,7 +37,7 @@ def test_the_distribution_refuses_perf_events_to_users():
     assert shown["damon"]["usable"], shown["damon"]
 
 
-def test_two_is_enough_for_a_users_own_threads(paranoid):
+def test_perf_event_paranoid_2_allows_a_users_own_threads(paranoid):
     paranoid(2)
     shown = sources("alice", STEP)
     assert shown["faults"]["usable"] and shown["faults"]["knows_writes"] is False

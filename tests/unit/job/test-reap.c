@@ -134,7 +134,7 @@ static void what_cannot_be_removed_drains_the_node(void **state)
     }
 }
 
-static void nothing_else_does(void **state)
+static void no_other_failure_of_a_reap_drains_the_node(void **state)
 {
     (void)state;
     static const int numbers[] = {0, ETIME, EIO, ENOENT, ENOMEM, ETIMEDOUT};
@@ -391,7 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, set_up),
-        cmocka_unit_test_setup(nothing_else_does, set_up),
+        cmocka_unit_test_setup(no_other_failure_of_a_reap_drains_the_node, set_up),
         cmocka_unit_test_setup(a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day, set_up),
         cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, set_up),

@@ -63,7 +63,7 @@ static void make_cgroup(const char *path)
     assert_int_equal(mkdir(whole, 0755), 0);
 }
 
-static void folders_tell(void **state)
+static void cgroups_tell_whether_the_job_lives(void **state)
 {
     (void)state;
     static const struct {
@@ -149,7 +149,7 @@ static void folders_of_users_do_not_tell(void **state)
     }
 }
 
-static void so_does_the_age_of_the_entry(void **state)
+static void the_age_of_the_entry_tells_whether_the_job_lives(void **state)
 {
     (void)state;
     make_cgroup("system.slice");
@@ -189,7 +189,7 @@ static void no_clock_that_is_set_changes_the_grace(void **state)
     }
 }
 
-static void what_cannot_be_told_is_no_end(void **state)
+static void a_job_of_which_nothing_is_known_lives(void **state)
 {
     (void)state;
     leave_entry(GRACE_S + 60);
@@ -201,13 +201,13 @@ static void what_cannot_be_told_is_no_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folders_tell),
+        cmocka_unit_test(cgroups_tell_whether_the_job_lives),
         cmocka_unit_test(an_empty_folder_is_nobodys),
         cmocka_unit_test(folders_of_version_1_tell_by_their_processes),
         cmocka_unit_test(folders_of_users_do_not_tell),
-        cmocka_unit_test(so_does_the_age_of_the_entry),
+        cmocka_unit_test(the_age_of_the_entry_tells_whether_the_job_lives),
         cmocka_unit_test(no_clock_that_is_set_changes_the_grace),
-        cmocka_unit_test(what_cannot_be_told_is_no_end),
+        cmocka_unit_test(a_job_of_which_nothing_is_known_lives),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

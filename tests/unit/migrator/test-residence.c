@@ -269,7 +269,7 @@ static void test_best_placement(void **state)
 }
 
 /* Sums in different order are rounded differently: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
-static void test_all_is_no_more_than_all(void **state)
+static void test_the_best_share_is_never_above_1(void **state)
 {
     (void)state;
     static struct hm_tally tally;
@@ -327,7 +327,7 @@ int main(void)
         cmocka_unit_test(test_shares_of_writes_alone),
         cmocka_unit_test(test_phases_count_by_their_accesses),
         cmocka_unit_test(test_best_placement),
-        cmocka_unit_test(test_all_is_no_more_than_all),
+        cmocka_unit_test(test_the_best_share_is_never_above_1),
         cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

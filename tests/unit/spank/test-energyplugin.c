@@ -49,7 +49,7 @@ static void test_types_that_do_not_measure_the_node(void **state)
     assert_int_equal(strlen(reason.text), sizeof(reason.text) - 1);
 }
 
-static void test_types_that_do(void **state)
+static void test_types_that_measure_the_node(void **state)
 {
     (void)state;
     static const struct {
@@ -137,7 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types_that_do_not_measure_the_node),
-        cmocka_unit_test(test_types_that_do),
+        cmocka_unit_test(test_types_that_measure_the_node),
         cmocka_unit_test(test_answers_without_a_value),
         cmocka_unit_test(test_values),
     };
