@@ -91,7 +91,7 @@ def test_wrong_arguments(words, text):
     assert done.returncode == 2 and text in done.stderr
 
 
-def test_a_jobs_way(node):
+def test_begin_and_end_make_one_record(node):
     node.begin(7, "--request", "spill", "--account", "physics", "--partition", "main", "--cluster", "c", "--restart", 2)
     assert node.ledger() == ["7"]
     node.end(7, "--exit-status", 3 << 8)
@@ -173,7 +173,7 @@ def test_a_job_id_that_is_used_again(node):
     assert [record["request"] for record in node.records()] == ["slow", "fast"]
 
 
-def test_a_record_that_could_be_kept_nowhere_is_written_by_a_later_reap(node):
+def test_a_record_that_cannot_be_written_is_left_to_a_later_reap(node):
     """The epilog can neither append the record nor put it aside, as on a full disk. No step has run on the node."""
     node.begin(7, "--request", "slow")
     state = node.folder / "state"

@@ -8,5 +8,5 @@ const struct hm_papi_program_row hm_papi_programs[HM_N_PROGRAMS] = {
     [HM_PROGRAM_SLURMENERGY] = {"hybridmem-slurmenergy", HM_PAPI_LINE_SLURM,
                                 "hybridmem was built without Slurm's library (libslurm)",
                                 "Slurm has no energy of this node",
-                                ", as where libslurm is not the one that it was built with", "SLURM_CONF"},
+                                ", which may mean that libslurm is not the one that it was built with", "SLURM_CONF"},
 };

@@ -98,8 +98,8 @@ static int check_list(const struct hm_damon_list *list, struct hm_error *error)
 {
     uint64_t before = 0;
     if (list->process >= HM_DAMON_TARGETS || list->is_last > 1)
-        return hm_fail(error, EBADMSG, "no list is of process %u and has %u for \"last\"", list->process,
-                       list->is_last);
+        return hm_fail(error, EBADMSG, "a list of process %u, with %u for \"last\": use 0 to %d, and 0 or 1",
+                       list->process, list->is_last, HM_DAMON_TARGETS - 1);
     if (list->looks == 0 || list->look_us == 0)
         return hm_fail(error, EBADMSG, "a list with %u looks every %u us: both are 1 or more", list->looks,
                        list->look_us);

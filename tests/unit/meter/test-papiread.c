@@ -182,7 +182,8 @@ static void test_the_program_of_slurm(void **state)
     } rows[] = {
         {HEAD EVENT "echo ready 1\n",
          "hybridmem-slurmenergy wrote its lines in another order, or is of another version"},
-        {"exit 127\n", "hybridmem-slurmenergy ended with 127, as where libslurm is not the one that it was built with"},
+        {"exit 127\n",
+         "hybridmem-slurmenergy ended with 127, which may mean that libslurm is not the one that it was built with"},
         {"echo error no slurmd\nexit 1\n", "no slurmd"},
         {"echo slurm 1 24.11.5\necho ready 0\n", "Slurm has no energy of this node"},
     };
