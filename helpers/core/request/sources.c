@@ -10,7 +10,7 @@ static const struct hm_sampling_row rows[] = {
 };
 #define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
-#define HM_SOURCE(word, ...) _Static_assert(sizeof(#word) <= HM_SOURCE_NAME, "keys and files have no room for it");
+#define HM_SOURCE(word, ...) _Static_assert(sizeof(#word) <= HM_SOURCE_NAME, "its name is longer than HM_SOURCE_NAME");
 #include "core/request/sources.def"
 
 const struct hm_sampling_row *hm_sampling_at(int n)

@@ -162,7 +162,7 @@ static void leave_dead(int64_t real_ns, uint64_t boot_ns)
     assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
 }
 
-/* The clock of the day may be set back or forth after the job was found dead: its grace is as long. */
+/* The clock of the day may be set back or forward after the job was found dead: its grace stays as long. */
 static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
 {
     (void)state;
