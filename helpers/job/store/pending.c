@@ -90,8 +90,8 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
         return -1;
     format_name(key, name, sizeof(name));
     snprintf(unfinished, sizeof(unfinished), ".%s", name);
-    unlinkat(folder, unfinished,
-             0); /* a process that was killed before has left its line there: it would be a second */
+    /* A process that was killed before its rename has left its line there: ours would be a second one. */
+    unlinkat(folder, unfinished, 0);
     if (hm_line_append(folder, unfinished, &rights, line, error) == 0)
         result = renameat(folder, unfinished, folder, name) == 0 ? 0 : hm_fail_errno(error, "pending/%s", name);
     if (result != 0)
