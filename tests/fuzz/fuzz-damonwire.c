@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputtext.h"
 #include "migrator/damon/gathering.h"
 #include "migrator/damon/heat.h"
 #include "migrator/damon/wire.h"
@@ -74,11 +75,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_damon_layout layout;
     if (size == 0)
         return 0;
-    char *copy = malloc(size); /* of exactly this size, so that a read past its end is seen */
+    char *copy = input_text(data + 1, size - 1);
     if (!copy)
         return 0;
-    memcpy(copy, data + 1, size - 1);
-    copy[size - 1] = '\0';
     if (data[0] % 4 == 0) {
         if (hm_damon_wire_check_watch(copy, size - 1, NULL) == 0)
             use_watch((const struct hm_damon_watch *)(const void *)copy);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/process.h"
+#include "inputtext.h"
 #include "migrator/watch/maps.h"
 #include "migrator/watch/ranks.h"
 
@@ -36,11 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char state;
     if (size == 0)
         return 0;
-    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data + 1, size - 1);
     if (!text)
         return 0;
-    memcpy(text, data + 1, size - 1);
-    text[size - 1] = '\0';
     if (data[0] % 4 == 0)
         add_lines(text);
     else if (data[0] % 4 == 1)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputtext.h"
 #include "job/node/mongroupname.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,11 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_error error = {""};
     char again[HM_MONGROUP_NAME];
     uint32_t job_id, restart;
-    char *text = malloc(size + 1); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_mongroup_name_read(text, &job_id, &restart) && strcmp(hm_mongroup_name(job_id, restart, again), text) != 0)
         abort();
     bool may_enter = hm_mongroup_own_check(text, ours, &error) == 0;

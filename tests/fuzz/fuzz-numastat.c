@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parsers for what the monitor reads of a cgroup; the first byte chooses which. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "inputtext.h"
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
 
@@ -17,11 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     hm_node_map_fill(&map, nodes, 2);
-    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data + 1, size - 1);
     if (!text)
         return 0;
-    memcpy(text, data + 1, size - 1);
-    text[size - 1] = '\0';
     if (data[0] % 3 == 0)
         hm_numastat_parse(text, size - 1, &map, usage, &outside);
     else if (data[0] % 3 == 1)

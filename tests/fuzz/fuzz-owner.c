@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputtext.h"
 #include "namespace/pmem/mark.h"
 #include "namespace/pmem/owner.h"
 #include "namespace/ram/nodeholders.h"
@@ -38,11 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_owner owner, dash = {.cluster = "-", .job_id = 1};
     char again[HM_OWNER_NAME];
     uuid_t uuid, expected;
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     /* A name is accepted only with its own uuid, and what is written for any cluster is read again. */
     hm_owner_write(&dash, again, uuid);
     if (hm_owner_read(text, uuid, &owner) == 0 && strcmp(text, "hybridmem:-:1.0.0") != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parser of hybridmem-papi's lines. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "inputtext.h"
 #include "meter/papi/line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -11,11 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct hm_papi_line line;
     struct hm_error error = {""};
-    char *text = malloc(size + 1); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_papi_line_parse(text, &line, &error) == 0) {
         bool has_event = line.type == HM_PAPI_LINE_EVENT;
         if (line.number > HM_PAPI_MOST_EVENTS ||

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputtext.h"
 #include "meter/count/pmu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,11 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_pmu_config config;
     struct hm_error error;
     double scale;
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     char *second = strchr(text, '\n');
     if (second)
         *second++ = '\0';

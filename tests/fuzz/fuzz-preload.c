@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc/preload.h"
+#include "inputtext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,11 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct hm_layout layout;
     static struct hm_preload_rules rules;
     struct hm_error error;
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_preload_parse_nodes(text, &layout, &error) == 0) {
         if (layout.n_nodes < 1 || layout.n_nodes > HM_ALLOC_NODES)
             abort();

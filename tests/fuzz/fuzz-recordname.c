@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/moment.h"
+#include "inputtext.h"
 #include "job/store/dayfile.h"
 #include "job/store/pending.h"
 
@@ -38,11 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char node[NAME], again[HM_MOMENT];
     int64_t seconds;
-    char *text = malloc(size + 1); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     hm_store_node(text, node, sizeof(node));
     if (!is_safe(node) || (hm_moment_parse(text, &seconds) == 0 && strcmp(hm_moment_format(seconds, again), text) != 0))
         abort();

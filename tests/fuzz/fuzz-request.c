@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/request/request.h"
+#include "inputtext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,11 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_request request, again;
     struct hm_migrate_keys keys;
     struct hm_error error = {""};
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_request_parse(text, &request, &error) == 0) {
         if (strcmp(request.text, text) != 0 || hm_request_parse(request.text, &again, NULL) < 0)
             abort();

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputtext.h"
 #include "slurm/scontrol.h"
 
 #define OWN_CPUS "   Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES= "
@@ -72,11 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    char *text = malloc(size); /* of exactly this size, so that a read past its end is seen */
+    char *text = input_text(data + 1, size - 1);
     if (!text)
         return 0;
-    memcpy(text, data + 1, size - 1);
-    text[size - 1] = '\0';
     char *gap = strchr(text, '|');
     if (data[0] % 4 == 0 && gap) {
         *gap = '\0';

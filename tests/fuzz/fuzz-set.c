@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/set.h"
+#include "inputtext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,11 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_set set, again;
     struct hm_error error;
     char shown[4096], small[16];
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_set_parse(&set, text, &error) == 0) {
         hm_set_format(&set, shown, sizeof(shown));
         if (!strstr(shown, "...") && (hm_set_parse(&again, shown, NULL) < 0 || !hm_set_equal(&set, &again)))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "inputtext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,11 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t value;
     double percent, amount;
     char shown[24];
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     if (hm_size_parse(text, &value, &error) == 0) {
         hm_size_format(value, shown, sizeof(shown));
         if (strspn(text, "0123456789KMGT") != strlen(text))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collect/spoolentry.h"
+#include "inputtext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,11 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct hm_config config;
     struct hm_spool_entry entry;
-    char *text = malloc(size + 1);
+    char *text = input_text(data, size);
     if (!text)
         return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     struct lines lines = {text};
     hm_config_defaults(&config);
     if (hm_spool_entry_read(&entry, &config, next_line, &lines, 1, NULL) == 0) {
