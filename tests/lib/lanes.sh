@@ -37,17 +37,15 @@ waits() {
 may_start() {
     local guests
     [ ${#lane_stage[@]} -gt 0 ] || return 0
-    [ "$2" -gt 1 ] && [ "$(running alone)" -eq 0 ] || return 1
+    [ "$2" -gt 1 ] || return 1
     case $(kind_of "$1") in
-    apart) [ "$(running apart guest host)" -eq 0 ] ;;
     guest)
         guests=$2
         [ "$(running host fill)" -gt 0 ] || waits fill "${@:3}" || guests=$(($2 + 1))
-        [ "$(running apart)" -eq 0 ] && [ "$(running guest)" -lt "$guests" ]
+        [ "$(running guest)" -lt "$guests" ]
         ;;
-    host) [ "$(running apart host)" -eq 0 ] ;;
-    fill) [ "$(running apart guest fill)" -le "$2" ] ;;
-    alone) return 1 ;;
+    host) [ "$(running host)" -eq 0 ] ;;
+    fill) [ "$(running guest fill)" -le "$2" ] ;;
     esac
 }
 

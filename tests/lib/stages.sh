@@ -5,26 +5,25 @@
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
 # The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
-#   apart  a guest whose figures suffer from other guests: beside it runs a stage of kind fill
 #   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest where neither
 #          is left
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
-#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage but those of kind alone, and with
-#          fewer guests there are more of its kind
-#   alone  nothing runs beside it
-# Stages of kind apart come first: they leave CPU time for those of kind fill. Then the longest come first, so that all
-# lanes end at about the same time.
+#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage, and with fewer guests there are
+#          more of its kind
+# The longest come first, so that all lanes end at about the same time. Figures of time are taken in guests whose time is
+# counted, so that no stage suffers from those beside it.
 stage_table() {
     cat << 'EOF'
-migration  apart the migrator against the count from outside the guest
-meter      apart placement against the count from outside the guest
 system     guest real Slurm, kernel and memory tiers in the guest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
+migration  guest the migrator against the count from outside the guest
 cli        host  install, then the commands by pytest
 history    host  records brought into a history, and reports over it
 migrator   guest the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
 slurm26    guest the main job on Slurm 26.05
+meter      guest placement against the count from outside the guest
+bench      guest ratios of the guest's clock with limits
 modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
@@ -35,7 +34,6 @@ fuzz       fill  a bounded number of inputs for each parser
 dist       fill  make distcheck
 compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors
 cost       fill  ratios of processor time with limits
-bench      alone ratios of the guest's clock with limits
 EOF
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the time to launch a step with the plugin and without it, in one allocation, by turns."""
+"""Compares the time to launch a step with the plugin and without it, in one allocation, by turns. The guest's time is
+counted (tests/testbed/README.md), so that turns differ by a hundredth or two."""
 
-import math
 import re
 import statistics
 import time
@@ -10,7 +10,7 @@ import pytest
 import slurm
 
 TASKS = 64
-TURNS = (8, 24, 48)  # after so many turns it is decided whether more are needed
+TURNS = 2
 LIMIT = 1.05
 
 
@@ -36,18 +36,11 @@ def launch_without(job_id):
 
 @pytest.mark.bench
 def test_step_launch_ratio(allocation):
-    """A machine's speed may change by half within seconds, so only the two launches of a turn are compared. If the true
-    ratio is the limit, half of the turns are above it; the test fails where that many more are no chance (two standard
-    deviations)."""
     ratios = []
     launch(allocation)
-    for turn in range(1, max(TURNS) + 1):
-        kinds = (launch, launch_without) if turn % 2 else (launch_without, launch)  # the second gains or loses by none
+    for turn in range(TURNS):
+        kinds = (launch_without, launch) if turn % 2 else (launch, launch_without)  # the order favours none
         seconds = {kind: kind(allocation) for kind in kinds}
         ratios.append(seconds[launch] / seconds[launch_without])
-        above = sum(ratio > LIMIT for ratio in ratios)
-        if turn in TURNS and above <= turn / 2:
-            break
-    print(f"step launch of {TASKS} tasks with the plugin / without: {statistics.median(ratios):.3f} (median)")
-    print(sorted(round(ratio, 2) for ratio in ratios))
-    assert above <= turn / 2 + math.sqrt(turn)
+    print(f"step launch of {TASKS} tasks, with the plugin / without, each turn: {[round(r, 3) for r in ratios]}")
+    assert statistics.mean(ratios) <= LIMIT

@@ -4,7 +4,8 @@ should serve. tests/meter/test_migration.py compares these claims with what the 
 guest.
 
 The meter notes its counts at marks. A stretch between two marks begins after a number of phases and ends after a number
-of accesses, never after a time.
+of accesses, never after a time. The guest's time is counted (tests/testbed/README.md), so a phase has as many
+instructions on any machine.
 """
 
 import json
@@ -20,8 +21,9 @@ pytestmark = pytest.mark.migration
 
 EXPECTED = Path("/tmp/migration-expected.json")
 MIB = 64  # of each rank
-# Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 200 times.
-WORK = 150
+# Rounds of arithmetic between two accesses: a cold page is touched about every other second then, a hot one 40 times a
+# second.
+WORK = 60
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
 REQUEST = "migrate"  # all defaults: phases of 10 s, 1 % of the job's CPU time
@@ -31,7 +33,7 @@ SMALLER = 4
 # More CPU time and shorter phases, for tests of what the migrator does in a phase: on an emulated CPU, observing and
 # moving take fifty times as long.
 SOON = "migrate,overhead=10%,interval=5s"
-STRETCH = 12_000_000  # accesses of all ranks together
+STRETCH = 1_500_000  # accesses of all ranks together
 SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
@@ -110,7 +112,7 @@ def hot_part(report):
 def test_hot_tenth_is_served_by_the_fast_tier(make):
     hotset = make(REQUEST, smaller=SMALLER)
     hotset.wait_settled(SETTLE)
-    stretch(hotset, "steady", STRETCH // SMALLER, least=0.85)
+    stretch(hotset, "steady", least=0.85)
     figures = migration.progress(hotset.job_id)
     print(json.dumps(figures))
 
@@ -145,8 +147,8 @@ def test_a_jump_is_recovered_in_two_phases(make):
     for jump in (1, 2):
         hotset.allow_jumps(jump)
         slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move", every=migration.QUIET)  # noqa: B023
-        hotset.wait_settled(2)
-        stretch(hotset, f"jump{jump}", STRETCH // SMALLER, least=0.85)
+        hotset.wait_settled(2, share=0.9)
+        stretch(hotset, f"jump{jump}", least=0.85)
     print(json.dumps(migration.progress(hotset.job_id)))
     hotset.end()
 
@@ -167,7 +169,7 @@ def test_writes_win_against_reads_of_equal_heat(make):
     room = FOOTPRINT // SMALLER // 10 * 5 // 4  # for the written tenth, and a quarter of the other
     hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER)
     hotset.wait_settled(SETTLE_FASTER, WRITTEN)
-    stretch(hotset, "writes", STRETCH // SMALLER, least_writes=0.85)
+    stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()
     read, written = (migration.share_on_fast(reports, part) for part in (READ, WRITTEN))

@@ -114,7 +114,7 @@ def _prepare(vm, options, brought):
     """Make QEMU's command line; return the disk for files from the guest."""
     shape = machine.SHAPES[options.shape]
     disk = image.disk(image.release_of_slurm(options.slurm))
-    accel = "tcg" if options.meter else accelerator.choose(options.accel, disk)
+    accel = "counted" if options.meter else accelerator.choose(options.accel, disk)
     get_disk = payload.get_disk()
     vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
