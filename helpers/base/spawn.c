@@ -20,6 +20,7 @@
 #include "process.h"
 
 #define OOM_SCORE "/proc/self/oom_score_adj"
+#define ROOT_CGROUP "/sys/fs/cgroup/cgroup.procs"
 #define EXTRA 3
 #define REPORT 4 /* the child writes here what failed; a successful exec closes it */
 #define START_PATIENCE_MS 10000
@@ -144,6 +145,17 @@ static int give_up(pid_t pid)
     return -1;
 }
 
+/*
+ * The kernel holds the child, as on a file system that does not answer: it ends when the kernel lets it go. Until then
+ * it must not be in the cgroup of a step: slurmstepd waits for all processes there, and the node would be drained.
+ */
+static void leave_behind(pid_t pid)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%d", (int)pid);
+    write_file(ROOT_CGROUP, text);
+}
+
 int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     int status;
@@ -153,8 +165,10 @@ int hm_spawn_wait_for(pid_t pid, int patience_ms)
     bool is_over = hm_process_ends_within(pidfd, patience_ms);
     if (!is_over) {
         syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-        if (!hm_process_ends_within(pidfd, KILL_PATIENCE_MS))
+        if (!hm_process_ends_within(pidfd, KILL_PATIENCE_MS)) {
+            leave_behind(pid);
             close(pidfd); /* hm_process_ends_within has not closed it */
+        }
     }
     bool is_known = waitpid(pid, &status, WNOHANG) == pid;
     if (!is_over)

@@ -55,7 +55,7 @@ int hm_spawn_wait(pid_t pid);
 /*
  * Wait at most `patience_ms`, then kill the child. Returns its wait(2) status, or -1: ETIMEDOUT where the child was
  * killed, the errno of pidfd_open where it could not be watched (it is then killed, too), or ECHILD. A child that does
- * not end within a second after SIGKILL is not waited for.
+ * not end within a second after SIGKILL is not waited for, and is moved to the root of the cgroups.
  */
 int hm_spawn_wait_for(pid_t pid, int patience_ms);
 
