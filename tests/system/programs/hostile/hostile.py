@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does to all processes of its user what the user may do to them, again and again, until it is killed. Prints what it
+has done to which program.
+
+    hostile.py WORD...      words: the keys of ATTACKS and FLOODS
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PTRACE_ATTACH = 16
+LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
+CONNECTIONS, CHILDREN = 500, 50
+TURN = 0.05  # seconds of a child's work
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+
+
+def trace(pid):
+    """Stops it, too: nobody lets it go on."""
+    if LIBC.ptrace(PTRACE_ATTACH, pid, None, None) != 0:
+        raise OSError(ctypes.get_errno(), "not traced")
+
+
+def renice(pid):
+    os.setpriority(os.PRIO_PROCESS, pid, 19)
+    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+
+
+def limit(pid):
+    """Takes its limits away: of those that it has used up, some kill it."""
+    for name in LIMITS:
+        resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (0, 0))
+
+
+def our_sockets():
+    """(type, address) of hybridmem's sockets; abstract names begin with @."""
+    for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
+        words = line.split()
+        if len(words) == 8 and "hybridmem" in words[7]:
+            yield int(words[4], 16), words[7].replace("@", "\0", 1)
+
+
+def sockets():
+    """Connects to each socket of hybridmem, and to itself, until there is no descriptor left."""
+    while True:
+        held = [socket.socketpair() for _ in range(CONNECTIONS // 4)]
+        with contextlib.suppress(OSError):
+            while len(held) < CONNECTIONS:
+                time.sleep(TURN)
+                for kind, address in our_sockets():
+                    held.append(socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK))
+                    with contextlib.suppress(OSError):
+                        held[-1].connect(address)
+
+
+def work_shortly():
+    end = time.monotonic() + TURN
+    while time.monotonic() < end:
+        pass
+    os._exit(0)
+
+
+def processes():
+    """Keeps as many children as it may have, which need CPU time and end."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (CHILDREN, CHILDREN))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        try:
+            if os.fork() == 0:
+                work_shortly()
+        except BlockingIOError:
+            time.sleep(TURN)
+
+
+ATTACKS = {"stop": stop, "kill": kill, "trace": trace, "renice": renice, "limit": limit}
+FLOODS = {"sockets": sockets, "processes": processes}
+
+
+def others():
+    """Pid and name of the user's other processes."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == os.getuid() and os.getpgid(int(folder.name)) != os.getpgrp():
+                yield int(folder.name), (folder / "comm").read_text().strip()
+
+
+def main(words):
+    done = set()
+    for word in words:
+        if word in FLOODS and os.fork() == 0:
+            FLOODS[word]()
+    while True:
+        for pid, name in others():
+            for word in filter(ATTACKS.get, words):
+                with contextlib.suppress(OSError):
+                    ATTACKS[word](pid)
+                    if (word, name) not in done:
+                        print(word, name, flush=True)
+                    done.add((word, name))
+
+
+main(sys.argv[1:])
