@@ -30,6 +30,7 @@ POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 # First line of a script whose steps follow each other. srun may return before slurmctld knows that its step is over,
 # and the next srun would print that it waits for cores.
 OVERLAP = "export SLURM_OVERLAP=1\n"
+LONGER_PAUSE, LONGEST_PAUSE = 1.1, 1  # of wait_for(): a factor, and seconds
 outputs = {}  # {job id: its output file}, of the jobs that sbatch() has submitted
 
 
@@ -46,13 +47,15 @@ def situation():
 
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
-    """Waits until condition() is true and returns its value. Fails after `patience` seconds; the text names `what`."""
+    """Waits until condition() is true and returns its value. Fails after `patience` seconds; the text names `what`.
+    Looks each `every` seconds, then ever less often: where time is counted, looks are all that a long wait costs."""
     deadline = time.monotonic() + patience
     while not (value := condition()):  # tried once more after the last sleep, as the guest may have stood still
         if time.monotonic() >= deadline:
             # What is missing comes last, as only the end of a long text is shown.
             raise AssertionError(f"{situation()}\nnever came in {patience} s: {what}")
         time.sleep(every)
+        every = max(every, min(every * LONGER_PAUSE, LONGEST_PAUSE))
     return value
 
 

@@ -30,8 +30,13 @@ def _kvm_boots(image):
         return PROOF in seen
 
 
-def choose(wanted, image):
-    """Return "kvm" or "tcg". "auto" probes KVM once per boot of the host and remembers the verdict."""
+# Where KVM does not work. A person's time cannot be counted by instructions.
+EMULATION = {"run": "counted", "shell": "tcg"}
+
+
+def choose(wanted, image, purpose):
+    """Return "kvm", "tcg" or "counted" for a guest that is to "run" a script or a "shell". "auto" probes KVM once per
+    boot of the host and remembers the verdict."""
     if wanted != "auto":
         return wanted
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -41,6 +46,6 @@ def choose(wanted, image):
             works = Path("/dev/kvm").exists() and _kvm_boots(image)
             cache.remove(verdict.parent)
             verdict.parent.mkdir(exist_ok=True)
-            verdict.write_text("kvm" if works else "tcg")
+            verdict.write_text("kvm" if works else "emulated")
             command.say("KVM works here" if works else "KVM does not work here: the guest is emulated")
-        return verdict.read_text()
+        return "kvm" if verdict.read_text() == "kvm" else EMULATION[purpose]

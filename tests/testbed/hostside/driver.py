@@ -17,6 +17,8 @@ STARTS = 3
 # off.
 GRACE_SECONDS = 300
 CONSOLE_LINES = 60
+# Of counted time. What a metered guest's programs do is counted, and takes long: it does less of that in a second.
+INSTRUCTION_NS, METERED_INSTRUCTION_NS = 4, 8
 EXIT_TIMEOUT = 124
 
 
@@ -114,13 +116,15 @@ def _prepare(vm, options, brought):
     """Make QEMU's command line; return the disk for files from the guest."""
     shape = machine.SHAPES[options.shape]
     disk = image.disk(image.release_of_slurm(options.slurm))
-    accel = "counted" if options.meter else accelerator.choose(options.accel, disk)
+    accel = "counted" if options.meter else accelerator.choose(options.accel, disk, options.command)
     get_disk = payload.get_disk()
     vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))
+    if accel == "counted":
+        vm.add(*qemu.clock_arguments(METERED_INSTRUCTION_NS if options.meter else INSTRUCTION_NS))
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
     vm.add("-drive", f"file={vm.share(brought)},if=virtio,format=raw,readonly=on")
     vm.add("-drive", f"file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
-    vm.add("-device", "virtio-serial-pci")
+    vm.add("-device", "virtio-serial-pci,max_ports=4")  # QEMU watches events of each
     command.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
     return get_disk
 

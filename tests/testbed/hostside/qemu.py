@@ -17,7 +17,9 @@ KERNEL_WORDS = (
     "cgroup_no_v1=all mitigations=off nokaslr audit=0 no_timer_check "
     "random.trust_cpu=on systemd.unified_cgroup_hierarchy=1 "
     "tsc=reliable "  # QEMU's TSC is reliable; without this the kernel reads the HPET, a device, for each time of day
-    "damon_stat.enabled=N"  # in the newest kernels it would keep others from using DAMON (admin guide)
+    "damon_stat.enabled=N "  # in the newest kernels it would keep others from using DAMON (admin guide)
+    "cryptomgr.notests=1 "  # the kernel's tests of its own ciphers are a third of a boot's instructions
+    "init_on_alloc=0 hardened_usercopy=0 randomize_kstack_offset=0 psi=0"  # a thirtieth of a guest's CPU time
 )
 # QEMU without KVM runs "rep stosb" and "rep movsb" byte by byte, and saves a large AVX state at each change of the
 # task. Without them a guest takes an eighth less CPU time. Linux 7 uses AVX wherever the CPU names it, also without
@@ -26,13 +28,18 @@ EMULATED_CPU = "max,la57=off,xsave=off,avx=off,erms=off,fsrm=off"
 ACCELERATORS = {
     "kvm": ("-accel", "kvm", "-cpu", "host"),
     "tcg": ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", EMULATED_CPU),
-    # Each instruction takes 8 ns of the guest's time. Where all CPUs wait, the time is at once that of the next timer.
-    "counted": ("-accel", "tcg,thread=single,tb-size=512", "-icount", "shift=3,sleep=off", "-cpu", EMULATED_CPU),
+    "counted": ("-accel", "tcg,thread=single,tb-size=512", "-cpu", EMULATED_CPU),
 }
 
 
 def accelerator_arguments(accelerator):
     return ACCELERATORS[accelerator]
+
+
+def clock_arguments(instruction_ns):
+    """Arguments for counted time: each instruction takes so many ns, a power of two, of the guest's time. Where all
+    CPUs wait, the time is at once that of the next timer."""
+    return "-icount", f"shift={instruction_ns.bit_length() - 1},sleep=off"
 
 
 def boot_arguments(image, *words):

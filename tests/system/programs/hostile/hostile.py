@@ -20,6 +20,7 @@ PTRACE_ATTACH = 16
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
 CONNECTIONS, CHILDREN = 500, 50
 TURN = 0.05  # seconds of a child's work
+PAUSE = 0.01  # seconds between two turns over all processes; a program that is being executed takes longer
 
 
 def stop(pid):
@@ -87,6 +88,13 @@ def processes():
             time.sleep(TURN)
 
 
+def reap():
+    """Lets go of traced processes that were killed: otherwise Slurm waits for them, with or without hybridmem."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 ATTACKS = {"stop": stop, "kill": kill, "trace": trace, "renice": renice, "limit": limit}
 FLOODS = {"sockets": sockets, "processes": processes}
 
@@ -112,6 +120,8 @@ def main(words):
                     if (word, name) not in done:
                         print(word, name, flush=True)
                     done.add((word, name))
+        reap()
+        time.sleep(PAUSE)
 
 
 main(sys.argv[1:])
