@@ -15,11 +15,11 @@ import pytest
 import slurm
 
 HOSTILE = Path(__file__).parent / "programs" / "hostile" / "hostile.py"
+PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
-# Seconds: who is held up waits for as long as the other is stopped. An emulated node whose CPUs are busy is slow, but
-# not that slow.
-LONGEST_WAIT = 5
+LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
+HOOKS = ([b"spank", b"prolog"], [b"spank", b"epilog"])  # slurmstepd's words where it calls the plugins
 
 
 @contextlib.contextmanager
@@ -43,26 +43,53 @@ def hostile(user, *words):
         slurm.run(f"pkill -CONT -u {user}", check=False)
 
 
-@contextlib.contextmanager
-def waits_for_the_lock():
-    """Takes the ledger's lock again and again. Yields the seconds of each wait."""
-    waits, is_over = [], threading.Event()
+class Watch:
+    """Meanwhile takes the ledger's lock again and again, and looks for prologs and epilogs: `waits` has the seconds of
+    each wait for the lock, `hooks` those of each job's hooks by its id."""
 
-    def look():
+    def __init__(self):
+        self.waits, self.hooks = [], {}
+        self.is_over = threading.Event()
+        self.threads = [threading.Thread(target=look) for look in (self.take_the_lock, self.look_for_hooks)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def take_the_lock(self):
         with LOCK.open("rb") as lock:
-            while not is_over.wait(0.05):
+            while not self.is_over.wait(PAUSE):
                 begin = time.monotonic()
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 fcntl.flock(lock, fcntl.LOCK_UN)
-                waits.append(time.monotonic() - begin)
+                self.waits.append(time.monotonic() - begin)
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield waits
-    finally:
-        is_over.set()
-        thread.join()
+    def look_for_hooks(self):
+        first_seen, running = {}, {}
+        while not self.is_over.wait(PAUSE):
+            now, pids = time.monotonic(), {folder.name for folder in Path("/proc").glob("[0-9]*")}
+            for pid in pids - running.keys():
+                begin = first_seen.setdefault(pid, now)  # it may not have called exec yet
+                if now - begin < TO_EXECUTE and (job_id := job_of_hook(pid)):
+                    running[pid] = job_id, begin
+            for pid in running.keys() - pids:
+                job_id, begin = running.pop(pid)
+                self.hooks.setdefault(job_id, []).append(now - begin)
+
+
+def job_of_hook(pid):
+    """The job whose SPANK prolog or epilog the process is; None: it is none."""
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] in HOOKS:
+            words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            return int(dict(word.split(b"=", 1) for word in words if b"=" in word)[b"SLURM_JOB_ID"])
+    return None
 
 
 def is_stopped(name):
@@ -75,27 +102,35 @@ def is_stopped(name):
 
 
 def run_job(user):
-    """Runs a job, until its epilog has written its record."""
+    """Runs a job, until its epilog has written its record. Returns its id."""
     job_id = slurm.sbatch(user, "true", "-n1", "--hybrid-mem=spill")
     assert slurm.wait_job(job_id) == "COMPLETED"
     slurm.record(job_id)
+    return job_id
+
+
+def assert_not_held_up(watch, jobs):
+    assert max(watch.waits) < LONGEST_WAIT
+    for job_id in jobs:
+        assert len(watch.hooks[job_id]) >= len(HOOKS)
+        assert max(watch.hooks[job_id]) < LONGEST_HOOK
 
 
 def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
     run_job("bob")  # the ledger's lock exists now
     job_id = slurm.sbatch("alice", "true", "-n1", "-H", "--hybrid-mem=migrate")
-    with waits_for_the_lock() as waits:
+    with Watch() as watch:
         with hostile("alice", "stop"):
             slurm.run(f"scontrol release {job_id}")
             slurm.wait_for(lambda: is_stopped(MIGRATOR), "alice's migrator, stopped")
-            run_job("bob")
+            bobs = [run_job("bob")]
             assert is_stopped(MIGRATOR)
             slurm.run(f"scancel {job_id}")
-            run_job("bob")
+            bobs.append(run_job("bob"))
         assert slurm.wait_job(job_id) in ("CANCELLED", "COMPLETED")
         slurm.wait_idle()
     assert slurm.record(job_id)["user"] == "alice"
-    assert max(waits) < LONGEST_WAIT
+    assert_not_held_up(watch, bobs)
 
 
 @pytest.mark.parametrize("words", (("trace", "renice", "sockets"), ("limit", "kill", "processes")), ids="-".join)
@@ -103,13 +138,13 @@ def test_a_user_hostile_to_all_that_becomes_theirs_holds_up_nobody(words):
     """They also flood the node, during their job's steps, its end and its epilog."""
     run_job("bob")
     job_id = slurm.sbatch("alice", "true", "-n1", "-H", "--hybrid-mem=migrate")
-    with waits_for_the_lock() as waits, hostile("alice", *words) as done:
+    with Watch() as watch, hostile("alice", *words) as done:
         slurm.run(f"scontrol release {job_id}")
         slurm.wait_for(lambda: f"{words[1]} {MIGRATOR}" in done(), f"{words[1]} of alice's migrator")
-        run_job("bob")
+        bobs = [run_job("bob")]
         slurm.run(f"scancel --signal=KILL --full {job_id}", check=False)  # what is traced takes no other signal
-        run_job("bob")
+        bobs.append(run_job("bob"))
         slurm.wait_job(job_id)
         assert slurm.record(job_id)["user"] == "alice"
         assert f"trace {MIGRATOR}" not in done()
-    assert max(waits) < LONGEST_WAIT
+    assert_not_held_up(watch, bobs)
