@@ -130,7 +130,8 @@ static int add_per_cpu(struct hm_papi_library *library, unsigned component, cons
     return 0;
 }
 
-/* Add an event whose name contains its socket. Returns 0, or -1 with a text. */
+/* Add an event that is not counted on a CPU of each socket. Its own name or its zone's name tells the socket; -1 where
+ * neither does. A zone that hybridmem does not use is left out, which is no error. Returns 0, or -1 with a text. */
 static int add_named(struct hm_papi_library *library, unsigned component, const struct hm_papi_row *row,
                      const char *name, struct hm_error *error)
 {
@@ -182,7 +183,8 @@ int hm_papi_library_add(struct hm_papi_library *library, const char *name, struc
     for (unsigned i = 0; i < library->n_components; i++) {
         if (library->component[i].index != index)
             continue;
-        /* An event that the table knows by its whole name is read as the table says. */
+        /* An event that matches a row is read as the row says, unless the row appends a mask and a CPU to PAPI's name
+         * (it has a pmu): then the event is a plain count. */
         const struct hm_papi_row *known = hm_papi_row_find(&row, library->component[i].name, name);
         unsigned before = library->n_found;
         if (known && !known->pmu && add_named(library, i, known, name, error) != 0)

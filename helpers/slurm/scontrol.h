@@ -16,8 +16,9 @@
  * (ENOENT). */
 int hm_scontrol_find(char *path, size_t size);
 
-/* Run `scontrol show config` with the scontrol at `path` (absolute). Its output is in `text` (`size` bytes),
- * terminated, for hm_scontrol_value. Returns 0, or -1 with a text that ends in the first line of that output. */
+/* Run `scontrol show config` with the scontrol at `path` (absolute). `text` (`size` bytes) gets the output, terminated,
+ * for hm_scontrol_value. Returns 0, or -1 with `error`; where scontrol itself failed, `error` ends in the first line
+ * that it wrote. */
 int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error);
 
 /* Copy the value of the first line "NAME = value" or "NAME[N] = value" from `at` on. A value that is too long is cut;
@@ -37,9 +38,9 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
 int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 
 /*
- * Find the first job in the output of `scontrol show job -o`, which has to be `job_id`. `name` gets what scontrol shows
- * it alone by: "12", "12_3" (task of an array) or "12+1" (component of a heterogeneous job). Users write no text before
- * that. Pure. Returns 0, or -1 (EINVAL).
+ * Find the first job in the output of `scontrol show job -o`, which has to be `job_id`. `name` gets the name with which
+ * `scontrol show job` shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a heterogeneous
+ * job). All that is read here stands before any text that users choose. Pure. Returns 0, or -1 (EINVAL).
  */
 int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error);
 
@@ -47,8 +48,8 @@ int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t 
  * Read the job's CPUs from the output of `scontrol show job -d -o`: "Nodes=n[1-2] CPU_IDs=0-3", once for each group of
  * nodes with the same CPUs. Users have texts in there, the job's name among them. So `text` has to be whole and of one
  * job; where it names CPUs of the node twice, none are believed (EBADMSG). No other form serves every Slurm: scontrol
- * has JSON since 23.02, in several forms, and where Slurm's plugins for it are installed; libslurm tells CPUs up
- * to 24.05. Pure. Returns 0, or -1.
+ * has JSON only since 23.02, in several forms, and only where Slurm's plugins for it are installed; libslurm does not
+ * tell a job's CPUs after 24.05. Pure. Returns 0, or -1.
  */
 int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error);
 

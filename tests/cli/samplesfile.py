@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The monitor's samples file (helpers/meter/monitor/samples.h), for tests that start the monitor themselves."""
+"""The monitor's samples file (helpers/meter/monitor/samples.h), for tests that start the monitor themselves, or read
+what the monitor of a job has measured."""
 
 import ctypes
 from pathlib import Path
@@ -18,7 +19,7 @@ class Figure(ctypes.Structure):
 
 
 class Samples(ctypes.Structure):
-    """struct hm_samples; the monitor refuses a file of another size."""
+    """struct hm_samples; the monitor refuses a shorter file."""
 
     _fields_ = [
         ("magic", U32),

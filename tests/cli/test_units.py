@@ -41,5 +41,6 @@ def test_a_service_is_no_more_exposed_than_it_says(name):
 
 @pytest.mark.parametrize("name", ["reap", "wipe@"])
 def test_copies_of_records_keep_the_call_that_they_are_written_with(name):
-    """RestrictSUIDSGID= makes openat2(2) fail: whoever adds it takes the copies of their records from users."""
+    """hybridmem opens users' copies of records with openat2(2). RestrictSUIDSGID= makes this call fail: with it, no
+    user would get a copy."""
     assert not re.search(r"^RestrictSUIDSGID=yes", unit(name).read_text(), re.MULTILINE)

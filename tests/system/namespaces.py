@@ -171,7 +171,8 @@ def allocation(*options):
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
 
     def is_entered():
-        """The prolog makes the file systems. The process of the extern step starts after the step is in the ledger."""
+        """Are both file systems there, which the prolog makes? Does the process of the extern step run, which starts
+        after the step is in the ledger?"""
         return len(ours()) == 2 and ranks_of(job_id, "sleep")
 
     try:

@@ -66,18 +66,18 @@ def look(tmp_path_factory):
     return f"python3 {path}"
 
 
-def is_mounted_on_the_host():
+def is_mounted_outside_of_jobs():
     return "/dev/pmem" in Path("/proc/mounts").read_text()
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(clean_node):
-    """After each test no namespace, folder or mount of a job is left, neither on the node nor in slurmd's mount
-    namespace."""
+    """After each test no namespace and no folder of a job is left, and no mount outside of the mount namespaces of
+    tasks."""
     yield
     assert ours() == []
     assert [path.name for path in FOLDER.glob("*")] in ([], ["lock"])
-    assert not is_mounted_on_the_host()
+    assert not is_mounted_outside_of_jobs()
 
 
 def looked(look, *options, launch="srun -n1 --overlap"):
@@ -112,7 +112,7 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
         for socket, one in seen["seen"].items():
             check(socket, one, 256 * slurm.MIB)
         assert slurm.output(job_id) == "secret\n"  # another step's task has a mount namespace of its own
-        assert not is_mounted_on_the_host()
+        assert not is_mounted_outside_of_jobs()
         assert list(Path(seen["first"]).iterdir()) == []
         assert len(ours()) == 2
     finally:
@@ -163,7 +163,8 @@ def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
 
 def stored_in(job_id, words):
     """Count a marker per socket on a job's devices: {(region of the device, socket of the marker): bytes}. ndctl's list
-    of each region says which devices are in it. The job's program has called neither write nor msync."""
+    of each region says which devices are in it. The job's program (stores.py) has only stored to mapped memory, without
+    write or msync: so these stores alone have brought there what is found."""
     markers = [f"{words}{socket} ".encode() for socket in range(len(REGIONS))]
     return {
         (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)

@@ -76,8 +76,8 @@ static hwloc_topology_t load(const char *xml, struct hm_error *error)
         hm_fail(error, ENOMEM, "hwloc cannot start");
         return NULL;
     }
-    /* Include nodes outside the cpuset, so that they can be reported as hidden. Memory-side caches are left out unless
-     * asked for. */
+    /* Include nodes outside the cpuset, so that they can be reported as hidden. hwloc leaves memory-side caches out
+     * unless they are asked for, as here. */
     hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_io_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_MEMCACHE, HWLOC_TYPE_FILTER_KEEP_ALL);

@@ -30,7 +30,10 @@ struct hm_change {
     char before[16], after[16];
 };
 
-/* A migrator whose figures are not in the entry yet. The place is free where neither process is there. */
+/*
+ * A migrator whose figures are not in the entry yet. Its place is free where no process is noted and the starter, if
+ * any, does not run. A noted process keeps the place when it has ended, until its figures are taken.
+ */
 struct hm_step_migrator {
     uint32_t step_id;
     struct hm_process process; /* pid 0: it does not run yet */
@@ -85,7 +88,8 @@ struct hm_job {
     uint32_t step[HM_JOB_STEPS];
     bool has_exit_status, exit_status_is_final; /* final: from the batch script, or from Slurm itself */
     int32_t exit_status;                        /* wait(2) status of the batch script, else the highest of a task */
-    struct hm_step_migrator migrator[HM_JOB_MIGRATORS]; /* a migrator beyond these is stopped by its guard alone */
+    /* the job's finisher ends these; a migrator without a place ends when the step's tasks are gone (--guard) */
+    struct hm_step_migrator migrator[HM_JOB_MIGRATORS];
     struct hm_migration migration;
     /* `migration` has the figures of `taken_step`; its file may still exist, and must not be read again */
     bool has_taken;

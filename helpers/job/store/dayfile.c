@@ -22,7 +22,7 @@ void hm_store_day(int64_t end_ns, char day[11])
     struct tm utc = {0};
     gmtime_r(&seconds, &utc);
     if (strftime(day, 11, "%Y-%m-%d", &utc) != 10)
-        memcpy(day, "9999-12-31", 11); /* the clock shows a year of more than four digits */
+        memcpy(day, "9999-12-31", 11); /* never needed: nanoseconds in an int64_t end in the year 2262 */
 }
 
 void hm_store_node(const char *node, char *out, size_t size)
@@ -39,9 +39,9 @@ void hm_store_node(const char *node, char *out, size_t size)
 }
 
 /*
- * Finds the group that may read all records; if there is none, that is root's group. It is looked up once in a
- * process, as a directory service that hangs must not hold up each record. While it hangs, no record is written: the
- * day's folder would get root's group, and keep it. Returns 0, or -1 (ETIMEDOUT).
+ * Finds the group that may read all records; root's group if there is no such group. It is looked up once in a process,
+ * as a directory service that hangs must not hold up each record. Where the service hung then, this process appends no
+ * record (each waits in pending/): the day's folder would get root's group, and keep it. Returns 0, or -1 (ETIMEDOUT).
  */
 static int find_readers(const struct hm_config *config, gid_t *readers, struct hm_error *error)
 {

@@ -56,8 +56,9 @@ void hm_papi_reader_finish(struct hm_papi_reader *reader);
 /* Ask for a reading of all events, and wait for it. */
 void hm_papi_reader_read(struct hm_papi_reader *reader);
 
-/* The raw value of an event at the last reading. Returns 0, or an errno: ENODEV where the program has ended, EBADMSG
- * where the event could not be read. */
+/* The raw value of an event at the last reading. Returns 0, or an errno. ENODEV: there is no reading, as none was asked
+ * for, it is still awaited, or the program gives none any more (hm_papi_reader_problem says why). EBADMSG: the program
+ * could not read this event. */
 int hm_papi_reader_value(const struct hm_papi_reader *reader, unsigned i, uint64_t *value);
 
 /* What became of the program, "hybridmem-papi ended with 127"; "" while all is well. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct hm_random {
-    uint64_t state; /* the seed */
+    uint64_t state; /* begins as the seed; each number drawn changes it */
 };
 
 /* 64 random bits: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). */

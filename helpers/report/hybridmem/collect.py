@@ -156,9 +156,10 @@ class Collector:
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
     def put_off(self, name, visit, error, is_own):
-        """Sets when the entry is tried again: each time after twice the time. If other entries succeed meanwhile, the
-        failure is the entry's own (`is_own`), and after a day of such failures it is given up. While the database is
-        down or no collector runs, entries only wait."""
+        """Sets when the entry is tried again: each time after twice the time. The failure is the entry's own (`is_own`)
+        if the database has answered since the entry failed last, for any entry, or answers now that it does not know
+        the end of the entry's job yet. After a day of such failures the entry is given up. While the database is down
+        or no collector runs, entries only wait."""
         if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return
@@ -184,7 +185,8 @@ class Collector:
             self.log(line)
 
     def end_failing(self, visit):
-        """The entry is done. If it had failed before, that failure is over, and would be logged again."""
+        """`visit`, of an entry or of the folder, does not fail any more. If its failure was logged, logs that work goes
+        on, and forgets all failures: each would be logged again."""
         if visit.failure in self.failing:
             self.log(f"goes on again, after: {visit.failure}")
             self.failing.clear()
@@ -204,7 +206,8 @@ def arguments():
 
 
 def check_records(folder, group):
-    """Checks that all records can be read. Raises Failure with advice."""
+    """Checks that the folder of the records can be listed: only those can who may read all records. Raises Failure with
+    advice."""
     try:
         with os.scandir(folder):
             return

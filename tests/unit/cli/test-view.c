@@ -104,7 +104,8 @@ static int take_name(const struct hm_view_name *name)
     return fd;
 }
 
-/* Everybody may take a name as a migrator's. Only one that its job's user has taken is believed, by root, too. */
+/* Any user can bind a socket to a name of a migrator's form. Whoever asks, root included, believes only a socket of the
+ * job's user. */
 static void test_a_name_that_another_user_has_taken(void **state)
 {
     (void)state;
@@ -114,7 +115,8 @@ static void test_a_name_that_another_user_has_taken(void **state)
     int fd = hm_view_connect(&name, geteuid() + 1, &error);
     assert_int_equal(fd, -1);
     assert_int_equal(errno, EPERM);
-    fd = hm_view_connect(&name, geteuid(), &error); /* its queue is full: nobody waits for it */
+    /* The connection that was refused above may still fill the queue. Then this one does not wait, but fails. */
+    fd = hm_view_connect(&name, geteuid(), &error);
     assert_true(fd >= 0 || errno == EAGAIN);
     close(fd);
     close(taken);

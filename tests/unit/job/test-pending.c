@@ -34,7 +34,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-/* A child that was started while a record was written, and that never calls exec; 0: none is started. */
+/* The process of a child that never calls exec. -1: the next fsync starts it; 0: none is wanted. */
 static pid_t stuck;
 
 int __real_fsync(int fd);
@@ -110,7 +110,7 @@ static void test_missing_folder(void **state)
     assert_int_equal(hm_store_retry(&config, &error), 0);
 }
 
-/* A pass appends HM_STORE_PASS records at most: its prolog's job must not wait until all records are appended. */
+/* A pass appends HM_STORE_PASS records at most: a job waits for its prolog's pass, and must not wait for them all. */
 static void test_a_pass_is_bounded(void **state)
 {
     (void)state;
@@ -133,7 +133,8 @@ static void test_a_pass_has_five_seconds(void **state)
 {
     (void)state;
     struct hm_error error = {{0}};
-    /* the first record of a process has the group of readers looked up */
+    /* A process looks up the group of readers with its first record, and reads the clock for that. So store one record
+     * while the clock is still the real one. */
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
     assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
     put_file("state/pending/0000000000000000001_1_0_0_n1.json", "{}\n");

@@ -53,7 +53,7 @@ static void test_beginnings(void **state)
     assert_int_equal(hm_papiraw_take(&none, 5000000, 2, &value), HM_PAPIRAW_AMBIGUOUS);
 }
 
-/* Every value that a counter can reach from a start, where PAPI uses the zone's own range or another one. */
+/* Values below, at and above a counter's start, where PAPI uses the zone's own range or another one. */
 static void test_values(void **state)
 {
     (void)state;
@@ -110,7 +110,8 @@ static void test_standstill(void **state)
         {50000000000, 49999999999, second, HM_PAPIRAW_VALUE, 50000000000}, /* it has wrapped since the start */
         {50000000000, 75000000000, second, HM_PAPIRAW_AMBIGUOUS, 0},       /* no value fits */
         {200000000000, 200000000000, second, HM_PAPIRAW_VALUE, 200000000000},
-        {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150}, /* twice the start, minus the modulus */
+        /* twice the start, minus the range: PAPI adds the range after a wrap, not the modulus */
+        {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct hm_papiraw raw = {.range = RANGE,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mover over the kernel model of movekernel.h. Nodes 0 and 1 are fast, 2 and 3 slow; 0 is near 2, 1 near 3. A test
- * program must link with what the model needs; hm_ranks_is_ours and hm_nodes_refresh are defined here.
+ * program must link with the --wrap options that movekernel.h names. Its hm_ranks_is_ours and hm_nodes_refresh are in
+ * movefixture.c.
  */
 #ifndef MOVEFIXTURE_H
 #define MOVEFIXTURE_H
@@ -17,7 +18,8 @@ extern struct hm_mover mover;
 /* is_ours: the process is still the one that was taken; is_stopped: the mover must end */
 extern bool is_ours, is_stopped;
 
-/* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, batches of any length. */
+/* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, the longest batches (HM_BATCH_PAGES),
+ * transparent huge pages enabled. */
 int move_set_up(void **state);
 int move_tear_down(void **state);
 
