@@ -153,7 +153,7 @@ void hm_job_script_epilog(spank_t spank)
 {
     struct command command = {0};
     char job[NUMBER];
-    /* Run it even where hybridmem is switched off: the job may have begun before that. */
+    /* Run it even where hybridmem is switched off: the job may have begun before it was. */
     if (start_command(spank, &command, "end", job) != 0)
         return;
     add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");

@@ -103,7 +103,7 @@ int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take)
         close(pidfd);
     int64_t left_ms = reader.end_ms - hm_clock_ms(CLOCK_MONOTONIC);
     int status = hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0), number = errno;
-    close(fd); /* only now: a program that writes to a closed pipe ends by that, which would hide that it was late */
+    close(fd); /* only now: to write to a closed pipe would end the program, which would hide that it was late */
     errno = number;
     return status;
 }

@@ -17,7 +17,8 @@ int hm_sysfile_read_open(int fd, char *text, size_t size);
 /* Open a file, read its only line as hm_sysfile_read_open does, and close it. Returns 0, or -1 with errno. */
 int hm_sysfile_read(int folder, const char *path, char *text, size_t size);
 
-/* Read a file that holds one decimal number of 64 bits. Returns 0, or -1 with errno (EBADMSG). */
+/* Read a file that holds one decimal number of 64 bits. Returns 0, or -1 with errno: EBADMSG where it holds no such
+ * number. */
 int hm_sysfile_read_number(int folder, const char *path, uint64_t *number);
 
 /* List the names in a folder that match a pattern of fnmatch(3) and have only letters, digits and "_.:-", sorted so

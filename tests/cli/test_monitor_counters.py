@@ -112,7 +112,7 @@ def test_a_group_that_is_gone(job):
 
 @pytest.mark.parametrize("become", [False, True])
 def test_memory_is_sampled_before_counters_are_looked_for(job, become):
-    """Opening fails at once here. With many counters it takes time, and a short job ends before that."""
+    """Opening the counters fails at once here. It takes time where there are many: a short job may end meanwhile."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     with job.monitor(sysfs=job.folder / "none", become=become) as process:
@@ -123,7 +123,7 @@ def test_memory_is_sampled_before_counters_are_looked_for(job, become):
 
 
 def test_no_sample_is_taken_with_roots_rights(job):
-    """Root has to open the counters, but the sample before that is taken with the user's rights, too."""
+    """Root has to open the counters. The first sample comes before, and is taken with the user's rights, too."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
     job.folder.chmod(0o700)

@@ -53,7 +53,7 @@ def plugins():
 
 
 def starts():
-    """Does Slurm's library start here? Later versions need their plugins for that, which are in other packages."""
+    """Does Slurm's library start here? From 23.11 on it needs Slurm's plugins, which are in other packages."""
     version = subprocess.run([PREFIX / "bin" / "hybridmem", "-V"], capture_output=True, text=True, check=True).stdout
     return tuple(map(int, re.search(r"Slurm (\d+)\.(\d+)", version).groups())) < (23, 11) or plugins() != Path(
         "/usr/lib"

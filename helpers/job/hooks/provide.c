@@ -113,7 +113,7 @@ static bool wants_slow_memory(const struct hm_config *config, const struct hm_re
 
 /*
  * Brings slow memory online for the job's steps. Where that fails, the steps use the memory that there is, and the
- * entry gets a warning. The entry is read again for that, as steps may have changed it during the wait.
+ * entry gets a warning. The entry is read again before it gets one, as it may have changed during the wait.
  */
 static int provide_slow_memory(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
 {

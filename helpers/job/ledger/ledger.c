@@ -58,8 +58,8 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
     /*
-     * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait for
-     * that.
+     * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
+     * without end.
      */
     for (int tries = 0; tries < LOCK_TRIES; tries++) {
         result = hm_flock_try(lock);

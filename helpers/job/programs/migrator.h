@@ -48,7 +48,8 @@ int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_
                        struct hm_process *process, struct hm_error *error);
 /*
  * Puts the process into its place in the entry, which was read again meanwhile; NULL or pid 0: frees the place. The
- * caller writes the entry. Where all places are in use, the migrator is ended by its guard alone.
+ * caller writes the entry. Where all places are in use, the migrator is not noted: it ends when the step's tasks
+ * are gone (--guard).
  */
 void hm_migrator_note(struct hm_job *job, uint32_t step_id, const struct hm_process *process);
 

@@ -30,7 +30,9 @@ void hm_monitor_note(struct hm_job *job, const struct hm_process *monitor);
 
 /* The absolute path of the monitor's program. */
 const char *hm_monitor_program(void);
-/* The uid and gid that monitors run as. Do not hold the lock. Returns 0, or -1 (ENOENT; ETIMEDOUT: nothing answered).
+/*
+ * The uid and gid that monitors run as. Do not hold the lock. Returns 0, or -1: ENOENT where there is no such user, or
+ * the user is root; else as hm_lookup_user.
  */
 int hm_monitor_identity(uid_t *uid, gid_t *gid, struct hm_error *error);
 

@@ -63,8 +63,8 @@ static int note(struct hm_preparation *p, const struct hm_error *failure, struct
 }
 
 /*
- * Starting a program may take long, so the lock is not held for it. A migrator that cannot be noted is ended at once,
- * as nobody else would end it before its guard does.
+ * Starting a program may take long, so the lock is not held for it. A migrator that cannot be noted is ended at once:
+ * otherwise it would run until the step's tasks are gone (--guard).
  */
 int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
 {

@@ -23,7 +23,8 @@ struct hm_rights {
 /*
  * Opens the folder `name` in `parent` (AT_FDCWD: `name` is a path). If it does not exist and `rights` is not NULL, it
  * is made. It must be a real folder that belongs to rights->uid (without `rights`: to this process's user) and that
- * nobody else may write to. Returns a descriptor or -1 (EXDEV: a file system is mounted in the user's folder).
+ * nobody else may write to. Returns a descriptor, or -1 with errno: EPERM where it belongs to or may be written by
+ * others, EXDEV where a file system is mounted in the user's folder.
  */
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error);
 

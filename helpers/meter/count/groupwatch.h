@@ -24,8 +24,8 @@ int hm_groupwatch_open(struct hm_groupwatch *watch, int folder, struct hm_error 
 /* Has a group come or gone since the last call? */
 bool hm_groupwatch_has_news(const struct hm_groupwatch *watch);
 
-/* Call hm_groupwatch_has_news before the counters are read, and this with its result after that. Returns whether groups
- * came or went since the last reading began. */
+/* Call hm_groupwatch_has_news before the counters are read, and give its result to this function after they were read.
+ * Returns whether groups came or went since the last reading began. */
 bool hm_groupwatch_end_reading(struct hm_groupwatch *watch, bool had_news_before);
 
 void hm_groupwatch_close(struct hm_groupwatch *watch);

@@ -33,7 +33,7 @@ struct hm_papi_row {
     const char *pattern;   /* pattern (fnmatch(3)) of the event's name as PAPI lists it */
     const char *mask;      /* appended to that name; "": nothing */
     const char *pmu; /* pattern (fnmatch(3)) of the kernel's PMU, whose cpumask has a CPU for each socket; NULL: the
-                        event's name contains the socket */
+                        name of the event or of its zone tells the socket */
     bool is_zone;    /* the name of a powercap zone tells what it measures */
     enum hm_papi_measure measure;
     enum hm_kind kind; /* for bytes: the kind of memory; else HM_KIND_UNKNOWN */

@@ -128,8 +128,8 @@ static bool is_leaf(const struct descent *descent, const struct node *node)
 
 /*
  * Calculates from the bottom up the probability that the halves of each node differ, in the order in which descend()
- * visits the nodes. With even odds before any samples, the likelihood of the samples in a node, divided by that for one
- * rate for all its pages, is
+ * visits the nodes. With even odds before any samples, the likelihood of the samples in a node, divided by their
+ * likelihood where all its pages have one rate, is
  *
  *     (1 + (two rates / one rate) * the same for the left half * the same for the right half) / 2
  *

@@ -120,8 +120,8 @@ static void init(struct hm_live *live, const struct hm_options *options)
 
 /*
  * Finds out whether soft-dirty marks work here. The test reads this process's own page map, which belongs to root while
- * the process is not dumpable. So it is made before root becomes the job's user: a process of theirs that was dumpable,
- * be it for a moment, could be taken over, and would live outside of their job's processes.
+ * the process is not dumpable. So it is made before root becomes the job's user. Later this user could take over the
+ * process while it is dumpable, be it for a moment, and would have a process outside of the job.
  */
 static void open_window(struct hm_live *live)
 {

@@ -47,7 +47,7 @@ struct hm_batch {
 
 /*
  * Looks up where pages are: status[i] becomes the node, or a negative errno (ENOENT: not present). Any number of pages.
- * Returns 0, or -1 (ESRCH, EPERM); then `status` is not set.
+ * Returns 0, or -1 with the errno of move_pages (ESRCH, EPERM ...); then `status` is undefined.
  */
 int hm_batch_query(struct hm_batch *batch, pid_t pid, const uint64_t *page, int *status, size_t count);
 

@@ -50,7 +50,7 @@ int hm_ranks_init_list(struct hm_ranks *ranks, const pid_t *pids, uint32_t count
 void hm_ranks_free(struct hm_ranks *ranks);
 /*
  * Looks for processes again, and marks new ones and those that are gone. Returns the number of living processes, or -1
- * (ENOENT: the cgroup is gone).
+ * with errno: ENOENT where the cgroup is gone.
  */
 int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error);
 /* The space of a process that lived at the last update, or -1. */

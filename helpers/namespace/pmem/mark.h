@@ -24,9 +24,10 @@ void hm_mark_format(const struct hm_owner *owner, const char *filesystem, char p
  * bytes. Pure. */
 bool hm_mark_parse(const char page[HM_MARK_PAGE], const struct hm_owner *owner, char filesystem[HM_MARK_FS]);
 
-/* Write the mark, bypassing the page cache, and flush. Returns 0, or -1 (EBUSY: the device is in use). */
+/* Write the mark, bypassing the page cache, and flush. Returns 0, or -1: EBUSY where the device is in use, else the
+ * errno of the call that failed. */
 int hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem, struct hm_error *error);
-/* Clear the place of the mark. Returns 0, or -1 (EBUSY). */
+/* Clear the place of the mark. Returns 0 or -1, as hm_mark_write. */
 int hm_mark_clear(const char *device, struct hm_error *error);
 /* Read the mark. Returns 1 where it is there and the owner's, 0 where it is not, -1 where the device cannot be read. */
 int hm_mark_read(const char *device, const struct hm_owner *owner, char filesystem[HM_MARK_FS], struct hm_error *error);

@@ -16,7 +16,7 @@ void hm_wipe_limit(unsigned limit_s);
  * Zero the first and the last `edge` bytes of the device; all of it where they meet. `bytes` must be its size. Then
  * verify, bypassing the page cache: read the first and the last MiB, and a page of each MiB between them; what is
  * between the edges must be zero already. Returns 0, or -1: EBUSY where the device is in use, EIO where a byte is not
- * zero, ETIME where the limit has passed (the next wipe begins anew).
+ * zero or the device has another size, ETIME where the limit has passed (the next wipe begins anew).
  */
 int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error);
 

@@ -27,7 +27,7 @@ struct hm_ram_device {
 /* Find all devices, except those of namespaces that hybridmem has made. Returns how many (free the array), or -1. */
 int hm_ram_find(const struct hm_topology *topology, struct hm_ram_device **devices, struct hm_error *error);
 
-/* Read the device's driver and blocks again. Returns 0, or -1 (ENODEV: it is gone). */
+/* Read the device's driver and blocks again. Returns 0, or -1 with errno: ENODEV where it is gone. */
 int hm_ram_look(struct hm_ram_device *device, struct hm_error *error);
 
 /* Give the device another driver. Its memory must be offline. Returns 0, or -1; the device may then have no driver. */
@@ -37,7 +37,7 @@ int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, s
 int hm_ram_online(const struct hm_ram_device *device, enum hm_zone zone, struct hm_error *error);
 
 /* Take the device's blocks offline: all, or all but the highest. The kernel moves their content away. Returns 0, or -1
- * (EBUSY: for `patience_s` no further block could be emptied), with some of them offline. */
+ * with errno and perhaps some blocks offline: EBUSY where no further block could be emptied for `patience_s`. */
 int hm_ram_offline(const struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error);
 
 #endif

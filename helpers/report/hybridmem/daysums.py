@@ -6,8 +6,8 @@ In a day's sums a run counts once in each row that has a record of it. A run tha
 before or after, would count more than once in the total: the records of such runs are stored in a second file. A seal
 names the tables that both files were made of, the day's and its neighbours', and has the digests of both files. If the
 tables or the files have changed, the files are not used. The seal also has the digest of the day's table, from before
-the table was moved to its place. No report reads a whole table for that. ingest compares the digest before it makes
-anything of the table again, also for the days beside it."""
+the table was moved to its place. No report compares this digest, as it would have to read the whole table. ingest
+compares it before it makes anything of the table again, also for the days beside it."""
 
 import hashlib
 import json

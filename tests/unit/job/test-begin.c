@@ -194,7 +194,7 @@ static void file_systems_are_made(void **state)
     }
 }
 
-/* If a prolog takes too long, Slurm runs the epilog anyway. What the prolog makes after that, it removes itself. */
+/* If a prolog takes too long, Slurm runs the epilog anyway. The prolog itself removes what it made too late. */
 static void a_prolog_after_its_epilog_leaves_nothing(void **state)
 {
     (void)state;

@@ -85,7 +85,7 @@ static void a_wipe_may_take_as_long_as_the_site_allows(void **state)
     }
 }
 
-/* Whatever hangs before and after that wipe is left behind soon, also on a node with persistent memory. */
+/* Whatever hangs before or after the wipe is left behind soon, also on a node with persistent memory. */
 static void only_while_it_is_wiped_the_hook_waits_longer(void **state)
 {
     (void)state;

@@ -92,7 +92,8 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, faults_runs(getpid()) ? flags & ~O_TRUNC : flags, mode);
 }
 
-/* Before each file some folders are opened, without which it is as without the file: they meet no fault. */
+/* Folders meet no fault here: some are opened before each file, and a folder that fails has the effect of a file that
+ * fails. */
 int __wrap_openat(int at, const char *path, int flags, ...)
 {
     va_list arguments;

@@ -17,7 +17,7 @@
 int hm_damon_caps_drop(struct hm_error *error);
 /* To be called just before a perf event is opened: puts CAP_SYS_ADMIN into effect, where it was kept. */
 void hm_damon_caps_raise(void);
-/* To be called just after that: CAP_SYS_ADMIN has no effect any more. Keeps errno. */
+/* To be called just after a perf event was opened: CAP_SYS_ADMIN has no effect any more. Keeps errno. */
 void hm_damon_caps_lower(void);
 
 #endif

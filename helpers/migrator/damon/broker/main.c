@@ -2,8 +2,8 @@
 /*
  * hybridmem-damon: the broker that lends kdamonds to migrators. Migrators run as the jobs' users and may not use DAMON
  * themselves. The broker runs as root with the few capabilities that perf needs. It serves the steps of jobs alone,
- * parses nothing of theirs but process ids and addresses (damon/wire.h), and ends by itself when nobody has used it for
- * a while. If it is killed, the next broker or `hybridmem reap` turns its kdamonds off.
+ * takes nothing from a client but process ids and addresses (damon/wire.h), and ends by itself when nobody has used it
+ * for a while. If it is killed, the next broker or `hybridmem reap` turns its kdamonds off.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -23,7 +23,8 @@
  */
 int hm_damon_check_kernel(struct hm_error *error);
 /*
- * Writes the state file `path`, then makes n kdamonds. Returns 0, or -1 with a text; EBUSY: there are kdamonds already.
+ * Writes the state file `path`, then makes n kdamonds. Returns 0, or -1 with a text: EBUSY: there are kdamonds already,
+ * or the kernel is too busy to tell; ENODEV: it has no DAMON for processes; else the errno of a write.
  */
 int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, struct hm_error *error);
 /*

@@ -43,7 +43,7 @@ def renice(pid):
 
 
 def limit(pid):
-    """Takes its limits away: of those that it has used up, some kill it."""
+    """Sets its limits to 0. Some of them kill a process that has used more already."""
     for name in LIMITS:
         resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (0, 0))
 
