@@ -29,7 +29,8 @@ def _same(source, copy):
 
 
 def _copy(target):
-    """Copy the working tree to TARGET; unchanged files keep their time, so that make stays quick."""
+    """Copy the working tree to TARGET; unchanged files keep their time, so that make stays quick. Return a digest of
+    the copy's files: their names, sizes, times and modes."""
     listing = target.with_name("files")
     names = _files()
     for name in set(listing.read_text().splitlines() if listing.exists() else ()) - names:
@@ -43,6 +44,8 @@ def _copy(target):
     listing.write_text("".join(f"{name}\n" for name in sorted(names)))
     recipe = [name for name in sorted(names) if name.endswith((".ac", ".am", ".m4"))]
     target.with_name("wanted").write_text(cache.digest(*recipe, *(target / name for name in recipe)))
+    facts = ((name, (target / name).stat()) for name in sorted(names))
+    return cache.digest(*(f"{name} {fact.st_size} {fact.st_mtime_ns} {fact.st_mode}" for name, fact in facts))
 
 
 def held(stage):
@@ -51,16 +54,20 @@ def held(stage):
 
 
 def stage(release, targets=()):
-    """Build the working tree, with TARGETS, and install it. Return the staging folder, or None without a project."""
+    """Build the working tree, with TARGETS, and install it. Return the staging folder, or None without a project.
+    Without TARGETS nothing is done where nothing changed since the last build, as even to install takes seconds."""
     if not (CHECKOUT / "configure.ac").exists():
         command.say("there is no configure.ac: going on without the project")
         return None
     root = image.root_tree(release)
     work = cache.folder() / "build" / f"{root.name}-{cache.digest(str(CHECKOUT))}"
     work.mkdir(parents=True, exist_ok=True)
-    log = work / "log"
+    log, built_file = work / "log", work / "built"
     with held(work / "stage"):
-        _copy(work / "src")
+        state = cache.digest(image.RECIPE / "build-in-root", _copy(work / "src"))
+        if not targets and built_file.exists() and built_file.read_text() == state:
+            return work / "stage"
+        built_file.unlink(missing_ok=True)
         command.say(f"building the project for {release}")
         with log.open("w") as output:
             words = [image.RECIPE / "build-in-root", root, work, *targets]
@@ -68,6 +75,8 @@ def stage(release, targets=()):
             built = cache.as_root_contained(*words, check=False, **quiet)
         if built.returncode:
             sys.stderr.write(log.read_text(errors="replace")[-LOG_TAIL:])
+        else:
+            built_file.write_text(state)
     if built.returncode:
         raise command.Failure(f"the project does not build for {release}: see {log}")
     return work / "stage"
