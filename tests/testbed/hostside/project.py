@@ -62,6 +62,8 @@ def stage(release, targets=()):
     root = image.root_tree(release)
     work = cache.folder() / "build" / f"{root.name}-{cache.digest(str(CHECKOUT))}"
     work.mkdir(parents=True, exist_ok=True)
+    ccache = cache.folder() / "ccache"
+    ccache.mkdir(exist_ok=True)
     log, built_file = work / "log", work / "built"
     with held(work / "stage"):
         state = cache.digest(image.RECIPE / "build-in-root", _copy(work / "src"))
@@ -70,7 +72,7 @@ def stage(release, targets=()):
         built_file.unlink(missing_ok=True)
         command.say(f"building the project for {release}")
         with log.open("w") as output:
-            words = [image.RECIPE / "build-in-root", root, work, *targets]
+            words = [image.RECIPE / "build-in-root", root, work, ccache, *targets]
             quiet = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
             built = cache.as_root_contained(*words, check=False, **quiet)
         if built.returncode:

@@ -20,7 +20,7 @@ PTRACE_ATTACH = 16
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
 CONNECTIONS, CHILDREN = 500, 50
 TURN = 0.05  # seconds of a child's work
-PAUSE = 0.01  # seconds between two turns over all processes; a program that is being executed takes longer
+PAUSE = 0.02  # seconds between two turns over all processes; a program that is being executed takes longer
 
 
 def stop(pid):
@@ -101,10 +101,10 @@ FLOODS = {"sockets": sockets, "processes": processes}
 
 def others():
     """Pid and name of the user's other processes."""
-    for folder in Path("/proc").glob("[0-9]*"):
+    for name in filter(str.isdecimal, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if folder.stat().st_uid == os.getuid() and os.getpgid(int(folder.name)) != os.getpgrp():
-                yield int(folder.name), (folder / "comm").read_text().strip()
+            if os.stat(f"/proc/{name}").st_uid == os.getuid() and os.getpgid(int(name)) != os.getpgrp():
+                yield int(name), Path(f"/proc/{name}/comm").read_text().strip()
 
 
 def main(words):
