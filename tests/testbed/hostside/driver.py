@@ -115,7 +115,7 @@ class Conversation:
 def _prepare(vm, options, brought):
     """Make QEMU's command line; return the disk for files from the guest."""
     shape = machine.SHAPES[options.shape]
-    disk = image.disk(image.release_of_slurm(options.slurm))
+    disk = image.disk(image.release_of_slurm(options.slurm), options.codes)
     accel = "counted" if options.meter else accelerator.choose(options.accel, disk, options.command)
     get_disk = payload.get_disk()
     vm.add(*qemu.accelerator_arguments(accel), *machine.arguments(shape), *qemu.boot_arguments(disk))

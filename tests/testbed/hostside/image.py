@@ -11,38 +11,38 @@ RECIPE = Path(__file__).resolve().parent.parent / "recipe"
 
 class Release(NamedTuple):
     slurm: str
-    kind: str  # "guest": for a node's disk, and for builds; "build": for builds only
+    lists: tuple  # lists of packages; one with "guest" is a node's disk, too, and the others are for builds only
 
 
 RELEASES = {
-    "bookworm": Release("22.05", "build"),
-    "trixie": Release("24.11", "guest"),
-    "forky": Release("26.05", "guest"),
+    "bookworm": Release("22.05", ("build",)),
+    "trixie": Release("24.11", ("build", "guest", "usual")),
+    "forky": Release("26.05", ("build", "guest")),
 }
 DEFAULT_SLURM = "24.11"
-GUEST_SLURMS = [release.slurm for release in RELEASES.values() if release.kind == "guest"]
+GUEST_SLURMS = [release.slurm for release in RELEASES.values() if "guest" in release.lists]
 
 
 def release_of_slurm(slurm):
     return next(name for name, release in RELEASES.items() if release.slurm == slurm)
 
 
-def root_tree(release):
-    """Return the path of a root tree of the release, made when needed."""
-    kind = RELEASES[release].kind
-    lists = [RECIPE / f"packages.{name}" for name in ("build", "guest") if name in ("build", kind)]
-    key = cache.digest(kind, RECIPE / "make-root", *lists)
+def root_tree(release, codes=False):
+    """Return the path of a root tree of the release, made when needed; with HPC codes where wanted."""
+    lists = RELEASES[release].lists + (("codes",) if codes else ())
+    key = cache.digest(*lists, RECIPE / "make-root", *(RECIPE / f"packages.{name}" for name in lists))
 
     def build(new):
         command.say(f"making the Debian {release} root tree (once, about a minute)")
-        cache.as_root_contained("--mount-proc", RECIPE / "make-root", release, new, kind)
+        cache.as_root_contained("--mount-proc", RECIPE / "make-root", release, new, *lists)
 
     return cache.make(cache.folder() / "roots" / f"{release}-{key}", build)
 
 
-def disk(release):
-    """Return the folder with disk.ext4, vmlinuz and initrd of the release, made when needed."""
-    root = root_tree(release)
+def disk(release, codes=False):
+    """Return the folder with disk.ext4, vmlinuz and initrd of the release, made when needed; with HPC codes where
+    wanted."""
+    root = root_tree(release, codes)
     key = cache.digest(root.name, RECIPE / "make-image", RECIPE / "initrd-init")
 
     def build(new):
