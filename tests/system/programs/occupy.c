@@ -3,13 +3,15 @@
  * A program whose memory can be looked at: touches MIB MiB of anonymous memory, page by page, says so, and holds the
  * memory until the program is told to end.
  *
- *     occupy MIB READY-FILE GO-FILE [PASSES]
+ *     occupy [--huge] MIB READY-FILE GO-FILE [PASSES]
  *
+ * Huge pages are off, so that each page is 4 KiB; with --huge the kernel may use them, and the memory is filled sooner.
  * READY-FILE gets the pid and, by node, the anonymous pages of numa_maps at the peak. The program ends when GO-FILE
  * exists. With PASSES it sweeps over the memory that many times (reads and writes by cache line) before it writes
  * READY-FILE, for tests that count accesses from outside of the guest.
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 
 #define MAX_NODES 64
 
-/* Sums up N<node>=<pages> of numa_maps over mappings with anonymous pages. Huge pages are off, so a page is 4 KiB. */
+/* Sums up N<node>=<pages> of numa_maps over mappings with anonymous pages. Counts huge pages as 512. */
 static int read_pages(unsigned long pages[MAX_NODES])
 {
     FILE *file = fopen("/proc/self/numa_maps", "re");
@@ -68,17 +70,20 @@ static int write_ready(const char *path)
 
 int main(int argc, char **argv)
 {
+    bool is_huge = argc > 1 && strcmp(argv[1], "--huge") == 0;
+    argc -= is_huge;
+    argv += is_huge;
     size_t bytes = argc > 1 ? strtoull(argv[1], NULL, 10) << 20 : 0;
     long passes = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
     const struct timespec tick = {.tv_nsec = 20000000};
     volatile char *memory;
 
     if (argc < 4 || bytes == 0) {
-        fprintf(stderr, "usage: occupy MIB READY-FILE GO-FILE [PASSES]\n");
+        fprintf(stderr, "usage: occupy [--huge] MIB READY-FILE GO-FILE [PASSES]\n");
         return 2;
     }
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE)) {
+    if (memory == MAP_FAILED || madvise((void *)memory, bytes, is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE)) {
         perror("occupy: memory");
         return 1;
     }
