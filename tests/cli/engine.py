@@ -3,11 +3,10 @@
 
 import json
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
-from installed import helper
+import forked
 
 
 @cache
@@ -17,22 +16,24 @@ def folder():
 
 
 def ingest(records, history, **options):
-    return helper("hybridmem-ingest", "--engine", folder(), "--records", records, "--history", history, **options)
+    return forked.run("ingest", "--records", records, "--history", history, engine=folder(), **options)
 
 
 def report(history, *words, **options):
-    return helper("hybridmem-report", "--engine", folder(), "--history", history, *words, **options)
+    return forked.run("report", "--history", history, *words, engine=folder(), **options)
 
 
 def queries(statements):
     """The rows of each statement, from DuckDB in another process."""
-    program = (
-        "import duckdb, json, sys; "
-        "print(json.dumps([duckdb.sql(words).fetchall() for words in sys.argv[1:]], default=str))"
-    )
-    words = [sys.executable, "-c", program, *statements]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, env={"PYTHONPATH": folder()})
-    return json.loads(done.stdout)
+    forked.loaded("engine", folder())
+    import duckdb
+
+    def tell():
+        print(json.dumps([duckdb.sql(words).fetchall() for words in statements], default=str))
+
+    status, out, err = forked.call(tell)
+    assert status == 0, err
+    return json.loads(out)
 
 
 def query(statement, *paths):

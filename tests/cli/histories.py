@@ -8,7 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import engine
-from installed import DATA, helper
+import forked
+from installed import DATA
 from makerecords import GIB, record, tier, write
 
 sys.path.insert(0, str(DATA / "python"))
@@ -19,7 +20,7 @@ DAY = "2025-03-01"
 
 
 def plain(folder, *words):
-    return helper("hybridmem-report", "--records", folder, *words)
+    return forked.run("report", "--records", folder, *words)
 
 
 def same(records, history, *words, forms=([], ["--csv"], ["--json"])):
