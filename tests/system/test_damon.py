@@ -253,7 +253,7 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
             for region in one.regions:
                 assert any(start <= region.start and region.end <= end for start, end in where[one.process]), region
         # Once the settings are found, the kernel thread stays within a quarter of its budget; the broker's own time is
-        # added. Times vary under emulation: on a quiet machine, both together took 0.072 of a CPU.
+        # added.
         client.wait_lists(6 * N_PROGRAMS, PATIENCE)
         shares = []
         while len(shares) < STRETCHES and min(shares, default=MOST_SHARE) >= MOST_SHARE:

@@ -15,7 +15,7 @@ import pytest
 import slurm
 
 HOSTILE = Path(__file__).parent / "programs" / "hostile" / "hostile.py"
-PAUSE, TO_EXECUTE = 0.1, 1  # seconds between two looks, and from a fork to exec
+PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
@@ -73,7 +73,7 @@ class Watch:
     def look_for_hooks(self):
         first_seen, running = {}, {}
         while not self.is_over.wait(PAUSE):
-            now, pids = time.monotonic(), set(filter(str.isdecimal, os.listdir("/proc")))
+            now, pids = time.monotonic(), {entry.name for entry in os.scandir("/proc") if entry.name.isdecimal()}
             for pid in pids - running.keys():
                 begin = first_seen.setdefault(pid, now)  # it may not have called exec yet
                 if now - begin < TO_EXECUTE and (job_id := job_of_hook(pid)):

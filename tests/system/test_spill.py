@@ -39,7 +39,6 @@ def check_what_fits(pages, nodes):
     assert max(there) - min(there) <= 0.02 * sum(there), pages
 
 
-@pytest.mark.main
 def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     """A program with half as much memory again as the fast tier follows a program whose memory fits."""
     fast, slow = tiers()

@@ -49,7 +49,7 @@ static void share(void)
 
 int main(int argc, char **argv)
 {
-    const struct timespec tick = {.tv_nsec = 1000000};
+    const struct timespec tick = {.tv_nsec = 10000000};
     if (argc != 7) {
         fprintf(stderr, "usage: rewrite MIB HOT-FIRST-MIB HOT-MIB small|huge|forked READY-FILE GO-FILE\n");
         return 2;

@@ -101,10 +101,10 @@ FLOODS = {"sockets": sockets, "processes": processes}
 
 def others():
     """Pid and name of the user's other processes."""
-    for name in filter(str.isdecimal, os.listdir("/proc")):
+    for folder in [entry for entry in os.scandir("/proc") if entry.name.isdecimal()]:
         with contextlib.suppress(OSError):
-            if os.stat(f"/proc/{name}").st_uid == os.getuid() and os.getpgid(int(name)) != os.getpgrp():
-                yield int(name), Path(f"/proc/{name}/comm").read_text().strip()
+            if folder.stat().st_uid == os.getuid() and os.getpgid(int(folder.name)) != os.getpgrp():
+                yield int(folder.name), Path(folder, "comm").read_text().strip()
 
 
 def main(words):
