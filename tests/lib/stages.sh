@@ -130,7 +130,7 @@ stage_fuzz() {
         corpus=$build/fuzz/corpus/${target##*/} # a copy, as new inputs are added to it
         mkdir -p "$corpus"
         [ ! -d "tests/fuzz/seeds/${target##*/}" ] || cp "tests/fuzz/seeds/${target##*/}"/* "$corpus"
-        counted "${target##*/}" "$target" "$corpus" -runs=50000 -max_len=512 -seed=1 -verbosity=0 || failed=1
+        counted "${target##*/}" "$target" "$corpus" -runs=20000 -max_len=512 -seed=1 -verbosity=0 || failed=1
     done
     return $failed
 }
