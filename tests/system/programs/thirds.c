@@ -47,7 +47,7 @@ static uint64_t next_random(uint64_t x)
 
 int main(int argc, char **argv)
 {
-    const struct timespec tick = {.tv_nsec = 20000000}, rest = {.tv_nsec = 15000000};
+    const struct timespec tick = {.tv_nsec = 20000000}, rest = {.tv_nsec = 5000000};
     size_t bytes = argc == 5 ? strtoull(argv[1], NULL, 10) << 20 : 0;
     uint64_t x = 88172645463325252u, sum = 0;
     char *part[PARTS];
