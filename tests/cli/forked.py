@@ -36,13 +36,14 @@ def has_other_threads():
 
 def begin(out, err):
     """The child's streams and environment, as those of a new program."""
-    for number, stream in ((0, open(os.devnull, "rb")), (1, out), (2, err)):
-        os.dup2(stream.fileno(), number)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, source in ((0, nothing), (1, out.fileno()), (2, err.fileno())):
+        os.dup2(source, number)
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
     time.tzset()
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def child(function, out, err):
