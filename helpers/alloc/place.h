@@ -47,10 +47,11 @@ struct hm_placed {
 void hm_place_blocks(struct hm_place *place, struct hm_alloc_run *run, struct hm_placed *placed);
 
 /*
- * Size of a block in bytes: `wanted`, or the default where that is 0. It is rounded up to pages (to huge pages where it
- * has the size of one), and enlarged so that there are at most HM_ALLOC_MOST_BLOCKS blocks. The default is a 256th of
- * `bytes`: each block may become a mapping, of which a process has 65530 (vm.max_map_count), and a 256th still spreads
- * memory evenly to 0.4 %. The default is at least a huge page (2 MiB), because a huge page cannot be on two nodes.
+ * Size of a block in bytes: `wanted`, or the default where that is 0. It is enlarged so that there are at most
+ * HM_ALLOC_MOST_BLOCKS blocks, and then rounded up to pages, or to huge pages where it is at least as large as one. The
+ * default is a 256th of `bytes`: each block may become a mapping, of which a process has 65530 (vm.max_map_count), and
+ * a 256th still spreads memory evenly to 0.4 %. The default is at least a huge page (2 MiB), because a huge page cannot
+ * be on two nodes.
  */
 uint64_t hm_place_block_bytes(uint64_t bytes, uint64_t wanted, uint64_t page, uint64_t huge_page);
 

@@ -14,9 +14,9 @@
  * among its values may ever get another meaning. The number in the first line changes only where this rule has to be
  * broken.
  *
- * The format is not JSON for two reasons. The plugin reads these files inside srun and slurmstepd, where
- * json_object_get may be the function of json-c (the two JSON libraries had the same symbols before they were
- * versioned, as in RHEL 8). And root should parse as little as it can: lines without nesting.
+ * The format is not JSON for two reasons. The plugin reads these files inside srun and slurmstepd. There, a call of
+ * jansson's json_object_get may reach the function of that name in json-c (the two libraries shared such names before
+ * their symbols were versioned, as in RHEL 8). And root should parse as little as it can: lines without nesting.
  */
 #ifndef HM_BASE_FIELDS_H
 #define HM_BASE_FIELDS_H
@@ -34,7 +34,7 @@ enum hm_field_type {
     HM_FIELD_UNSIGNED, /* 1, 4 or 8 bytes */
     HM_FIELD_SIGNED,   /* 4 or 8 bytes */
     HM_FIELD_REAL,     /* finite */
-    HM_FIELD_TEXT,     /* any bytes; newlines, backslashes and non-ASCII are escaped: "\n", "\\", "\x1b" */
+    HM_FIELD_TEXT,     /* any bytes; backslashes and all but printable ASCII are escaped: "\\", "\n", "\x1b" */
     HM_FIELD_SET,      /* "0-3,8" */
     HM_FIELD_WORD,     /* an enum of 4 bytes that counts from 0, as one of `words` */
     HM_FIELD_GROUP     /* a structure with a table of its own */

@@ -14,8 +14,8 @@ BOOKKEEPING = re.compile(r"^(_ModuleTable|__LMOD_|LMOD_|_LMFILES_|LOADEDMODULES|
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """A copy of the modulefile, which is for an installation outside of the system's folders: only there it has paths
-    to set."""
+    """A folder with a copy of the modulefile, for tests that change it. Only a modulefile of an installation outside of
+    the system's folders, such as this one, sets paths."""
     (made,) = (INSTALLED / "hybridmem").glob("*.lua")
     copy = tmp_path / "modules" / "hybridmem" / made.name
     copy.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def test_the_sites_default_mode_and_the_users_own(elsewhere):
 
 def test_another_module_of_the_family_takes_its_place(elsewhere):
     """While hybridmem's module is loaded, the system's man pages are still found. Loading the other module unloads
-    it."""
+    hybridmem's."""
     other = elsewhere / "othermem" / "1.lua"
     other.parent.mkdir()
     other.write_text('family("hybridmem")\n')

@@ -70,9 +70,9 @@ const char *hm_counter_state_text(enum hm_counter_state state)
         [HM_COUNTER_FORBIDDEN] = "it may not be read any more",
         [HM_COUNTER_TAKEN] = "another user of perf has its hardware counter, such as another job's monitor",
         [HM_COUNTER_UNREADABLE] = "what was read is not a valid value",
-        [HM_COUNTER_RESET] = "it was reset: it went back, or further than it can in the time",
+        [HM_COUNTER_RESET] = "it was reset: it went back, or counted more than it can in the time since the last value",
         [HM_COUNTER_REGROUPED] = "a monitoring group that it includes was made or removed",
-        [HM_COUNTER_AMBIGUOUS] = "it may have wrapped more than once since the last value",
+        [HM_COUNTER_AMBIGUOUS] = "nobody can tell how often it wrapped since the last value",
     };
     return texts[state];
 }

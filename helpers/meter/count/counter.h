@@ -14,9 +14,9 @@ enum hm_counter_state {
     HM_COUNTER_FORBIDDEN,  /* the counter may not be read, or not any more */
     HM_COUNTER_TAKEN,      /* somebody else uses the hardware counter at the moment */
     HM_COUNTER_UNREADABLE, /* what was read is not a valid value */
-    HM_COUNTER_RESET,      /* the value went back without a wrap, or further than the counter can count in the time */
+    HM_COUNTER_RESET,      /* the value went back without a wrap, or grew more than it can in the time */
     HM_COUNTER_REGROUPED,  /* the counter is a sum, and its parts changed between the readings */
-    HM_COUNTER_AMBIGUOUS,  /* the counter may have wrapped more than once since the last value */
+    HM_COUNTER_AMBIGUOUS,  /* nobody can tell how often the counter wrapped since the last value */
 };
 
 struct hm_counter {

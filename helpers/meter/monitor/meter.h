@@ -13,7 +13,7 @@
 
 struct hm_monitor_meter {
     bool is_open, has_group;
-    int group;                        /* the group's folder; -1: it could not be opened */
+    int group;                        /* the group's folder; -1: none, or it could not be opened */
     bool is_asked;                    /* a reading has begun: the programs were asked, and have not all answered */
     bool is_over;                     /* no program joins any more */
     bool is_slurm_asked;              /* Slurm's program is one of those that may be asked */
@@ -51,10 +51,9 @@ void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *sa
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
 /*
- * Take what the programs have said by `mono_ns`, and give up programs whose time is over. When the first program with
- * missing counters joins, and the node has no counter of its own, all figures begin anew. Otherwise the figures go on,
- * and what the program counts is known only if the program began at most a second, or a hundredth of the whole time,
- * after the others.
+ * Take what the programs have said by `mono_ns`, and give up programs whose time is over. When a program joins, and
+ * nothing had a counter before, all figures begin anew. Otherwise the figures go on, and what the program counts is
+ * known only if the program began at most a second, or a hundredth of the whole time, after the others.
  */
 void hm_monitor_meter_hear(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 

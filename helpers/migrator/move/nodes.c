@@ -3,7 +3,8 @@
 
 #include "base/amount.h"
 
-/* Refreshes, two in a phase, for which file cache that the kernel did not free does not count as free. */
+/* When the kernel found no room on a node with file cache, this cache does not count as free for so many refreshes (two
+ * in each phase). */
 #define WITHOUT_FILES 16
 
 static int index_of(const struct hm_nodes *nodes, int id)

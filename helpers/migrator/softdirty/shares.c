@@ -35,8 +35,8 @@ static double chance(double mean, const struct hm_softdirty_range *range)
 }
 
 /*
- * Reduces chance in the shares of the ranges of one process. What a window saw of other processes says nothing about
- * chance in this one.
+ * Moves the shares of the ranges of one process towards their mean, as far as chance explains that they differ
+ * (hm_softdirty_replace). What a window saw of other processes says nothing about chance in this one.
  */
 static void shrink(struct hm_softdirty_range *range, uint32_t n)
 {
@@ -113,7 +113,7 @@ static void see_levels(struct hm_softdirty *softdirty)
     softdirty->belief = hm_softdirty_level_believe(softdirty->level, HM_RANKS);
 }
 
-/* Reduces chance in the shares, process by process. */
+/* Moves the shares of each process towards their mean. */
 static void shrink_all(struct hm_softdirty_ranges *wanted)
 {
     for (uint32_t i = 0, n; i < wanted->n; i += n) {
@@ -123,7 +123,7 @@ static void shrink_all(struct hm_softdirty_ranges *wanted)
 }
 
 /*
- * Scales the shares of each process, so that their sum agrees with all its windows. Which ranges are written is taken
+ * Scales the shares of each process, so that their mean agrees with all its windows. Which ranges are written is taken
  * from this window.
  */
 static void set_levels(struct hm_softdirty *softdirty)

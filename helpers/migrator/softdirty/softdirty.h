@@ -42,8 +42,9 @@ struct hm_softdirty_state {
 
 /*
  * `by_place`: only the places of writes matter, not how much a process writes. Then shares of ranges stay as they were
- * seen, memory in no range has no known share, and observations must be cut at hm_softdirty_border(). Otherwise chance
- * is reduced in the shares, and all windows of a process together tell how much it writes (level.h).
+ * seen, memory in no range has no known share, and observations must be cut at hm_softdirty_border(). Otherwise the
+ * shares of a process are moved towards their mean, as far as chance explains that they differ, and all windows of a
+ * process together tell how much it writes (level.h).
  *
  * `overhead`: CPU time that all this may cost, the job's faults included, as a share of `n_cpus`. A process gets its
  * next window when its last one is paid for. Returns NULL with a text if the kernel has no soft-dirty marks (ENOTSUP;

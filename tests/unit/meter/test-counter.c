@@ -26,7 +26,7 @@ static void test_difference_or_a_named_state(void **state)
         enum hm_counter_state state;
         uint64_t difference;
     } rows[] = {
-        /* further than possible, back without a wrap, more than one wrap */
+        /* more than possible; back, without the time for a wrap; time for a whole wrap; back, where nothing wraps */
         {RAPL, WATTS, 1000, 1000 + 2200000001, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 1000, 999, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 100000000000, 0, 1, HM_COUNTER_RESET, 0},

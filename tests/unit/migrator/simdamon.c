@@ -41,7 +41,8 @@ static size_t split_one(struct simdamon *damon, const struct simdamon_region *re
     return n;
 }
 
-/* Splits each region in two, or in three if the number of regions has not changed, as long as there is room. */
+/* Splits each region in two, unless there are more regions than half of `most`. Splits in three where there are fewer
+ * than a third of `most`, and as many as before the last split. */
 static void split(struct simdamon *damon, uint32_t most)
 {
     static struct simdamon_region out[SIMDAMON_MOST];

@@ -46,7 +46,8 @@ static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
     return pause > PAUSE_NS ? pause : PAUSE_NS;
 }
 
-/* May the client's next message be read now? The pause after its last message must be over. */
+/* May the client's next message be read now? The pause after its last message must be over; before its first message,
+ * the rest of its user (find_rest). */
 static bool may_speak(const struct hm_damon_lease *lease, unsigned n_clients, uint64_t now)
 {
     return lease->asked_ns == 0 ? now >= lease->since_ns : now - lease->asked_ns >= pause_ns(lease, n_clients);
