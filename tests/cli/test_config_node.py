@@ -37,6 +37,17 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
     assert "ok      record_group root exists" in lines.splitlines()
 
 
+def test_groups_that_have_rules(site, configure):
+    """Whom the rule for an unknown group concerns nobody can tell, so it refuses everybody."""
+    config = configure('group "root" { modes = { fast } }\ngroup "no-such-group" { modes = { fast } }\n')
+    lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
+    said = [line.split(":")[0] for line in lines.splitlines() if ", which has a rule, " in line]
+    assert said == [
+        "ok      group root, which has a rule, exists",
+        "change  group no-such-group, which has a rule, does not exist here",
+    ]
+
+
 def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
     """Making the folder is not advised, as it would not help."""
     (tmp_path / "file").touch()

@@ -89,6 +89,22 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
+static void check_groups(const struct hm_config *config, struct hm_report *report)
+{
+    for (int i = 0; i < config->n_rules; i++) {
+        const struct hm_config_rule *rule = &config->rule[i];
+        if (rule->kind != HM_RULE_GROUP)
+            continue;
+        if (getgrnam(rule->name))
+            hm_report_ok(report, "group %s, which has a rule, exists", rule->name);
+        else
+            hm_report_change(report,
+                             "group %s, which has a rule, does not exist here: modes that the rule does not name are "
+                             "refused to everybody without a rule of their own; make the group, or remove the rule",
+                             rule->name);
+    }
+}
+
 static void check_folders(const struct hm_config *config, struct hm_report *report)
 {
     const struct group *group = getgrnam(config->record_group);
@@ -194,5 +210,6 @@ void hm_config_check_node(const struct hm_config *config, const char *path, stru
         check_part(HM_PKGLIBEXECDIR "/hybridmem-slurmenergy", X_OK, programs,
                    "asks Slurm for nothing without it: build hybridmem where libslurm is", report);
     check_folders(config, report);
+    check_groups(config, report);
     check_tiers(config, path, report);
 }

@@ -90,6 +90,19 @@ int hm_config_allows(const struct hm_config *config, const struct hm_request *re
     return 0;
 }
 
+const char *hm_config_group_against(const struct hm_config *config, const struct hm_request *request, const char *user,
+                                    int *at)
+{
+    if (request->mode == HM_MODE_OFF || find_rule(config, HM_RULE_USER, user))
+        return NULL;
+    while (*at < config->n_rules) {
+        const struct hm_config_rule *rule = &config->rule[(*at)++];
+        if (rule->kind == HM_RULE_GROUP && check_modes(request, rule->modes, rule, NULL) < 0)
+            return rule->name;
+    }
+    return NULL;
+}
+
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes)
 {
     return (uint64_t)((double)region_bytes * config->keep_percent / 100);

@@ -140,6 +140,11 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
+/* The next group, from rule *at on (0 at first), whose rule would not allow its members the request. None where the
+ * user has a rule of their own. Returns its name, or NULL. Pure. */
+const char *hm_config_group_against(const struct hm_config *config, const struct hm_request *request, const char *user,
+                                    int *at);
+
 /* The words for values of fsdax_fs, fsdax_map, ram, meter_programs and summary_field. */
 const char *hm_dax_fs_name(enum hm_dax_fs filesystem);
 const char *hm_dax_map_name(enum hm_dax_map map);

@@ -20,8 +20,9 @@ struct hm_request;
 
 /* The user who asks for a mode. */
 struct hm_asker {
-    const struct hm_identity *identity;     /* NULL: this node cannot look the user up */
-    const char *unknown;                    /* why it cannot, for the error text */
+    const struct hm_identity *identity; /* NULL: this node cannot look the user up */
+    const char *unknown;                /* why it cannot, for the error text */
+    const char *doubt; /* why a group's rule may hold though the user is not seen in the group; "": none */
     const char *user, *account, *partition; /* names from Slurm; "" where they are not known */
 };
 

@@ -42,9 +42,11 @@ int hm_identity_judge(const struct hm_config *config, const struct hm_request *r
         return fail_unknown(request, "account", error);
     if (!partition && has_rule(config, HM_RULE_PARTITION))
         return fail_unknown(request, "partition", error);
+    if (identity && hm_config_allows(config, request, identity->name, (const char *const *)identity->groups, account,
+                                     partition, error) != 0)
+        return -1;
     if (identity)
-        return hm_config_allows(config, request, identity->name, (const char *const *)identity->groups, account,
-                                partition, error);
+        return asker->doubt[0] ? hm_fail(error, ENOENT, "%s", asker->doubt) : 0;
     if (has_rule(config, HM_RULE_GROUP) || (!asker->user[0] && has_rule(config, HM_RULE_USER)))
         return hm_fail(error, ENOENT, "%s", asker->unknown);
     return hm_config_allows(config, request, asker->user, no_groups, account, partition, error);

@@ -18,6 +18,15 @@ int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *er
 /* Look up a group by name. Returns 0 or -1, as above. */
 int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
 
+/*
+ * Is there a group whose rule would not allow the request, that the user is not seen in, and that this node does not
+ * know? Where one of several directory services fails, the C library gives a user's groups of the others, without an
+ * error: the groups of the failed one are then unknown, too. Looks up each such group (as above; the first unknown one
+ * ends it). Returns true, with a text for the job's user, or false.
+ */
+bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
+                      const struct hm_identity *identity, struct hm_error *doubt);
+
 /* What to look up. */
 struct hm_question {
     const char *kind; /* "uid", "user" or "group" */

@@ -114,10 +114,13 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
                   struct hm_error *error)
 {
     struct hm_identity identity;
-    struct hm_error unknown = {0}; /* separate, as any text in `error` refuses the job */
+    struct hm_error unknown = {0}, doubt = {0}; /* separate, as any text in `error` refuses the job */
     bool is_known = hm_lookup_uid(job->uid, &identity, &unknown) == 0;
+    if (is_known)
+        hm_lookup_doubts(config, request, &identity, &doubt);
     const struct hm_asker asker = {.identity = is_known ? &identity : NULL,
                                    .unknown = unknown.text,
+                                   .doubt = doubt.text,
                                    .user = job->user,
                                    .account = job->account,
                                    .partition = job->partition};

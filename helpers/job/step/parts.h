@@ -19,6 +19,7 @@ struct hm_preparation {
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error, user_error; /* "": no error */
+    struct hm_error group_doubt;                           /* hm_lookup_doubts; "": none */
 };
 
 /* Sets the refusal, unless there is one: the user reads the first. */

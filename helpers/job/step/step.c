@@ -36,10 +36,14 @@ static void read_tiers(struct hm_preparation *p)
 static void look_up_user(struct hm_preparation *p)
 {
     char folder[HM_CONFIG_PATH_MAX + 16], entry[sizeof(folder) + 16];
+    const char *option = p->facts->option;
+    struct hm_request request;
     snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
              p->facts->job_id);
-    if ((p->facts->option && hm_identity_is_needed(&p->step->config)) || access(entry, F_OK) != 0)
+    if ((option && hm_identity_is_needed(&p->step->config)) || access(entry, F_OK) != 0)
         p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
+    if (p->knows_user && option && hm_request_parse(option, &request, NULL) == 0)
+        hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);
 }
 
 /*
@@ -102,6 +106,7 @@ static void judge(struct hm_preparation *p)
     }
     const struct hm_asker asker = {.identity = p->knows_user ? &p->user : NULL,
                                    .unknown = p->user_error.text,
+                                   .doubt = p->group_doubt.text,
                                    .user = job->user,
                                    .account = job->account,
                                    .partition = job->partition};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests that no rule for a group fails open where a directory service fails: the C library then leaves its groups out,
+ * without an error. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/config/lookup.h"
+#include "parseconfig.h"
+
+static struct hm_config config;
+static struct hm_error error;
+static char asked[64]; /* names of the groups that were looked up */
+
+/* Stands for a node that only knows the group physics. */
+int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *why)
+{
+    strcat(strcat(asked, name), " ");
+    *gid = 100;
+    return strcmp(name, "physics") == 0 ? 0 : hm_fail(why, ENOENT, "there is no such group");
+}
+
+/* Asks for the mode, as alice. Returns what hm_identity_judge does. */
+static int ask(const char *text, char **groups)
+{
+    struct hm_identity alice = {.uid = 1001, .name = "alice", .groups = groups};
+    struct hm_error doubt = {0};
+    struct hm_request request;
+    asked[0] = error.text[0] = '\0';
+    assert_int_equal(hm_request_parse(text, &request, NULL), 0);
+    bool is_doubtful = hm_lookup_doubts(&config, &request, &alice, &doubt);
+    assert_int_equal(is_doubtful, doubt.text[0] != '\0');
+    const struct hm_asker asker = {
+        .identity = &alice, .doubt = doubt.text, .user = "alice", .account = "", .partition = ""};
+    return hm_identity_judge(&config, &request, &asker, &error);
+}
+
+static void test_an_unknown_group_refuses_what_its_rule_would(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("group \"guests\" { modes = { fast } }\n", &config, &error), 0);
+    assert_int_equal(ask("spill", (char *[]){"staff", NULL}), -1);
+    assert_string_equal(error.text, "--hybrid-mem=spill: hybridmem.conf has a rule for group \"guests\", and this node "
+                                    "does not know who is in it (there is no such group): use off");
+    assert_int_equal(ask("fast", (char *[]){"staff", NULL}), 0);
+    assert_int_equal(ask("off", (char *[]){"staff", NULL}), 0);
+    assert_string_equal(asked, "");
+}
+
+static void test_a_known_group_says_who_is_in_it(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("group \"physics\" { modes = { fast } }\n", &config, &error), 0);
+    assert_int_equal(ask("spill", (char *[]){"staff", NULL}), 0);
+    assert_string_equal(asked, "physics ");
+    assert_int_equal(ask("spill", (char *[]){"staff", "physics", NULL}), -1);
+    assert_non_null(strstr(error.text, "the rule for group \"physics\""));
+    assert_string_equal(asked, "");
+}
+
+static void test_the_first_unknown_group_ends_the_look_ups(void **state)
+{
+    (void)state;
+    const char *text = "group \"physics\" { modes = { fast } }\ngroup \"guests\" { modes = { fast } }\n"
+                       "group \"others\" { modes = { fast } }\n";
+    assert_int_equal(parse(text, &config, &error), 0);
+    assert_int_equal(ask("spill", (char *[]){NULL}), -1);
+    assert_string_equal(asked, "physics guests ");
+}
+
+static void test_a_users_own_rule_comes_before_groups(void **state)
+{
+    (void)state;
+    const char *text = "user \"alice\" { modes = { spill } }\ngroup \"guests\" { modes = { fast } }\n";
+    assert_int_equal(parse(text, &config, &error), 0);
+    assert_int_equal(ask("spill", (char *[]){NULL}), 0);
+    assert_string_equal(asked, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_unknown_group_refuses_what_its_rule_would),
+        cmocka_unit_test(test_a_known_group_says_who_is_in_it),
+        cmocka_unit_test(test_the_first_unknown_group_ends_the_look_ups),
+        cmocka_unit_test(test_a_users_own_rule_comes_before_groups),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
