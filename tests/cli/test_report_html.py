@@ -336,10 +336,26 @@ def test_a_gap_in_the_samples_is_one_in_the_chart(tmp_path):
     made["tiers"][0]["series"] = [GIB, None, 2 * GIB]
     made["tiers"][1]["series"] = [0, None, 0]
     write(tmp_path / "records", record(1, memory=made), record(2, memory=None), record(3, memory={"tiers": [7]}))
-    found = rects(make_show(tmp_path, "gap.html", "1"))
-    assert [each["x"] for each in found] == ["0.000", "2.000"]
+    path = make_show(tmp_path, "gap.html", "1")
+    found = rects(path)
+    assert [(each["x"], each["class"]) for each in found] == [("0.000", "c0"), ("1.000", "gap"), ("2.000", "c0")]
+    assert (found[1]["height"], found[1]["data-tip"]) == ("100.000", "after 1 min 0 s: dram, pmem not measured")
+    assert "not measured" in Outline(path.read_text()).words, "the legend has it"
     for job in ("2", "3"):
         assert "Memory was not measured" in make_show(tmp_path, "none.html", job).read_text()
+
+
+def test_an_impossible_size_has_no_part_in_a_charts_scale(tmp_path):
+    """It is not measured, as in the table; what was measured beside it is drawn to the scale of the rest."""
+    made = memory(2 * GIB, 0)
+    made["tiers"][0]["series"], made["tiers"][1]["series"] = [GIB, 2 * GIB], [(1 << 63) - 1, 0]
+    write(tmp_path / "records", record(1, memory=made, exit_code=137), record(1, memory=made, node="n2"))
+    path = make_show(tmp_path, "odd.html", "1")
+    found = [(each["class"], each["y"], each["height"]) for each in rects(path)][:3]
+    assert found == [("c0", "50.000", "50.000"), ("gap", "0.000", "50.000"), ("c0", "0.000", "100.000")]
+    assert rects(path)[1]["data-tip"] == "after 0.0 s: pmem not measured"
+    text = path.read_text()
+    assert "at most 2.0 GiB" in text and "PiB" not in text and ">137 (signal 9)</td>" in text
 
 
 def test_days_without_jobs_are_empty(folder):

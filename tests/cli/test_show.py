@@ -12,6 +12,8 @@ from makerecords import record, tier, write
 from showing import no_record, show
 from terminal import on_terminal
 
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "records"
+
 
 @pytest.mark.parametrize("word", ["", "x", "-1", "1_", "_1", "1+", "1_2_3", "1.batch", "12345678901", " 1", "1\n"])
 def test_a_word_that_is_no_job_id_is_named(tmp_path, word):
@@ -148,6 +150,58 @@ def test_lines_fit_the_terminal(tmp_path, columns):
     assert joined == f"energy       not measured: {reason}"
     assert f"warning      {'/a' * 70}" in " ".join(lines), "a name is never broken"
     assert f"  energy       not measured: {reason}\n" in show(tmp_path, "9").stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_every_line_fits_the_terminal(tmp_path, columns):
+    """Also the job's own line, and the plots with their scale, however long names and sizes are."""
+    made = [tier("dram", [0], 1000 << 40, 1000 << 40, points=200), tier("pmem", [1], 1, 1)]
+    made[1]["series"] = [None, 1]
+    names = {"user": "somebody-with-a-long-name", "account": "an-account-with-a-long-name", "cluster": "a-cluster"}
+    memory = {"peak_bytes": 1000 << 40, "interval_s": 40000.0, "tiers": made}
+    write(tmp_path, record(9, **names, memory=memory))
+    lines = on_terminal(columns, LIBEXEC / "hybridmem-show", "--records", tmp_path, "9")
+    assert [line for line in lines if len(line) > columns] == []
+    head = "Job 9, user somebody-with-a-long-name, account an-account-with-a-long-name, partition main, "
+    head += "cluster a-cluster"
+    scale = "share of the mean, and use over 2222 h 13 min; full height is 1000.0 TiB; ? was not measured"
+    joined = " ".join(" ".join(lines).split())
+    assert joined.startswith(head) and scale in joined
+    text = show(tmp_path, "9").stdout
+    assert text.startswith(f"{head}\n") and f"                 {scale}\n" in text, "in a pipe each is one line"
+
+
+UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
+
+
+@pytest.mark.parametrize(("locale", "plots"), [(UTF8, [" ??█", "▁▁?"]), (ASCII, [" ??@", "..?"])])
+def test_a_plot_tells_nothing_from_not_measured(tmp_path, locale, plots):
+    """An impossible size is not measured, as in the table, and has no part in the scale."""
+    tiers = [tier("dram", [0], 1 << 40, 1 << 40), tier("pmem", [1], 1, 1), tier("cxl", [2], 0, 0)]
+    tiers[0]["series"], tiers[1]["series"] = [0, None, 1 << 56, 1 << 40], [1, 1, (1 << 63) - 1]
+    write(tmp_path, record(9, memory={"interval_s": 1.0, "tiers": tiers}))
+    lines = show(tmp_path, "9", env=locale).stdout.splitlines()
+    place = next(place for place, line in enumerate(lines) if "full height" in line)
+    assert lines[place].endswith("full height is 1.0 TiB; ? was not measured")
+    assert [line.split(" %  ")[1] for line in lines[place + 1 : place + 3]] == plots
+    tiers[0]["series"] = tiers[1]["series"] = [1, 0]
+    write(tmp_path, record(10, memory={"interval_s": 1.0, "tiers": tiers}))
+    assert "?" not in show(tmp_path, "10", env=locale).stdout
+
+
+def test_a_figure_that_no_node_can_have_does_not_scale_the_plots(tmp_path):
+    """The record that test-record.c builds of samples with the largest size that there is."""
+    made = json.loads((FIXTURES / "killed.json").read_text())
+    write(tmp_path, made)
+    assert "full height is 23.0 MiB; ? was not measured\n" in show(tmp_path, str(made["job_id"])).stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [(0, "0"), (128, "128"), (137, "137 (signal 9)"), (192, "192 (signal 64)"), (193, "193")]
+)
+def test_an_exit_code_has_its_signal_as_in_reports(tmp_path, code, said):
+    write(tmp_path, record(9, exit_code=code))
+    assert f"  steps        batch 0; exit code {said}\n" in show(tmp_path, "9").stdout
 
 
 @pytest.mark.parametrize("program", ["show", "report", "export", "ingest", "collect"])

@@ -41,30 +41,35 @@ def bars(caption, rows):
     return tag("figure", tag("figcaption", caption), tag("ul", *lines, class_="bars"))
 
 
-def stacked(caption, names, columns, shown, ends, gap=0.0):
-    """Draws stacked columns. Each column is (title, values in the order of `names`); a value of None is a gap. `shown`
-    formats a value. `ends` are the words at both ends of the time axis. `gap` is the share of a column's width that
-    stays empty."""
+def stacked(caption, names, columns, shown, ends, gap=0.0, unknown=""):
+    """Draws stacked columns. Each column is (title, values in the order of `names`). `shown` formats a value. `ends`
+    are the words at both ends of the time axis. `gap` is the share of a column's width that stays empty. A value of
+    None is empty, as 0 is; if `unknown` has words for it, it is a grey band above the column's other values."""
     top = max((sum(v or 0 for v in values) for _, values in columns), default=0) or 1
     shapes = []
+
+    def shape(place, floor, height, colour_class, tip):
+        return tag(
+            "rect",
+            x=f"{place + gap / 2:.3f}",
+            y=f"{100 - floor - height:.3f}",
+            width=f"{1 - gap:.3f}",
+            height=f"{height:.3f}",
+            class_=colour_class,
+            data_tip=tip,
+        )
+
     for place, (title, values) in enumerate(columns):
         floor = 0.0
         for series, value in enumerate(values):
             if not value:
                 continue
             height = 100 * value / top
-            shapes.append(
-                tag(
-                    "rect",
-                    x=f"{place + gap / 2:.3f}",
-                    y=f"{100 - floor - height:.3f}",
-                    width=f"{1 - gap:.3f}",
-                    height=f"{height:.3f}",
-                    class_=colour(series),
-                    data_tip=f"{title}: {names[series]} {shown(value)}",
-                )
-            )
+            shapes.append(shape(place, floor, height, colour(series), f"{title}: {names[series]} {shown(value)}"))
             floor += height
+        missing = [name for name, value in zip(names, values) if value is None]
+        if unknown and missing:
+            shapes.append(shape(place, floor, 100 - floor, "gap", f"{title}: {', '.join(missing)} {unknown}"))
     rules = [tag("line", x1=0, x2=len(columns), y1=y, y2=y, class_="rule") for y in (0, 50, 100)]
     plot = tag(
         "svg",
@@ -77,7 +82,9 @@ def stacked(caption, names, columns, shown, ends, gap=0.0):
     )
     scale = tag("div", *(tag("span", shown(v)) for v in (top, top / 2)), tag("span", "0"), class_="scale")
     axis = tag("div", *(tag("span", word) for word in ends), class_="axis")
-    legend = (tag("li", tag("i", class_=colour(i)), name) for i, name in enumerate(names))
+    legend = [tag("li", tag("i", class_=colour(i)), name) for i, name in enumerate(names)]
+    if unknown and any(None in values for _, values in columns):
+        legend.append(tag("li", tag("i", class_="gap"), unknown))
     return tag(
         "figure",
         tag("figcaption", caption),

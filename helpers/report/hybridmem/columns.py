@@ -114,7 +114,7 @@ class Columns(Figures):
                 found[kind, pattern] = pattern
 
         if code:
-            text = f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"
+            text = fields.exit_words(code)
             note("exit code", text, text)
         for warning in fields.warnings(self.record):
             refused = fields.refusal(warning)

@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 UNMEASURED = "-"
+UNMEASURED_CELL = "?"  # in a plot, where a dash is a height
 GAP = 2  # between the columns of a table
 INDENT = 4  # indent of a row's further lines
 LEAST = 20  # least columns for words, however narrow the terminal is
@@ -27,9 +28,13 @@ def plain(word):
 
 
 def labelled(label, words, columns):
-    """A label and words as one line; if that is longer than `columns` (None: no limit), as several, with all words
+    """A label and words as lines, see hung()."""
+    return hung(f"  {label:<12} ", words, columns)
+
+
+def hung(head, words, columns):
+    """A head and words as one line; if that is longer than `columns` (None: no limit), as several, with all words
     below the first."""
-    head = f"  {label:<12} "
     if columns is None:
         return [head + plain(words)]
     room = max(columns - len(head), LEAST)
@@ -85,14 +90,18 @@ def bar(share, width, blocks):
 
 
 def plot(points, top, width, blocks):
-    """Draws values over time in one line of at most `width` cells. A cell shows the largest of its points; None is a
-    gap."""
+    """Draws values over time in one line of at most `width` cells. A cell shows the largest of its points that were
+    measured, or that none was."""
     levels = _BLOCKS if blocks else _ASCII
     cells = min(width, len(points))
     drawn = ""
     for cell in range(cells):
         first, end = cell * len(points) // cells, (cell + 1) * len(points) // cells
-        value = max(point or 0 for point in points[first:end])
+        known = [point for point in points[first:end] if point is not None]
+        if not known:
+            drawn += UNMEASURED_CELL
+            continue
+        value = max(known)
         level = round(value / top * (len(levels) - 1)) if top > 0 else 0
         drawn += levels[max(level, 1 if value > 0 else 0)]
     return drawn

@@ -108,6 +108,16 @@ def numbers(value, key):
     return [number({"": each}, "") for each in members(value, key)]
 
 
+def series(tier):
+    """A tier's use over time, in bytes; a sample that was not taken, or has an impossible value, is None."""
+    return [memory({"": each}, "") for each in members(tier, "series")]
+
+
+def exit_words(code):
+    """An exit code for people, with the signal that it stands for."""
+    return f"{code} (signal {code - 128})" if 128 < code < 193 else f"{code}"
+
+
 REFUSED = re.compile(r"(?:(a task|step \S+) was )?refused: ")
 
 

@@ -15,7 +15,7 @@ def facts(pairs):
 def over_time(record):
     """The tiers' use over time, stacked; None if there is none."""
     memory, tiers = record.get("memory"), fields.tiers(record)
-    series = [fields.numbers(tier, "series") for tier in tiers]
+    series = [fields.series(tier) for tier in tiers]
     interval = fields.figure(memory, "interval_s")
     longest = max(map(len, series), default=0)
     if not longest or interval is None:
@@ -25,9 +25,8 @@ def over_time(record):
         values = [points[point] if point < len(points) else None for points in series]
         columns.append((f"after {draw.duration(point * interval)}", values))
     names = [fields.text(tier, "name") or "?" for tier in tiers]
-    return charts.stacked(
-        "Memory by tier over time", names, columns, draw.size, ("0", draw.duration(longest * interval))
-    )
+    ends = ("0", draw.duration(longest * interval))
+    return charts.stacked("Memory by tier over time", names, columns, draw.size, ends, unknown="not measured")
 
 
 def tier_table(record):
@@ -60,7 +59,7 @@ def nodes_table(run, first):
         fast, slow = peaks[0] if peaks else None, peaks[-1] if len(peaks) > 1 else None
         figures = (
             (elapsed, draw.duration(elapsed)),
-            (code, draw.count(code)),
+            (code, draw.UNMEASURED if code is None else fields.exit_words(code)),
             *((p, draw.size(p)) for p in (fast, slow)),
         )
         rows.append([(None, record["node"]), *figures])

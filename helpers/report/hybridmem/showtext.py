@@ -13,7 +13,7 @@ class Printer:
 
     def __init__(self, write, blocks, columns, most, verbose=False):
         self.write, self.blocks, self.most, self.verbose = write, blocks, most, verbose
-        self.plot_width = max(20, min(columns, 160) - 48)
+        self.plot_width = max(10, min(columns, 160) - 48)
 
     def print_all(self, runs):
         """Prints all runs; `runs` has for each run the records of its nodes."""
@@ -41,7 +41,8 @@ class Printer:
             for key in ("user", "account", "partition", "cluster")
             if fields.text(record, key)
         ]
-        self.write(draw.plain(", ".join(said)))
+        for line in draw.sentence(", ".join(said), self.most):
+            self.write(line)
         if restarts > 0:
             self.line("requeued", f"{restarts} time{'s' if restarts > 1 else ''}")
         self.line("asked for", fields.text(record, "request") or "nothing (no --hybrid-mem)")
@@ -69,7 +70,8 @@ class Printer:
         steps = " ".join(str(step) for step in fields.members(record, "step_ids"))
         elapsed = draw.duration(fields.figure(record, "elapsed_s"))
         self.line("ran", f"{moments.plain(start)} to {moments.plain(end)} UTC, {elapsed}")
-        self.line("steps", f"{steps or 'none on this node'}; exit code {draw.UNMEASURED if code is None else code}")
+        ended = draw.UNMEASURED if code is None else fields.exit_words(code)
+        self.line("steps", f"{steps or 'none on this node'}; exit code {ended}")
         self.plan(record.get("plan"))
 
     def plan(self, plan):
@@ -103,13 +105,17 @@ class Printer:
         """Prints for each tier its share of the mean use as a bar, and its use over time. All plots have the same
         scale."""
         means = [fields.figure(tier, "mean_bytes") for tier in tiers]
-        series = [fields.numbers(tier, "series") for tier in tiers]
+        series = [fields.series(tier) for tier in tiers]
         total = sum(mean or 0 for mean in means)
         top = max((point for points in series for point in points if point is not None), default=0)
         longest = max(map(len, series))
         if longest and interval is not None:
             span = draw.duration(longest * interval)
-            self.write(f"    {'':<12} share of the mean, and use over {span}; full height is {draw.size(top)}")
+            said = f"share of the mean, and use over {span}; full height is {draw.size(top)}"
+            if any(None in points for points in series):
+                said += f"; {draw.UNMEASURED_CELL} was not measured"
+            for line in draw.hung(" " * 17, said, self.most):
+                self.write(line)
         for tier, mean, points in zip(tiers, means, series):
             if mean is None or not total:
                 continue

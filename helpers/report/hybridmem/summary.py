@@ -124,7 +124,8 @@ class Printer:
     def job(self, job, summary):
         raw = "" if job["JobID"] == job["JobIDRaw"] else f" ({job['JobIDRaw']})"
         said = [f"{key.lower()} {job[key]}" for key in COLUMNS[2:] if job[key]]
-        self.write(draw.plain(", ".join([f"Job {job['JobID']}{raw}", *said])))
+        for line in draw.sentence(", ".join([f"Job {job['JobID']}{raw}", *said]), self.most):
+            self.write(line)
         self.line("summary", f"of {summary['field']} in Slurm's database: no records are in reach here")
         self.line("asked for", summary["request"] or no_request(summary))
         if summary["mode"] and summary["policy"]:
