@@ -148,6 +148,7 @@ def test_the_modes_are_those_of_the_option(configure):
     """An empty configuration allows every mode."""
     text = helper("hybridmem-config", "show", "--config", configure("")).stdout
     known = re.search(r"^modes = \{ (.*) \}$", text, re.MULTILINE)[1].split(", ")
+    assert "invalid: jobs whose option was not valid" in " ".join(report("/", "--help").stdout.split())
     assert f'"?" is no mode: use {", ".join(known)}, none or invalid\n' in report("/", "--mode", "?", status=2).stderr
 
 

@@ -269,9 +269,10 @@ def test_energy_counts_who_measured_it(tmp_path):
     assert (
         "2.2 MJ" in text
         and "300.0 W" in text
-        and "left out, as no record has it: memory, peak, of traffic, estimated static, estimated dynamic" in text
+        and "left out, as no record has it: memory energy, peak, of traffic, estimated static, estimated dynamic"
+        in text
     )
-    assert "not measured in 1 of 7 records: node-hours, packages\n" in text
+    assert "not measured in 1 of 7 records: node-hours, package energy\n" in text
 
 
 def test_mean_and_peak_are_of_the_same_domains(tmp_path):

@@ -116,7 +116,32 @@ def test_a_page_says_what_it_is_of(folder):
     words = ("--since", "2025-03-02", "--user", "bea,cem", "--view", "jobs", "--top", "1")
     text = make_report(folder, "some.html", *words).read_text()
     assert "Jobs that ended from 2025-03-02 00:00:00 UTC, of user bea or cem" in text
-    assert "rows that are not shown: 1 (see --top)" in text
+    assert "rows that are not shown: 1</p>" in text
+
+
+def test_a_page_has_words_of_its_own(folder):
+    """It may be mailed to people who do not know the command: no note names an option, or a head in another case."""
+    text = make_report(folder, "words.html", "--top", "1").read_text()
+    assert "--" not in re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
+    assert "ALONE" not in text and "SHARED" not in text and "(Alone: the number of their records)" in text
+    assert "It was not said how many bytes the memory takes in its life." in text
+    terminal = helper("hybridmem-report", "--records", folder / "records", "--view", "waste").stdout
+    assert " ALONE " in terminal and "(ALONE: the number of their records)" in terminal
+
+
+def test_energy_is_called_so(folder):
+    """In heads, figures, and the titles of charts; the names of JSON and CSV stay."""
+    energy = {"package_j": 7200.0, "memory_j": 3600.0, "node": {"seconds": 3600.0}, "source": "powercap"}
+    write(folder / "metered", record(1, energy=energy))
+    where = ("--records", folder / "metered")
+    helper("hybridmem-report", *where, "--html", folder / "energy.html")
+    words = Outline((folder / "energy.html").read_text()).words
+    assert "Package energy by user, account" in words and words.count("Package energy") == 3
+    assert words.count("Memory energy") == 1 and "Packages" not in words
+    for view in ("jobs", "energy"):
+        assert "  PACKAGE ENERGY" in helper("hybridmem-report", *where, "--view", view).stdout
+    table = helper("hybridmem-report", *where, "--view", "energy", "--csv").stdout
+    assert ",package_j,package_j_missing,memory_j," in table
 
 
 def test_no_record_and_bad_lines_are_said(tmp_path):

@@ -108,8 +108,9 @@ def unmeasured(missing, records, counted="records"):
                 yield f"{said} in {number} of {records} {counted}: {', '.join(names)}"
 
 
-def notes(sums, rows):
-    """Sentences that a reader of the table should know."""
+def notes(sums, rows, is_page=False):
+    """Sentences that a reader of the table should know. On a page they name no options, as its reader did not give
+    any."""
     view = sums.view
     columns, empty = shown_columns(view, rows)
     if empty:
@@ -122,10 +123,11 @@ def notes(sums, rows):
             if column in columns and others.get("missing"):
                 missing[column.title.lower()] = missing.get(column.title.lower(), 0) + others["missing"]
     yield from unmeasured(missing, records, "records" if sums.total else "rows' records")
-    if view.note:
-        yield view.note
+    note = view.note if not is_page or view.page_note is None else view.page_note
+    if note:
+        yield note
     if sums.dropped:
-        yield f"rows that are not shown: {sums.dropped} (see --top)"
+        yield f"rows that are not shown: {sums.dropped}{'' if is_page else ' (see --top)'}"
 
 
 def table(sums, most=None):

@@ -81,7 +81,10 @@ def arguments():
     parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
     parser.add_argument(
-        "--mode", metavar="MODE,...", type=modes, help="jobs under these modes; none: jobs that asked for no mode"
+        "--mode",
+        metavar="MODE,...",
+        type=modes,
+        help="jobs under these modes; none: jobs that asked for no mode; invalid: jobs whose option was not valid",
     )
     parser.add_argument(
         "--view", metavar="VIEW", type=words.choice("view", views.NAMES), help="another table: one of the views below"
@@ -179,6 +182,15 @@ def about(options, last):
     return (f"Jobs {', '.join(said)}" if said else "All jobs on record") + until
 
 
+def why_no_view(figure):
+    """Says what --by wants, if there is no --view."""
+    having = [name for name in views.NAMES if figure in views.named(name).ranks()]
+    wanted = (
+        f"the view {having[0]} has {figure}: add --view {having[0]}" if having else f'no view has a figure "{figure}"'
+    )
+    return f"--by orders the rows of a view; {wanted}"
+
+
 def check(parser, options):
     """Checks that the options go together. Returns the views that are wanted."""
     if options.since and options.until and options.since >= options.until:
@@ -192,7 +204,7 @@ def check(parser, options):
         parser.error("--endurance wants --view writes or --html")
     wanted = [views.named(name, options.endurance) for name in chosen]
     if options.by and not options.view:
-        parser.error("--by wants a --view")
+        parser.error(why_no_view(options.by))
     if options.by and options.by not in wanted[0].ranks():
         ranks = words.either(wanted[0].ranks())
         parser.error(f'--by: "{options.by}" is no figure of the view {options.view}: {ranks}')

@@ -14,7 +14,7 @@ DAYS = 400  # days in a chart: the latest
 def tiles_of(report):
     """What all jobs used together, from a view with a total."""
     wanted = {"jobs": "Jobs", "failed_jobs": "Failed", "node_hours": "Node-hours", "fast_share": "In the fast tier"}
-    wanted.update({"package_j": "Energy of packages", "slow_write_bytes": "Written to the slow tier"})
+    wanted.update({"package_j": "Package energy", "slow_write_bytes": "Written to the slow tier"})
     found = {}
     for sums in report.sums:
         for column, value, others in sums.view.read(sums.total or []) if sums.total else ():
@@ -100,7 +100,7 @@ def section_of(sums):
         title_of(view),
         *([chart] if chart else []),
         page.table(view.about, heads, made, foot),
-        *(tag("p", note, class_="note") for note in forms.notes(sums, rows)),
+        *(tag("p", note, class_="note") for note in forms.notes(sums, rows, is_page=True)),
         about=view.about,
     )
 

@@ -174,7 +174,9 @@ def migrator_was_far_from_the_best(seen):
         return seen.mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
     cap = fields.memory(seen.migration, "cap_bytes")
     if cap is not None:
-        return f"{seen.mode},fast=...", f"{served}, under a cap of {draw.size(cap)}: raise fast=, where the job may"
+        return f"{seen.mode},fast=...", (
+            f"{served}, with {draw.size(cap)} of fast memory at most: ask for a larger fast=, if the site allows it"
+        )
     return "spill", f"{served}: what is hot changed faster than it was moved; see if spill is as fast for this program"
 
 

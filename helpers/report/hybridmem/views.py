@@ -38,6 +38,7 @@ class View(NamedTuple):
     top: Optional[int] = None
     wants: Optional[str] = None  # a row without this figure is not shown
     note: str = ""
+    page_note: Optional[str] = None  # the note on a page, if it has other words there
     no_rows: str = ""  # what it means that no record has given a row
 
     def names(self):
@@ -104,8 +105,8 @@ FAST_MEAN = Column("fast_mean_bytes", "FAST MEAN", "bytes", Ratio(FAST_BYTE_MS, 
 FAST_SHARE = Column("fast_share", "FAST SHARE", "share", Ratio(FAST_BYTE_MS, ALL_BYTE_MS, digits=6))
 MILLION = 1_000_000
 WARNINGS = Column("warnings", "WARNINGS", "count", Count(Value("warnings")))
-PACKAGE_J = Column("package_j", "PACKAGES", "joules", Sum(Value("package_uj"), 3, MILLION))
-MEMORY_J = Column("memory_j", "MEMORY", "joules", Sum(Value("memory_uj"), 3, MILLION))
+PACKAGE_J = Column("package_j", "PACKAGE ENERGY", "joules", Sum(Value("package_uj"), 3, MILLION))
+MEMORY_J = Column("memory_j", "MEMORY ENERGY", "joules", Sum(Value("memory_uj"), 3, MILLION))
 USER = Column("user", "USER", "text", First(Value("user")))
 ACCOUNT = Column("account", "ACCOUNT", "text", First(Value("account")))
 MODE = Column("mode", "MODE", "text", First(Value("mode")))
@@ -122,10 +123,15 @@ RUN = (
 JOB = Column("job", "JOB", "text", First(Value("job")))
 ALONE = Column("alone_records", "ALONE", "count", Count(Are(False, "shared")))
 SHARED = Column("shared_records", "SHARED", "count", Count(Are(True, "shared")))
-OF_ALONE = (
-    "What is unused is counted for the jobs that had their node to themselves (ALONE: the number of their records). It "
-    "is not known what a job beside others (SHARED) left unused."
-)
+
+
+def of_alone(alone, shared):
+    return (
+        f"What is unused is counted for the jobs that had their node to themselves ({alone}: the number of their "
+        f"records). It is not known what a job beside others ({shared}) left unused."
+    )
+
+
 # The report without a view. It names no nodes of peaks, and shows all columns, also those without any figure.
 TOTALS = View(
     "totals",
@@ -198,7 +204,8 @@ TABLE = (
             ),
         ),
         by="unused_byte_hours",
-        note=OF_ALONE,
+        note=of_alone("ALONE", "SHARED"),
+        page_note=of_alone("Alone", "Shared"),
     ),
     View(
         "advice",
@@ -271,6 +278,7 @@ def writes(endurance):
         ),
         by="slow_write_bytes",
         note="" if endurance else "--endurance tells which share of the memory's life the writes take.",
+        page_note="" if endurance else "It was not said how many bytes the memory takes in its life.",
     )
 
 
