@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the layout of `report --html` on a phone and on a desktop, measured in headless Chromium."""
 
+import json
+
 import pytest
 from installed import helper
+from makepicture import write_month
 from makerecords import GIB, record, tier, write
 
 
@@ -66,25 +69,85 @@ def test_a_phone_has_sentences_below_the_rest_of_their_row(all_views, tab, view)
     assert page.evaluate(BODY % view) == "block" and desk.evaluate(BODY % view) == "table-row-group"
 
 
-NAMES = """Array.from(document.querySelectorAll("#jobs tbody tr"), (row) => {
-    const name = row.querySelector(".long"), end = name.lastChild.getBoundingClientRect();
-    return {
-        text: name.textContent, title: name.title, end: name.lastChild.textContent, height: row.offsetHeight,
-        is_cut: name.firstChild.scrollWidth > name.firstChild.clientWidth,
-        is_seen: end.width > 0 && end.right <= name.getBoundingClientRect().right + 1,
-    };
-})"""
+NAMES = """Array.from(document.querySelectorAll("#%s tbody .whole"), (name) => ({
+    text: name.textContent, lines: Math.round(name.offsetHeight / parseFloat(getComputedStyle(name).lineHeight)),
+    is_seen: name.scrollWidth <= name.clientWidth && name.scrollHeight <= name.clientHeight,
+}))"""
 OUTSIDE = "(() => { const all = document.querySelector('#jobs .scroll'); return all.scrollWidth - all.clientWidth; })()"
+PAPER = {"media": "print", "features": []}
 
 
-def test_long_names_are_cut_in_the_middle(all_views, tab):
+@pytest.mark.parametrize("is_paper", [False, True])
+def test_long_names_in_tables_are_never_cut(all_views, tab, is_paper):
     page = tab(all_views, width=1280, height=800)
-    names = page.evaluate(NAMES)
+    if is_paper:
+        page.call("Emulation.setEmulatedMedia", **PAPER)
+    names = page.evaluate(NAMES % "jobs")
     assert {name["text"] for name in names} == {f"a-very-long-user-name-of-somebody-{number}" for number in (1, 2)}
-    assert {name["end"] for name in names} == {"mebody-1", "mebody-2"}
-    for name in names:
-        assert name["title"] == name["text"] and name["is_cut"] and name["is_seen"] and name["height"] < 45, name
+    assert all(name["is_seen"] and name["lines"] <= 3 for name in names), names
     assert page.evaluate(OUTSIDE) <= 0, "all columns are seen on a desk"
+    names = page.evaluate(NAMES % "users")
+    assert names and all(name["is_seen"] and name["lines"] == 1 for name in names), "here is room"
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory):
+    """The 300 jobs of the administrator guide's picture, two of the accounts with names that differ in the middle."""
+    folder = tmp_path_factory.mktemp("month")
+    write_month(folder / "plain")
+    names = {"physics": "climate-model-atmosphere-2026", "climate": "climate-model-stratosphere-2026"}
+    for path in sorted((folder / "plain").glob("2*/*.jsonl")):
+        made = [json.loads(line) for line in path.read_text().splitlines()]
+        write(folder / "records", *({**one, "account": names.get(one["account"], "chemistry")} for one in made))
+    helper("hybridmem-report", "--records", folder / "records", "--html", folder / "month.html")
+    return folder / "month.html"
+
+
+def test_a_table_of_many_columns_fits_a_desk(month, tab):
+    page = tab(month, width=1280, height=800)
+    assert page.evaluate("document.querySelectorAll('#jobs thead th').length") == 15
+    assert page.evaluate(OUTSIDE) <= 0
+    names = page.evaluate(NAMES % "jobs")
+    assert len({name["text"] for name in names}) == 2 and all(name["is_seen"] for name in names)
+    assert {name["lines"] for name in page.evaluate(NAMES % "accounts")} == {1}
+
+
+CUT = """Array.from(document.querySelectorAll("#accounts .long, #energy .long"), (name) =>
+    name.firstChild.scrollWidth > name.firstChild.clientWidth)"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_beside_bars_are_whole_where_there_is_room(month, tab, width):
+    found = tab(month, width=width, height=800).evaluate(CUT)
+    assert found and not any(found)
+
+
+LABELS = """Array.from(document.querySelectorAll("#failures .names"), (names) => {
+    const list = names.closest("ul").getBoundingClientRect(), box = names.getBoundingClientRect();
+    const isSeen = names.scrollWidth <= names.clientWidth && box.right <= list.right + 1;
+    return [names.textContent.trim(), names.title, isSeen,
+        getComputedStyle(names).whiteSpace, names.querySelectorAll(".long").length];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_sentences_above_bars_are_never_cut(all_views, tab, width):
+    found = tab(all_views, width=width, height=800).evaluate(LABELS)
+    [(text, title, is_seen, wrapping, parts)] = found
+    assert text.replace(" ", "") == title.replace(" ", "") and title.endswith("how to mend it N")
+    assert (is_seen, wrapping, parts) == (True, "normal", 0)
+
+
+LINES = """[["thead th", "Bottom"], ["tfoot td", "Top"]].map(([cells, side]) => {
+    const style = getComputedStyle(document.querySelector(`#users ${cells}`));
+    return [style.position, style[`border${side}Width`], style.borderCollapse];
+})"""
+
+
+def test_rows_that_stay_keep_their_lines(all_views, tab):
+    """The head and the total stay while the rows scroll. A border that cells share stays with the rows."""
+    found = tab(all_views, width=1280, height=800).evaluate(LINES)
+    assert found == [["sticky", "1px", "separate"], ["sticky", "2px", "separate"]]
 
 
 BARS = """Array.from(document.querySelectorAll("#waste .names"), (names) => {

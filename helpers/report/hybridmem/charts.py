@@ -21,8 +21,9 @@ def colour(place):
     return f"c{place % COLOURS}"
 
 
-def bars(caption, rows):
-    """Draws horizontal bars. A row is (name, value, shown value); a value of None has no bar."""
+def bars(caption, rows, are_sentences=False):
+    """Draws horizontal bars. A row is (name, value, shown value); a value of None has no bar. A name is beside its bar,
+    cut if there is no room; a sentence is above it, and is never cut."""
     top = max((value for _, value, _ in rows if value is not None), default=0) or 1
     lines = []
     for words, value, shown in rows:
@@ -35,10 +36,12 @@ def bars(caption, rows):
             preserveAspectRatio="none",
             aria_hidden="true",
         )
-        parts = (tag("span", name(word, SHORT)) for word in words)
+        parts = (tag("span", word if are_sentences else name(word, SHORT)) for word in words)
         named = tag("span", *parts, class_="names", title=" ".join(words))
         lines.append(tag("li", named, shape, tag("span", shown, class_="value")))
-    return tag("figure", tag("figcaption", caption), tag("ul", *lines, class_="bars"))
+    return tag(
+        "figure", tag("figcaption", caption), tag("ul", *lines, class_="bars above" if are_sentences else "bars")
+    )
 
 
 def stacked(caption, names, columns, shown, ends, gap=0.0, unknown=""):

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import draw, whole
 
 HERE = Path(__file__).parent
-SHORT = 24  # letters of a name that are never cut
+SHORT = 24  # letters of a name that is never broken
 TAIL = 8  # last letters that a cut name keeps, as similar names often differ there
 NUMBER, NAME, PROSE = "number", "name", "prose"  # kinds of columns of a table
 EMPTY = frozenset(("meta", "rect", "line", "path", "circle"))  # elements without content
@@ -101,7 +101,12 @@ def write(path, text, option="--html"):
     whole.write(path, content, 0o666 & ~mask, what=f"{option} {path}: it cannot be written")
 
 
-def name(word, short=SHORT):
+def whole_name(word):
+    """A name in a table. If it is long and does not fit, it is broken, as names may differ anywhere."""
+    return word if len(word) <= SHORT else tag("span", word, class_="whole")
+
+
+def name(word, short):
     """A name in one line. If it has more than `short` letters and does not fit, its middle is cut; its title shows all
     of it."""
     if len(word) <= short:
@@ -119,7 +124,7 @@ def table(caption, heads, rows, foot=None):
             attributes = {"class_": kind, "data_head": title if has_prose else None}
             if kind == NUMBER:
                 attributes["data_v"] = value
-            yield tag("td", name(shown) if kind == NAME else shown, **attributes)
+            yield tag("td", whole_name(shown) if kind == NAME else shown, **attributes)
 
     head = (tag("th", title, scope="col", class_=kind) for title, kind in heads)
     parts = [

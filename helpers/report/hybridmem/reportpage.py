@@ -35,7 +35,8 @@ def bars_of(sums, rows):
         lines.append(([str(part) for part in key], value, forms.cell(column, value, others, False)))
     column = next(column for column in sums.view.columns if column.name == sums.by)
     more = f", the first {BARS} of {len(rows)}" if len(rows) > BARS else ""
-    return charts.bars(f"{column.title.capitalize()} by {', '.join(key.name for key in sums.view.keys)}{more}", lines)
+    caption = f"{column.title.capitalize()} by {', '.join(key.name for key in sums.view.keys)}{more}"
+    return charts.bars(caption, lines, are_sentences=sums.view.items == "failures")
 
 
 def days_of(sums, rows):
