@@ -59,6 +59,9 @@ int hm_size_parse_duration(const char *text, uint64_t *milliseconds, struct hm_e
     int status = parse_with_unit(text, durations, N_ROWS(durations), milliseconds);
     if (status == ERANGE)
         return hm_fail(error, ERANGE, "\"%.40s\" is too long a time", text);
+    if (status && *text && !text[strspn(text, "0123456789")])
+        return hm_fail(error, EINVAL, "\"%.40s\" has no unit: write ms, s, min or h after it, as in %.40ss", text,
+                       text);
     if (status)
         return hm_fail(error, EINVAL, "\"%.40s\" is not a time: write digits and ms, s, min or h, as in 10s", text);
     return 0;

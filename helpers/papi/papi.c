@@ -3,6 +3,7 @@
  * register cannot be read). So it gets a process of its own, and no other program of hybridmem is linked with PAPI. */
 #include <config.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,10 +61,11 @@ static int take_interval(void *data, const char *argument, struct hm_error *erro
 {
     struct options *options = data;
     options->has_interval = true;
-    if (hm_size_parse_duration(argument, &options->serving.interval_ms, NULL) == 0 &&
-        options->serving.interval_ms >= 10 && options->serving.interval_ms <= 3600000)
+    if (hm_size_parse_duration(argument, &options->serving.interval_ms, error) != 0)
+        return -1;
+    if (options->serving.interval_ms >= 10 && options->serving.interval_ms <= 3600000)
         return 0;
-    return hm_fail(error, 0, "\"%s\" is not a time from 10ms to 1h", argument);
+    return hm_fail(error, ERANGE, "\"%.40s\" is not a time of 10ms to 1h", argument);
 }
 
 static int take_count(void *data, const char *argument, struct hm_error *error)

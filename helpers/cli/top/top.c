@@ -65,12 +65,11 @@ static int fail(int status, const char *text)
 static int take_interval(void *data, const char *argument, struct hm_error *error)
 {
     struct options *options = data;
-    (void)error;
-    if (hm_size_parse_duration(argument, &options->interval_ms, NULL) == 0 && options->interval_ms >= 100 &&
-        options->interval_ms <= 3600000)
+    if (hm_size_parse_duration(argument, &options->interval_ms, error) != 0)
+        return -1;
+    if (options->interval_ms >= 100 && options->interval_ms <= 3600000)
         return 0;
-    fprintf(stderr, NAME ": --interval wants 100ms to 1h, not \"%s\"\n", argument);
-    return -1;
+    return hm_fail(error, ERANGE, "\"%.40s\" is not a time of 100ms to 1h", argument);
 }
 
 /* Returns -1 to go on, or the exit status. */

@@ -144,18 +144,27 @@ static void test_amounts(void **state)
 
 static void test_durations(void **state)
 {
-    static const char *const wrong[] = {
-        "", "1", "s", "1m", "1 s", "-1s", "1.5s", "1S", "1sec", "1ms ", "18446744073709551615h"};
+    static const char *const wrong[] = {"",     "s",  "1m",   "1 s",  "-1s",
+                                        "1.5s", "1S", "1sec", "1ms ", "18446744073709551615h"};
     static const struct {
         const char *text;
         uint64_t milliseconds;
     } rows[] = {{"0s", 0}, {"250ms", 250}, {"1s", 1000}, {"10min", 600000}, {"2h", 7200000}};
+    static const struct {
+        const char *text, *said;
+    } unitless[] = {{"1", "has no unit: write ms, s, min or h after it, as in 1s"},
+                    {"0", "has no unit: write ms, s, min or h after it, as in 0s"}};
     uint64_t milliseconds;
     (void)state;
     for (size_t i = 0; i < N_ROWS(wrong); i++) {
         struct hm_error error = {""};
         assert_int_equal(hm_size_parse_duration(wrong[i], &milliseconds, &error), -1);
         assert_says(&error, wrong[i], "time");
+    }
+    for (size_t i = 0; i < N_ROWS(unitless); i++) {
+        struct hm_error error = {""};
+        assert_int_equal(hm_size_parse_duration(unitless[i].text, &milliseconds, &error), -1);
+        assert_says(&error, unitless[i].text, unitless[i].said);
     }
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(hm_size_parse_duration(rows[i].text, &milliseconds, NULL), 0);
