@@ -2,10 +2,11 @@
 """Tests hybridmem top without a running migrator. test-view.c tests the screen, tests/system a running migrator."""
 
 import os
+import re
 import subprocess
 
 import pytest
-from installed import LIBEXEC
+from installed import LIBEXEC, PREFIX
 
 
 def top(*words, job=None):
@@ -45,7 +46,7 @@ def test_wrong_words(words, text):
     [
         ([], None, "no migrator of yours runs on this node"),
         ([], "4711", "no migrator of job 4711 runs on this node"),
-        (["4711.batch"], None, "srun --jobid=4711 --overlap --hybrid-mem=off hybridmem top"),
+        (["4711.batch"], None, "no migrator of job 4711.batch runs on this node"),
         (["--json", "4711"], None, "no migrator of job 4711"),
     ],
 )
@@ -54,3 +55,13 @@ def test_no_migrator(words, job, text):
     assert done.returncode == 1
     assert text in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("words", "job", "which"), [(["4711.batch"], None, "4711.batch"), ([], "4711", "4711")])
+def test_the_way_to_another_node_is_that_of_the_help(words, job, which):
+    """The hint is the command of the help and the man page, for the job and the step that were named."""
+    (shown,) = re.findall(r"^  (srun .*)$", top("--help").stdout, re.MULTILINE)
+    assert shown in (PREFIX / "share" / "man" / "man1" / "hybridmem-top.1").read_text().replace("\\-", "-")
+    meant = shown.replace("JOBID.STEP", which).replace("JOBID", "4711")
+    said = top(*words, job=job).stderr
+    assert said.endswith(f": {meant}\n") and "-w NODE" in said and said.count("\n") == 1

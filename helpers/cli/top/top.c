@@ -23,6 +23,8 @@
 #include "slurm/stepname.h"
 
 #define NAME "hybridmem top"
+/* How to run it on the job's node, for --help and for messages. Takes the job's number, and what to show. */
+#define ELSEWHERE "srun --jobid=%s --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top %s"
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
@@ -34,26 +36,26 @@ struct options {
 
 static void print_help(void)
 {
-    fputs("Usage: hybridmem top [--once] [--json] [--interval TIME] [JOBID[.STEP]]\n"
-          "\n"
-          "Shows what the migrator of a running step does on this node: memory by tier,\n"
-          "what share of the sampled accesses the fast tier serves, how much is moved, and\n"
-          "for each process a map of its addresses: how hot they are, and in which tier.\n"
-          "From elsewhere:\n"
-          "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP\n"
-          "\n"
-          "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on\n"
-          "                    this node\n"
-          "  --once            one screen, and end\n"
-          "  --json            one JSON object, and end\n"
-          "  --interval TIME   time between two screens (2s): digits and ms, s, min or h\n"
-          "  -h, --help        this text\n"
-          "  -V, --version     the version\n"
-          "\n"
-          "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
-          "migrator on this node, or the output cannot be written, 2 wrong usage, or\n"
-          "several and none named.\n",
-          stdout);
+    printf("Usage: hybridmem top [--once] [--json] [--interval TIME] [JOBID[.STEP]]\n"
+           "\n"
+           "Shows what the migrator of a running step does on this node: memory by tier,\n"
+           "what share of the sampled accesses the fast tier serves, how much is moved, and\n"
+           "for each process a map of its addresses: how hot they are, and in which tier.\n"
+           "From elsewhere, with -w NODE where the job has several nodes:\n"
+           "  " ELSEWHERE "\n"
+           "\n"
+           "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on\n"
+           "                    this node\n"
+           "  --once            one screen, and end\n"
+           "  --json            one JSON object, and end\n"
+           "  --interval TIME   time between two screens (2s): digits and ms, s, min or h\n"
+           "  -h, --help        this text\n"
+           "  -V, --version     the version\n"
+           "\n"
+           "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
+           "migrator on this node, or the output cannot be written, 2 wrong usage, or\n"
+           "several and none named.\n",
+           "JOBID", "JOBID.STEP");
 }
 
 static int fail(int status, const char *text)
@@ -126,7 +128,7 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
     struct hm_view_name *names, wanted = {0};
-    char list[256] = "", step[16];
+    char list[256] = "", step[16], job[16];
     bool has_step = false;
     int found = -1, count = 0;
     uid_t uid;
@@ -158,11 +160,12 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
         close(found);
         return hm_fail(error, EINVAL, "there are several: name one of%s", list);
     }
+    snprintf(job, sizeof(job), "%u", wanted.job_id);
     if (options->which)
         return hm_fail(error, ESRCH,
-                       "no migrator of job %.40s runs on this node; on another one: srun --jobid=%u --overlap "
-                       "--hybrid-mem=off hybridmem top",
-                       options->which, wanted.job_id);
+                       "no migrator of job %.40s runs on this node; from here, with -w NODE where the job has several "
+                       "nodes: " ELSEWHERE,
+                       options->which, job, options->which);
     return hm_fail(error, ESRCH, "no migrator of yours runs on this node");
 }
 
