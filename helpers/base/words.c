@@ -114,12 +114,26 @@ void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text
     fputc('\n', out);
 }
 
-size_t hm_words_columns(void)
+void hm_words_put_text(FILE *out, size_t columns, size_t column, const char *format, ...)
+{
+    char text[HM_WORDS_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    size_t first = strcspn(text, " ");
+    if (columns == 0)
+        fprintf(out, "%s\n", text);
+    else
+        hm_words_put_row(out, columns, column, text + first + strspn(text + first, " "), "%.*s", (int)first, text);
+}
+
+size_t hm_words_columns(FILE *out)
 {
     struct winsize size;
-    if (!isatty(STDOUT_FILENO))
+    if (!isatty(fileno(out)))
         return 0;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : UNSIZED;
+    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : UNSIZED;
 }
 
 int hm_words_refuse(const struct hm_words *words, const char *word)

@@ -13,6 +13,7 @@
 #define HM_WORDS_MOST 16    /* most options of a command */
 #define HM_WORDS_BAD 2      /* exit status of wrong usage */
 #define HM_WORDS_COLUMNS 80 /* width of a help text */
+#define HM_WORDS_TEXT 1024  /* bytes of a text that is wrapped */
 
 /* One option. It takes an argument if `text`, `path` or `take` is set. */
 struct hm_word {
@@ -37,14 +38,18 @@ struct hm_words {
  * done. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
 
-/* Width at which rows are wrapped: that of the terminal on standard output. 0 (do not wrap) where standard output is no
- * terminal, as programs that read it expect one line for each thing. */
-size_t hm_words_columns(void);
+/* Width at which rows are wrapped: that of the terminal that `out` (stdout or stderr) is. 0 (do not wrap) where it is
+ * no terminal, as programs that read it expect one line for each thing. */
+size_t hm_words_columns(FILE *out);
 
 /* Print a row: the head (printf style), then the text from `column` on, wrapped at `columns` into as many lines as it
  * takes. With `columns` 0 the text is printed in one line. */
 void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Print a text (printf style, cut at HM_WORDS_TEXT), wrapped like a row's: further lines begin at `column`. */
+void hm_words_put_text(FILE *out, size_t columns, size_t column, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Print that a word should not be there. Returns HM_WORDS_BAD. */
 int hm_words_refuse(const struct hm_words *words, const char *word);

@@ -31,7 +31,7 @@ static void print_event(const struct hm_papi_event *event, size_t columns)
 
 void hm_papi_list_text(const struct hm_papi_library *library)
 {
-    size_t columns = hm_words_columns();
+    size_t columns = hm_words_columns(stdout);
     printf("PAPI %s\n", library->version);
     for (unsigned c = 0; c < library->n_components; c++) {
         const struct hm_papi_component *component = &library->component[c];

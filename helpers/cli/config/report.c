@@ -13,7 +13,7 @@ static void print_line(const char *word, const char *format, va_list arguments)
 {
     char text[MOST_TEXT];
     vsnprintf(text, sizeof(text), format, arguments);
-    hm_words_put_row(stdout, hm_words_columns(), TEXT_COLUMN, text, "%s", word);
+    hm_words_put_row(stdout, hm_words_columns(stdout), TEXT_COLUMN, text, "%s", word);
 }
 
 void hm_report_ok(struct hm_report *report, const char *format, ...)

@@ -100,7 +100,7 @@ static int list(const struct meter *meter)
     const struct hm_meter_sources sources = {meter->host, meter->tried, meter->n_tried, &meter->gauges};
     int result = 0;
     if (!meter->options->json)
-        hm_meterprint_list(stdout, &sources, hm_words_columns());
+        hm_meterprint_list(stdout, &sources, hm_words_columns(stdout));
     else
         result = hm_meterprint_list_json(stdout, &sources);
     return hm_output_end(NAME, result, meter->gauges.n > 0 ? EXIT_SUCCESS : EXIT_NONE);

@@ -6,14 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_COLUMNS 9
-#define CELL 64
+#include "base/words.h"
+#include "cli/draw/table.h"
+
+#define CELL HM_TABLE_CELL
+#define INDENT 2      /* of a line's continuation */
+#define SUMS_COLUMN 8 /* where the text beside a number of regions begins */
 #define PAGE_SHIFT 12
 
-static const char *const titles[N_COLUMNS] = {"ADDRESSES", "PAGES", "FAST",     "SLOW",   "READS",
-                                              "WRITES",    "NOISE", "PRIORITY", "VERDICT"};
-
-typedef char row_text[N_COLUMNS][CELL];
+static const struct hm_column columns[] = {
+    {.title = "ADDRESSES"},
+    {.title = "PAGES", .is_right = true},
+    {.title = "FAST", .is_right = true},
+    {.title = "SLOW", .is_right = true},
+    {.title = "READS", .is_right = true},
+    {.title = "WRITES", .is_right = true},
+    {.title = "NOISE", .is_right = true},
+    {.title = "PRIORITY", .is_right = true},
+    {.title = "VERDICT"},
+};
 
 int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count)
 {
@@ -48,67 +59,56 @@ static void format_count(double value, char *out)
     snprintf(out, CELL, "%.*f%s", unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, units[unit]);
 }
 
-static void format_row(const struct hm_explained *explained, const struct hm_extent *extent, row_text cells)
+static void write_cell(const void *data, size_t row, size_t column, char cell[CELL])
 {
-    snprintf(cells[0], CELL, "%012" PRIx64 "-%012" PRIx64, start_of(extent), end_of(extent));
-    snprintf(cells[1], CELL, "%" PRIu64, extent->fast_pages + extent->slow_pages);
-    snprintf(cells[2], CELL, "%" PRIu64, extent->fast_pages);
-    snprintf(cells[3], CELL, "%" PRIu64, extent->slow_pages);
-    format_count(extent->reads * explained->period, cells[4]);
-    format_count(extent->writes * explained->period, cells[5]);
-    format_count(extent->noise * explained->period, cells[6]);
-    snprintf(cells[7], CELL, "%.3g", extent->priority);
-    snprintf(cells[8], CELL, "%s", hm_verdict_text(extent->verdict));
+    const struct hm_explained *explained = data;
+    const struct hm_extent *extent = &explained->extent[row];
+    const uint64_t pages[] = {extent->fast_pages + extent->slow_pages, extent->fast_pages, extent->slow_pages};
+    const double samples[] = {extent->reads, extent->writes, extent->noise};
+    if (column == 0)
+        snprintf(cell, CELL, "%012" PRIx64 "-%012" PRIx64, start_of(extent), end_of(extent));
+    else if (column <= 3)
+        snprintf(cell, CELL, "%" PRIu64, pages[column - 1]);
+    else if (column <= 6)
+        format_count(samples[column - 4] * explained->period, cell);
+    else if (column == 7)
+        snprintf(cell, CELL, "%.3g", extent->priority);
+    else
+        snprintf(cell, CELL, "%s", hm_verdict_text(extent->verdict));
 }
 
-/* The first and the last column are left-aligned; numbers are right-aligned. */
-static void print_row(FILE *out, row_text cells, const int *width)
-{
-    fprintf(out, "%-*s", width[0], cells[0]);
-    for (int i = 1; i < N_COLUMNS - 1; i++)
-        fprintf(out, "  %*s", width[i], cells[i]);
-    fprintf(out, "  %s\n", cells[N_COLUMNS - 1]);
-}
-
-static void print_sums(FILE *out, const struct hm_explained *explained)
+static void print_sums(FILE *out, size_t screen, const struct hm_explained *explained)
 {
     size_t count[HM_VERDICTS] = {0};
     uint64_t fast[HM_VERDICTS] = {0}, slow[HM_VERDICTS] = {0};
+    char text[160];
     for (size_t i = 0; i < explained->n_extents; i++) {
         const struct hm_extent *extent = &explained->extent[i];
         count[extent->verdict]++;
         fast[extent->verdict] += extent->fast_pages;
         slow[extent->verdict] += extent->slow_pages;
     }
-    for (int verdict = 0; verdict < HM_VERDICTS; verdict++)
+    for (int verdict = 0; verdict < HM_VERDICTS; verdict++) {
+        snprintf(text, sizeof(text), "region%s (%" PRIu64 " fast, %" PRIu64 " slow pages): %s",
+                 count[verdict] == 1 ? " " : "s", fast[verdict], slow[verdict],
+                 hm_verdict_text((enum hm_verdict)verdict));
         if (count[verdict] > 0)
-            fprintf(out, "%7zu region%s (%" PRIu64 " fast, %" PRIu64 " slow pages): %s\n", count[verdict],
-                    count[verdict] == 1 ? " " : "s", fast[verdict], slow[verdict],
-                    hm_verdict_text((enum hm_verdict)verdict));
+            hm_words_put_row(out, screen, SUMS_COLUMN, text, "%7zu", count[verdict]);
+    }
 }
 
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained)
 {
-    row_text cells;
-    int width[N_COLUMNS];
-    for (int i = 0; i < N_COLUMNS; i++)
-        width[i] = (int)strlen(titles[i]);
-    for (size_t at = 0; at < explained->n_extents; at++) {
-        format_row(explained, &explained->extent[at], cells);
-        for (int i = 0; i < N_COLUMNS; i++)
-            width[i] = (int)strlen(cells[i]) > width[i] ? (int)strlen(cells[i]) : width[i];
-    }
-    fprintf(out, "Decided at the end of phase %zu; reads, writes and their noise are %s expected per phase:\n\n",
-            explained->phase, explained->unit);
-    for (int i = 0; i < N_COLUMNS; i++)
-        snprintf(cells[i], CELL, "%s", titles[i]);
-    print_row(out, cells, width);
-    for (size_t at = 0; at < explained->n_extents; at++) {
-        format_row(explained, &explained->extent[at], cells);
-        print_row(out, cells, width);
-    }
+    const struct hm_table table = {columns, sizeof(columns) / sizeof(columns[0]), explained->n_extents, write_cell,
+                                   explained};
+    size_t screen = hm_words_columns(out);
+    hm_words_put_text(out, screen, INDENT,
+                      "Decided at the end of phase %zu; reads, writes and their noise are %s expected per phase:",
+                      explained->phase, explained->unit);
     fputc('\n', out);
-    print_sums(out, explained);
+    hm_table_print(out, &table, screen);
+    fputc('\n', out);
+    print_sums(out, screen, explained);
 }
 
 static json_t *json_extent(const struct hm_explained *explained, const struct hm_extent *extent)

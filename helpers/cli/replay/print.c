@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/words.h"
+#include "cli/draw/table.h"
 
 #define PAGE 4096
+#define INDENT 2 /* of a line's continuation */
 /* share of first touch's AMAT (mean access time): a smaller difference is rounding, not a gain */
 #define WORTH_GAINING 0.005
 
@@ -38,74 +41,112 @@ static char *format_name(const struct hm_replay_report *report, char *out, size_
     return out;
 }
 
-/* Prints a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
-static void print_share(FILE *out, int width, double share)
+/* The columns of the table, and its rows: one for each placement. */
+enum { NAME, AMAT, SHARE_MEM, SHARE_RAW, SLOW_WRITES, MOVED, N_COLUMNS };
+
+static const struct hm_column columns[N_COLUMNS] = {
+    [NAME] = {.title = "PLACEMENT", .least = 24},
+    [AMAT] = {.title = "AMAT", .is_right = true, .least = 6},
+    [SHARE_MEM] = {.title = "MEMORY ACCESSES", .is_right = true},
+    [SHARE_RAW] = {.title = "RAW ACCESSES", .is_right = true},
+    [SLOW_WRITES] = {.title = "SLOW WRITES", .is_right = true},
+    [MOVED] = {.title = "PAGES MOVED", .is_right = true},
+};
+
+/* Writes a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
+static void write_share(double share, char cell[HM_TABLE_CELL])
 {
     if (isfinite(share))
-        fprintf(out, "  %*.1f %%", width - 2, 100 * share);
+        snprintf(cell, HM_TABLE_CELL, "%.1f %%", 100 * share);
     else
-        fprintf(out, "  %*s", width, "-");
+        snprintf(cell, HM_TABLE_CELL, "-");
 }
 
-static void print_score(FILE *out, const char *name, const struct hm_score *score)
+static void write_name(const struct hm_replay_report *report, size_t row, char cell[HM_TABLE_CELL])
 {
-    fprintf(out, "%-24s", name);
-    if (isfinite(score->amat))
-        fprintf(out, "  %6.3f", score->amat);
+    static const char *const names[] = {"ours", "first touch", "static oracle", "per-phase oracle"};
+    if (row == 0)
+        snprintf(cell, HM_TABLE_CELL, "%s (%s)", names[row], report->options->algorithm);
     else
-        fprintf(out, "  %6s", "-");
-    print_share(out, 15, score->share_mem);
-    print_share(out, 12, score->share_raw);
-    print_share(out, 11, score->slow_writes);
-    fprintf(out, "  %11" PRIu64 "\n", score->promoted + score->demoted);
+        snprintf(cell, HM_TABLE_CELL, "%s", names[row]);
 }
 
-static void print_gain(FILE *out, const struct hm_replay_report *report)
+static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
+{
+    const struct hm_replay_report *report = data;
+    const struct hm_score *scores[] = {&report->result.ours, &report->first_touch, &report->static_oracle,
+                                       &report->phase_oracle};
+    const struct hm_score *score = scores[row];
+    switch (column) {
+    case NAME:
+        write_name(report, row, cell);
+        break;
+    case AMAT:
+        if (isfinite(score->amat))
+            snprintf(cell, HM_TABLE_CELL, "%.3f", score->amat);
+        else
+            snprintf(cell, HM_TABLE_CELL, "-");
+        break;
+    case SHARE_MEM:
+        write_share(score->share_mem, cell);
+        break;
+    case SHARE_RAW:
+        write_share(score->share_raw, cell);
+        break;
+    case SLOW_WRITES:
+        write_share(score->slow_writes, cell);
+        break;
+    default:
+        snprintf(cell, HM_TABLE_CELL, "%" PRIu64, score->promoted + score->demoted);
+    }
+}
+
+static void print_gain(FILE *out, size_t screen, const struct hm_replay_report *report)
 {
     double ours = report->result.ours.amat, first = report->first_touch.amat;
     double possible = first - report->static_oracle.amat;
     double worse = 100 * (ours - first) / first;
+    char text[160], more[80] = "";
     if (!isfinite(first))
-        fprintf(out, "There is nothing to gain here: the trace has no accesses to memory");
+        snprintf(text, sizeof(text), "There is nothing to gain here: the trace has no accesses to memory");
     else if (possible < WORTH_GAINING * first)
-        fprintf(out, "There is nothing to gain here: the static oracle is no better than first touch");
+        snprintf(text, sizeof(text), "There is nothing to gain here: the static oracle is no better than first touch");
     else if (ours <= first)
-        fprintf(out, "%.0f %% of the possible gain was reached: from first touch to the static oracle",
-                100 * (first - ours) / possible);
+        snprintf(text, sizeof(text), "%.0f %% of the possible gain was reached: from first touch to the static oracle",
+                 100 * (first - ours) / possible);
     else
-        fprintf(out, "Nothing was gained, where the static oracle is %.1f %% better than first touch",
-                100 * possible / first);
+        snprintf(text, sizeof(text), "Nothing was gained, where the static oracle is %.1f %% better than first touch",
+                 100 * possible / first);
     if (worse > 0.05)
-        fprintf(out, "; ours is %.1f %% worse than first touch", worse);
-    fputs(".\n", out);
+        snprintf(more, sizeof(more), "; ours is %.1f %% worse than first touch", worse);
+    hm_words_put_text(out, screen, INDENT, "%s%s.", text, more);
 }
 
 void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
 {
     const struct hm_replay_options *options = report->options;
     const struct hm_trace *trace = report->trace;
+    const struct hm_table table = {columns, N_COLUMNS, 4, write_cell, report};
     uint64_t fast_pages = hm_replay_capacity(trace, options->fast);
-    char name[80], ours[48], all[24], fast[24], peak[24];
-    snprintf(ours, sizeof(ours), "ours (%s)", options->algorithm);
-    fprintf(out, "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)\n\n",
-            format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
-            hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, plural(trace->n_phases),
-            100 * options->fast, fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
-    fprintf(out, "%-24s  %6s  %15s  %12s  %11s  %11s\n", "PLACEMENT", "AMAT", "MEMORY ACCESSES", "RAW ACCESSES",
-            "SLOW WRITES", "PAGES MOVED");
-    print_score(out, ours, &report->result.ours);
-    print_score(out, "first touch", &report->first_touch);
-    print_score(out, "static oracle", &report->static_oracle);
-    print_score(out, "per-phase oracle", &report->phase_oracle);
-    fprintf(
-        out,
-        "\nAccesses: the share that the fast tier served. AMAT: 1 is all fast; a slow read costs %.6g, a slow write "
-        "%.6g.\n",
-        options->latency_read, options->latency_write);
-    fprintf(out, "Samples: %" PRIu64 ", one in %.6g %s accesses; decided in %.3f s of CPU time and %s at most.\n",
-            report->result.samples, options->period, unit_of(options), report->result.decide_s,
-            hm_size_format(report->result.peak_bytes, peak, sizeof(peak)));
-    print_gain(out, report);
+    size_t screen = hm_words_columns(out);
+    char name[80], all[24], fast[24], peak[24];
+    hm_words_put_text(
+        out, screen, INDENT, "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)",
+        format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
+        hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, plural(trace->n_phases),
+        100 * options->fast, fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
+    fputc('\n', out);
+    hm_table_print(out, &table, screen);
+    fputc('\n', out);
+    hm_words_put_text(out, screen, INDENT,
+                      "Accesses: the share that the fast tier served. AMAT: 1 is all fast; a slow read costs %.6g, a "
+                      "slow write %.6g.",
+                      options->latency_read, options->latency_write);
+    hm_words_put_text(out, screen, INDENT,
+                      "Samples: %" PRIu64 ", one in %.6g %s accesses; decided in %.3f s of CPU time and %s at most.",
+                      report->result.samples, options->period, unit_of(options), report->result.decide_s,
+                      hm_size_format(report->result.peak_bytes, peak, sizeof(peak)));
+    print_gain(out, screen, report);
 }
 
 static json_t *json_share(double value)

@@ -20,7 +20,7 @@ __attribute__((format(printf, 2, 3))) static void put(const char *label, const c
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    hm_words_put_row(stdout, hm_words_columns(), TEXT_COLUMN, text, "%s", label);
+    hm_words_put_row(stdout, hm_words_columns(stdout), TEXT_COLUMN, text, "%s", label);
 }
 
 /* Prints the keys of migration, except those that are the migrator's choice or mean "no limit". */

@@ -164,7 +164,7 @@ static int show(const struct options *options, struct hm_config *config)
     for (; n < HM_SOURCES; n++)
         try_source(hm_source_at(n), &setup, &tried[n]);
     if (!options->json)
-        print_text(tried, n, hm_words_columns());
+        print_text(tried, n, hm_words_columns(stdout));
     else
         result = print_json(tried, n);
     return hm_output_end("hybridmem sources", result, choose(tried, n) ? EXIT_SUCCESS : EXIT_NONE);

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/figures.h"
+#include "cli/draw/table.h"
 
-#define CELL 64
+#define CELL HM_TABLE_CELL
 #define INDENT 2 /* indent of a line's continuation */
 #define MOST_TEXT 2048
 
@@ -96,66 +96,20 @@ static void cell_bandwidth(const struct hm_tiers *tiers, const struct hm_tier *t
         snprintf(cell, CELL, "%.1f GB/s (%s)", (double)figure->value / 1000, hm_origin_name(figure->origin));
 }
 
-static const struct {
-    const char *title;
-    void (*write)(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL]);
-} columns[] = {
-    {"TIER", cell_name},
-    {"KIND", cell_kind},
-    {"NODES", cell_nodes},
-    {"SOCKETS", cell_sockets},
-    {"CAPACITY", cell_capacity},
-    {"FREE", cell_free},
-    {"READ LATENCY", cell_latency},
-    {"READ BANDWIDTH", cell_bandwidth},
+static const struct hm_column columns[] = {
+    {.title = "TIER"},     {.title = "KIND"}, {.title = "NODES"},        {.title = "SOCKETS"},
+    {.title = "CAPACITY"}, {.title = "FREE"}, {.title = "READ LATENCY"}, {.title = "READ BANDWIDTH"},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/*
- * Returns the index after the last column that fits beside the tier's name, from column `from` on. At least one column
- * is taken.
- */
-static size_t count_fitting(const int width[N_COLUMNS], size_t from, size_t screen)
-{
-    size_t used = (size_t)width[0], end = from;
-    while (end < N_COLUMNS && (end == from || screen == 0 || used + 2 + (size_t)width[end] <= screen))
-        used += 2 + (size_t)width[end++];
-    return end;
-}
+static void (*const writers[N_COLUMNS])(const struct hm_tiers *tiers, const struct hm_tier *tier, char cell[CELL]) = {
+    cell_name, cell_kind, cell_nodes, cell_sockets, cell_capacity, cell_free, cell_latency, cell_bandwidth,
+};
 
-/* Prints the tier's name, and the columns from `from` to `end` - 1. */
-static void print_row(char cells[N_COLUMNS][CELL], const int width[N_COLUMNS], size_t from, size_t end)
+static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
 {
-    printf("%-*s", width[0], cells[0]);
-    for (size_t i = from; i < end; i++)
-        printf("  %-*s", i == end - 1 ? 0 : width[i], cells[i]);
-    putchar('\n');
-}
-
-/* Prints the tiers as a table. Columns that do not fit on the terminal follow in a table of their own. */
-static void print_tiers(const struct hm_tiers *tiers, size_t screen)
-{
-    char cells[HM_MAX_TIERS + 1][N_COLUMNS][CELL];
-    int width[N_COLUMNS] = {0};
-
-    for (int row = 0; row <= tiers->n_tiers; row++) {
-        for (size_t i = 0; i < N_COLUMNS; i++) {
-            if (row == 0)
-                snprintf(cells[row][i], CELL, "%s", columns[i].title);
-            else
-                columns[i].write(tiers, &tiers->tier[row - 1], cells[row][i]);
-            int length = (int)strlen(cells[row][i]);
-            width[i] = length > width[i] ? length : width[i];
-        }
-    }
-    for (size_t from = 1; from < N_COLUMNS;) {
-        size_t end = count_fitting(width, from, screen);
-        for (int row = 0; row <= tiers->n_tiers; row++)
-            print_row(cells[row], width, from, end);
-        from = end;
-        if (from < N_COLUMNS)
-            putchar('\n');
-    }
+    const struct hm_tiers *tiers = data;
+    writers[column](tiers, &tiers->tier[row], cell);
 }
 
 /*
@@ -226,8 +180,9 @@ static void print_notes(const struct hm_tiers *tiers, size_t screen)
 
 void hm_tiersprint_table(const struct hm_tiers *tiers)
 {
-    size_t screen = hm_words_columns();
-    print_tiers(tiers, screen);
+    size_t screen = hm_words_columns(stdout);
+    const struct hm_table table = {columns, N_COLUMNS, (size_t)tiers->n_tiers, write_cell, tiers};
+    hm_table_print(stdout, &table, screen);
     printf("\n");
     print_sockets(tiers, screen);
     print_notes(tiers, screen);
