@@ -36,6 +36,7 @@ def bench(*words, **options):
         (["--repetitions", "101"], "--repetitions: "),
         (["--block", "0"], "leave --block out"),
         (["--plot", "/"], "name the picture to write"),
+        (["--plot", "spill.png"], "it is SVG, name it spill.svg"),
         (["--config", "/nonexistent"], "/nonexistent"),
         (["spill"], "unexpected word 'spill'"),
         (["--nonsense"], "--nonsense"),
@@ -112,6 +113,14 @@ def test_plot(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
     done = bench(*SMALL, "--plot", tmp_path / "no" / "plot.svg", status=1)
     assert "it cannot be written" in done.stderr and done.stdout.startswith("KERNEL")
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_plot_on_standard_output(tmp_path, words):
+    """The picture is alone there: the figures are on standard error."""
+    done = bench(*SMALL, *words, "--plot", "-", cwd=tmp_path)
+    assert ElementTree.fromstring(done.stdout).tag.endswith("svg") and list(tmp_path.iterdir()) == []
+    assert len(json.loads(done.stderr)["results"]) == 3 if words else done.stderr.startswith("KERNEL ")
 
 
 def test_progress_is_for_terminals_only():

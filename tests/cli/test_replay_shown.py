@@ -8,8 +8,10 @@ import pty
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
+import terminal
 from installed import LIBEXEC, helper
 from replaying import APPS, COLUMNS, SCORE, TINY, algorithms, replay, replay_shipped, shipped, two_halves, without_time
 
@@ -341,6 +343,38 @@ def test_a_picture_whose_name_is_like_an_option(trace, tmp_path, name):
     done = helper("hybridmem-replay", trace(TINY), "--plot", name, cwd=tmp_path)
     assert done.stdout.startswith("tiny & <small>: 4 pages")
     assert (tmp_path / name).read_text().endswith("</svg>\n")
+
+
+@pytest.mark.parametrize("name", ["png.svg", "a.png.svg", "png", "a.pdf/plot", "plot.", "plot.xml"])
+def test_a_picture_whose_name_is_of_no_other_kind(trace, tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    helper("hybridmem-replay", trace(TINY), "--plot", name, cwd=tmp_path)
+    assert (tmp_path / name).read_text().endswith("</svg>\n")
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--explain", "1"]])
+def test_plot_on_standard_output(trace, tmp_path, words):
+    """The picture is alone there. The figures are on standard error, and as they are without a picture."""
+    done = helper("hybridmem-replay", trace(TINY), *words, "--plot", "-", cwd=tmp_path)
+    assert ElementTree.fromstring(done.stdout).tag == f"{SVG}svg" and not (tmp_path / "-").exists()
+    if "--json" in words:
+        assert len(json.loads(done.stderr)["grid"]["columns"]) == 3
+    else:
+        assert done.stderr.startswith("tiny & <small>: 4 pages") and ("Decided at" in done.stderr) == bool(words)
+
+
+def test_figures_on_standard_error_fit_its_terminal(trace):
+    aside = ("sh", "-c", 'exec "$@" 2>&1 >/dev/null', "sh")
+    lines = terminal.on_terminal(60, *aside, LIBEXEC / "hybridmem-replay", trace(TINY), "--plot", "-")
+    assert lines[0].startswith("tiny & <small>: 4 pages") and max(map(len, lines)) <= 60
+
+
+def test_plot_on_standard_output_that_is_full(trace):
+    with Path("/dev/full").open("wb") as full:
+        words = [LIBEXEC / "hybridmem-replay", trace(TINY), "--plot", "-"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "hybridmem replay: standard output: No space left on device"
 
 
 @pytest.mark.parametrize(

@@ -132,11 +132,12 @@ static int measure(struct hm_bench *bench, struct hm_error *error)
 static int show(const struct hm_bench *bench, struct hm_error *error)
 {
     json_t *figures = bench->words.json || bench->words.plot ? hm_benchprint_json(bench) : NULL;
+    FILE *out = hm_picture_choose_output(bench->words.plot);
     int result = 0;
     if (!bench->words.json)
-        hm_benchprint_text(bench);
+        hm_benchprint_text(out, bench);
     else
-        result = hm_figures_print(figures, 0);
+        result = hm_figures_put(out, figures, 0);
     int status = hm_output_end("hybridmem bench", result, 0);
     if (status == 0 && bench->words.plot) {
         hm_picture_draw("bench", bench->words.plot, figures, error);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "alloc/hybridmem.h"
 #include "core/config/config.h"
@@ -97,8 +98,8 @@ double hm_bench_predict(const struct hm_bench_speed *speed, const double read_by
 /* Predicts the bandwidth of one result, from where its arrays are. Also -1 if a part of them is in neither tier. */
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
-/* Prints the results as a table, on standard output. */
-void hm_benchprint_text(const struct hm_bench *bench);
+/* Prints the results as a table. */
+void hm_benchprint_text(FILE *out, const struct hm_bench *bench);
 /* Makes one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_benchprint_json(const struct hm_bench *bench);
 

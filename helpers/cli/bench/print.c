@@ -111,15 +111,15 @@ static bool is_first(const struct hm_bench *bench, int n)
 }
 
 /* Prints each different reason once, with the first array that has it. */
-static void print_reasons(const struct hm_bench *bench)
+static void print_reasons(FILE *out, const struct hm_bench *bench)
 {
     for (int i = 0; i < bench->n_results * HM_BENCH_ROLES; i++)
         if (reason_at(bench, i)[0] && is_first(bench, i))
-            printf("%s of %s: %s\n", i % HM_BENCH_ROLES == HM_BENCH_READ ? "read" : "written",
-                   hm_bench_kernel_name(bench->result[i / HM_BENCH_ROLES].kernel), reason_at(bench, i));
+            fprintf(out, "%s of %s: %s\n", i % HM_BENCH_ROLES == HM_BENCH_READ ? "read" : "written",
+                    hm_bench_kernel_name(bench->result[i / HM_BENCH_ROLES].kernel), reason_at(bench, i));
 }
 
-void hm_benchprint_text(const struct hm_bench *bench)
+void hm_benchprint_text(FILE *out, const struct hm_bench *bench)
 {
     char cells[N_COLUMNS][CELL];
     int width[N_COLUMNS] = {0};
@@ -131,12 +131,12 @@ void hm_benchprint_text(const struct hm_bench *bench)
     for (int row = 0; row <= bench->n_results; row++) {
         write_row(bench, row, cells);
         for (size_t i = 0; i < N_COLUMNS; i++)
-            printf("%-*s%s", i + 1 < N_COLUMNS ? width[i] : 0, cells[i], i + 1 < N_COLUMNS ? "  " : "\n");
+            fprintf(out, "%-*s%s", i + 1 < N_COLUMNS ? width[i] : 0, cells[i], i + 1 < N_COLUMNS ? "  " : "\n");
     }
-    printf("\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
+    fprintf(out, "\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
     if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
-        puts("nt-write has plain stores: hybridmem knows no stores past the caches for this processor");
-    print_reasons(bench);
+        fputs("nt-write has plain stores: hybridmem knows no stores past the caches for this processor\n", out);
+    print_reasons(out, bench);
 }
 
 static json_t *json_bandwidth(double mbs)

@@ -18,11 +18,17 @@ static inline json_t *hm_figures_whole(json_t *array, size_t n)
     return NULL;
 }
 
-/* Prints the object, indented, to standard output; `flags` are jansson's. NULL means that memory was short. Returns 0
- * or -1, for hm_output_end. */
+/* Prints the object, indented; `flags` are jansson's. NULL means that memory was short. Returns 0 or -1, for
+ * hm_output_end. */
+static inline int hm_figures_put(FILE *out, const json_t *object, size_t flags)
+{
+    return object && json_dumpf(object, out, JSON_INDENT(2) | flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}
+
+/* The same, to standard output. */
 static inline int hm_figures_print(const json_t *object, size_t flags)
 {
-    return object && json_dumpf(object, stdout, JSON_INDENT(2) | flags) == 0 && putchar('\n') != EOF ? 0 : -1;
+    return hm_figures_put(stdout, object, flags);
 }
 
 #endif

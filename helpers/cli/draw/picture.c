@@ -2,21 +2,46 @@
 #include "picture.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define PROGRAM HM_PKGLIBEXECDIR "/hybridmem-picture"
 #define DIGITS 12 /* of a JSON number with a fraction */
 
+/* Is it the name of another kind of picture, as a.png? */
+static bool is_other_kind(const char *path)
+{
+    static const char *const kinds[] = {"bmp", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "tif", "tiff", "webp"};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcasecmp(dot + 1, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 int hm_picture_check_path(const char *path, struct hm_error *error)
 {
     size_t length = strlen(path);
     if (length == 0 || path[length - 1] == '/')
         return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", path);
+    if (is_other_kind(path))
+        return hm_fail(error, EINVAL, "\"%.200s\" is the name of another kind of picture: it is SVG, name it %.*s.svg",
+                       path, (int)(strrchr(path, '.') - path), path);
     return 0;
+}
+
+FILE *hm_picture_choose_output(const char *path)
+{
+    return is_stdout(path) ? stderr : stdout;
 }
 
 /* Puts the figures into a memory file and makes it standard input. Returns 0, or -1 with errno. */
@@ -36,8 +61,8 @@ int hm_picture_draw(const char *command, const char *path, const json_t *figures
     if (put_on_input(figures) < 0)
         return hm_fail_errno(error, "--plot %.300s: the figures cannot be handed to " PROGRAM, path);
     char *file = NULL;
-    /* Without "./" the program would take such a name for an option. */
-    if (asprintf(&file, "%s%s", path[0] == '-' ? "./" : "", path) < 0)
+    /* Without "./" the program would take such a name for an option; "-" alone means standard output to it, too. */
+    if (asprintf(&file, "%s%s", path[0] == '-' && !is_stdout(path) ? "./" : "", path) < 0)
         return hm_fail(error, ENOMEM, "--plot %.300s: no memory to draw it", path);
     execl(PROGRAM, PROGRAM, command, file, (char *)NULL);
     hm_fail_errno(error, "--plot %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", path);

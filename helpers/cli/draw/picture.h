@@ -4,11 +4,19 @@
 #define HM_CLI_DRAW_PICTURE_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
-/* Whether `path` can be the name of a file, not of a folder. Returns 0, or -1 (EINVAL) with a text. */
+/*
+ * Whether `path` can be the name of a picture: of a file, not of a folder, and of no other kind of picture than SVG.
+ * "-" is standard output. Returns 0, or -1 (EINVAL) with a text.
+ */
 int hm_picture_check_path(const char *path, struct hm_error *error);
+
+/* Chooses where the command's figures go: stdout, or stderr where the picture has stdout for itself. `path` is NULL
+ * where there is no picture. */
+FILE *hm_picture_choose_output(const char *path);
 
 /*
  * Draws the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's

@@ -106,12 +106,12 @@ static int read_trace(struct work *work, struct hm_error *error)
     return 0;
 }
 
-static void print_text(const struct work *work)
+static void print_text(FILE *out, const struct work *work)
 {
-    hm_replayprint_text(stdout, &work->report);
+    hm_replayprint_text(out, &work->report);
     if (work->options.has_explain) {
-        fputc('\n', stdout);
-        hm_replayexplain_text(stdout, &work->explained);
+        fputc('\n', out);
+        hm_replayexplain_text(out, &work->explained);
     }
 }
 
@@ -122,14 +122,15 @@ static void print_text(const struct work *work)
 static int show(const struct work *work, struct hm_error *error)
 {
     const struct hm_replay_words *options = &work->options;
+    FILE *out = hm_picture_choose_output(options->plot);
     json_t *figures = NULL;
     int result = 0;
     if (options->json || options->plot)
         figures = hm_replayprint_json(&work->report, options->has_explain ? &work->explained : NULL, work->grid);
     if (!options->json)
-        print_text(work);
+        print_text(out, work);
     else
-        result = hm_figures_print(figures, JSON_REAL_PRECISION(12));
+        result = hm_figures_put(out, figures, JSON_REAL_PRECISION(12));
     int status = hm_output_end(NAME, result, 0);
     if (status == 0 && options->plot) {
         hm_picture_draw("replay", options->plot, figures, error);

@@ -60,7 +60,7 @@ static void print(const struct hm_bench *bench, char *out, size_t size)
     assert_true(file >= 0 && saved >= 0);
     fflush(stdout);
     dup2(file, STDOUT_FILENO);
-    hm_benchprint_text(bench);
+    hm_benchprint_text(stdout, bench);
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     ssize_t length = pread(file, out, size - 1, 0);
