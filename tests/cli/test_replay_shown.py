@@ -25,6 +25,7 @@ def test_the_json(trace):
         "app": "tiny & <small>",
         "pages": 4,
         "phases": 3,
+        "phase_accesses": None,
         "fast": 0.5,
         "fast_pages": 2,
         "algorithm": "bins",
@@ -188,6 +189,10 @@ def draw(tmp_path, *words):
     return ElementTree.parse(path).getroot()
 
 
+def words_of(root, group):
+    return [text.text for text in root.iterfind(f"{SVG}g[@id='{group}']/{SVG}text")]
+
+
 def count(path):
     """The number of rectangles in a path."""
     return path.get("d").count("z")
@@ -227,7 +232,24 @@ def test_a_small_picture(trace, tmp_path):
     assert [float(bar.get("height")) / full for bar in shares] == pytest.approx([1, 0, 4 / 164], abs=0.001)
     phases = [text.text for text in root.find(f"{SVG}g[@id='phases']")]
     assert phases == ["0", "1", "2", "phase"]
-    assert "10000" in [text.text for text in root.find(f"{SVG}g[@id='addresses']")]
+    assert words_of(root, "addresses")[:2] == ["address", "0x10000"]
+    assert words_of(root, "sizes") == ["memory touched", "16.0 KiB"]
+    assert "in the fast tier, as wide as its share of the row's pages" in words_of(root, "legend")
+
+
+@pytest.mark.parametrize(
+    ("said", "length", "words"),
+    [
+        ("120 raw accesses per phase", 120, ["a phase has 120 accesses (loads and stores)"]),
+        ("100000000", 100000000, ["a phase has 100,000,000 accesses (loads and stores)"]),
+        ("18446744073709551615", None, []),
+        ("many", None, []),
+    ],
+)
+def test_the_picture_says_how_long_a_phase_is(trace, tmp_path, said, length, words):
+    path = trace(f"# phase_accesses: {said}\n{TINY}")
+    assert replay(path)["phase_accesses"] == length
+    assert words_of(draw(tmp_path, path), "phases") == ["0", "1", "2", "phase", *words]
 
 
 def test_a_picture_without_accesses_to_memory(trace, tmp_path):
@@ -242,8 +264,8 @@ def test_holes_take_no_room(trace, tmp_path):
     near = draw(tmp_path, trace(TINY))
     far = draw(tmp_path, trace(TINY.replace(",20,", ",7ffff0000,").replace(",21,", ",7ffff0001,")))
     assert abs(int(far.get("height")) - int(near.get("height"))) < 10
-    addresses = [text.text for text in far.find(f"{SVG}g[@id='addresses']")]
-    assert addresses == ["10000", "7ffff0000000"]
+    assert words_of(far, "addresses") == ["address", "0x10000", "0x7ffff0000000"]
+    assert words_of(far, "sizes") == ["memory touched", "8.0 KiB", "8.0 KiB"]
 
 
 @pytest.mark.parametrize("app", APPS)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -179,9 +180,11 @@ static json_t *json_inputs(const struct hm_replay_report *report)
 {
     const struct hm_replay_options *options = report->options;
     const struct hm_trace *trace = report->trace;
-    return json_pack("{s:o, s:o, s:I, s:I, s:f, s:I, s:s, s:I, s:s, s:I, s:f, s:f, s:I}", "trace",
+    bool has_length = trace->phase_accesses > 0 && trace->phase_accesses <= INT64_MAX;
+    return json_pack("{s:o, s:o, s:I, s:I, s:o, s:f, s:I, s:s, s:I, s:s, s:I, s:f, s:f, s:I}", "trace",
                      json_text(report->path), "app", trace->app[0] ? json_text(trace->app) : json_null(), "pages",
-                     (json_int_t)trace->n_pages, "phases", (json_int_t)trace->n_phases, "fast", options->fast,
+                     (json_int_t)trace->n_pages, "phases", (json_int_t)trace->n_phases, "phase_accesses",
+                     has_length ? json_integer((json_int_t)trace->phase_accesses) : json_null(), "fast", options->fast,
                      "fast_pages", (json_int_t)hm_replay_capacity(trace, options->fast), "algorithm",
                      options->algorithm, "period", (json_int_t)options->period, "sample",
                      options->sampled == HM_SAMPLED_RAW ? "raw" : "mem", "bins", (json_int_t)options->max_extents,

@@ -13,12 +13,13 @@ from .page import tag
 PAGE = 4096
 LEVELS = 16  # levels of heat; the hottest cell is in the last
 PER_DECADE = 4  # levels for a factor of ten
-LEFT, TOP, RIGHT, BOTTOM = 132, 126, 96, 36
+LEFT, TOP, RIGHT, BOTTOM = 132, 138, 112, 40
 MOST_WIDTH, MOST_HEIGHT = 840, 672
 LEAST_WIDTH = 480  # so that the title and the legend fit
 GAP = 7  # between segments
 SHARE_TOP, SHARE_HEIGHT = 34, 72  # of the plot of shares, below the map
 LINE = 12  # between labels
+TITLE = TOP - 8  # where the titles of addresses and sizes stand
 LABEL_STEP = 84  # between addresses inside a segment
 LONGEST_NAME = 79
 
@@ -123,7 +124,7 @@ def legend(top_level):
     yield tag("rect", class_="empty", x=LEFT, y=second, width=20, height=11)
     yield charts.text(LEFT + 27, second + 10, "none")
     yield tag("rect", class_="fast", x=LEFT + 80, y=second, width=7, height=11)
-    yield charts.text(LEFT + 94, second + 10, "in the fast tier, as wide as its share")
+    yield charts.text(LEFT + 94, second + 10, "in the fast tier, as wide as its share of the row's pages")
 
 
 def heat(shown):
@@ -151,6 +152,7 @@ def segments(shown):
 
 
 def addresses(shown):
+    yield charts.text(LEFT - 8, TITLE, "address", anchor="end")
     step = 1 + (LABEL_STEP - 1) // shown.row_height
     last = -LINE
     for rows in segments(shown):
@@ -159,11 +161,12 @@ def addresses(shown):
             if y < last + LINE:
                 continue
             last = y
-            start = shown.rows[row]["start"].removeprefix("0x")
-            yield charts.text(LEFT - 8, y + 8, start, anchor="end", class_="mono")
+            yield charts.text(LEFT - 8, y + 8, shown.rows[row]["start"], anchor="end", class_="mono")
 
 
 def sizes(shown):
+    """How much memory of each segment the trace touches."""
+    yield charts.text(shown.right + 8, TITLE, "memory touched")
     for rows in segments(shown):
         height = shown.row_height * len(rows)
         if height >= LINE:
@@ -190,12 +193,15 @@ def share_title(shown, share):
     return charts.text(LEFT, TOP + shown.height + SHARE_TOP - 9, words)
 
 
-def phases(shown):
+def phases(shown, length):
+    """Numbers the phases, and says how long one is: `length` loads and stores; None if the trace does not say."""
     y = TOP + shown.height + SHARE_TOP + SHARE_HEIGHT + 15
     for place in range(0, len(shown.columns), 1 + 27 // shown.column_width):
         phase = shown.columns[place]["phase"]
         yield charts.text(shown.x(place) + shown.column_width // 2, y, phase, anchor="middle")
     yield charts.text(LEFT - 8, y, "phase", anchor="end")
+    if length is not None:
+        yield charts.text(LEFT, y + 16, f"a phase has {length:,} accesses (loads and stores)")
 
 
 def make(figures):
@@ -210,8 +216,8 @@ def make(figures):
         tag("g", *heat(shown), id="heat", shape_rendering="crispEdges"),
         placement(shown),
         tag("g", *addresses(shown), id="addresses"),
-        *sizes(shown),
+        tag("g", *sizes(shown), id="sizes"),
         tag("g", *shares(shown), id="shares", shape_rendering="crispEdges"),
         share_title(shown, figures["share_mem"]),
-        tag("g", *phases(shown), id="phases"),
+        tag("g", *phases(shown, figures["phase_accesses"]), id="phases"),
     )
