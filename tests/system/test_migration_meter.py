@@ -168,7 +168,7 @@ def test_uniform_accesses_move_nothing(make):
 def test_writes_win_against_reads_of_equal_heat(make):
     room = FOOTPRINT // SMALLER // 10 * 5 // 4  # for the written tenth, and a quarter of the other
     hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER)
-    hotset.wait_settled(SETTLE_FASTER, WRITTEN)
+    hotset.wait_settled(SETTLE, WRITTEN)
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()
