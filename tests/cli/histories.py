@@ -109,12 +109,9 @@ def varied(folder):
 def killed(records, history, place):
     """Runs ingest in a child that is killed before it renames its `place`th file. Returns False if ingest has fewer
     files to rename."""
-    child = os.fork()
-    if child == 0:
-        sys.path.insert(0, str(DATA / "python"))
-        sys.argv[1:] = ["--records", str(records), "--history", str(history)]
-        from hybridmem import ingest as program
+    program = forked.loaded("ingest", engine.folder())
 
+    def run():
         replace, count = Path.replace, [0]
 
         def counted(self, target):
@@ -124,10 +121,9 @@ def killed(records, history, place):
             return replace(self, target)
 
         Path.replace = counted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.dup2(1, 2)
-        status = program.main("/bin/false", engine.folder())
-        os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.argv[1:] = ["--records", str(records), "--history", str(history)]
+        return program.main("/bin/false", engine.folder())
+
+    status = forked.call(run)[0]
     assert status in (0, 9)
     return status == 9

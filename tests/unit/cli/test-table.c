@@ -42,7 +42,7 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     "NAME   REASON\n"                                                                                                  \
     "a      b\n"                                                                                                       \
     "abcde  none at all\n"
-#define EACH                                                                                                           \
+#define ALONE                                                                                                          \
     "NAME   PAGES\n"                                                                                                   \
     "a          1\n"                                                                                                   \
     "abcde     12\n"                                                                                                   \
@@ -52,23 +52,11 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     "abcde  disk\n"                                                                                                    \
     "\n"                                                                                                               \
     "NAME   REASON\n"                                                                                                  \
-    "a      b\n"                                                                                                       \
-    "abcde  none at all\n"
+    "a      b\n"
+#define EACH ALONE "abcde  none at all\n"
 
 /* Where a column that is alone finds no room, its text is broken. */
-#define BROKEN                                                                                                         \
-    "NAME   PAGES\n"                                                                                                   \
-    "a          1\n"                                                                                                   \
-    "abcde     12\n"                                                                                                   \
-    "\n"                                                                                                               \
-    "NAME   KIND\n"                                                                                                    \
-    "a      memory\n"                                                                                                  \
-    "abcde  disk\n"                                                                                                    \
-    "\n"                                                                                                               \
-    "NAME   REASON\n"                                                                                                  \
-    "a      b\n"                                                                                                       \
-    "abcde  none at\n"                                                                                                 \
-    "       all\n"
+#define BROKEN ALONE "abcde  none at\n       all\n"
 
 static void test_table(void **state)
 {
