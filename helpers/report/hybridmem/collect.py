@@ -156,10 +156,10 @@ class Collector:
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
     def put_off(self, name, visit, error, is_own):
-        """Sets when the entry is tried again: each time after twice the time. The failure is the entry's own (`is_own`)
-        if the database has answered since the entry failed last, for any entry, or answers now that it does not know
-        the end of the entry's job yet. After a day of such failures the entry is given up. While the database is down
-        or no collector runs, entries only wait."""
+        """Sets when the entry is tried again: each time after twice the time. `is_own`: the failure is the entry's own,
+        as the database works. It has answered for some entry since this one failed last, or has just said that it does
+        not know the end of this entry's job yet. After a day of such failures the entry is given up. While the database
+        is down or no collector runs, entries only wait."""
         if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return

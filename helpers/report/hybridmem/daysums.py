@@ -17,16 +17,16 @@ from .folds import is_of_runs
 
 BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
-# SQL by the function that puts cells together: MADE for a cell in a table, which cannot have whole numbers of 128 bits,
-# FOLDED for that cell of several rows together. fields.py limits the figures of a record: sums of 75 million records
-# have less than 38 digits.
+# SQL by the function that combines the cells of several rows. MADE is a cell as the table stores it: Parquet has no
+# whole numbers of 128 bits, so a sum is stored as a decimal. FOLDED are such cells of several rows, combined. fields.py
+# limits the figures of a record: sums of 75 million records have less than 38 digits.
 MADE = {"sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"
 
 
 def cells():
-    """Yields (name, SQL over records, function that puts that cell of all rows together) of each cell of a row."""
+    """Yields (name, SQL over records, function that combines this cell of several rows) of each cell of a row."""
     for column in views.TOTALS.columns:
         found = (column.fold.counted(),) if is_of_runs(column) else column.fold.cells()
         for number, (sql, fold) in enumerate(zip(found, column.fold.alls)):
@@ -40,7 +40,7 @@ def select(tables, where="true"):
 
 
 def folded():
-    """SQL for the cells of several rows together."""
+    """SQL for the cells of several rows, combined."""
     return ", ".join(FOLDED[fold].format(name) for name, _, fold in cells())
 
 
@@ -95,7 +95,8 @@ def seal_of(history, day):
 
 
 def written(history, day):
-    """The digests of the day's table when it was written, by its states: it may be the one before, or the last one."""
+    """{state: digest} of the day's table as it was written. While a new table is moved to its place there are two: the
+    old one's and the new one's."""
     found = seal_of(history, day).get("tables")
     return found if isinstance(found, dict) else {}
 
@@ -108,8 +109,8 @@ def is_spoilt(history, day):
 
 
 def settle(history, day, draft, work):
-    """Moves a draft to the place of the day's table. The seal knows both tables before: a kill in between leaves one of
-    them, and what damages it later is noticed."""
+    """Moves a draft to the place of the day's table. Before that, the seal gets the digests of the old table and of the
+    draft. So whichever of them a kill leaves in place, later damage to it is noticed."""
     table, seal = history.parquet(day), seal_of(history, day)
     now = state_text(table)
     known = {state: right for state, right in written(history, day).items() if state == now}
@@ -168,8 +169,8 @@ def make(connection, history, work):
 
 
 def make_day(connection, history, work, day, beside):
-    """Makes the files of a day. Before they change, the day's seal loses what it says of them; it gets that again when
-    the new files are there. So a seal never describes other files."""
+    """Makes the files of a day. Their digests are removed from the day's seal first, and written again when the new
+    files are there. So a seal never describes other files."""
     table, draft = history.parquet(day), work / "draft"
     now = state_text(table)
     seal = {"tables": {now: written(history, day).get(now) or digest(table)}}

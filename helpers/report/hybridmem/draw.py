@@ -90,8 +90,8 @@ def bar(share, width, blocks):
 
 
 def plot(points, top, width, blocks):
-    """Draws values over time in one line of at most `width` cells. A cell shows the largest of its points that were
-    measured, or that none was."""
+    """Draws values over time in one line of at most `width` cells. A cell shows the largest of its measured points, or
+    UNMEASURED_CELL if there is none."""
     levels = _BLOCKS if blocks else _ASCII
     cells = min(width, len(points))
     drawn = ""

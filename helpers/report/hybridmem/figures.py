@@ -6,8 +6,8 @@ from . import fields
 
 
 class Once:
-    """An attribute that is made when it is read for the first time, as a view needs few. functools.cached_property
-    takes a lock for each before Python 3.12."""
+    """An attribute that is made when it is read for the first time, as a view needs few of them. It is faster than
+    functools.cached_property, which takes a lock before Python 3.12."""
 
     def __init__(self, make):
         self.make = make

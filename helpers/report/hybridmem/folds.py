@@ -4,9 +4,10 @@ list, as there are many rows. Each column has a few of its cells.
 
 A fold is made of terms (terms.py), and has `start`, its cells before the first case; add(cells, at, case), which adds a
 case to the cells from `at` on; cells(), SQL for its cells over all cases of a row; and `alls`, the SQL functions that
-put the cells of all rows together (any, for words: they have no total). value(cells, at) returns the figure, or None if
-nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix of its name: how many records
-have no figure ("missing"), and which node had the peak ("node"). `names` are the columns that it needs.
+combine the cells of all rows (for a word any function will do, as words have no total). value(cells, at) returns the
+figure, or None if nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix of its
+name: how many records have no figure ("missing"), and which node had the peak ("node"). `names` are the columns that it
+needs.
 """
 
 from .terms import Value
@@ -67,7 +68,7 @@ class Runs(Fold):
         return ("0",)
 
     def counted(self):
-        """SQL for the number of runs that are not counted beside the cells."""
+        """SQL for the number of runs, for an engine that counts them in a cell after all (daysums.py)."""
         return f"count(DISTINCT run){' FILTER (exit_code <> 0)' if self.failed else ''}"
 
 
@@ -206,8 +207,8 @@ class Last(Fold):
 
 
 class Common(Fold):
-    """The word of all cases if it is the same, else their pattern; an empty text if the patterns differ, too. In rows
-    that an engine makes they do not differ: it makes no row for the keys beyond a limit (groups.Groups.LIMIT)."""
+    """The word of all cases if it is the same, else their pattern; an empty text if the patterns differ, too. They can
+    differ only in the row of all keys beyond a limit (groups.Groups.LIMIT), which an engine never makes."""
 
     start, alls = (None, None), ("min", "min")
 

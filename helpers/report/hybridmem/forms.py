@@ -169,8 +169,8 @@ def as_json(sums):
 
 
 def harmless(value):
-    """A cell for CSV. A text moves no terminal's cursor, and no spreadsheet takes it for a formula: it then begins with
-    an apostrophe."""
+    """A cell for CSV. In a text, control characters are shown as escapes. A text that a spreadsheet would take for a
+    formula gets an apostrophe in front."""
     if not isinstance(value, str):
         return value
     shown = draw.plain(value)

@@ -35,7 +35,7 @@ def is_wanted_twice(left, wanted):
 
 
 class Source:
-    """The records of a history that the options ask for; `wanted` tells the same of one record."""
+    """The records of a history that the options ask for; `wanted` tests a single record for the same options."""
 
     def __init__(self, options, engine_folder, wanted):
         self.duckdb = engine.load(engine_folder, options.engine)
@@ -117,9 +117,9 @@ class Source:
             raise records.Failure(self.history.damaged(day))
 
     def feed(self, report):
-        """Fills a report's views. The engine makes those that it can of columns. For the others it finds the wanted
-        records, which are read here one by one, in the order in which they were written; each is there once. That is
-        one pass, so that a view's rows and its total are of the same records."""
+        """Fills a report's views. The engine makes those for which the tables' columns are enough. For the others it
+        finds the wanted records, which are read here one by one, in the order in which they were written; each is there
+        once. They are read in one pass, so that a view's rows and its total are of the same records."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)

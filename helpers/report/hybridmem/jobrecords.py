@@ -81,9 +81,8 @@ def steps_back(descriptor, first, end):
 
 
 class JobRecords:
-    """The records of one run. `cluster` is the name in the records, "" for any. A file that was
-    read before is read only from where that look ended. Records are not kept between two looks, as a job may have ten
-    thousand nodes."""
+    """The records of one run. `cluster` is the name in the records, "" for any. A file that was read before is read
+    only from where that look ended. Records are not kept between two looks, as a job may have ten thousand nodes."""
 
     def __init__(self, record_dir, cluster, entry, nodes):
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes

@@ -93,7 +93,8 @@ def mark(*key):
 
 
 def row(record, day, file, line, text):
-    """Makes a row of a record; `text` is its line. Figures that are null or of another type are null."""
+    """Makes a row of a record; `text` is its line. Values that the record lacks or has in another type are left out:
+    the table then has null."""
     made = columns.Columns(record)
     place = {"run": mark(day, *made.run_key), "file": file, "line": line, "record": text, "form": FORM}
     lists = {name: [item._asdict() for item in getattr(made, name)] for name in LISTS}

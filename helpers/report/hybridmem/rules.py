@@ -75,8 +75,9 @@ def most_at_once(record, tiers):
 
 
 def own_capacity(record, figures):
-    """Bytes of the fast tier on the job's sockets. A record only has the capacity of a whole tier: so None if the plan
-    has only some of its nodes, or, with a socket=, none of them (modes of the slow tier)."""
+    """Bytes of the fast tier on the job's sockets. A record only has the capacity of the whole tier. So this is None if
+    the plan has some of the tier's nodes but not all, or if it has none (modes of the slow tier) and the request has a
+    socket=."""
     tier, plan = set(fields.numbers(figures.fast, "nodes")), set(fields.numbers(fields.part(record, "plan"), "nodes"))
     asked = (fields.text(record, "request") or "").split(",")
     limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
@@ -140,7 +141,7 @@ def fast_memory_was_left(seen):
 
 
 def half_of_it_was_page_cache(seen):
-    """Half of the job's memory in the fast tier, at the moment when the job had most memory."""
+    """Half of what the job had in the fast tier, at the moment when it had most memory in all."""
     if seen.mode not in ("spill", "interleave"):
         return None
     parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]

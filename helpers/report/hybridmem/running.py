@@ -13,8 +13,8 @@ PATIENCE_S = 10  # for squeue: if slurmctld does not answer, the message is that
 
 
 def is_of_job(process, number):
-    """Is the process in a step of the job? Slurm's cgroups have the job's number in their path. From Slurm
-    26.05 on the path has another name of the job; then the number is in the step's environment."""
+    """Is the process in a step of the job? Slurm's cgroups have the job's number in their path. From Slurm 26.05 on the
+    path has another name of the job; then the number is in the step's environment."""
     path = Path(process, "cgroup").read_bytes()
     if f"/job_{number}/step_".encode() in path:
         return True

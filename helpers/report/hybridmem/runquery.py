@@ -10,7 +10,7 @@ from .viewquery import Query, source
 
 
 def elect():
-    """SQL of the rule that a run is advised by, as rules.elect() says, over its records; null where there is none."""
+    """SQL for the rule that decides for a run, by its records, as rules.elect() does; null if no rule does."""
     votes = {rule.name: f"count(*) FILTER (advice_rule = '{rule.name}')" for rule in rules.RULES}
     enough = {
         rules.ANY: "true",
@@ -35,12 +35,13 @@ def rank(column):
 
 
 def elected(column):
-    """The column with its fold over all records, if it has one over elected nodes."""
+    """The column with a plain fold in place of an Elected one: the engine has elected before, and reads only the nodes
+    that voted for the run's rule."""
     return column._replace(fold=column.fold.fold) if isinstance(column.fold, Elected) else column
 
 
 class Runs(engine.Asking):
-    """The runs of records, of which some are shown."""
+    """The runs that have wanted records; the view shows the largest of them."""
 
     def __init__(self, connection, paths, where, values, sums):
         self.connection, self.values, self.sums, self.view = connection, values, sums, sums.view
@@ -49,7 +50,7 @@ class Runs(engine.Asking):
         self.ranking = elected(next(column for column in self.view.columns if column.name == sums.by))
 
     def of_elected(self, runs):
-        """The rows of the nodes for which the advice of their run holds."""
+        """SQL for the records whose own advice is by the rule that decides for their run."""
         return f"(SELECT found.* FROM {self.source} found JOIN {runs} USING (run) WHERE advice_rule = rule)"
 
     def rank(self):
@@ -118,7 +119,7 @@ class Runs(engine.Asking):
 
 def fill(connection, paths, where, values, sums):
     """Fills the rows of a view of runs. Returns False if its records have to be read."""
-    if sums.top > groups.Groups.LIMIT:  # the rows are in memory, and their words in the engine's
+    if sums.top > groups.Groups.LIMIT:  # so many rows, with their words, may not fit into the engine's memory
         return False
     Runs(connection, paths, where, values, sums).fill()
     return True

@@ -113,6 +113,7 @@ class Table(engine.Asking):
         parts = 1 + records // viewquery.RUNS_AT_ONCE
         for part in range(parts):
             of_part = f"SELECT run, place, bool_or(failed) AS failed FROM met WHERE {viewquery.in_part(part, parts)} "
+            # `times`: how many of the sums in this row count the run; `failures`: how many count its failure
             self.run(
                 "CREATE OR REPLACE TEMP TABLE counted AS SELECT run, place, count(*) AS times, "
                 f"count(*) FILTER (failed) AS failures FROM ({of_part} GROUP BY run, place, keys, summed) GROUP BY ALL"

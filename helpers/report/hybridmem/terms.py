@@ -48,7 +48,7 @@ class Product:
 
 
 class Or:
-    """A value, or else another one: where there is none, and for an empty word or 0."""
+    """A value, or the default if there is none, or if it is an empty word or 0."""
 
     def __init__(self, name, default):
         read, empty = reader(name), type(default)()

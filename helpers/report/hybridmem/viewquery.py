@@ -30,7 +30,7 @@ class Query(engine.Asking):
         self.place = place or f"hash({', '.join(self.keys)})"  # grouping by one number is faster than by words
 
     def cells(self):
-        """Yields (SQL for a cell, function that puts that cell of all rows together), in the order of a row's cells."""
+        """Yields (SQL for a cell, function that combines this cell of all rows), in the order of a row's cells."""
         for column in self.columns:
             yield from zip(column.fold.cells(), column.fold.alls)
 

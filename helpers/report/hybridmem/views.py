@@ -51,7 +51,7 @@ class View(NamedTuple):
         return tuple([key.term.of(case) for key in self.keys])
 
     def total(self, rows):
-        """Puts the cells of all rows together. Runs that are in several of them are counted more than once."""
+        """Combines the cells of all rows. Runs that are in several of them are counted more than once."""
         made = self.new_row()
         alls = (name for column in self.columns for name in column.fold.alls)
         for number, (name, cells) in enumerate(zip(alls, zip(*rows))):
@@ -63,7 +63,8 @@ class View(NamedTuple):
         return [cell for column in self.columns for cell in column.fold.start]
 
     def read(self, row):
-        """(column, value, others) of each column; a view's rows are read rarely, and added to often."""
+        """Yields (column, value, others) of each column. Values are calculated here: rows are added to often, but read
+        rarely."""
         for at, column in placed(self.columns):
             yield column, column.fold.value(row, at), column.fold.others(row, at)
 

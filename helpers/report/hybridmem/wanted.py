@@ -12,6 +12,8 @@ def names_of(record):
 
 
 class Wanted:
+    """The conditions of the options on records, and the names that were met in the records."""
+
     def __init__(self, options):
         self.chosen = [getattr(options, name) for name in NAMES]
         self.period = moments.Period(options.since, options.until)

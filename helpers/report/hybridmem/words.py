@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
             epilog=filled(epilog),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        # Words with a dash that argparse takes for values: also "-7d", so that the error says what is right.
+        # argparse takes words of this form for values of options: also "-7d", so that the error says what is right.
         self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message):
@@ -72,7 +72,7 @@ def folder(text):
 
 
 def either(names):
-    """ "use a, b or c"."""
+    """Returns "use a, b or c"."""
     *most, last = names
     return f"use {', '.join(most)} or {last}" if most else f"use {last}"
 
