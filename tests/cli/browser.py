@@ -108,8 +108,8 @@ class Tab:
         return self.browser.call(method, self.session, **parameters)
 
     def open(self, path):
-        """Opens a document and waits until it is loaded. The page before may still send events, so the event is awaited
-        that names this document's loader."""
+        """Opens a document and waits for the event that it is loaded. The event names the document's loader: the page
+        before may still send events of its own."""
         going = self.call("Page.navigate", url=path.resolve().as_uri())
         assert "errorText" not in going, f"{path}: {going['errorText']}"
         self.browser.wait("Page.lifecycleEvent", self.session, name="load", loaderId=going["loaderId"])

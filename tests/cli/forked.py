@@ -35,7 +35,7 @@ def has_other_threads():
 
 
 def begin(out, err):
-    """The child's streams and environment, as those of a new program."""
+    """Gives the child the streams and the environment of a new program."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, source in ((0, nothing), (1, out.fileno()), (2, err.fileno())):
         os.dup2(source, number)

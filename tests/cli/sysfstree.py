@@ -51,8 +51,9 @@ class Sysfs:
         self.write(f"{device}/events/{name}", terms)
 
     def undescribed(self, pmu, pmu_type, terms, modalias):
-        """Makes a PMU without named events, on a processor whose event codes are known. The codes go to config1,
-        which the kernel's software events ignore: with their type, the CPU clock counts in place of the events."""
+        """Makes a PMU without named events, on a processor whose event codes are known. The codes go to config1, which
+        the kernel's software events ignore: if `pmu_type` is theirs, the CPU clock is counted in place of the
+        events."""
         device = f"bus/event_source/devices/{pmu}"
         self.write(f"{device}/type", pmu_type)
         self.write(f"{device}/cpumask", 0)

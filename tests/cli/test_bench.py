@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem bench on this machine, whatever its memory is: plausible figures, and one clear line for bad
-words."""
+"""Tests hybridmem bench on this machine, whatever its memory is: plausible figures, and one clear line for wrong
+arguments."""
 
 import json
 import os
@@ -117,7 +117,7 @@ def test_plot(tmp_path):
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_plot_on_standard_output(tmp_path, words):
-    """The picture is alone there: the figures are on standard error."""
+    """Standard output has nothing but the picture. The figures are on standard error."""
     done = bench(*SMALL, *words, "--plot", "-", cwd=tmp_path)
     assert ElementTree.fromstring(done.stdout).tag.endswith("svg") and list(tmp_path.iterdir()) == []
     assert len(json.loads(done.stderr)["results"]) == 3 if words else done.stderr.startswith("KERNEL ")

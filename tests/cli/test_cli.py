@@ -69,7 +69,7 @@ def test_help_fits_a_terminal(program):
     assert max(map(len, hybridmem("help").stdout.splitlines())) <= 80
 
 
-def test_reap_is_a_word_of_the_jobs_program():
+def test_reap_is_done_by_hybridmem_job():
     done = hybridmem("reap", "--nonsense", status=2)
     assert done.stderr.startswith(f"{LIBEXEC}/hybridmem-job: unrecognized option")
     assert "hybridmem reap" in hybridmem("reap", "extra", status=2).stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the collector's folder: what is no entry, what is set aside, what is removed, and who may use it."""
+"""Tests the collector's folder: which files are entries, what is set aside, what is removed, and who may use it."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from makerecords import record, write
         (" " * (spool.MOST_BYTES + 1), f"it is larger than {spool.MOST_BYTES} bytes"),
     ],
 )
-def test_an_entry_that_is_none(bench, text, why):
+def test_files_that_are_no_entries(bench, text, why):
     (bench.folder / f"7.{END}.json").write_text(text)
     bench.collect()
     assert bench.left() == [] and bench.aside() == {f"7.{END}.json": f"{why}\n"}

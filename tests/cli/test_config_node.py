@@ -38,7 +38,7 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
 
 
 def test_groups_that_have_rules(site, configure):
-    """Whom the rule for an unknown group concerns nobody can tell, so it refuses everybody."""
+    """Nobody can tell whom a rule for an unknown group concerns, so such a rule refuses everybody."""
     config = configure('group "root" { modes = { fast } }\ngroup "no-such-group" { modes = { fast } }\n')
     lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
     said = [line.split(":")[0] for line in lines.splitlines() if ", which has a rule, " in line]
@@ -157,7 +157,7 @@ def test_the_programs_of_the_monitor(configure, tmp_path, chosen, asked):
 
 
 def test_the_preload_library(tmp_path):
-    """Reports what isolate needs and this node does not have."""
+    """The check reports what isolate needs and this node does not have."""
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
     words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
     assert f"ok      {library} is there, for isolate" in helper(*words, status=1).stdout.splitlines()

@@ -47,7 +47,7 @@ def test_without_duckdb_one_line_says_how_to_install_it(tmp_path, program):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_a_folder_of_duckdb_that_is_shut_is_no_missing_one(tmp_path):
+def test_a_folder_of_duckdb_that_may_not_be_read_is_not_called_missing(tmp_path):
     tmp_path.chmod(0o700)
     words = ("--history", "/none", "--engine", tmp_path)
     done = helper("hybridmem-report", *words, status=1, user=65534, group=65534, extra_groups=[])

@@ -275,8 +275,8 @@ def test_a_run_does_not_get_the_number_of_another_from_a_damaged_table_of_the_ne
     assert same(records, history)["total"]["jobs"] == 2
 
 
-def test_sums_made_beside_a_table_that_could_not_be_read_are_not_of_it(tmp_path):
-    """The table is restored unchanged, as from a copy. Sums that were made without it are made again."""
+def test_sums_made_while_a_table_could_not_be_read_are_not_used_with_it(tmp_path):
+    """The table is restored unchanged, as from a copy. Sums that were made without it are not used."""
     records, history = tmp_path / "records", tmp_path / "history"
     nodes = [record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]]
     write(records, *nodes)

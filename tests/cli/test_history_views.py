@@ -39,7 +39,7 @@ def test_the_help_lists_all_views():
 @pytest.mark.parametrize("view", views.NAMES)
 def test_odd_records_have_the_same_figures(odd, view):
     found = same(*odd, "--view", view)
-    few = 2 if view == "advice" else 6  # a rule must hold on several nodes, whose figures are odd
+    few = 2 if view == "advice" else 6  # a rule must hold on most nodes of a job, and figures are odd
     assert len(found["rows"]) >= few and found["left_out"]["duplicate"] > 20
     assert view not in ("energy", "writes") or any(
         row["memory_j" if view == "energy" else "slow_read_bytes"] for row in found["rows"]

@@ -73,7 +73,7 @@ def main(*_):
 
 
 def test_output_that_is_not_written_yet_is_dropped(changed, tmp_path):
-    """The output would go to a full disk, which is no error any more."""
+    """Standard output is a full disk. Nothing is written to it, so that there is no error either."""
     command = changed("report", "report", after=HALF_A_TABLE)
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run([command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -85,7 +85,7 @@ BEFORE_ITS_NAME = "\nimport signal\n\n\ndef settle(*_):\n    os.kill(os.getpid()
 
 
 @pytest.mark.parametrize("program", ["report", "show", "export"])
-def test_a_file_that_is_not_whole_goes(changed, tmp_path, program):
+def test_an_unfinished_file_is_removed(changed, tmp_path, program):
     write(tmp_path / "records", record(7))
     out = tmp_path / "out"
     out.mkdir()

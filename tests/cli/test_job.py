@@ -228,7 +228,7 @@ def test_reap_removes_what_belongs_to_no_job(node):
     assert node.ledger() == ["10", "7", "7.samples"]
     unread = "the ledger's entry of job 10: its version is not one that this hybridmem knows, or it is torn"
     assert f"warning: {unread}" in done.stderr and "it stays while the job may live" in done.stderr
-    as_root("touch", "-d", "@-86400", node.jobs / "10")  # by CLOCK_BOOTTIME: a day before the boot
+    as_root("touch", "-d", "@-86400", node.jobs / "10")  # on reap's clock, CLOCK_BOOTTIME: a day before the boot
     done = node.program("reap")
     assert node.ledger() == ["7", "7.samples"]
     assert f"error: {unread}" in done.stderr and "it is removed, what it had changed" in done.stderr

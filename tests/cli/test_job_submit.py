@@ -187,7 +187,7 @@ def test_a_gres_of_the_users_own_is_refused_also_when_a_job_is_changed(lua, chan
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
-def test_a_gres_of_a_similar_name_is_another(lua):
+def test_a_gres_of_a_similar_name_is_left_alone(lua):
     asked = "gres/pmemory:1,gres/gpu:pmem:1"
     returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
     assert (returned, told) == (0, [f"gres: {asked},gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how the collector finds a job's records in the files of its nodes: anywhere, and without reading older
-lines."""
+"""Tests how the collector finds a job's records in the files of its nodes: wherever they are, and without reading
+lines from before the job."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
     assert sum(read) < path_of(bench).stat().st_size / 2
 
 
-def test_no_step_is_larger_than_the_last(bench, read, monkeypatch):
+def test_steps_grow_up_to_a_limit(bench, read, monkeypatch):
     monkeypatch.setattr(jobrecords, "LAST_STEP", 3 * jobrecords.FIRST_STEP)
     write(bench.records, record(7), *others(200))
     assert looking(bench).look(bench.clock())

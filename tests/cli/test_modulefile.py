@@ -24,7 +24,7 @@ def elsewhere(tmp_path):
 
 
 def module(folder, script, env=None):
-    """Run a script in a new shell that has Lmod. Returns stdout and stderr in one text."""
+    """Runs a script in a new shell that has Lmod. Returns stdout and stderr in one text."""
     start = f". /etc/profile.d/lmod.sh; module use {folder}; "
     done = subprocess.run(
         ["bash", "-c", start + script],
@@ -39,7 +39,7 @@ def module(folder, script, env=None):
 
 
 def environments(folder, *cases):
-    """Run each case in a subshell of its own. Returns, for each case, the environment after each of its steps, without
+    """Runs each case in a subshell of its own. Returns, for each case, the environment after each of its steps, without
     Lmod's own variables."""
     told = "echo ======; env -0 | sort -z | tr '\\n\\0' '\\r\\n'; "
     script = "".join("echo @@@@@@; (" + "".join(f"{step}; {told}" for step in case) + "); " for case in cases)

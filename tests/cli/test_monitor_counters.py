@@ -52,7 +52,8 @@ def test_root_opens_the_counters_and_a_user_reads_them(job):
 
 
 def test_counters_are_read_often_whatever_the_interval_of_samples(open_folder):
-    """RAPL's platform counter may wrap twice in 13 s, and waiting for an answer may take 3 s of them."""
+    """RAPL's platform counter may wrap twice in 13 s. Of these, 3 s may pass while the monitor waits for a program's
+    answer."""
     job = Job(open_folder, 3_600_000)
     with job.monitor():
         job.wait_reading()

@@ -162,7 +162,7 @@ def test_what_papi_alone_knows(job, node):
 
 
 def wait_late(job):
-    """Waits for a sample more than a moment after the first reading."""
+    """Waits for a sample that is taken more than 1.1 s after the first reading."""
     job.wait_reading()
     wait_for(lambda: (now := job.read()).last_mono_ns > now.first_reading_ns + 1_100_000_000, "later sample", 30)
 

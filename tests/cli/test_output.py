@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that output that cannot be written is an error in every command, with the same message, such as for a table on
-a full disk. What the commands in Python print besides their help is in test_program_edges.py."""
+"""Tests that every command fails with the same message if it cannot write its output, for example to a full disk. What
+the commands in Python print besides their help is tested in test_program_edges.py."""
 
 import os
 import signal

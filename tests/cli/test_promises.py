@@ -78,7 +78,7 @@ def write_logs(project, logs):
 
 
 def test_the_page_on_security_names_tests_of_the_table(project):
-    """Its tests have no folder: the table's rows have it."""
+    """The page names tests without their folders, which are in the rows of the table."""
     page = project / "site-docs" / "security.md"
     page.parent.mkdir()
     page.write_text("Held by `test_a.py::test_one` and `test_a.py::test_two`.\n")

@@ -117,8 +117,8 @@ def test_what_is_hot_is_found(trace, algorithm):
     assert result["amat"] == pytest.approx((total + slow_reads + 4 * slow_writes + swaps) / total)
 
 
-# Figures of an independent simulation: share of memory accesses, slow writes, AMAT of first touch, static and phase
-# oracle.
+# Figures of an independent simulation: trace and fast tier in %, then for first touch, the static oracle and the phase
+# oracle the share of memory accesses, the share of slow writes, and AMAT.
 REFERENCE = """
 AMG 10     0.170/0.356/1.90 0.285/0.394/1.80 0.327/0.317/1.87
 AMG 25     0.183/0.297/1.88 0.558/0.337/1.51 0.633/0.235/1.75
@@ -141,7 +141,7 @@ ROWS = [line.split() for line in REFERENCE.strip().splitlines()]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
 def test_the_reference_figures(row):
-    """They agree within 1 %, small shares within half of the last digit of the reference."""
+    """The replay agrees with them within 1 %, and for small shares within half of the reference's last digit."""
     result = replay_shipped(row[0], int(row[1]))
     for key, figures in zip(("first_touch", "static_oracle", "phase_oracle"), row[2:], strict=True):
         share, slow_writes, amat = map(float, figures.split("/"))

@@ -376,7 +376,7 @@ def test_a_picture_whose_name_is_of_no_other_kind(trace, tmp_path, name):
 
 @pytest.mark.parametrize("words", [[], ["--json"], ["--explain", "1"]])
 def test_plot_on_standard_output(trace, tmp_path, words):
-    """The picture is alone there. The figures are on standard error, and as they are without a picture."""
+    """Standard output has nothing but the picture. The figures are on standard error."""
     done = helper("hybridmem-replay", trace(TINY), *words, "--plot", "-", cwd=tmp_path)
     assert ElementTree.fromstring(done.stdout).tag == f"{SVG}svg" and not (tmp_path / "-").exists()
     if "--json" in words:

@@ -219,7 +219,7 @@ def test_columns_are_straight_in_every_locale(tmp_path, locale, words):
 
 @pytest.mark.parametrize("first", ["n1", "n3"])
 def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
-    """A node where no step ran has no plan, and so another mode, whichever record comes first."""
+    """The record of a node where no step ran has no plan, and counts as another mode. The order does not matter."""
     write(tmp_path, record(1, node=first), record(1, node="n2", plan=None, request=None, exit_code=1), record(2))
     found = report_json(tmp_path)
     counts = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads records that were changed by chance, byte by byte and value by value: whatever a line of the records has, it is
-left out and counted, or shown by every view and by hybridmem show as text, JSON, CSV and HTML. So with summaries, which
-may be in a field of Slurm's database that users write."""
+left out and counted, or every view and hybridmem show can show it as text, JSON, CSV and HTML. The same holds for
+summaries, as the field of Slurm's database that has them may be one that users can write."""
 
 import copy
 import csv
@@ -58,13 +58,13 @@ def is_harmless(text):
 
 
 def check(shown):
-    """Lines are harmless, and show the text that would not be."""
+    """Checks that no line has a control character, and that some show one in its escaped form."""
     assert [line for line in shown if not is_harmless(line)] == []
     assert any("\\x1b" in line for line in shown)
 
 
 def read(count):
-    """The records that are accepted; as many lines are counted as left out."""
+    """The records that are accepted. Checks that all other lines are counted as left out."""
     skipped = records.Skipped()
     found = [records.parse(line, "n1.jsonl", number, skipped) for number, line in enumerate(changed_lines(count), 1)]
     accepted = [made for made in found if made is not None]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what a text that a user chose comes to in hybridmem report: no formula of a spreadsheet, no movement of a
-terminal's cursor, no mode of its own."""
+"""Tests texts that users choose, in hybridmem report: none is a formula to a spreadsheet, moves a terminal's cursor, or
+counts as a mode of its own."""
 
 import csv
 import io

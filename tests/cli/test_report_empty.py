@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem report over nothing: a line on standard error says why there is nothing."""
+"""Tests hybridmem report where no record matches: a line on standard error says why."""
 
 import engine
 import pytest

@@ -156,7 +156,8 @@ def test_waste_wants_the_capacity(tmp_path):
 
 
 def test_waste_is_no_more_than_a_node_has(tmp_path):
-    """64 jobs shared a node. Together they leave as much as one of them would, and no record says which job left it."""
+    """64 jobs shared a node. What one of them left unused, others used. So nothing counts as unused for jobs that
+    shared their node, or may have."""
     held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
     write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
     write(tmp_path, record(65, user="bob", shared=None, memory=held))

@@ -120,7 +120,8 @@ def test_a_page_says_what_it_is_of(folder):
 
 
 def test_a_page_has_words_of_its_own(folder):
-    """It may be mailed to people who do not know the command: no note names an option, or a head in another case."""
+    """A page may be mailed to people who do not know the command. So its notes name no option, and write the heads of
+    columns as the page does, not in capitals as on a terminal."""
     text = make_report(folder, "words.html", "--top", "1").read_text()
     assert "--" not in re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
     assert "ALONE" not in text and "SHARED" not in text and "(Alone: the number of their records)" in text
@@ -129,8 +130,8 @@ def test_a_page_has_words_of_its_own(folder):
     assert " ALONE " in terminal and "(ALONE: the number of their records)" in terminal
 
 
-def test_energy_is_called_so(folder):
-    """In heads, figures, and the titles of charts; the names of JSON and CSV stay."""
+def test_figures_of_energy_are_called_energy(folder):
+    """In heads, figures, and the titles of charts. The keys of JSON and CSV are unchanged."""
     energy = {"package_j": 7200.0, "memory_j": 3600.0, "node": {"seconds": 3600.0}, "source": "powercap"}
     write(folder / "metered", record(1, energy=energy))
     where = ("--records", folder / "metered")
@@ -371,7 +372,7 @@ def test_a_gap_in_the_samples_is_one_in_the_chart(tmp_path):
 
 
 def test_an_impossible_size_has_no_part_in_a_charts_scale(tmp_path):
-    """It is not measured, as in the table; what was measured beside it is drawn to the scale of the rest."""
+    """Such a size counts as not measured, as in the table. The other sizes make the scale."""
     made = memory(2 * GIB, 0)
     made["tiers"][0]["series"], made["tiers"][1]["series"] = [GIB, 2 * GIB], [(1 << 63) - 1, 0]
     write(tmp_path / "records", record(1, memory=made, exit_code=137), record(1, memory=made, node="n2"))

@@ -40,7 +40,7 @@ OVERLAPS = """Array.from(document.querySelectorAll("table"), (table) => {
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_captions_are_for_those_who_listen(all_views, tab, width):
+def test_captions_are_for_screen_readers_alone(all_views, tab, width):
     page = tab(all_views, width=width, height=800)
     captions = page.evaluate("Array.from(document.querySelectorAll('caption'), (c) => c.textContent)")
     assert len(captions) == 11 and all(captions)
@@ -92,7 +92,7 @@ def test_long_names_in_tables_are_never_cut(all_views, tab, is_paper):
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory):
-    """The 300 jobs of the administrator guide's picture, two of the accounts with names that differ in the middle."""
+    """The 300 jobs of the administrator guide's picture. Two accounts have long names that differ in the middle."""
     folder = tmp_path_factory.mktemp("month")
     write_month(folder / "plain")
     names = {"physics": "climate-model-atmosphere-2026", "climate": "climate-model-stratosphere-2026"}

@@ -242,7 +242,7 @@ def test_what_the_kernel_did_not_move_has_to_explain_the_gap(stuck, is_why):
     ],
 )
 def test_a_page_that_was_moved_counts_once(charged, held, said):
-    """Each tier had its peak of 256 MiB at another moment, never both at once."""
+    """The tiers had their peaks of 256 MiB at different moments."""
     memory = {**two_tiers(256 * MIB, 256 * MIB, 512 * MIB), "peak_bytes": charged}
     for one, bytes_held in zip(memory["tiers"], held):
         one["anon_bytes"] = bytes_held
@@ -256,7 +256,7 @@ def test_a_job_that_did_well_gets_no_advice():
 
 
 def test_one_mode_at_most_is_advised():
-    """Both rules would speak for this job."""
+    """The rules "fits" and "writes" would both speak for the second of these jobs."""
     fits = SPEAK["fits"][0]
     writes = {"traffic": traffic(GIB, 3 * GIB)}
     assert given({"mode": "interleave", **writes}).wanted == "isolate"

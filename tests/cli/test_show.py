@@ -77,7 +77,7 @@ def test_a_folder_that_has_no_records_is_named(tmp_path):
 
 def test_no_records_folder_is_an_error_of_its_own(tmp_path):
     done = show(tmp_path / "none", "1", status=1)
-    assert done.stderr == f"hybridmem show: there is no folder {tmp_path}/none\n", "of record_dir it says nothing"
+    assert done.stderr == f"hybridmem show: there is no folder {tmp_path}/none\n", "it says nothing of record_dir"
 
 
 def test_json_is_the_records_unchanged(tmp_path):
@@ -175,7 +175,7 @@ UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
 
 
 @pytest.mark.parametrize(("locale", "plots"), [(UTF8, [" ??█", "▁▁?"]), (ASCII, [" ??@", "..?"])])
-def test_a_plot_tells_nothing_from_not_measured(tmp_path, locale, plots):
+def test_a_plot_tells_zero_from_not_measured(tmp_path, locale, plots):
     """An impossible size is not measured, as in the table, and has no part in the scale."""
     tiers = [tier("dram", [0], 1 << 40, 1 << 40), tier("pmem", [1], 1, 1), tier("cxl", [2], 0, 0)]
     tiers[0]["series"], tiers[1]["series"] = [0, None, 1 << 56, 1 << 40], [1, 1, (1 << 63) - 1]

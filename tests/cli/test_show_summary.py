@@ -263,8 +263,9 @@ def test_the_job_is_asked_for_as_it_was_named(login, job):
     assert f"--jobs={job} " in login.asked()[0]
 
 
-def test_a_job_that_sacct_does_not_tell_is_none(login):
-    """Another user's job under PrivateData; a job that does not exist; another tool's text; a line that is no row."""
+def test_a_job_without_a_summary_has_no_record(login):
+    """sacct prints nothing, as for a job that does not exist or that PrivateData hides; or a row without a text; or one
+    with another tool's text; or lines that are no rows."""
     login.records.mkdir()
     for rows in ([], ["7|7|alice|physics|main|test|"], ["7|7|alice|physics|main|test|JS1:x", "more"], ["HM1:x", "|"]):
         login.rows = rows

@@ -82,7 +82,7 @@ def test_ones_own_records_are_not_the_nodes(folder):
     assert asked(*words, status=1).stderr == f"hybridmem export: {said}\n"
 
 
-def test_who_has_no_record_yet_has_none(folder):
+def test_a_user_without_records_sees_none(folder):
     own = folder / "by-user" / str(UID)
     own.rename(folder / "by-user" / "none")
     folder.chmod(0o751 if os.geteuid() == 0 else 0o311)

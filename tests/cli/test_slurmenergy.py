@@ -29,7 +29,7 @@ STALLED = """
 #include <sys/time.h>
 #include <unistd.h>
 
-/* slurmd never answers, nor does Slurm's library lose its patience; and a second passes in ten milliseconds. */
+/* A slurmd that never answers, and a library that waits for ever. alarm() takes hundredths of a second for seconds. */
 int slurm_get_node_energy(char *host, uint16_t plugin, uint16_t delta_s, uint16_t *n, void **energy)
 {
     (void)host, (void)plugin, (void)delta_s, (void)n, (void)energy;

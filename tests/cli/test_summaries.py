@@ -151,7 +151,7 @@ def test_sources_are_the_first_to_go():
     assert list(dict.fromkeys(left_out)) == [(), ("sources",), ("by_node",)]
 
 
-def test_nodes_that_differ_have_nothing_in_common():
+def test_what_differs_between_nodes_is_null():
     made = merge.summary(
         ENTRY, ["n1", "n2"], [record(7, node="n1"), record(7, node="n2", mode="fast", restart_count=1)]
     )
