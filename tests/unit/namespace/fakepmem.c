@@ -30,7 +30,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
 int fake_begin(void **state)
 {
     (void)state;
-    fake = (struct fake){.fails_on = -1, .dies_before = -1, .lock = memfd_create("lock", MFD_CLOEXEC)};
+    fake = (struct fake){.fails_on = -1, .no_mark_on = -1, .lock = memfd_create("lock", MFD_CLOEXEC)};
     return flock(fake.lock, LOCK_EX);
 }
 
@@ -154,7 +154,7 @@ uint64_t hm_device_bytes(const char *device)
 int hm_mark_write(const char *device, const struct hm_owner *owner, const char *filesystem, struct hm_error *why)
 {
     assert_string_equal(filesystem, "ext4");
-    if ((int)owner->socket == fake.dies_before)
+    if ((int)owner->socket == fake.no_mark_on)
         return hm_fail(why, EIO, "no mark on %s", device);
     find_on(device)->mark = MARK_THERE;
     return 0;

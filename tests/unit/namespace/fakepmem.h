@@ -17,7 +17,7 @@ enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 struct there {
     struct hm_namespace namespace;
     int busy;            /* number of tries for which it is in use */
-    bool fails, is_late; /* after these tries, removing it fails, or the time is over */
+    bool fails, is_late; /* once it is not in use any more, removing it fails, or wants more time than there is */
     int tries;
     bool has_open_files; /* false: after a detach it is not in use any more */
     int detached_after;  /* number of pauses before it was detached; unchanged if it was not detached */
@@ -31,7 +31,7 @@ struct fake {
     int n_there, pauses;              /* pauses: of 100 ms each */
     int lock;                         /* descriptor of the held lock */
     int fails_on;                     /* socket whose mkfs fails; -1: none */
-    int dies_before;                  /* socket whose mark is not written any more; -1: none */
+    int no_mark_on;                   /* socket whose mark cannot be written; -1: none */
     bool stays;                       /* new namespaces cannot be removed */
     bool is_policy_left;              /* the kernel's policy for new memory cannot be put back */
     int released;                     /* how often the policy was put back */

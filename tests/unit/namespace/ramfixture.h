@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two simulated devdax devices of eight memory blocks each, on the nodes 4 and 5, and processes that use their memory:
- * for tests of ram online and ram offline (what they call of other files is defined here). */
+ * for tests of ram online and ram offline. ramfixture.c defines the functions that these call in other files. */
 #ifndef RAMFIXTURE_H
 #define RAMFIXTURE_H
 
@@ -43,10 +43,10 @@ struct fake_ram {
 
 extern struct fake_ram fake_ram;
 
-/* Set-up for cmocka: two devices that are no memory, no process on their nodes, and no failures. */
+/* Set-up for cmocka: two devices whose memory is not online, no process on their nodes, and no failures. */
 int fake_ram_set_up(void **state);
 
-/* Make the first `n` blocks of the device memory in this zone. */
+/* Bring the first `n` blocks of the device online in this zone. The others are offline. */
 void fake_ram_fill(int device, enum hm_zone zone, int n);
 
 /* Check that the device has this driver, and all of its blocks are in this zone. */

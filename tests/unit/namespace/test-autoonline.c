@@ -59,7 +59,7 @@ static void test_each_policy_is_set_aside_and_put_back(void **state)
         set_policy(words[i]);
         assert_int_equal(hm_autoonline_hold(scratch, &config, &error), 0);
         assert_policy("offline");
-        assert_int_equal(is_kept(), i > 0);
+        assert_int_equal(is_kept(), i > 0); /* the policy "offline" does not have to be put back */
         for (int twice = 0; twice < 2; twice++) {
             assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
             assert_policy(words[i]);

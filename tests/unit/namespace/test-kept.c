@@ -212,8 +212,9 @@ static void test_the_age(void **state)
     (void)state;
     static const struct {
         const char *living;
-        int64_t later_s;
-        bool is_known, is_left;
+        int64_t later_s; /* when the reap runs, after MIDNIGHT */
+        bool is_known;   /* hybridmem.conf was read, so that the age is known */
+        bool is_left;    /* the user's namespace is still there after the reap */
     } rows[] = {
         {"", 7199, true, true},      {"", 7200, true, false},      {"12.0", 7200, true, false},
         {"u1001", 7200, true, true}, {"u1002", 7200, true, false}, {"", 1000000, false, true},
@@ -241,7 +242,7 @@ static void test_the_age(void **state)
     assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE + 120);
 }
 
-static void test_a_rest_is_reaped_wholly(void **state)
+static void test_an_unfinished_set_is_reaped_as_a_whole(void **state)
 {
     (void)state;
     fake_keep(1001, MINUTE, 0, 64 * MIB);
@@ -252,7 +253,8 @@ static void test_a_rest_is_reaped_wholly(void **state)
     assert_int_equal(reap(""), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 1);
     assert_int_equal(fake.there[0].namespace.owner.uid, 1002);
-    /* A label without size is no namespace, and a set made at another time does not matter. */
+    /* A label without a size is no namespace, and is removed. So is an unfinished set of another minute; the user's
+     * finished set stays. */
     fake_keep(1002, MINUTE, 0, 0);
     fake_keep(1002, MINUTE - 1, 0, 16 * MIB)->mark = MARK_NONE;
     fake_keep(1003, MINUTE, 0, 0);
@@ -270,7 +272,7 @@ static void test_all_is_finished_or_nothing_is_made(void **state)
     assert_string_equal(error.text, "mkfs failed on /dev/nokept1001.29406240.1");
     assert_int_equal(fake.n_there, 0);
     fake.fails_on = -1;
-    fake.dies_before = 1;
+    fake.no_mark_on = 1;
     assert_int_equal(create(1001, "0-1", 64 * MIB), HM_NAMESPACE_REFUSED);
     assert_string_equal(error.text, "no mark on /dev/nokept1001.29406240.1");
     assert_int_equal(fake.n_there, 0);
@@ -320,7 +322,7 @@ int main(void)
         TEST(test_what_is_damaged_is_left_alone),
         TEST(test_a_device_that_comes_back_is_used),
         TEST(test_the_age),
-        TEST(test_a_rest_is_reaped_wholly),
+        TEST(test_an_unfinished_set_is_reaped_as_a_whole),
         TEST(test_all_is_finished_or_nothing_is_made),
         TEST(test_what_is_in_use_keeps_its_mark),
         TEST(test_nothing_is_kept_without_a_share),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests what happens to a device whose memory cannot be brought online or offline as asked; the devices are simulated.
+ * Tests that the memory of devices is brought online and offline, and what happens to a device where that fails. The
+ * devices are simulated.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -48,7 +48,7 @@ static void test_what_is_in_use_is_waited_for_together(void **state)
                         "/proc shows");
 }
 
-static void test_no_longer_than_it_takes(void **state)
+static void test_the_wait_ends_as_soon_as_nothing_is_in_use(void **state)
 {
     (void)state;
     fake_add(1, 0, 3, false);
@@ -228,7 +228,7 @@ static void test_what_cannot_be_undone_is_said(void **state)
     assert_int_equal(fake.n_there, 2);
 }
 
-static void test_what_nobody_was_told_of_is_undone(void **state)
+static void test_namespaces_that_cannot_be_printed_are_removed(void **state)
 {
     (void)state;
     fflush(stdout);
@@ -247,7 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, begin, fake_end),
-        cmocka_unit_test_setup_teardown(test_no_longer_than_it_takes, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_the_wait_ends_as_soon_as_nothing_is_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_failure_outranks_a_namespace_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
@@ -257,7 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, begin, fake_end),
-        cmocka_unit_test_setup_teardown(test_what_nobody_was_told_of_is_undone, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_namespaces_that_cannot_be_printed_are_removed, begin, fake_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

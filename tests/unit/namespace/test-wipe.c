@@ -26,6 +26,7 @@
 #define LARGE (600 * MIB) /* three pieces, zeroed one after the other */
 
 static struct hm_error error;
+/* What the device does when it is to zero a range. MISSES_THE_LAST leaves out the last byte. */
 static enum { ZEROES, DOES_NOTHING, MISSES_THE_LAST, MISSES_A_STRIDE, FAILS } device_does;
 
 void __wrap_syslog(int priority, const char *format, ...);
@@ -139,7 +140,7 @@ static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
     assert_int_equal(hm_device_bytes(scratch_path("none")), 0);
 }
 
-static void test_no_longer_than_the_limit(void **state)
+static void test_wipes_end_at_their_limit(void **state)
 {
     (void)state;
     char expected[256];
@@ -255,7 +256,7 @@ int main(void)
         cmocka_unit_test(test_all_of_it_is_zeroed),
         cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
         cmocka_unit_test(test_the_edges_alone_are_zeroed_where_the_rest_is_zero),
-        cmocka_unit_test(test_no_longer_than_the_limit),
+        cmocka_unit_test(test_wipes_end_at_their_limit),
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_places_of_mounts),
         cmocka_unit_test(test_only_mounts_of_devices_are_detached),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that a wipe (of a file here) that its limit has stopped goes on where it was, but only where that is safe. */
+/* Tests that a wipe which was stopped at its time limit goes on from there the next time, but only if that is safe. The
+ * device is a file here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -168,7 +169,7 @@ static void test_progress_that_is_not_believed(void **state)
     assert_false(is_kept_meanwhile);
 }
 
-static void test_no_file_of_anothers_is_followed(void **state)
+static void test_progress_that_others_can_write_is_not_believed(void **state)
 {
     (void)state;
     expect_cut(try(NAME, 1), "0+256 ", 256);
@@ -205,7 +206,7 @@ static void test_what_is_not_flushed_is_not_done(void **state)
     assert_string_equal(zeroed, "0+256 256+256 512+88 ");
 }
 
-static void test_nothing_is_kept_without_a_place_or_a_piece(void **state)
+static void test_no_progress_without_a_folder_or_a_finished_piece(void **state)
 {
     (void)state;
     expect_cut(try(NAME, 0), "", 0);
@@ -241,9 +242,9 @@ int main(void)
         cmocka_unit_test_setup(test_cut_twice_each_piece_is_zeroed_once, fresh),
         cmocka_unit_test_setup(test_what_was_written_meanwhile_is_seen_in_the_end, fresh),
         cmocka_unit_test_setup(test_progress_that_is_not_believed, fresh),
-        cmocka_unit_test_setup(test_no_file_of_anothers_is_followed, fresh),
+        cmocka_unit_test_setup(test_progress_that_others_can_write_is_not_believed, fresh),
         cmocka_unit_test_setup(test_what_is_not_flushed_is_not_done, fresh),
-        cmocka_unit_test_setup(test_nothing_is_kept_without_a_place_or_a_piece, fresh),
+        cmocka_unit_test_setup(test_no_progress_without_a_folder_or_a_finished_piece, fresh),
         cmocka_unit_test_setup(test_progress_goes_with_its_namespace, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
