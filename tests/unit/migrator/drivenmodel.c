@@ -46,6 +46,7 @@ void model_end(struct model *model)
     hm_decider_free(model->decider);
 }
 
+/* Draws `samples` accesses, each to a page with a chance in proportion to the page's heat, and passes them on. */
 static void sample(struct model *model, unsigned samples, model_heat *heat, const void *data)
 {
     struct hm_random random = {model->state};

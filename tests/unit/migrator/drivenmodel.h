@@ -22,8 +22,8 @@ typedef double model_heat(const void *data, unsigned space, uint64_t page, doubl
 
 /* Begins with all pages in the slow tier. `capacity` is the fast tier's. */
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity);
-/* Likewise with the default algorithm. A sample stands for `period` accesses to memory, and sources have this `error`.
- */
+/* The same with the default algorithm. A sample stands for `period` accesses to memory; `error` is that of struct
+ * hm_decider_options. */
 void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity);
 void model_end(struct model *model);
 /* Runs one phase of `samples` samples, and carries out its plan with a budget of `moves` pages. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fakes of perf events, the processor and the clock: perfopen.h and perf/cpu.h are defined here, clock_gettime is
- * linked by --wrap.
+ * Fakes of perf events, the processor and the clock. fakeperf.c defines functions of base/perfopen.h and
+ * migrator/perf/cpu.h. A test program must link with --wrap for clock_gettime.
  */
 #ifndef FAKEPERF_H
 #define FAKEPERF_H

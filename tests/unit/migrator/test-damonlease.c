@@ -290,7 +290,7 @@ static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
     watching->n_lists = 100;
 }
 
-static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
+static void settings_change_again_after_as_long_as_a_change_took(void **state)
 {
     (void)state;
     struct hm_damon_lease other;
@@ -315,7 +315,8 @@ static void a_change_of_settings_is_followed_by_as_long_a_service(void **state)
 
 #define ALICE 4711
 
-/* Lets a list of a process come in that belongs to `its_owner`. Returns the message that the client got. */
+/* Has the kernel give a list of this process's regions, as if the process belonged to `its_owner` and had this
+ * /proc/PID/statm. Returns the message that the client gets; its kind is 0 if there is none. */
 static union hm_damon_message hear_list(uid_t its_owner, const char *statm)
 {
     union hm_damon_message message;
@@ -344,7 +345,8 @@ static void what_a_setuid_program_accesses_is_not_sent(void **state)
     assert_true(lease.n == 0 && lease.thread == 0);
 }
 
-/* The files of a process that ends are root's, too. Others are watched on: a new watch would begin without regions. */
+/* While a process ends, its files in /proc are root's, too. The watch goes on then, as a new one would begin without
+ * regions. */
 static void a_process_that_ends_does_not_end_the_watch(void **state)
 {
     (void)state;
@@ -361,7 +363,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_kdamond_without_processes_is_not_kept_for_long, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_change_of_settings_is_followed_by_as_long_a_service, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(settings_change_again_after_as_long_as_a_change_took, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_process_that_ends_does_not_end_the_watch, set_up, tear_down),
     };

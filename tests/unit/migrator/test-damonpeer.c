@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests whose job a client of the DAMON broker runs in. */
+/* Tests how the DAMON broker finds out in whose job a client runs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

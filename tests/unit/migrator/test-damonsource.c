@@ -21,7 +21,8 @@
 #include "unit/lib/scratch.h"
 
 static struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};
-static int listener, told[2];
+static int listener;
+static int told[2]; /* a pipe: a byte in it tells the source to end */
 
 /* No other source works. */
 int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
@@ -102,7 +103,7 @@ static void the_brokers_answer_decides(void **state)
     static const struct {
         const char *text;
         uint32_t number, size; /* size 0: the broker closes the connection; 1: it sends the whole answer */
-        int then;              /* errno; 0: the source is opened */
+        int result;            /* errno; 0: the source is opened */
     } rows[] = {
         {"", 0, 0, ECONNREFUSED},
         {"", 0, 8, EBADMSG},
@@ -118,7 +119,7 @@ static void the_brokers_answer_decides(void **state)
         snprintf(reply.text, sizeof(reply.text), "%s", rows[i].text);
         pid_t broker = start_broker(&reply, rows[i].size == 1 ? whole : rows[i].size);
         struct hm_source *source = hm_source_open("damon", &setup, why, &error);
-        assert_int_equal(source ? 0 : errno, rows[i].then);
+        assert_int_equal(source ? 0 : errno, rows[i].result);
         assert_non_null(strstr(error.text, rows[i].text));
         if (source) {
             assert_true(source->fd >= 0);
@@ -156,7 +157,7 @@ static void an_end_does_not_wait_for_the_answer(void **state)
     assert_non_null(strstr(error.text, "told to end"));
 }
 
-static void an_end_wants_no_other_source(void **state)
+static void after_an_order_to_end_no_other_source_is_tried(void **state)
 {
     (void)state;
     struct hm_error error = {""};
@@ -194,7 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_brokers_answer_decides, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broker_that_is_not_there_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_does_not_wait_for_the_answer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_end_wants_no_other_source, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(after_an_order_to_end_no_other_source_is_tried, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broker_that_takes_nobody_is_not_waited_for, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -36,7 +36,7 @@ int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
 int __wrap_stat(const char *path, struct stat *status);
 
-/* Makes a connection on which the broker's answer, that a kdamond is lent, waits already. */
+/* Makes a connection in which the broker's answer already waits: a kdamond is lent. */
 int __wrap_socket(int domain, int type, int protocol)
 {
     struct hm_damon_answer answer = {0};

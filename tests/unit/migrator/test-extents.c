@@ -69,7 +69,7 @@ static void test_hot_tenth_is_found_and_followed(void **state)
     model_end(&model);
 }
 
-/* What is hot in one phase is cold in the next: soon nothing is moved for it any more, until the heat stays. */
+/* What is hot in one phase is cold in the next. So after a few phases nothing is moved, until the heat stays. */
 static void test_heat_that_wanders_is_not_chased(void **state)
 {
     (void)state;
@@ -287,7 +287,8 @@ static void test_ranges_keep_their_borders(void **state)
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);
 }
 
-/* The same two sums of samples, in DAMON regions: if few looks found an access, they are noise; if many, heat. */
+/* Two DAMON regions with the same sum of samples, in a quarter and in three quarters of the memory. If few looks found
+ * an access, the difference in heat is noise; if many did, it is real. */
 static void test_spread_samples_are_weighed_by_their_looks(void **state)
 {
     (void)state;
@@ -360,7 +361,8 @@ static void test_few_nodes_will_do(void **state)
     }
 }
 
-/* Borders between spread samples are removed if they say nothing; those between counted samples stay. */
+/* Borders between samples that are spread over ranges are removed if they say nothing. Borders between samples of
+ * single pages stay. */
 static void test_borders_without_evidence_go(void **state)
 {
     (void)state;

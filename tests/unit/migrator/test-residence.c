@@ -185,7 +185,7 @@ static void test_shares(void **state)
     assert_float_equal(hm_tally_best(&tally), (1 + 7 * 0.75) / 8, 1e-9);
     observe(&tally, 10, 108, true);
     assert_int_equal(hm_tally_choose(&tally), 1);
-    hm_tally_end(&tally, is_fast, 0.1); /* is_fast: the placement is better than the best share, 0.1 */
+    hm_tally_end(&tally, is_fast, 0.1); /* this placement is better than the best one that is known (0.1) */
     assert_float_equal(tally.last, 1, 1e-9);
     assert_float_equal(hm_tally_fast(&tally), 0.75, 1e-9);
     assert_float_equal(hm_tally_best(&tally), ((1 + 7 * 0.75) / 8 + 1) / 2, 1e-9);

@@ -170,6 +170,7 @@ static void written_pages_are_told_from_read_ones(void **state)
     hm_softdirty_free(softdirty);
     hm_ranks_free(&ranks);
 }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -65,7 +65,7 @@ static void a_process_that_was_not_seen_has_the_mean(void **state)
     assert_true(fabs(told(3) - 0.3) < 1e-9);
 }
 
-static void what_windows_differ_by_is_no_difference_between_ranks(void **state)
+static void random_windows_make_no_difference_between_ranks(void **state)
 {
     (void)state;
     int believed = 0;
@@ -104,7 +104,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_is_told_before_a_window, set_up),
         cmocka_unit_test_setup(one_window_tells_no_difference, set_up),
         cmocka_unit_test_setup(a_process_that_was_not_seen_has_the_mean, set_up),
-        cmocka_unit_test_setup(what_windows_differ_by_is_no_difference_between_ranks, set_up),
+        cmocka_unit_test_setup(random_windows_make_no_difference_between_ranks, set_up),
         cmocka_unit_test_setup(a_real_difference_is_believed_soon, set_up),
         cmocka_unit_test_setup(a_change_is_followed, set_up),
     };

@@ -91,8 +91,8 @@ static void a_window_says_where_not_how_much(void **state)
 }
 
 /*
- * The second process has half of the first one's CPU time in each window, and does the same. The third one waited. Of
- * the fourth no ranges are wanted, so its time does not matter.
+ * The second process has half of the first one's CPU time in each window, and does the same. The third one waited. No
+ * ranges of the fourth are wanted, so its time does not matter.
  */
 static void shares_are_of_equal_time(void **state)
 {
@@ -118,7 +118,7 @@ static void shares_are_of_equal_time(void **state)
 }
 
 /* Half of each process's memory is always written. */
-static void what_is_always_written_takes_no_time(void **state)
+static void what_is_always_written_does_not_depend_on_time(void **state)
 {
     (void)state;
     static const float share[] = {1, 1, 0, 0};
@@ -191,7 +191,7 @@ static void an_idle_window_tells_nothing(void **state)
     hm_softdirty_free(softdirty);
 }
 
-static void what_no_window_saw_has_its_processs_share(void **state)
+static void memory_that_no_window_saw_has_its_processs_share(void **state)
 {
     (void)state;
     static const float share[] = {0.25F};
@@ -238,11 +238,11 @@ int main(void)
         cmocka_unit_test(differences_by_chance_are_not_believed),
         cmocka_unit_test(a_window_says_where_not_how_much),
         cmocka_unit_test(shares_are_of_equal_time),
-        cmocka_unit_test(what_is_always_written_takes_no_time),
+        cmocka_unit_test(what_is_always_written_does_not_depend_on_time),
         cmocka_unit_test(ranges_count_by_their_pages),
         cmocka_unit_test(shares_stand_where_nobody_ran_for_long),
         cmocka_unit_test(an_idle_window_tells_nothing),
-        cmocka_unit_test(what_no_window_saw_has_its_processs_share),
+        cmocka_unit_test(memory_that_no_window_saw_has_its_processs_share),
         cmocka_unit_test(by_place_no_write_is_made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
