@@ -33,14 +33,14 @@ def rows(ids, *options, user=None):
 
 
 def row(job_id):
-    """The only line for a job or, as ARRAY_TASK, for a task."""
+    """The only line of a job. ARRAY_TASK as `job_id` means one task of an array."""
     (found,) = rows([job_id])
     return found
 
 
 def wait_stored(ids, count=None):
-    """Waits until the database has the end of all these jobs, which slurmctld sends later. Returns their lines. `count`
-    is the number of lines, where an array's id stands for several."""
+    """Waits until the database has the end of all these jobs, which slurmctld sends only some time after they ended.
+    Returns their lines. `count` is the number of lines, where an array's id stands for several."""
     wanted = count or len(ids)
 
     def ended():
@@ -59,6 +59,6 @@ def wait_runs(job_id, count):
 
 
 def set_comment(job_id, text, user=None, check=True):
-    """Writes the AdminComment of a job or, as ARRAY_TASK, of a task."""
+    """Writes the AdminComment of a job. ARRAY_TASK as `job_id` means one task of an array."""
     words = f"sacctmgr -i update job where jobid={job_id} set AdminComment={text}"
     return slurm.run(words, user=user, check=check)

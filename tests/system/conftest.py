@@ -134,7 +134,7 @@ def steps():
 @pytest.fixture(scope="module")
 def placed_program():
     slurm.run(f"gcc -O1 -Wall -Werror -o {placing.PROGRAM} {placing.SOURCE} -lhybridmem")
-    slurm.drop_caches()  # neither the library nor the kernel's first choice of a node counts the page cache as free
+    slurm.drop_caches()  # the library, and the kernel where it chooses a node, take the page cache for used memory
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Program(NamedTuple):
     footprint_mib: int  # anonymous memory of all ranks in the steady part; ROOM percent of it fit into the fast tier
     warm: int  # units of the slowest rank before the measured part
     stop: int  # units of the slowest rank at the end of the measured part, when the run is cancelled
-    units: int  # more units than the fastest rank has done by then, so that all ranks run to the end
+    units: int  # units that each rank is told to do: so many that no rank ends before the measured part does
     prepare: object  # (folder, units): writes the input
     command: str  # of a rank
     progress: object  # (folder, rank): units that it has done
@@ -293,7 +293,7 @@ def run_once(program, contender, setting, room, mark):
         script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
         job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
         slurm.wait_for(lambda: len(list(folder.glob("here.*"))) == migration.RANKS, "all ranks")
-        # What Slurm starts besides the ranks has its memory by now: what is left belongs to the ranks.
+        # The processes that Slurm starts besides the ranks have their memory by now, and take none of the limit.
         stack.enter_context(migration.scarce_fast(limit))
         warm_page_cache(program)
         before, started = vmstat(), time.monotonic()

@@ -58,7 +58,7 @@ def broker(folder, *options):
     behind."""
     folder.chmod(0o755)
     process = subprocess.Popen([BROKER, "--run-dir", str(folder), *options], stderr=subprocess.PIPE, text=True)
-    assert process.stderr.read() == ""  # closed when the broker listens
+    assert process.stderr.read() == ""  # returns when the broker listens, as it then closes its standard error
     try:
         yield process, folder / "damon.sock"
     finally:

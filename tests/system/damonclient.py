@@ -127,7 +127,8 @@ class Client:
 
 
 def found(regions, hot_start, hot_end):
-    """The share of the hot range that is in the hottest regions of the same size: 1.0 if DAMON has found it exactly."""
+    """The share of the hot range that lies in the hottest regions. Only as many bytes of these are looked at as the hot
+    range has, so that 1.0 means that DAMON has found it exactly."""
     room = hot_end - hot_start
     inside = 0.0
     for region in sorted(regions, key=lambda r: (-r.accesses, r.start)):

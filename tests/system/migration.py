@@ -19,12 +19,12 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
-BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; min_free_kbytes ends that
+BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; a write to min_free_kbytes ends it
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
 SHORT_LISTS = 1 << 20  # so that the lists of free pages get their least length, some 250 pages for each CPU
 MIN_FREE_KIB = 40960  # for all nodes; the kernel then keeps a fiftieth of each free, as the migrator does
 RANKS = 4
-FILES = 65536  # open files: if few huge pages can be had, so many pipes hold most of the memory
+FILES = 65536  # limit of open files: where few huge pages can be had, pipes have to hold most of the memory
 NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
 QUIET = 3  # seconds between two looks of a test, as a look itself makes more accesses than a rank in that time
@@ -99,7 +99,7 @@ def pipes(node, count):
 
 
 def has_memory(pid):
-    """Has the process memory? Kernel threads have none, and processes that have ended neither."""
+    """Has the process memory? Kernel threads have none, nor have processes that ended."""
     with contextlib.suppress(OSError):
         return bool(Path(f"/proc/{pid}/smaps_rollup").read_text())
     return False
@@ -160,7 +160,8 @@ def fast_full_of_files(pids):
     """Moves the processes' memory to the slow tier, and fills the fast tier with pages of files that nobody uses any
     more.
 
-    The files come after the processes: otherwise the kernel would reclaim as many of their pages as it has time for."""
+    The files are read only after the processes have their memory: otherwise the kernel would reclaim pages of the files
+    for the processes, as many as it has time for."""
     for pid in pids:
         leave_fast(pid)
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
@@ -300,7 +301,8 @@ class Hotset:
         """Waits until `count` whole phases of the migrator have begun and ended from now on."""
         seen = (progress(self.job_id) or {"phases": 0})["phases"]
         last = seen + count
-        while seen <= last:  # the patience is for each phase, as it lasts until earlier decisions are paid for
+        # The patience is for each phase: a phase lasts until the CPU time of earlier decisions is within `overhead`.
+        while seen <= last:
             now = slurm.wait_for(
                 lambda: (now := progress(self.job_id)) and now["phases"] > seen and now,  # noqa: B023
                 f"phase {seen + 1} of {last + 1}",

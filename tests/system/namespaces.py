@@ -171,8 +171,8 @@ def allocation(*options):
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
 
     def is_entered():
-        """Are both file systems there, which the prolog makes? Does the process of the extern step run, which starts
-        after the step is in the ledger?"""
+        """Has the prolog made both file systems, and does the extern step's process run? It starts only when the step
+        is in the ledger."""
         return len(ours()) == 2 and ranks_of(job_id, "sleep")
 
     try:
@@ -246,7 +246,7 @@ def mounted(device, place="/mnt"):
 
 @contextlib.contextmanager
 def stopped(step, *words, ahead=0, **options):
-    """Runs the program until it is stopped before a step, which is a number, or a name for the first step of that name.
+    """Runs the program until it is stopped before a step. `step` is a number, or a name: the first step of that name.
     From that step on, the program's clock is `ahead` seconds ahead. At the end the program is killed if it still runs,
     even if the test fails, as it holds the lock that all others wait for."""
     env = {"LD_PRELOAD": STEPS, "STEPS_KILL": str(step), "STEPS_SIGNAL": str(int(signal.SIGSTOP))}

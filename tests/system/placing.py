@@ -19,8 +19,8 @@ MIB = slurm.MIB
 
 @contextlib.contextmanager
 def placed(policy, mib, use=READ, block=0, share=0.0, touched=None, env=None, prefix=()):
-    """Run programs/alloc/placed.c with these arguments. Gives the JSON object that the program prints about its
-    memory."""
+    """Run programs/alloc/placed.c with these arguments. Gives the JSON object that the program prints about its memory.
+    The object's `runs` are stretches of adjacent blocks that are on one node, or in one folder's file."""
     words = [*prefix, PROGRAM, policy, use, mib, block, share, mib if touched is None else touched]
     process = subprocess.Popen(
         [str(word) for word in words],

@@ -156,7 +156,7 @@ class Server:
         return found
 
     def answer(self, code, number, body):
-        """The answer to one request; None: there is none."""
+        """The answer to one request; None: the kernel expects none."""
         if code in (FORGET, BATCH_FORGET, INTERRUPT):
             return None
         if code == INIT:

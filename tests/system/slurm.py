@@ -48,7 +48,8 @@ def situation():
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
     """Waits until condition() is true and returns its value. Fails after `patience` seconds; the text names `what`.
-    Looks each `every` seconds, then ever less often: where time is counted, looks are all that a long wait costs."""
+    Looks each `every` seconds at first, then less and less often: in a guest whose time is counted (tests/testbed) only
+    looks take host time, sleeping does not."""
     deadline = time.monotonic() + patience
     while not (value := condition()):  # tried once more after the last sleep, as the guest may have stood still
         if time.monotonic() >= deadline:
@@ -157,8 +158,8 @@ def requeue(job_id):
 
     def takes_a_start():
         """Slurm delays the second run, and accepts a new start time only when the first run is over. The second run
-        must not start in the same second, as slurmd takes credentials from before a run's end for credentials of that
-        run."""
+        must not start in the same second: slurmd takes a credential that is as old as the first run's end for one
+        of the first run."""
         return run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
 
     wait_for(takes_a_start, "the first run's end", every=1)
@@ -201,7 +202,7 @@ def node_states():
 
 
 def wait_epilogs():
-    """Waits until no job's epilog runs, as srun returns before it. Failures are left to other checks."""
+    """Waits until no job's epilog runs: srun returns before the epilog ends. Failures are left to other checks."""
     with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
         wait_for(lambda: "COMPLETING" not in (node_states() or {"": "COMPLETING"}).values(), "no epilog", patience=120)
 

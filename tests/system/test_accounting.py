@@ -73,7 +73,7 @@ def test_users_see_their_own_jobs_alone(jobs):
     assert accounting.rows(of_bob, "-a", "-A", accounting.ACCOUNTS["bob"], user="alice") == []
 
 
-def test_admin_comment_of_the_longest_summary_and_of_the_next(jobs):
+def test_an_admin_comment_is_as_long_as_the_longest_summary_and_can_be_replaced(jobs):
     job_id = jobs["bob", "spill"]
     longest = base64.b64encode(os.urandom(COMMENT_BYTES * 3 // 4)).decode()
     assert len(longest) == COMMENT_BYTES
@@ -117,8 +117,8 @@ def test_jobs_that_fail_are_refused_or_cancelled():
 
 def test_ids_of_an_array_and_what_they_mean_to_sacctmgr():
     """A task's record has the number that sacct calls JobIDRaw. sacctmgr has to be given the JobID, which consists of
-    the array's id and the task's index: the last task's number is the array's own number, which stands for all tasks
-    there."""
+    the array's id and the task's index. The last task's number would not do: it is also the array's own number, which
+    sacctmgr takes for all tasks."""
     array = slurm.sbatch("alice", f"exit $((SLURM_ARRAY_TASK_ID == 3 ? {CODE} : 0))", "-n1", "--array=1-3")
     lines = accounting.wait_stored([array], 3)
     slurm.wait_idle()

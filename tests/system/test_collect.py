@@ -136,7 +136,7 @@ def check_both_nodes():
 
 
 def check_a_node_without_a_record():
-    """A node without a record is named once the limit has passed."""
+    """A node without a record is named once collect_wait has passed."""
     job_id, of_node = job_on_both_nodes()
     files = list(slurm.RECORDS.glob("*/n2.jsonl"))
     assert files

@@ -84,9 +84,10 @@ def test_only_ones_own_processes_can_be_watched(run_dir):
         assert as_root(path, ask.format(f"({foreign}, {started + 1})")) == "0 0"
 
 
-def test_a_process_that_is_letting_go_of_its_memory_has_ended(run_dir):
-    """The /proc files of such a process belong to root, as those of a kernel thread do, which has no memory either (and
-    stands for it here). This is no reason to refuse the other processes."""
+def test_a_process_without_memory_counts_as_ended(run_dir):
+    """A process that ends gives up its memory first. From then on its /proc files belong to root, as if the process
+    were somebody else's: the broker leaves it out, and does not refuse the others. A kernel thread, which has no memory
+    either, stands for such a process."""
     thread = int(slurm.run("pgrep -x kswapd0").stdout)
     with broker(run_dir) as (_, path), sleeper("alice") as own:
         ask = f"answer = client.ask([{own}, {thread}]); print(answer.number, answer.n, answer.text)"

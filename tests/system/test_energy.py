@@ -14,7 +14,7 @@ START = 100_000_000  # microjoules; large enough that counting does not change t
 
 
 def set_counter(zone, microjoules):
-    """One write of the same length each time, as a monitor may read at any moment."""
+    """Sets the zone's counter by one write, which always has the same length: a monitor may read at any moment."""
     with (POWERCAP / zone / "energy_uj").open("r+") as file:
         file.write(f"{START + microjoules}\n")
 

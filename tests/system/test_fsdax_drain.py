@@ -43,7 +43,7 @@ def region_that_fails(clean_node):
         resume()
 
 
-def test_memory_that_cannot_be_wiped_drains_the_node_until_it_was(region_that_fails):
+def test_memory_that_cannot_be_wiped_drains_the_node_until_an_administrator_resumes_it(region_that_fails):
     with job_with_file_systems(f"python3 {STORES} '{MARKER}'", SIZE) as (job_id, _):
         (device,) = [one["device"] for one in ours() if one["socket"] == 0]
         region_that_fails.write_text("1")

@@ -63,7 +63,9 @@ def test_a_region_that_cannot_be_used_is_not_left_out():
 
 
 def test_a_jobs_name_forges_no_cpus():
-    """The job's own cores, or none. The task of an array has its own, too, among others with the array's number."""
+    """The job's name looks like scontrol's line about a job's cores. The job may get its own cores only: it is refused,
+    as hybridmem cannot tell which line is Slurm's. A task of an array gets its own cores, too, although scontrol shows
+    all tasks for the array's number."""
     forged = f"x Nodes={slurm.NODE} CPU_IDs=0-1"
     with epilogs_over():
         done = slurm.run(f"srun -n1 -J '{forged}' --hybrid-mem={SIZE},socket=local true", user="alice", check=False)

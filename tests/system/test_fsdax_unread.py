@@ -12,7 +12,8 @@ pytestmark = pytest.mark.usefixtures("empty_regions")
 
 
 def age(entry):
-    """Makes a reap believe that an earlier one has looked at the entry a day ago, by CLOCK_BOOTTIME."""
+    """Makes a reap believe that an earlier reap has seen the entry a day ago: it notes that moment of CLOCK_BOOTTIME as
+    the file's time."""
     slurm.run(f"touch -d @$(($(cut -d. -f1 /proc/uptime) - 86400)) {entry}")
 
 

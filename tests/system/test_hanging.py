@@ -57,7 +57,7 @@ def silent(place, user="root"):
 
 @contextlib.contextmanager
 def frozen(place):
-    """Writers wait meanwhile, and cannot be killed."""
+    """Freezes a file system: until it is thawed, whoever writes there waits, and cannot be killed."""
     slurm.run(f"fsfreeze --freeze {place}")
     try:
         yield
@@ -80,7 +80,8 @@ def records_on_a_disk():
 
 
 def run_without_the_readers():
-    """Runs a job while the directory service hangs that knows the group of the records' readers. Its record waits."""
+    """Runs a job while the directory service that knows the group of the records' readers hangs. The job's record waits
+    in the state folder."""
     source = Path(__file__).parent / "programs" / "job" / "silentgroups.c"
     library = "/usr/lib/x86_64-linux-gnu/libnss_silent.so.2"
     slurm.run(f"gcc -O1 -Wall -Werror -shared -fPIC -DSILENT='\"{SILENT_GROUP}\"' -o {library} {source}")
@@ -94,7 +95,7 @@ def run_without_the_readers():
 
 
 def programs_of(job_id):
-    """The job's hybridmem-job that still runs, after its hook has ended, too."""
+    """The pids of the job's hybridmem-job, which may outlive its hook."""
     word = f" --job {job_id} "
     return [pid for pid, _, name, words in processes.running() if name == "hybridmem-job" and word in f"{words} "]
 
@@ -123,7 +124,8 @@ def test_what_does_not_answer_holds_no_prolog_and_no_epilog_for_longer_than_thei
             slurm.wait_output(job_id, "runs")
         waiting = run_without_the_readers()
         with silent(bobs_folder, "bob") as bobs_is_asked, silent(tmp_path) as other_is_asked, frozen(slurm.RECORDS):
-            # A prolog that writes a record that waits, an epilog that writes its own, and one with another folder.
+            # A prolog has to write the record that waits, an epilog its own job's record, and a second epilog a record
+            # in another folder.
             fourth = waits("bob")
             slurm.wait_for(lambda: is_at(fourth[0], slurm.RECORDS), "the prolog at the frozen records")
             first[1].touch()

@@ -24,8 +24,8 @@ HOOKS = ([b"spank", b"prolog"], [b"spank", b"epilog"])  # slurmstepd's words whe
 
 @contextlib.contextmanager
 def hostile(user, *words):
-    """Does these things to the user's processes meanwhile, then lets those that are left go on. Yields a function that
-    gives what was done so far."""
+    """Runs hostile.py as the user, with these words: what it does to the user's processes. Yields a function that
+    returns what was done so far. Afterwards stopped processes go on."""
     log = slurm.folder_of(user) / "done"
     with log.open("w") as output:
         program = subprocess.Popen(

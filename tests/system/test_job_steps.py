@@ -118,8 +118,8 @@ def end_at_each_step(begin, before, put_right):
 
 
 def test_killed_at_each_step_of_end():
-    """Until `end` has renamed the job's entry, reap leaves the job alone: to reap it is a living job, whose epilog is
-    still to come."""
+    """Until `end` has renamed the job's entry, `reap` leaves the job alone: it takes the job for a living one, whose
+    epilog is still to come."""
 
     def put_right(steps):
         job(*REAP)

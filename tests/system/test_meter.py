@@ -18,7 +18,7 @@ MIB = 64
 PASSES = 64  # enough that the accesses of daemons do not matter
 SPLIT = 2  # HM_ALLOC_SPLIT
 # One request of each kind of placement; test_placement.py checks all modes on all sockets by their pages. The slow one
-# comes first: accesses by the job's start, which may still go on, are to the fast nodes.
+# comes first: processes that start the job may still run then, and they access the fast nodes.
 REQUESTS = ("slow,socket=remote", "interleave,socket=all", "spill", "fast,socket=local")
 # The folders of the job's file systems, as words of a shell.
 FILES = "$(echo $HYBRIDMEM_FSDAX_DIRS | sed 's/[0-9]*=//g; y/:/ /')"

@@ -301,7 +301,7 @@ def test_killed_at_each_step_of_destroy():
         all_clean()
     assert seen_steps[-1].endswith("/size")
     raw = next(at for at, step in enumerate(seen_steps) if step.endswith("/force_raw"))
-    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[:raw]), "no array or volume of a user's appears on the raw disk"
+    assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[:raw]), "a user's RAID or volume must not appear on the raw disk"
     assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[raw:])
 
 

@@ -35,9 +35,9 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions", "policy_stays")
 NODES = (4, 5)
 SYSTEM = Path("/sys/devices/system")
 POLICY = SYSTEM / "memory" / "auto_online_blocks"
-# The kernel's policies for new memory: a zone that it would not choose.
+# By the kernel's policy for new memory: a zone that this policy would not choose.
 POLICIES = {"offline": "normal", "online": "movable", "online_kernel": "movable", "online_movable": "normal"}
-KEPT = Path("/run/hybridmem/auto_online_blocks")  # the policy while a command has changed it
+KEPT = Path("/run/hybridmem/auto_online_blocks")  # has the original policy while a command has changed it
 LOCK = Path("/run/hybridmem/namespace.lock")
 # The kernel's names of zones.
 NAMES = {"movable": "Movable", "normal": "Normal"}

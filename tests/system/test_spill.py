@@ -11,7 +11,7 @@ import slurm
 WEIGHTS = Path("/sys/kernel/mm/mempolicy/weighted_interleave")
 OTHERS = ("file_bytes", "shmem_bytes", "kernel_bytes")  # memory of a job besides its anonymous pages
 # Later kernels set the weights by the firmware's figures, and spill leaves weights alone that are near enough to those
-# that it wants. These bandwidths want weights that are far from the kernel's.
+# that it wants. With these bandwidths it wants weights that are far from the kernel's.
 SEPARATE = """
 tier "near" { nodes = "0-1" read_bandwidth = 60000 }
 tier "far" { nodes = "2-3" read_bandwidth = 20000 }

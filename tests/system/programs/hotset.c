@@ -118,8 +118,8 @@ static void touch(const struct options *options, volatile char *memory, size_t p
 }
 
 /*
- * Allocates memory without huge pages, and touches the cold parts first, in all ranks: the hot parts of a rank that is
- * quicker than the others would find room in the fast tier.
+ * Allocates memory without huge pages. Touches its hot parts only after all ranks have touched their cold parts:
+ * otherwise the hot parts of a rank that is quicker than the others would find room in the fast tier.
  */
 static volatile char *allocate(const struct options *options, struct control *control, unsigned long rank,
                                unsigned long ranks, size_t bytes)

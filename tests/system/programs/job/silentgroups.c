@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory service for nsswitch.conf, "silent": asked for the group SILENT it never answers. It knows no group. */
+/* A directory service for nsswitch.conf, "silent": it never answers a question about the group SILENT, and knows no
+ * other group. */
 #include <errno.h>
 #include <grp.h>
 #include <nss.h>
