@@ -13,7 +13,8 @@
 int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
 
 /* Find out what this kernel can do, by trying it where that has no effect, and read the current interleave weights.
- * `alone` is left false. `has_weights` is false where sysfs shows no weights. Returns 0 or -1. */
+ * `alone` is left false, and `regions` empty: the caller fills them in. `has_weights` is false where sysfs shows no
+ * weights. Returns 0 or -1. */
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 
 /* The path of a node's interleave weight in sysfs. Returns `out`. */

@@ -140,8 +140,9 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_allows(const struct hm_config *config, const struct hm_request *request, const char *user,
                      const char *const *groups, const char *account, const char *partition, struct hm_error *error);
 
-/* The next group, from rule *at on (0 at first), whose rule would not allow its members the request. None where the
- * user has a rule of their own. Returns its name, or NULL. Pure. */
+/* Find the next group whose rule would not allow its members the request. The search begins at rule *at (0 for the
+ * first call), and moves *at past the rule that it finds. Returns the group's name, which belongs to `config`. Returns
+ * NULL where there is no further one, for `off`, and where the user has a rule of their own. Pure. */
 const char *hm_config_group_against(const struct hm_config *config, const struct hm_request *request, const char *user,
                                     int *at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out whether a user may be in a group that the C library has not seen them in (lookup.h). */
+/* Finds out whether a user may be in a group that the C library does not report for them (lookup.h). */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -26,14 +26,13 @@ struct hm_asker {
     const char *user, *account, *partition; /* names from Slurm; "" where they are not known */
 };
 
-/* May the user have this request (hm_config_allows)? What is not known of the user is no reason to refuse where no rule
- * asks for it: a failing directory service or prolog must not fail jobs. Where a rule asks for it, the request is
- * refused. `off` is always allowed. Pure. Returns 0, or -1 with a text. */
+/* May the user have this request (hm_config_allows)? A name or group that a rule needs but this node does not know
+ * is a reason to refuse. One that no rule needs may be missing: a failing directory service or prolog must not fail
+ * jobs. `off` is always allowed. Pure. Returns 0, or -1 with a text. */
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
                       struct hm_error *error);
 
-/* Does a rule ask for a user's name or groups? Where none does, nobody has to look the user up for hm_identity_judge.
- */
+/* Does a rule need a user's name or groups? If not, the user need not be looked up for hm_identity_judge. */
 bool hm_identity_is_needed(const struct hm_config *config);
 
 /* Look up the user, with all groups. This can take as long as a directory service needs to answer: what root runs for

@@ -19,10 +19,10 @@ int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *er
 int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
 
 /*
- * Is there a group whose rule would not allow the request, that the user is not seen in, and that this node does not
- * know? Where one of several directory services fails, the C library gives a user's groups of the others, without an
- * error: the groups of the failed one are then unknown, too. Looks up each such group (as above; the first unknown one
- * ends it). Returns true, with a text for the job's user, or false.
+ * May the user be in a group that forbids the request, though it is not among their groups? Where one of several
+ * directory services fails, the C library reports the user's groups from the others, without an error. The groups of
+ * the failed one then cannot be looked up either. So this looks up each group whose rule does not allow the request,
+ * up to the first that is unknown. Returns true where one is, with a text for the job's user, else false.
  */
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
                       const struct hm_identity *identity, struct hm_error *doubt);
@@ -34,9 +34,9 @@ struct hm_question {
 };
 
 /*
- * Have the program answer, `hybridmem-job lookup KIND WORD`, or kill it after `patience_ms`. An answer that is not
- * whole is none: a user whose groups are not all known would get what the rule for such a group forbids. For a group,
- * only identity->gid is set. Returns 0 or -1, as above.
+ * Run `program` as `hybridmem-job lookup KIND WORD`, and read its answer; kill it after `patience_ms`. A torn answer
+ * counts as none: with a group missing, the user would get what that group's rule forbids. For a group, only
+ * identity->gid is set. Returns 0 (free with hm_identity_free) or -1, as above.
  */
 int hm_lookup_ask(const char *program, const struct hm_question *question, int patience_ms,
                   struct hm_identity *identity, struct hm_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that looks up, for those that may not wait. */
+/* `hybridmem-job lookup`: looks up a user or group, and writes the answer that lookup.c reads. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -79,5 +79,5 @@ int hm_lookup_answer(const struct hm_question *question)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].kind, question->kind) == 0)
             return kinds[i].answer(question->word);
-    return fail("what is looked up is a uid, user or group");
+    return fail("the word after lookup is uid, user or group");
 }

@@ -34,7 +34,8 @@ static uint64_t largest_region(const struct hm_dax_regions *regions, int socket)
 }
 
 /* For a socket without a usable region: refuse, with the reason, where it has an unusable one. If the socket were left
- * out instead, the other sockets would have to give more than Slurm has counted for them. */
+ * out instead, the other sockets would have to give more than Slurm has counted for them. Socket -1 stands for regions
+ * whose socket is unknown. */
 static int check_faults(const struct hm_scene *scene, int socket)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;

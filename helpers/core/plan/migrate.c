@@ -42,9 +42,9 @@ static double latency_ratio(double fast, double slow)
     return fast > 0 && slow > fast ? slow / fast : 0;
 }
 
-/* How many times longer a write keeps the slow tier busy than a read, by its bandwidths (a store does not wait for the
- * latency). 1 where these are unknown, or writes are not slower. */
-static double writes_per_read(const struct hm_part *part)
+/* How many reads keep the slow tier busy for as long as one write does, by its bandwidths (a store does not wait for
+ * the latency). 1 where a bandwidth is unknown, or writes are not slower. */
+static double reads_per_write(const struct hm_part *part)
 {
     const struct hm_figure *read = &part->tier->read_bandwidth_mbs, *write = &part->tier->write_bandwidth_mbs;
     bool is_known = read->origin != HM_ORIGIN_NONE && write->origin != HM_ORIGIN_NONE;
@@ -57,7 +57,7 @@ static double write_cost(const struct hm_scene *scene, const struct hm_part *fas
                          double read)
 {
     double by_latency = latency_ratio(write_latency(scene, fast), write_latency(scene, slow));
-    double by_bandwidth = read * writes_per_read(slow);
+    double by_bandwidth = read * reads_per_write(slow);
     return by_latency > 0 && by_bandwidth > by_latency ? by_bandwidth : by_latency;
 }
 

@@ -6,8 +6,14 @@
 
 #include "core/config/config.h"
 
-/* Bandwidth of both tiers together. With shared channels: 1 / (m0/bw0 + (1-m0)/bw1); with separate ones: 1 /
- * max(m0/bw0, (1-m0)/bw1). Returns -1 unless both bandwidths are positive and m0 is within 0 to 1. */
+/*
+ * Bandwidth of both tiers together:
+ *
+ *     1 / (m0/bw0 + (1-m0)/bw1)        shared channels
+ *     1 / max(m0/bw0, (1-m0)/bw1)      separate channels
+ *
+ * Returns -1 unless both bandwidths are positive and m0 is within 0 to 1.
+ */
 double hm_spill_bandwidth(enum hm_channels channels, double bw0_mbs, double bw1_mbs, double m0);
 /* The share of the fast tier with the best bandwidth, without regard to capacities: 1 for shared channels,
  * bw0/(bw0+bw1) for separate ones. Returns -1 unless both bandwidths are positive. */

@@ -36,7 +36,8 @@ struct hm_scene {
  * not known. */
 int hm_scene_choose(struct hm_scene *scene);
 
-/* The part of tier `index` in the chosen sockets; it may have no nodes. */
+/* Get the part of tier `index` that is on the chosen sockets; it may have no nodes. Nodes whose socket is unknown
+ * belong to it with socket=all only. */
 void hm_scene_part(const struct hm_scene *scene, int index, struct hm_part *part);
 
 /* The share of pages that the fast part can take if it wants the share `wanted`: limited by both parts' capacities

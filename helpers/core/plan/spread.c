@@ -8,8 +8,8 @@
 #include "model.h"
 #include "scene.h"
 
-/* How much the fast tier's share by the system's weights may differ from the best share. A difference below this does
- * not change the bandwidth measurably. */
+/* Two shares of the fast tier that differ by no more than this count as equal: their bandwidths differ too little to be
+ * measured. */
 #define SAME_SHARE 0.01
 
 struct pair {

@@ -40,7 +40,8 @@ enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b);
 int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
-/* Sort the groups, fastest first. Returns the origin of what decided: of all neighbours, the least reliable one. */
+/* Sort the groups, fastest first. Between two neighbours one figure decides; returns the least reliable origin of these
+ * figures. HM_ORIGIN_NONE: nothing tells which of two neighbours is faster. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
 /* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. Returns 0, or
