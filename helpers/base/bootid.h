@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which boot of this machine it is, so that what was noted in an earlier boot is not believed in a later one. */
+/* Tells the boots of this machine apart, so that what was noted in one boot is not believed in a later one. */
 #ifndef HM_BASE_BOOTID_H
 #define HM_BASE_BOOTID_H
 
@@ -11,7 +11,7 @@
 /* The id of this boot, without a newline; "" where the kernel does not say. Returns `out` (at least 40 bytes). */
 char *hm_boot_id(char *out, size_t size);
 
-/* Was this noted in an earlier boot? Returns false where either id is not known ("", or the kernel does not say). */
+/* Is `id` that of an earlier boot? Returns false where `id` is "", or the kernel does not say which boot this is. */
 bool hm_boot_is_past(const char *id);
 
 #endif

@@ -14,7 +14,7 @@
 #include "spawn.h"
 
 #define LINE 1024
-#define REST 65536 /* a pipe holds no more, unless it was made larger */
+#define REST 65536 /* most bytes that are read after the end: a pipe holds no more, unless it was made larger */
 
 struct reader {
     int fd;
@@ -80,7 +80,7 @@ static void read_along(struct reader *reader, int pidfd)
     }
 }
 
-/* Reads what was in the pipe when the process ended. */
+/* Reads what was in the pipe when the process ended, REST bytes at most. */
 static void read_rest(struct reader *reader)
 {
     ssize_t length;
@@ -103,7 +103,8 @@ int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take)
         close(pidfd);
     int64_t left_ms = reader.end_ms - hm_clock_ms(CLOCK_MONOTONIC);
     int status = hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0), number = errno;
-    close(fd); /* only now: to write to a closed pipe would end the program, which would hide that it was late */
+    /* Not closed earlier: a program that writes to a closed pipe is ended by SIGPIPE, and would not be found late. */
+    close(fd);
     errno = number;
     return status;
 }

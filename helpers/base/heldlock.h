@@ -9,11 +9,12 @@
 
 #include "error.h"
 
-/* This thread holds such a lock from here on, until as many calls of hm_heldlock_leave. */
+/* Call these after this thread has taken such a lock, and when it gives the lock back. It may hold several. */
 void hm_heldlock_enter(void);
 void hm_heldlock_leave(void);
 
-/* Returns 0, or -1 (EDEADLK) with a text where this thread holds such a lock. `what` says what is not done then. */
+/* Returns 0, or -1 (EDEADLK) with a text where this thread holds such a lock. `what` names what was
+ * to be started, for the text. */
 int hm_heldlock_check(const char *what, struct hm_error *error);
 
 #endif

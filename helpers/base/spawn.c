@@ -146,8 +146,8 @@ static int give_up(pid_t pid)
 }
 
 /*
- * The kernel holds the child, as on a file system that does not answer: it ends when the kernel lets it go. Until then
- * it must not be in the cgroup of a step: slurmstepd waits for all processes there, and the node would be drained.
+ * Moves a killed child that does not end out of the cgroup of its step. The kernel holds it, for example on a file
+ * system that does not answer. slurmstepd waits for all processes of the cgroup, so the node would be drained.
  */
 static void leave_behind(pid_t pid)
 {

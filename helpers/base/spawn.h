@@ -27,8 +27,8 @@ struct hm_spawn {
 };
 
 /*
- * Start the program in a session of its own, as the caller's user. A program for another user becomes that user itself,
- * after it was executed: a child that had their uid before could be stopped by them, and would hold up the caller.
+ * Start the program in a session of its own, as the caller's user. A program for another user changes to that user
+ * itself. If the child did that before the program executes, the user could stop it, and so hold up the caller.
  * Returns its pid once it executes, or -1 with a text that names the step that failed. A child that does not execute
  * in time is killed (ETIMEDOUT). Safe in a process with threads. The caller has to wait for the child, unless the
  * daemon around it does.
