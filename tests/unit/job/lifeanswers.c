@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the life of a job asks, and what has always the same answer here. */
+/* Answers to what a job's life (lifeplay.h) asks of the node, of Slurm and of the directory service. They are the same
+ * in each life. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>

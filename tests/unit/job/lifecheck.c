@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold behind a life (lifeplay.h). */
+/* Checks what must hold after a life (lifeplay.h). */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,11 @@
 static char text[512]; /* what is wrong */
 
 struct records {
-    /* lines of a run: whoever is killed before the entry is removed has the record written again. Reports take one */
+    /* number of lines of each run. Where a process is killed before it removes the entry, the record is written again;
+     * reports take one line of a run */
     unsigned n[RUNS];
     char end[RUNS][40];
-    bool differs; /* two lines of a run tell of another end: reports would count both */
+    bool differs; /* two lines of one run have different ends, so that reports would count both */
 };
 
 static void count_line(const char *line, struct records *records)
@@ -54,6 +55,7 @@ static void read_records(struct records *records)
     free(line);
 }
 
+/* Does the folder have files other than `kept`? If so, `text` names one. */
 static bool has_files(const char *folder, const char *kept)
 {
     char pattern[256];
@@ -98,6 +100,7 @@ const char *life_check(const struct life *life, const struct outcome *came, bool
         return "what is refused was allowed";
     if (world.has_namespaces)
         return "persistent memory is left";
-    /* One that the ledger does not name any more ends with the job's cgroup, or is found in /proc: not here. */
+    /* After a kill the ledger may no longer name a program that runs. On a real node that program ends with the job's
+     * cgroup, or a reap finds it in /proc. Neither is played here. */
     return world_programs() > 0 && !was_killed && !(life->is_one_by_a_fault && has_fault) ? "a program is left" : NULL;
 }

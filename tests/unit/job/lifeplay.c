@@ -126,7 +126,8 @@ static void another_step(void)
 {
     world.step = "step_0";
     world.wanted = "7";
-    play_step(0, life->is_refused ? "interleave" : life->request); /* one of its own is judged here */
+    /* A request of the step's own is judged by the step, not by the prolog. */
+    play_step(0, life->is_refused ? "interleave" : life->request);
 }
 
 /* ------------------------------------------------------------------ a life */

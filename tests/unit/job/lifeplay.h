@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lives of job 7, played as Slurm runs them, each in a world of its own (lifeworld.h), and what must hold behind them.
- */
+/* Plays lives of job 7 as Slurm runs them, each in a world of its own (lifeworld.h), and checks what must hold after
+ * them. */
 #ifndef LIFEPLAY_H
 #define LIFEPLAY_H
 
@@ -10,24 +10,31 @@
 #define RUNS 2 /* runs of a job that is requeued */
 
 /*
- * The events of a life, in their order; a capital letter: with the fault.
- * p: prolog, x: extern step, s: step, t: another step, which wants another value of the setting, e: epilog, r: the job
- * is requeued, and no epilog runs, q: a prolog that takes so long that the epilog runs meanwhile, o: the end of the
- * other job, n: no epilog, but a reap that finds the job dead.
+ * The events of a life, one letter each, in their order. A capital letter: this event can meet the fault.
+ *
+ * - p: prolog
+ * - q: a prolog that takes so long that the epilog runs meanwhile
+ * - x: extern step
+ * - s: batch step
+ * - t: another step, which wants another value of the setting
+ * - e: epilog
+ * - r: the job is requeued, and no epilog runs
+ * - n: no epilog runs, but a reap that finds the job dead
+ * - o: the end of the other job
  */
 struct life {
     const char *events, *request;
     const char *lines;      /* of hybridmem.conf */
     bool has_no_cgroup;     /* the node has cgroup v1 */
-    bool is_refused;        /* the request is, by a rule */
+    bool is_refused;        /* a rule refuses the request */
     bool has_company;       /* another job has changed the setting before */
     bool waits;             /* there is no folder of records until all has ended */
-    bool is_one_by_a_fault; /* with a fault, both runs may have one record */
+    bool is_one_by_a_fault; /* with a fault, both runs together may have one record */
 };
 
 /* What became of a life. */
 struct outcome {
-    bool was_entered[RUNS]; /* the ledger had this run, for a record */
+    bool was_entered[RUNS]; /* the ledger had an entry of this run, which is to have a record */
     bool is_allowed;        /* a step was given what is refused */
 };
 
@@ -35,9 +42,9 @@ struct outcome {
 void life_play(const struct life *life, struct outcome *outcome);
 
 /*
- * The ledger is empty then, each run that it had has one record, the node's settings are as before, and nobody was
- * given what is refused. Returns NULL, or what is wrong. `has_fault`: the life met its fault; `was_killed`: that was a
- * kill.
+ * Checks that after the life the ledger is empty, each run that it had has one record, the node's settings are as
+ * before, and nobody was given what is refused. Returns NULL, or what is wrong. `has_fault`: the life met its fault;
+ * `was_killed`: the fault was a kill.
  */
 const char *life_check(const struct life *life, const struct outcome *outcome, bool has_fault, bool was_killed);
 

@@ -111,7 +111,7 @@ void __wrap_hm_config_defaults(struct hm_config *config)
     snprintf(config->resctrl_dir, sizeof(config->resctrl_dir), "%s", path_of("resctrl"));
 }
 
-/* Each fault is an error in the log, thousands of them. */
+/* Logs nothing: the faults would make thousands of lines. */
 void __wrap_hm_log(enum hm_log_level level, const char *format, ...)
 {
     (void)level, (void)format;
@@ -158,7 +158,7 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int pati
     return 0;
 }
 
-/* A monitor or a migrator. */
+/* Starts a monitor or a migrator, which is only a number here. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
     int number = faults_meet(FAULT(FAULT_KILL) | FAULT(FAULT_FILES) | FAULT(FAULT_MEMORY), "a program's start");
@@ -168,7 +168,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     return FIRST_PROGRAM + n_programs++;
 }
 
-/* The copy of a record for its user. */
+/* Would write the user's copy of a record. There are no copies here. */
 pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
 {
     return hm_fail(error, EAGAIN, "no copy for user %u", call->uid);
@@ -233,7 +233,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     return 0;
 }
 
-/* Those of jobs that the ledger does not have. */
+/* Removes the namespaces of the job, if the ledger does not have it. */
 int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
 {
     static struct hm_job job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The node around the life of job 7, for tests of that life with faults: functions that stand for programs, persistent
- * memory, cgroups and the directory service. What they have is in the scratch folder or in `world`.
+ * memory, cgroups and the directory service. Their state is in the scratch folder or in `world`.
  */
 #ifndef LIFEWORLD_H
 #define LIFEWORLD_H
@@ -11,8 +11,9 @@
 #include "core/config/config.h"
 
 #define JOB 7
-#define OTHER 8       /* another job on the node */
-#define UNCHANGED "1" /* the setting's value before the job. Values have one digit, so that each replaces the other */
+#define OTHER 8 /* another job on the node */
+/* The setting's value before the job. All values have one digit, so that a write replaces the one before. */
+#define UNCHANGED "1"
 
 struct world {
     struct hm_config config;
@@ -31,7 +32,7 @@ int world_make(const char *lines);
 /* The file that stands for a setting of the node, and the node's hybridmem.conf. */
 const char *world_setting(void);
 const char *world_config_path(void);
-/* The job gets processes, with a cgroup of version 2 or without, or has none any more. */
+/* The job gets processes, with a cgroup of version 2 or without; world_stop: it has none any more. */
 void world_start(int job_id, bool has_cgroup);
 void world_stop(int job_id);
 /* How many programs run that were started for the job? */

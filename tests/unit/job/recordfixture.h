@@ -30,6 +30,7 @@ int set_up(void **state);
 /* Adds a sample, `second` seconds after START: these bytes, and a few MiB of other kinds of memory in the fast tier. */
 void sample_at(unsigned second, uint64_t fast_anon, uint64_t slow_anon, uint64_t file);
 
+/* Gives the job a plan of the mode spill. */
 void plan_spill(void);
 
 /* Builds the record of `job` (hm_record_build), and checks that it equals tests/fixtures/records/NAME.json, which

@@ -320,7 +320,7 @@ static void test_kinds_of_earlier_versions(void **state)
     }
 }
 
-/* With each byte changed in turn, the entry is refused, or understood as something that can be written. */
+/* With one byte changed, whichever it is, the entry is refused, or understood as something that can be written. */
 static void test_spoiled_entries_of_earlier_versions(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plays the lives of jobs with a fault at the calls that can meet one. Whatever it is, a reap puts the node right when
- * its cause is gone (lifeplay.h).
+ * Plays lives of a job with faults at the calls that can meet one. Whatever the fault was, a reap must put the node
+ * right once the fault's cause is gone (lifeplay.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +26,9 @@ static const struct {
             {FAULT_MEMORY, false}, {FAULT_LOCK, false}, {FAULT_LOCK, true}};
 
 /*
- * Plays the life with the fault at calls of it in turn, then without one. The variable EACH_FAULT has each call meet
- * it, which takes a minute; else it is one call in STRIDE. Returns how many lives were bad.
+ * Plays the life again and again, with the fault at a later call each time, until no call meets it any more. With the
+ * environment variable EACH_FAULT every call has its turn, which takes a minute; else one call in STRIDE has. Returns
+ * how many lives were bad.
  */
 static unsigned play_with(const struct life *life, size_t way)
 {
@@ -52,7 +53,8 @@ static unsigned play_with(const struct life *life, size_t way)
     }
 }
 
-/* A process that is killed here leaves memory, so all is played in a child, which does not look for what was leaked. */
+/* A process that is killed here leaks memory. So a child plays all lives, and ends by _exit, without a look for leaks.
+ */
 static void live(const struct life *life)
 {
     int status;
@@ -147,8 +149,7 @@ static void a_job_without_an_epilog(void **state)
     live(&(struct life){.events = "psN", .request = "slow"});
 }
 
-/* Thousands of files come and go: in memory that is fast, and a disk would look for free places among what was removed.
- */
+/* Thousands of files are made and removed, which is faster in memory than on a disk. */
 static int make_scratch(void **state)
 {
     if (access("/dev/shm", W_OK) == 0)

@@ -41,7 +41,7 @@ static void test_who_lives(void **state)
     assert_false(hm_job_is_living(&job));
 }
 
-/* What a failure to look would free is the job's memory and its settings of the node. */
+/* A job that is taken for dead loses its memory and its settings of the node. So a failure to look is no death. */
 static void test_a_job_whose_cgroup_cannot_be_read_lives(void **state)
 {
     (void)state;
@@ -59,7 +59,8 @@ static void test_a_job_whose_cgroup_cannot_be_read_lives(void **state)
     assert_false(hm_job_is_living(&job));
 }
 
-/* Without a cgroup a job lives until somebody notes its end, also if that process is gone and has left the entry. */
+/* A job without a cgroup lives until a process notes its end. It is dead from then on, even if that process was killed
+ * and has left the entry. */
 static void test_without_a_cgroup_ended_means_dead(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@
 #include "namespacescript.h"
 #include "unit/lib/scratch.h"
 
-static void what_is_made(void **state)
+static void namespaces_are_made_and_removed(void **state)
 {
     char value[HM_DAX_VALUE], path[HM_DAX_PATH], wanted[1024];
     (void)state;
@@ -84,7 +84,7 @@ static const struct {
      true, "hybridmem-namespace does not say what it made"},
 };
 
-static void what_fails(void **state)
+static void a_failure_says_why_and_whether_something_is_left(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
@@ -128,7 +128,7 @@ static bool is_kept_in_ledger(uint32_t job_id)
     return entry.namespaces.is_kept;
 }
 
-static void what_is_kept(void **state)
+static void kept_namespaces_outlive_their_job(void **state)
 {
     char value[HM_DAX_VALUE], path[HM_DAX_PATH];
     (void)state;
@@ -159,7 +159,7 @@ static void what_is_kept(void **state)
     assert_true(job.namespaces.destroy_s < 0);
 }
 
-static void what_is_kept_has_one_job_at_a_time(void **state)
+static void kept_namespaces_have_one_job_at_a_time(void **state)
 {
     static const struct {
         uint32_t uid;
@@ -213,7 +213,7 @@ static void what_is_kept_has_one_job_at_a_time(void **state)
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
 }
 
-static void what_is_kept_and_fails(void **state)
+static void a_keep_that_fails_may_still_keep_something(void **state)
 {
     static const char *const scripts[] = {KEPT("null"), KEPT("\"soon\""), KEPT("\"2026-02-31T20:11:00Z\""),
                                           "echo 'hybridmem namespace: no' >&2; exit 1"};
@@ -239,6 +239,8 @@ static void what_is_kept_and_fails(void **state)
 #define WIPED "; the memory of earlier jobs is still being wiped"
 #define NO_ROOM "echo 'hybridmem namespace: region0: no room' >&2; exit 1"
 
+/* A job that begins while memory may still have to be wiped gets namespaces, or a reason why not. The reason names the
+ * wipe only if the wipe may make room. */
 static const struct {
     unsigned left_s;
     bool are_there;
@@ -257,7 +259,7 @@ static const struct {
 };
 
 /*
- * How a reap ends that runs before a create which takes all the time. The message names the wipe only where memory is
+ * The same where create uses up the time: how the reap before it ended. The message names the wipe only where memory is
  * still being wiped or in use, as only that memory may become free later.
  */
 static const struct {
@@ -314,11 +316,11 @@ static void room_beside_what_is_not_wiped_yet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_made, namespaces_set_up),
-        cmocka_unit_test(what_fails),
-        cmocka_unit_test_setup(what_is_kept, namespaces_set_up),
-        cmocka_unit_test(what_is_kept_has_one_job_at_a_time),
-        cmocka_unit_test(what_is_kept_and_fails),
+        cmocka_unit_test_setup(namespaces_are_made_and_removed, namespaces_set_up),
+        cmocka_unit_test(a_failure_says_why_and_whether_something_is_left),
+        cmocka_unit_test_setup(kept_namespaces_outlive_their_job, namespaces_set_up),
+        cmocka_unit_test(kept_namespaces_have_one_job_at_a_time),
+        cmocka_unit_test(a_keep_that_fails_may_still_keep_something),
         cmocka_unit_test(room_beside_what_is_not_wiped_yet),
         cmocka_unit_test(no_room_has_its_reason),
     };

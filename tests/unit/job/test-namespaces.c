@@ -46,7 +46,7 @@ static bool has_folder(uint32_t job_id)
 }
 
 /* A reap holds the lock, so that nothing is made meanwhile. It also removes the folders of jobs that are gone. */
-static void what_nobody_owns(void **state)
+static void a_reap_removes_what_no_living_job_owns(void **state)
 {
     static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
     char text[512] = "";
@@ -67,7 +67,7 @@ static void what_nobody_owns(void **state)
 }
 
 /* A namespace in use is left to the next reap. The job's folder stays, as it may still have a mount. */
-static void what_could_not_be_removed(void **state)
+static void a_reap_that_cannot_remove_something(void **state)
 {
     (void)state;
     script("echo 'hybridmem namespace: namespace1.0 is in use' >&2; exit 3");
@@ -174,7 +174,7 @@ static const struct {
     {1, {600, 0, 0, 10}, "1", "1", "0"},
 };
 
-static void how_long_it_may_take(void **state)
+static void the_program_is_told_how_long_it_may_take(void **state)
 {
     struct hm_namespacewords words;
     (void)state;
@@ -202,7 +202,7 @@ static void how_long_it_may_take(void **state)
 }
 
 /* A job's own namespaces are removed within the time that is left of the limit. Without time no removal begins. */
-static void the_limit_of_a_jobs_own(void **state)
+static void a_jobs_own_namespaces_have_the_rest_of_the_limit(void **state)
 {
     (void)state;
     left_s = 45;
@@ -349,14 +349,14 @@ static void slow_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_nobody_owns, with_two_jobs),
-        cmocka_unit_test_setup(what_could_not_be_removed, with_two_jobs),
+        cmocka_unit_test_setup(a_reap_removes_what_no_living_job_owns, with_two_jobs),
+        cmocka_unit_test_setup(a_reap_that_cannot_remove_something, with_two_jobs),
         cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
         cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
         cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
-        cmocka_unit_test_setup(how_long_it_may_take, namespaces_set_up),
-        cmocka_unit_test_setup(the_limit_of_a_jobs_own, namespaces_set_up),
+        cmocka_unit_test_setup(the_program_is_told_how_long_it_may_take, namespaces_set_up),
+        cmocka_unit_test_setup(a_jobs_own_namespaces_have_the_rest_of_the_limit, namespaces_set_up),
         cmocka_unit_test(folders_of_a_later_run_stay),
         cmocka_unit_test(what_a_reap_leaves_to_systemd),
         cmocka_unit_test_setup(what_is_in_use_is_waited_for, namespaces_set_up),

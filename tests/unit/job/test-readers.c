@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what root does with a record while the directory service hangs, which knows the group of the records' readers.
- * No root is needed: nothing is opened before that group is known. */
+/* Tests what root does with a record while the directory service, which knows the group of the records' readers, hangs.
+ * Any user can run the test, as nothing is opened before that group is known. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ int __wrap_hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
     return hm_fail(error, ETIMEDOUT, "group %s was not looked up", name);
 }
 
-/* A folder made now would be root's group's, and would stay so. */
+/* A folder that is made now would belong to root's group, and would keep that group. */
 static void test_no_record_is_written_while_the_readers_are_not_known(void **state)
 {
     (void)state;

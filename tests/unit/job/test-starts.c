@@ -32,7 +32,7 @@ static struct hm_error error;
 static struct hm_config config;
 static struct hm_job job, now;
 static enum meanwhile meanwhile;
-static struct hm_process starter; /* what the entry said while the program was started */
+static struct hm_process starter; /* the starter that the entry named while the program was started */
 static pid_t started;
 
 /* What others do to the job while the program is started. */
@@ -195,7 +195,7 @@ static void test_a_migrator_is_started_without_the_lock(void **state)
         assert_int_equal(step.migrator.pid, rows[i].runs ? started : 0);
         assert_int_equal(is_there, meanwhile != IS_REMOVED);
         assert_int_equal(is_there ? now.migrator[0].process.pid : 0, rows[i].runs ? started : 0);
-        if (meanwhile != IS_NEW_RUN) /* whose places are its own */
+        if (meanwhile != IS_NEW_RUN) /* the places of a new run are its own */
             assert_int_equal(is_there ? now.migrator[0].starter.pid : 0, 0);
         if (!rows[i].runs)
             assert_false(hm_migrator_has_left(&config, 7, STEP));
@@ -218,7 +218,7 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
     }
 }
 
-/* Of two steps that begin at a time, one starts the job's monitor. One that died while it did so is not waited for. */
+/* Of two steps that begin at a time, one starts the job's monitor. If that one has died, the next one does. */
 static void test_one_step_starts_the_monitor(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void test_a_place_of_a_dead_starter_is_free(void **state)
     assert_int_equal(now.migrator[0].starter.pid, getppid());
 }
 
-/* With all places taken by others, a migrator is left to its guard. */
+/* A migrator for which the entry has no place is not ended by the epilog: it ends when its guard does (--guard). */
 static void test_more_migrators_than_places(void **state)
 {
     (void)state;

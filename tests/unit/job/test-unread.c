@@ -122,7 +122,8 @@ static void folders_of_version_1_tell_by_their_processes(void **state)
     }
 }
 
-/* A user may have folders of their own, and name them as they like. A step's own folder was a user's in old Slurm. */
+/* A user may have folders of their own, and name them as they like. In old versions of Slurm a step's folder is the
+ * user's. */
 static void folders_of_users_do_not_tell(void **state)
 {
     (void)state;
