@@ -79,7 +79,7 @@ struct row {
     int n_folders;
     const char *allowed;
     int blocks, first_lane;
-    const char *wanted;
+    const char *wanted;  /* the place of each block, as list() writes it; NULL: nothing can be placed */
     int moved, overflow; /* numbers of blocks */
     const char *reason;  /* a part of the reason; "": none */
 };

@@ -23,7 +23,7 @@
 static struct hm_error error;
 static char lines[8192]; /* what was handed on, each line in brackets */
 
-/* A line "limit MS" sets another limit. */
+/* Notes a line. Returns the limit that a line "limit MS" asks for, else 0. */
 static int take(const char *line)
 {
     int limit_ms = 0;

@@ -79,7 +79,7 @@ static void test_nothing_is_handed_down(void **state)
     close(open_one[1]);
 }
 
-static void test_a_child_is_waited_for_so_long(void **state)
+static void test_a_child_is_waited_for_no_longer_than_its_limit(void **state)
 {
     (void)state;
     char shell[] = "sh", flag[] = "-c", quick[] = "exit 3", slow[] = "trap '' TERM; sleep 100000";
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_handed_down),
         cmocka_unit_test(test_descriptors_are_closed),
         cmocka_unit_test(test_a_child_dies_with_its_parent),
-        cmocka_unit_test(test_a_child_is_waited_for_so_long),
+        cmocka_unit_test(test_a_child_is_waited_for_no_longer_than_its_limit),
         cmocka_unit_test(test_a_function_runs_in_a_child),
         cmocka_unit_test(test_a_child_that_cannot_be_watched_is_killed),
         cmocka_unit_test(test_a_start_that_fails_names_the_step),

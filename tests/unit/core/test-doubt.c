@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that no rule for a group fails open where a directory service fails: the C library then leaves its groups out,
- * without an error. */
+/* Tests rules for groups where one of several directory services fails. The C library then leaves out the groups of
+ * that service, without an error. The user may be in such a group, so its rule must hold. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

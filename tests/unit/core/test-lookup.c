@@ -23,7 +23,7 @@
 static struct hm_error error;
 static int group_failure; /* what getgrgid_r returns */
 
-/* A program that does this instead of looking up. */
+/* Writes a program that runs these shell commands in place of a look-up. Returns its path. */
 static const char *program_that(const char *commands)
 {
     const char *path = scratch_path("lookup");
@@ -58,7 +58,7 @@ static void test_whole_answers(void **state)
     hm_identity_free(&identity);
 }
 
-/* An answer that lacks some of the user's groups is none: the rules for those groups could not forbid anything. */
+/* An answer that lacks some of the user's groups is an error: the rules for those groups could not forbid anything. */
 static void test_no_answers(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_no_answers(void **state)
     }
 }
 
-/* Where nothing can look up, nobody has said that there is no such user. */
+/* A look-up that cannot be run is EIO, not ENOENT, which means that there is no such user. */
 static void test_no_program(void **state)
 {
     (void)state;

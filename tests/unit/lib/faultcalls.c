@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls that can meet a fault. */
+/* The calls of the product that can meet a fault (faults.h), as the linker's --wrap leads them here. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static bool fails(unsigned kinds, const char *call)
     return number;
 }
 
-/* What a call can meet that makes the file `path`, unless it is there already. */
+/* The faults that a call can meet which makes the file `path`; none where the file is there already. */
 static unsigned makes(int at, const char *path)
 {
     struct stat status;
@@ -80,7 +80,7 @@ static mode_t mode_of(int flags, va_list arguments)
     return flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
 }
 
-/* The files of the kernel, for which some files here stand, are not truncated. */
+/* Some files of a test stand for files of the kernel. O_TRUNC has no effect on those, so it is left out. */
 int __wrap_open(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -106,7 +106,7 @@ int __wrap_openat(int at, const char *path, int flags, ...)
     return __real_openat(at, path, flags, mode);
 }
 
-/* What runs on the machine is no matter of a test's, and much to look through. */
+/* /proc is hidden: a test must not depend on what runs on the machine, and looking through it takes long. */
 DIR *__wrap_opendir(const char *path)
 {
     if (strcmp(path, "/proc") == 0) {
@@ -121,7 +121,8 @@ DIR *__wrap_fdopendir(int fd)
     return fails(FAULT(FAULT_MEMORY), "fdopendir") ? NULL : __real_fdopendir(fd);
 }
 
-/* A full disk takes a part, and a kill may come when a part is written. */
+/* Where the fault is due, only half of the data is written: a full disk takes a part, and a kill may come in the middle
+ * of a write. */
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
     bool is_due = faults_are_due(MAKES);
@@ -140,7 +141,7 @@ int __wrap_posix_fallocate(int fd, off_t offset, off_t size)
     return number ? number : __real_posix_fallocate(fd, offset, size);
 }
 
-/* Nothing here has to outlive the machine, and the disk would take its time. */
+/* Flushes nothing: no file of a test has to outlive the machine, and flushing takes long. */
 int __wrap_fsync(int fd)
 {
     (void)fd;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults of the system, for tests of what comes after them. The linker leads the product's calls here (fault_wraps in
- * Makefile.am). One of them, by its number, meets a fault.
+ * Lets one call of the product, chosen by its number, meet a fault: it fails, or the process is killed there. Tests
+ * look at what is left, and at what repairs it. The linker leads the calls to faultcalls.c (fault_wraps in
+ * Makefile.am).
  */
 #ifndef FAULTS_H
 #define FAULTS_H
@@ -21,28 +22,29 @@ enum fault {
 
 const char *fault_name(enum fault kind);
 
-/* Has call number `at`, from 1, of those that can meet the fault meet it; `lasts`: all calls after it, too. */
+/* Arms a fault. Of the calls that can meet it, number `at` will, counted from 1 from now on; with `lasts`, all calls
+ * after it will, too. */
 void faults_arm(enum fault kind, unsigned at, bool lasts);
-/* Has it been met? */
+/* Has a call met the armed fault? */
 bool faults_were_met(void);
-/* The call that met it first. */
+/* The name of the first call that met the armed fault; "no call" before. */
 const char *faults_call(void);
 
 /*
- * Runs a function as a process: with a pid of its own, and until it returns or is killed; its descriptors and locks are
- * gone then. Only where `can_fail` it meets the fault. A process may run another one. Returns false where it was
- * killed. Fails the program where the function leaves a descriptor open, or a lock.
+ * Runs a function as if it were a process: getpid() gives it a pid of its own. If it is killed, its descriptors are
+ * closed and its locks released. It meets the armed fault only if `can_fail`. A process may run another one in the same
+ * way. Returns false if it was killed. Ends the program if the function returns with a descriptor or a lock left.
  */
 bool faults_run(void (*process)(void), bool can_fail);
-/* Is it the pid of a process that runs? */
+/* Does this pid belong to a process that faults_run() is running? */
 bool faults_runs(pid_t pid);
 
 /*
- * For functions that stand for others: does this call meet one of the faults `kinds`, FAULT() of each? Returns its
- * errno then, else 0. Where it is a kill, it does not return.
+ * For a function that stands in for another one, `call`. `kinds` has FAULT() of each fault that the call can meet.
+ * Counts the call. Returns the errno with which the call has to fail, or 0. Does not return if the fault is a kill.
  */
 int faults_meet(unsigned kinds, const char *call);
-/* Will faults_meet find a fault? */
+/* Will the next faults_meet() with these kinds meet the armed fault? */
 bool faults_are_due(unsigned kinds);
 
 #endif

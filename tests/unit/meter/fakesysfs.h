@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fake /sys in the scratch folder, with perf events that count by a list (hm_perf_open is defined here, and ioctl,
- * which enables them, is linked by --wrap). */
+/* A fake /sys in the scratch folder, and fake perf events, whose values come from a list. hm_perf_open is defined here,
+ * and the linker's --wrap replaces ioctl, which enables events. */
 #ifndef FAKESYSFS_H
 #define FAKESYSFS_H
 

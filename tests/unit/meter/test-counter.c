@@ -26,15 +26,18 @@ static void test_difference_or_a_named_state(void **state)
         enum hm_counter_state state;
         uint64_t difference;
     } rows[] = {
-        /* more than possible; back, without the time for a wrap; time for a whole wrap; back, where nothing wraps */
+        /* it went further than is possible */
         {RAPL, WATTS, 1000, 1000 + 2200000001, 1, HM_COUNTER_RESET, 0},
+        {0, 100, 0, 111, 1, HM_COUNTER_RESET, 0},
+        /* it went back, and had no time to wrap */
         {RAPL, WATTS, 1000, 999, 1, HM_COUNTER_RESET, 0},
         {RAPL, WATTS, 100000000000, 0, 1, HM_COUNTER_RESET, 0},
+        /* it had time for a whole wrap */
         {RAPL, WATTS, 1000, 2000, 132, HM_COUNTER_AMBIGUOUS, 0},
         {RAPL, WATTS, 2000, 1000, 132, HM_COUNTER_AMBIGUOUS, 0},
+        /* it went back, and never wraps */
         {0, 0, 5, 4, 1, HM_COUNTER_RESET, 0},
         {0, 0, UINT64_MAX, 0, 1, HM_COUNTER_RESET, 0},
-        {0, 100, 0, 111, 1, HM_COUNTER_RESET, 0},
         /* not a valid value */
         {RAPL, WATTS, 1000, RAPL, 1, HM_COUNTER_UNREADABLE, 0},
         {RAPL, WATTS, 1000, UINT64_MAX, 1, HM_COUNTER_UNREADABLE, 0},

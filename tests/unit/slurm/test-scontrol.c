@@ -138,7 +138,8 @@ static void test_nodes_in_lists(void **state)
             fail_msg("%s in %s", rows[i].node, rows[i].list);
 }
 
-/* The name by which scontrol shows a job alone is taken from before any text of a user. */
+/* `scontrol show job 5` shows all jobs of an array, `scontrol show job 5_3` one of them. The name that shows one job
+ * alone comes from fields which stand before any text that a user can write. */
 static void test_the_job_that_is_shown(void **state)
 {
     (void)state;
@@ -151,7 +152,7 @@ static void test_the_job_that_is_shown(void **state)
         {"JobId=7 ArrayJobId=7 ArrayTaskId=3 ArrayTaskThrottle=2 JobName=x\nJobId=8 ArrayJobId=7 JobName=y", "7_3"},
         {"JobId=7 ArrayJobId=7 ArrayTaskId=3-9 JobName=x", "7"},
         {"JobId=7 HetJobId=6 HetJobOffset=1 JobName=x", "6+1"},
-        /* no numbers of jobs, and none that would become one of another job */
+        /* what is no number of a job, or would overflow to the number of another job, is ignored */
         {"JobId=7 ArrayJobId=-5 ArrayTaskId=3 JobName=x", "7"},
         {"JobId=7 ArrayJobId= 5 ArrayTaskId=3 JobName=x", "7"},
         {"JobId=7 HetJobId=18446744073709551621 HetJobOffset=1 JobName=x", "7"},
