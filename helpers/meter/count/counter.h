@@ -21,8 +21,8 @@ enum hm_counter_state {
 
 struct hm_counter {
     uint64_t modulus;  /* raw values are below this; 0 means 2^64 */
-    double most_per_s; /* most that it can count in a second; 0: unknown, so where there is a modulus, each step back is
-                          taken as one wrap */
+    double most_per_s; /* most that it can count in a second; 0: unknown. Then a value that went back counts as one
+                          wrap, if there is a modulus */
     bool has_last;
     uint64_t last, last_ns;
 };

@@ -46,8 +46,8 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
  * to be asked, all counters are read once the programs have answered (hm_monitor_meter_hear). */
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
-/* Get the descriptors of programs to wait for, -1 for none. Returns in how many ms the time of one of them is over, or
- * -1 where no answer is awaited. */
+/* Get the descriptors of the programs whose answers are awaited, -1 for the other programs. Returns how many ms are
+ * left until the time of the first of them is over, or -1 where no answer is awaited. */
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
 /*

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MOST_AMOUNT 1e30 /* a larger one is not believed; sums and means of these are finite */
+#define MOST_AMOUNT 1e30 /* a larger amount is not believed; sums and means of smaller ones are finite */
 
 double hm_metered_seconds(const struct hm_metered *metered)
 {

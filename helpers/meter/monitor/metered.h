@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What was counted while a job's monitor ran: energy, and traffic by tier, from the node's counters; and traffic of the
- * job's own resctrl group. It is part of the samples file (base/grown.h), so it never changes; new members come at the
- * end of struct hm_samples. The record decides whether the node's figures are the job's own.
+ * job's own resctrl group. struct hm_metered is part of the samples file (base/grown.h), so it never changes; new
+ * members come at the end of struct hm_samples. The record decides whether the node's figures are the job's own.
  */
 #ifndef HM_METER_MONITOR_METERED_H
 #define HM_METER_MONITOR_METERED_H

@@ -183,8 +183,8 @@ static int take_signals(void)
 
 /*
  * Look at the guard and sample memory once before the counters are looked for: finding counters may take longer than a
- * short job. This is done with the rights of all later samples. Returns 0 and the result of the sample in *is_there,
- * or -1.
+ * short job. Like all later samples, this one is taken without root's rights. Returns 0 and the result of the sample in
+ * *is_there, or -1.
  */
 static int sample_first(struct monitor *monitor, const struct hm_monitor_arguments *given, bool *is_there)
 {

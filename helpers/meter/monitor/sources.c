@@ -5,9 +5,10 @@
 
 #include "meter/count/reasons.h"
 
-/* No figure is known: choose the quantity whose reason is given. It is the first one that has a counter. Without any
- * counter it is `first`, but for energy the platform's, which most sources could have. */
-static enum hm_quantity telling(const struct hm_flow *flow, int n, enum hm_quantity first, enum hm_quantity last)
+/* No figure is known: choose the quantity whose reason is given. That is the first quantity with a counter. If none has
+ * one, it is `first`; but for energy it is the platform's, as its reason names the most sources. */
+static enum hm_quantity choose_quantity(const struct hm_flow *flow, int n, enum hm_quantity first,
+                                        enum hm_quantity last)
 {
     for (int i = 0; i < n; i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && flow[i].source)
@@ -30,7 +31,7 @@ static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, in
             hm_reasons_add(reasons, ", ", "%s", flow[i].source);
     bool has_figures = text[0];
     if (!has_figures)
-        first = telling(flow, n, first, last);
+        first = choose_quantity(flow, n, first, last);
     for (int i = 0; i < n && (has_figures || !text[0]); i++)
         if (flow[i].quantity >= first && flow[i].quantity <= last && !hm_flow_is_known(&flow[i]) &&
             !(has_figures && !is_slurm_asked && flow[i].quantity == HM_PLATFORM_ENERGY))

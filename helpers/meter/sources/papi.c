@@ -6,7 +6,7 @@
 #include "core/tiers/tiers.h"
 #include "sources.h"
 
-#define LATER_MS 10000 /* time that a program may take, where setup->later is set, to describe its counters */
+#define LATER_MS 10000 /* where setup->later is set: time that a program has to describe its counters */
 
 static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_PACKAGE_ENERGY] = HM_PACKAGE_ENERGY,   [HM_PAPI_MEMORY_ENERGY] = HM_MEMORY_ENERGY,
@@ -14,8 +14,8 @@ static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_WRITE_BYTES] = HM_WRITE_BYTES,         [HM_PAPI_COUNT] = HM_N_QUANTITIES,
 };
 
-/* The names of the sources in texts. */
-static const char *const asked[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
+/* What texts call each program: the library that it asks. */
+static const char *const names[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
 
 /* Does a better source have this quantity? */
 static bool is_there(const struct hm_gauges *gauges, int source, enum hm_quantity quantity, enum hm_kind kind)
@@ -77,7 +77,7 @@ static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_
             result = add_event(gauges, source, program, i, reason);
     }
     if (result == 0 && gauges->n == before)
-        result = hm_fail(reason, EEXIST, "better sources have all that %s has", asked[program]);
+        result = hm_fail(reason, EEXIST, "better sources have all that %s has", names[program]);
     if (result == 0)
         return 0;
     gauges->n = before; /* these gauges have no open descriptor */
@@ -101,9 +101,9 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
                 struct hm_gauges *gauges, int source, struct hm_error *reason)
 {
     if (!path)
-        return hm_fail(reason, ENOENT, "%s is not asked: %s", asked[program], setup->not_asked);
+        return hm_fail(reason, ENOENT, "%s is not asked: %s", names[program], setup->not_asked);
     if (setup->later && !is_needed(setup->later, gauges, source))
-        return hm_fail(reason, EEXIST, "better sources have all that %s could have", asked[program]);
+        return hm_fail(reason, EEXIST, "better sources have all that %s could have", names[program]);
     gauges->reader_source[program] = source;
     gauges->reader[program] = setup->later ? hm_papi_reader_begin(program, path, LATER_MS, reason)
                                            : hm_papi_reader_start(program, path, reason);

@@ -21,7 +21,7 @@ struct hm_counters_setup {
     bool is_new_group;     /* the group was made for this reader, so its counters began at 0 */
     const char *papi;      /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm;     /* hybridmem-slurmenergy; NULL: Slurm is not asked */
-    const char *not_asked; /* what follows "PAPI is not asked: " where `papi` is NULL, and so for Slurm */
+    const char *not_asked; /* why `papi` or `slurm` is NULL: follows "PAPI is not asked: " or "Slurm is not asked: " */
     bool is_list;          /* each source also adds what better sources have */
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
