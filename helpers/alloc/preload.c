@@ -20,8 +20,8 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
-/* Blocks of an allocation. Few, as each one is a mapping (mappings.h); up to twice as many where block_of rounds down
- * to huge pages. */
+/* Blocks of an allocation. There are few, as each block is a mapping (mappings.h). There are up to twice as many where
+ * block_of rounds the size of a block down to huge pages. */
 #define BLOCKS 8
 
 /* The functions of the next library. */
@@ -89,7 +89,7 @@ static bool is_ready(void)
         static const char text[] =
             "hybridmem: no other malloc was found: libhybridmem-preload.so cannot be used here\n";
         if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-            abort(); /* as below: only so that the result is used, as the compiler demands */
+            abort(); /* here too, because the compiler wants the result of write to be used */
         abort();
     }
     atomic_store_explicit(&has_next, true, memory_order_release);

@@ -130,7 +130,7 @@ int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library 
     if (fflush(stdout) != 0)
         return end_unwritten(error);
     if (library->n_found == 0)
-        return hm_fail(error, ENOENT, "PAPI has no event of energy or traffic on this machine (hybridmem-papi --list)");
+        return hm_fail(error, ENOENT, "PAPI has no event of energy or traffic on this machine (hybridmem papi --list)");
     for (uint64_t n = 0; serving->count == 0 || n < serving->count; n++) {
         if (wait_for_next(&server) == NEXT_END)
             break;

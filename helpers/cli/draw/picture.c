@@ -61,7 +61,7 @@ int hm_picture_draw(const char *command, const char *path, const json_t *figures
     if (put_on_input(figures) < 0)
         return hm_fail_errno(error, "--plot %.300s: the figures cannot be handed to " PROGRAM, path);
     char *file = NULL;
-    /* Without "./" the program would take such a name for an option; "-" alone means standard output to it, too. */
+    /* The program takes a name that begins with "-" for an option; "-" alone is standard output to it, too. */
     if (asprintf(&file, "%s%s", path[0] == '-' && !is_stdout(path) ? "./" : "", path) < 0)
         return hm_fail(error, ENOMEM, "--plot %.300s: no memory to draw it", path);
     execl(PROGRAM, PROGRAM, command, file, (char *)NULL);

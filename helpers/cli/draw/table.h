@@ -15,15 +15,15 @@
 
 struct hm_column {
     const char *title;
-    bool is_right;       /* its cells end below each other, as numbers do */
-    unsigned char least; /* width that it has at least, where all columns find room so */
+    bool is_right;       /* its cells are aligned to the right, as numbers are */
+    unsigned char least; /* its least width; ignored where the columns would not fit the terminal with it */
 };
 
 struct hm_table {
     const struct hm_column *column;
     size_t n_columns; /* 2 to HM_TABLE_COLUMNS; the first one names the row, and begins each table */
     size_t n_rows;    /* without the titles */
-    /* Writes a cell. Called several times for each of them: it has to write the same each time. */
+    /* Writes a cell. It is called several times for each cell, and has to write the same each time. */
     void (*write)(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL]);
     const void *data; /* for `write` */
 };

@@ -19,7 +19,7 @@ struct hm_grid;
 struct hm_grid *hm_grid_new(const struct hm_trace *trace);
 void hm_grid_free(struct hm_grid *grid);
 
-/* Adds a phase and the placement that served it (by page index). */
+/* Adds the accesses of a phase. is_fast[i] tells whether page i of the trace was in the fast tier during the phase. */
 void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast);
 
 /* Makes an object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. */

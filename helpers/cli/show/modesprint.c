@@ -57,7 +57,7 @@ static const char *key_of(const struct hm_mode_row *mode, int n)
     return !key ? NULL : key->group & mode->keys ? key->name : "";
 }
 
-/* The n-th thing that a mode may want of the node; "" if this one does not want it, NULL past the last. */
+/* The n-th thing that a mode may want of the node; "" if this mode does not want it, NULL past the last. */
 static const char *want_of(const struct hm_mode_row *mode, int n)
 {
     const char *name = hm_mode_want_name(1u << n);

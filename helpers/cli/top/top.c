@@ -105,8 +105,9 @@ static int parse_which(const char *text, struct hm_view_name *name, bool *has_st
 }
 
 /*
- * Whose must the migrator of this job be? A user asks their own alone, root that of the job's user, whom the ledger
- * knows: everybody may take a migrator's name. Returns false where no such job is on this node.
+ * Finds the user that a migrator of this job must run as; anybody can open a socket with a migrator's name. A user may
+ * only ask their own migrators. Root asks those of the job's user, who is in the ledger. Returns false if this node has
+ * no such job.
  */
 static bool find_user(const struct hm_config *config, uint32_t job_id, uid_t *uid)
 {
