@@ -28,12 +28,12 @@ M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
 local DENIED = slurm.ESLURM_ACCESS_DENIED or slurm.ERROR
 
--- The names under which slurmd gives the option to a node's prolog. To the first one it adds SPANK_; clients can also
--- send the second one.
+-- The names that the option can have among a job's variables. Slurm's clients send the first one, and slurmd puts
+-- SPANK_ before it for the prolog. Other clients can send the second one, which then reaches the prolog as well.
 local OPTIONS = { "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem=", "SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem=" }
 
--- Find the option's text among strings "NAME=VALUE" (Slurm numbers them from 0). Returns the text, or nil, and how
--- often there is one.
+-- Find the option among strings "NAME=VALUE" (Slurm numbers them from 0). Returns its text, or nil, and how often the
+-- option is there.
 local function options_of(spank_job_env)
     local text, count = nil, 0
     for _, setting in pairs(spank_job_env or {}) do
@@ -46,8 +46,8 @@ local function options_of(spank_job_env)
     return text, count
 end
 
--- Slurm's own clients send the option once. Which one of several a node gets is not known here, and could be another
--- than the one that is checked and counted.
+-- Is the option there at most once? If not, tell the user. Slurm's own clients send it once. Of several, the node might
+-- use another one than the one that is checked here.
 local function is_clear(spank_job_env)
     local _, count = options_of(spank_job_env)
     if count <= 1 then
@@ -104,8 +104,8 @@ local function request(gres, bytes)
     return string.format("%s%s:%.0f", M.pmem.prefix, gres, math.ceil(bytes / M.pmem.granule) * M.pmem.granule)
 end
 
--- The GRES for the file systems of the option's text, or nil. Which socket is local or remote is not known yet. Memory
--- that users keep is in a share that the GRES does not count.
+-- The GRES for the file systems of the option's text, or nil. With socket=local or socket=remote it has no type, as the
+-- socket is not known yet. Memory that users keep is in a share that the GRES does not count.
 local function gres_of(text)
     local bytes = text:match("^fsdax,") and size_of(text)
     local types = M.pmem.types

@@ -66,7 +66,8 @@ static const struct hm_config *read_config(void)
     return &config;
 }
 
-/* Passes on the program's log until it ends. Slurm waits for the hook, so the hook waits for nothing else. */
+/* Passes on the program's log until the program ends, and closes `log`. Slurm waits for the hook, so the hook does not
+ * wait for other processes that still have the log open. */
 static void follow(pid_t pid, int log)
 {
     errno = 0;

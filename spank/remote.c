@@ -52,8 +52,8 @@ static uint32_t get_number(spank_t spank, spank_item_t item, uint32_t otherwise)
 
 /*
  * When the job's time limit ends, in seconds since 1970; 0: unknown. This is used where the prolog was not told the
- * end. No SPANK item says this, but the environment of srun's steps does (Slurm 23.02 and later). The user can edit
- * that, but it only affects calculations of the user's own migrator.
+ * end. No SPANK item says this, but the environment of srun's steps does (Slurm 23.02 and later). The user can change
+ * the variable, but it only affects calculations of the user's own migrator.
  */
 static uint64_t end_of_job(spank_t spank)
 {

@@ -85,7 +85,8 @@ static int refuse(const char *reason)
     return EXIT_FAILURE;
 }
 
-/* While the library starts: a copy of standard error, and the pipe in its place, which has what the library prints. */
+/* While the library starts, a pipe is in the place of standard error. `saved_error` is a copy of the latter, and `said`
+ * the end of the pipe from which the library's messages are read. */
 static int saved_error = -1, said = -1;
 
 /* Join the library's messages, lines "NAME: error: TEXT" or "NAME: fatal: TEXT", into one line. */

@@ -24,7 +24,7 @@ static int read_number(struct part *part, uint64_t *number)
     return digits;
 }
 
-/* How many digits does Slurm write for the number where the range begins with `width` of them? */
+/* With how many digits does Slurm write this number of a range whose first number has `width` digits? */
 static int digits_of(uint64_t number, int width)
 {
     int digits = 1;
@@ -54,7 +54,8 @@ static bool has_number(struct part ranges, uint64_t number, int digits)
     return false;
 }
 
-/* Is the name what one word of the list stands for? Each bracket takes at least one digit of the name. */
+/* Does this word of the list stand for the name? Each bracket takes at least one digit of the name; all lengths are
+ * tried. */
 static bool stands_for(struct part word, const char *name)
 {
     for (; word.at < word.end && *word.at != '['; word.at++, name++)

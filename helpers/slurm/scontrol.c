@@ -91,8 +91,9 @@ static int show_job(char *name, char *text, size_t size, struct hm_error *error)
 }
 
 /*
- * For the number of an array or of a heterogeneous job, scontrol shows all of it, the asked one first. Its name is read
- * from there, and asked for: no other job's line is in the answer then.
+ * For the number of an array or of a heterogeneous job, scontrol shows all jobs of it, with the asked one first. So
+ * that one's own name ("12_3", "12+1") is read from this answer, and scontrol is asked again with the name: the second
+ * answer has no other job's lines.
  */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
 {

@@ -83,8 +83,8 @@ int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t 
 }
 
 /*
- * Slurm's own line is always there, wherever users write: each occurrence is looked at, also those that are within
- * others. So a line that a user has written is a second one.
+ * The text always has Slurm's own words for the node, so the same words written by a user are a second occurrence. To
+ * count them all, each "Nodes=" is looked at, also one that is within the words after another.
  */
 int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error)
 {
