@@ -10,7 +10,7 @@
 struct hm_namespace_option {
     const char *name, *value, *about;
     int (*take)(struct hm_namespace_request *request, const char *text, struct hm_error *error);
-    unsigned wanted_by, taken_by; /* commands */
+    unsigned wanted_by, taken_by; /* the commands that need it, and those that may have it: 1 << each */
 };
 
 extern const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS];

@@ -238,8 +238,8 @@ static int check_sockets(const struct hm_set *sockets, const struct hm_ram_devic
     return 0;
 }
 
-/* Block signals, as an interrupt would leave a device between two states. Also put back a policy that a killed run has
- * set aside. */
+/* Block signals, as an interrupt would leave a device between two states. Also put back the kernel's policy for new
+ * memory if a killed run has set it aside (ram/autoonline.h). */
 static int begin(const struct hm_config *config, struct hm_error *error)
 {
     sigset_t ends;

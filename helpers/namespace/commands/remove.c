@@ -41,8 +41,9 @@ static bool is_unfinished(const struct hm_namespace *namespace)
     return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
 }
 
-/* Is it what a crash has left of a kept set? A set made together is finished as a whole or not at all. A label without
- * size is no namespace, and says nothing about its set. */
+/* Is it what a crash has left of a kept set? It is if any namespace that was made together with it is unfinished: such
+ * a set is whole only if all of it is. A label without size is no namespace. It is such a rest, but does not make its
+ * set unfinished. */
 static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
 {
     const struct hm_owner *owner = &one->owner;

@@ -41,7 +41,7 @@ struct hm_namespace_request {
     unsigned patience_s;
     unsigned pauses; /* set by main: how much of the patience the lock has used, as base/patience.h counts */
     bool detaches;
-    unsigned detach_s; /* where `detaches`: detach mounts that are in use after this time */
+    unsigned detach_s; /* if `detaches`: mounts that are still in use after this time are detached */
     unsigned limit_s;  /* time limit of all wipes together; 0: none */
     int lock;          /* set by main: the lock (pmem/lock.h), held while something is changed */
 };

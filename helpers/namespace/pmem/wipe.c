@@ -112,9 +112,9 @@ static int expect_zero(int fd, const char *device, unsigned char *buffer, uint64
 }
 
 /*
- * Check the first and the last stride in full, and one page of each stride between them, at changing places. To read
- * everything would take as long as to write it, while the node waits; and a device that fails to zero would not do so
- * for single pages.
+ * Check the first and the last stride in full, and one page of each stride between them, at changing places. Reading
+ * everything would take as long as zeroing it, while the node waits. It is not needed: a device that fails to zero does
+ * not fail for single pages only.
  */
 static int verify(int fd, const char *device, uint64_t bytes, struct hm_error *error)
 {

@@ -35,7 +35,8 @@ static int open_folder(struct hm_error *error)
     return folder;
 }
 
-/* Write the text of the file. A file that was cut off lacks the newline. The label's uuid follows from its name. */
+/* Write the text of the file. The newline shows that it was not cut off. The label's name is enough, as the label's
+ * uuid is computed from it. */
 static void format(char text[TEXT], const char *name, uint64_t bytes, uint64_t done)
 {
     snprintf(text, TEXT, "%s %" PRIu64 " %" PRIu64 "\n", name, bytes, done);
