@@ -26,19 +26,19 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 }
 
 /*
- * What the ledger has under the job's number.
+ * The entry that the ledger has under the job's number.
  *
- * - EARLIER_KEPT: an earlier prolog of this run made it. It stays, and with it the namespaces of this run, so that the
- *   job gets no second set.
- * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made it. The prolog completes it.
- * - EARLIER_OF_OTHERS: it was of an earlier run or of another job, which is to be finished.
- * - EARLIER_NONE: there is none, or its content is not valid (EBADMSG).
- * - EARLIER_UNREADABLE: it cannot be opened or loaded. It is not replaced, as it may say what has to be undone on the
- *   node.
+ * - EARLIER_KEPT: an earlier prolog of this run made the entry. It stays, and with it the namespaces of this run, so
+ *   that the job gets no second set.
+ * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made the entry. The prolog completes it.
+ * - EARLIER_OF_OTHERS: the entry is of an earlier run or of another job, which is to be finished.
+ * - EARLIER_NONE: there is no entry, or its content is not valid (EBADMSG).
+ * - EARLIER_UNREADABLE: the entry cannot be opened or loaded. It is not replaced, as it may say what has to be undone
+ *   on the node.
  */
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 
-/* Reads the entry under the job's number into `job`. Wants the lock. */
+/* Reads the entry under the job's number into `job`. The caller holds the lock. */
 static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  struct hm_error *error)
 {
@@ -52,7 +52,10 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
     return job->restart == begin->restart ? EARLIER_KEPT : EARLIER_OF_OTHERS;
 }
 
-/* Looks for an entry under the job's number, and finishes a job of others (`has_left`: it leaves memory for reap). */
+/*
+ * Looks for an entry under the job's number. If it is EARLIER_OF_OTHERS, finishes that job, and sets `has_left` if that
+ * job leaves memory for a later reap.
+ */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
 {
@@ -171,8 +174,8 @@ static void complete(const struct hm_config *config, const struct hm_begin *begi
 }
 
 /*
- * Makes `job` the new entry `own`, in place of one whose job could not be finished. What is still changed on the node
- * for that is undone at the end of this job.
+ * Makes `job` the new entry `own`, in place of the entry of a job that could not be finished. What is still changed on
+ * the node for that job is undone at the end of this one.
  */
 static void replace(const struct hm_job *own, struct hm_job *job)
 {
@@ -187,8 +190,8 @@ static void replace(const struct hm_job *own, struct hm_job *job)
 }
 
 /*
- * Enters the job, as `own` is. The entry is read again, with the lock: a step may have made or changed it since, as a
- * directory service may take its time to know the user.
+ * Enters the job as `own`. Reads the entry again, with the lock: a step may have made or changed it since the first
+ * look, as looking up the user may have taken long.
  */
 static int enter(const struct hm_config *config, const struct hm_begin *begin, const struct hm_job *own,
                  struct hm_job *job, struct hm_error *error)

@@ -91,7 +91,7 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
 
 /*
  * Reads the entry, and checks that it still is the one that was claimed: a new run under the same number may have made
- * its own meanwhile. Wants the lock.
+ * its own meanwhile. The caller holds the lock.
  */
 static bool read_ours(const struct hm_config *config, const struct hm_job *job, struct hm_job *now)
 {
@@ -137,9 +137,9 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
 }
 
 /*
- * Is the memory for a later reap? It is where it is in use, or still has to be wiped, and where the program could not
- * be started. Users can bring all of that about, by open files or by an overload, and must not drain nodes by it. The
- * label of the memory has the job's name meanwhile, so nobody else is given it.
+ * Is this an error after which a later reap takes the memory back? It is if the memory is in use, if it still has to be
+ * wiped, or if the program could not be started. Users can cause all of these, by open files or by an overload, and
+ * they must not drain nodes in that way. Until the reap the memory's label names the job, so nobody else gets it.
  */
 static bool is_for_later(int number)
 {

@@ -18,8 +18,8 @@
  * Ends the job: stops its monitor and migrators, takes back what was changed, writes its record, removes its entry.
  * `warning` goes into the record (NULL: none). `exit_status` is that of wait(2), as Slurm gives it (NULL: not known
  * here). Nothing happens where another living process is ending the job, or where there is no entry. An entry that
- * nobody can read is only removed. Where the record can be kept nowhere, or a setting of the node not be restored, the
- * entry stays for the next reap.
+ * nobody can read is only removed. If the record could be written nowhere, or a setting of the node could not be
+ * restored, the entry stays for the next reap.
  *
  * Returns
  *
@@ -31,8 +31,8 @@
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
 
 /*
- * Takes back what was changed on the node for the job; what fails is a warning in `job`. Wants the lock; the caller
- * writes the entry.
+ * Takes back what was changed on the node for the job; what fails is a warning in `job`. The caller holds the lock, and
+ * writes the entry afterwards.
  */
 void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
 

@@ -150,7 +150,7 @@ static struct hm_error clean_up(const struct hm_config *config, const char *conf
     return left;
 }
 
-/* Starts what may take long and no job needs. It runs last, so that it delays nothing else. */
+/* Does what may take long and what no job waits for. It runs last, so that it delays nothing else. */
 static void put_off(const struct hm_config *config, const struct arguments *arguments, const struct hm_error *left)
 {
     struct hm_error error = {0};
@@ -179,7 +179,7 @@ static int begin(const struct hm_config *config, const char *config_error, const
     };
     if (!arguments->given[JOB] || !arguments->given[UID] || !arguments->given[GID])
         return usage("begin needs --job, --uid and --gid");
-    /* The entry is made first, as the steps after it may meet a file system that hangs. */
+    /* The entry is made first, as what follows may be held up by a file system that hangs. */
     struct hm_reap how = {.grace_s = config->reap_grace_s};
     bool is_entered = hm_begin_job(config, config_error, &facts, &how.namespaces.has_left, &error) == 0;
     if (!is_entered || hm_begin_topology(config, &error) != 0)
@@ -263,8 +263,8 @@ int main(int argc, char **argv)
     /* When Slurm gave up waiting, nobody reads the log any more: the work must be completed all the same. */
     signal(SIGPIPE, SIG_IGN);
     /*
-     * Slurm waits for begin and end: a file system that hangs must not block the node. Reap completes what is cut
-     * short.
+     * Slurm waits for begin and end, so they have a time limit: a file system that hangs must not block the node. Reap
+     * completes what the limit cuts short.
      */
     if (commands[command].run != reap)
         hm_hooklimit_begin();

@@ -31,7 +31,10 @@ static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
     return hm_size_parse_number(stem, 0, UINT32_MAX, number, NULL) == 0;
 }
 
-/* Only asks for the file: reading thousands of entries would take long, and a user decides how many steps they run. */
+/*
+ * Checks only whether the entry's file exists. There is a file for each step, and users may run any number of steps:
+ * reading the entry each time would take long.
+ */
 static bool has_no_entry(int folder, uint32_t job_id)
 {
     char name[16];
@@ -49,8 +52,8 @@ static bool is_orphaned_file(int folder, const char *name)
 }
 
 /*
- * Removes drafts of entries, and files of samples and of migrators' figures whose job has no entry. Wants the lock:
- * while it is held, nobody writes a draft.
+ * Removes drafts of entries, and files of samples and of migrators' figures whose job has no entry. The caller holds
+ * the lock: while it is held, nobody writes a draft.
  */
 static void remove_orphaned_files(const struct hm_config *config)
 {
@@ -90,7 +93,7 @@ static bool runs_monitor(const char *pid)
 /*
  * Lists the monitors that entries name. Each entry is read once, as a user can start any number of processes that look
  * like monitors. Returns how many (free *named), or -1 where one may be missing: an entry that cannot be read may name
- * a monitor, and one that is starting is not named yet. Wants the lock.
+ * a monitor, and one that is starting is not named yet. The caller holds the lock.
  */
 static int list_named(const struct hm_config *config, struct hm_job *job, pid_t **named)
 {
@@ -118,8 +121,8 @@ static bool is_named(pid_t pid, const pid_t *named, int count)
 }
 
 /*
- * Finds monitors that no entry names, of root's and of user `*uid`; where `uid` is NULL, of any user. Wants the lock:
- * while it is held, no monitor gets its name into an entry. Returns their number.
+ * Finds monitors that no entry names, of root's and of user `*uid`; where `uid` is NULL, of any user. The caller holds
+ * the lock: while it is held, no monitor gets its name into an entry. Returns their number.
  */
 static int find_orphaned_monitors(const struct hm_config *config, const uid_t *uid, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])
@@ -143,8 +146,8 @@ static int find_orphaned_monitors(const struct hm_config *config, const uid_t *u
     return found;
 }
 
-/* Finds the monitors to end, with the lock. The monitors' user is looked up where there is any: it may take long, so it
- * does not hold the lock, and what was found is looked for once more. Returns their number. */
+/* Finds the monitors to end, with the lock. If there are any, the user that monitors run as is looked up. That may take
+ * long, so the lock is released meanwhile, and then the monitors are looked for once more. Returns their number. */
 static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS],
                         struct hm_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes and ends what no entry of the ledger names: files beside the entries, and monitors. */
+/* Removes files in the ledger's folder, and ends monitors, that belong to no entry. */
 #ifndef HM_JOB_HOOKS_ORPHANS_H
 #define HM_JOB_HOOKS_ORPHANS_H
 

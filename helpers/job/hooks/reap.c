@@ -20,7 +20,10 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define UNSEEN_S 600 /* the least time for a job's first step: a site's own prolog comes before it */
 
-/* Is the grace of a dead job over? Its age is by a clock that nobody can set: the clock of the day may be set back. */
+/*
+ * Is the grace of a dead job over? It is measured by CLOCK_BOOTTIME, which nobody can set: CLOCK_REALTIME may be set
+ * back.
+ */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
     return hm_boot_is_past(job->boot_id) || hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;

@@ -30,7 +30,7 @@ struct hm_job_namespaces {
     uint32_t n;                                      /* number of usable ones in `each` */
     struct hm_job_namespace each[HM_JOB_NAMESPACES]; /* by ascending socket */
     double create_s, destroy_s;                      /* seconds, for all together; negative: not done */
-    /* keep=yes: they belong to the user and outlive the job; no other job of the user has them at the same time */
+    /* by `keep`: they belong to the user and outlive the job; no other job of the user has them at the same time */
     bool is_kept;
     int64_t kept_until_s; /* if kept: UNIX time at which they expire */
 };

@@ -9,7 +9,8 @@
 /*
  * Reads an entry of `length` bytes with a '\0' after them: text as hm_entry_format writes it, or the raw structure that
  * version 8 wrote (entryv8.c). `content` may hold any bytes; it is changed while it is parsed. Fields that the entry
- * does not have keep the values of hm_job_init. Returns 0, or -1 with EBADMSG and a text that names the field.
+ * does not have keep the values of hm_job_init. Returns 0, or -1 with a text: EBADMSG where the entry is torn or a
+ * field is wrong, which the text names; or ENOMEM.
  */
 int hm_entry_parse(char *content, size_t length, struct hm_job *job, struct hm_error *error);
 

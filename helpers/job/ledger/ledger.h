@@ -37,7 +37,7 @@ struct hm_change {
 struct hm_step_migrator {
     uint32_t step_id;
     struct hm_process process; /* pid 0: it does not run yet */
-    struct hm_process starter; /* the slurmstepd that is starting it, which has this place until it notes the process */
+    struct hm_process starter; /* the slurmstepd that is starting it, until it has noted the process */
 };
 
 /* The job's monitoring group of resctrl (node/mongroup.h). */
@@ -74,7 +74,7 @@ struct hm_job {
     /* the prolog's cgroup, outside every job: where the monitor is put; "": not known */
     char home_cgroup[HM_JOB_CGROUP];
     struct hm_process monitor;
-    struct hm_process monitor_starter; /* the slurmstepd that is starting the monitor, until it notes it */
+    struct hm_process monitor_starter; /* the slurmstepd that is starting the monitor, until it has noted the monitor */
     struct hm_process finisher;        /* the process that writes the record and removes the entry */
     bool has_ended;                    /* the job's own epilog was started */
     int64_t end_ns;  /* CLOCK_REALTIME of the job's end, for its record; 0: nobody has claimed the entry yet */
@@ -115,7 +115,8 @@ void hm_ledger_unlock(int lock);
 
 /*
  * Reads the job's entry, and checks its owner, mode, size and every field. Returns 0, or -1: ENOENT where there is no
- * entry; EBADMSG where it is torn, or this version does not understand it. Wants the lock, as do the next three.
+ * entry; EBADMSG where it is torn, or this version does not understand it. The caller holds the lock, also for the next
+ * three functions.
  */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
 /*
@@ -140,7 +141,8 @@ char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t si
 int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error);
 
 /*
- * Is the job alone on the node: its cores are all of `all_cores`, and no other job of the ledger lives? Wants the lock.
+ * Is the job alone on the node: its cores are all of `all_cores`, and no other job of the ledger lives? The caller
+ * holds the lock.
  */
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
 

@@ -40,12 +40,15 @@ bool hm_job_is_living(const struct hm_job *job)
     char path[HM_JOB_CGROUP + 16], events[256];
     if (hm_boot_is_past(job->boot_id))
         return false;
-    /* No step has started, or this is cgroup v1. Whoever ends the job or finds it dead notes that; a step clears it. */
+    /*
+     * No step has started, or this is cgroup v1. `dead_ns` is set by whoever ends the job or finds it dead; a step that
+     * starts sets it back to 0.
+     */
     if (!job->cgroup[0])
         return job->dead_ns == 0;
     snprintf(path, sizeof(path), "%s/cgroup.events", job->cgroup);
-    /* The kernel removes the cgroup once it is empty. Any other failure tells nothing, such as one for want of memory.
-     */
+    /* The cgroup is removed once it is empty. Any other failure, such as a lack of memory, says nothing about the job,
+     * which is then taken to live. */
     if (hm_file_read(path, events, sizeof(events), NULL) != 0)
         return errno != ENOENT && errno != ENODEV;
     return strstr(events, "populated 1") != NULL;

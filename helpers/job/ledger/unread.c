@@ -20,8 +20,9 @@
 #define STEP "step_"
 
 /*
- * Was the entry first found unreadable less than `grace_s` ago? The clock by which a file gets its times may be set, so
- * a file that a reap has looked at gets the time of CLOCK_BOOTTIME. A later time than that is of another writer.
+ * Was the entry written, or first looked at by a reap, less than `grace_s` seconds ago? The clock that gives files
+ * their times may be set. So the first reap that looks at the file sets its time to CLOCK_BOOTTIME's. A file with a
+ * later time than that was written since, or no reap has looked at it yet.
  */
 static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned grace_s)
 {
@@ -56,8 +57,8 @@ static bool is_in_job(const FTSENT *folder, uint32_t job_id)
 }
 
 /*
- * Is it another job's, or not Slurm's, whose folders of jobs are root's? systemd gives users folders of their own, in
- * which they make as many as they like, with any names.
+ * Is the folder another job's, or not Slurm's? Slurm's folders of jobs belong to root. systemd gives users cgroup
+ * folders of their own, in which they can make as many folders as they like, with any names.
  */
 static bool is_others(const FTSENT *folder, uint32_t job_id)
 {

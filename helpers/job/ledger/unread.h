@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells whether a job lives whose ledger entry does not say so. The entry cannot be read, as it is torn or of a version
- * that this one does not know; or it has no cgroup, as no step has started or the node has cgroup v1.
+ * Tells whether a job lives when its ledger entry cannot tell. The entry may be unreadable: torn, or of a version that
+ * this one does not know. Or it has no cgroup, as no step has started or the node has cgroup v1.
  */
 #ifndef HM_JOB_LEDGER_UNREAD_H
 #define HM_JOB_LEDGER_UNREAD_H
@@ -17,7 +17,7 @@
  * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
  * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
  *   jobs in another way;
- * - or any of that cannot be told.
+ * - or one of these checks fails.
  *
  * Folders that are not the caller's, and what is in them, do not count: users may have some.
  *

@@ -57,8 +57,8 @@ static int take_answer(const char *output, struct hm_job_namespaces *namespaces)
 }
 
 /*
- * Is it certain that create left nothing behind? It is after a refusal, after wrong arguments, and where create did not
- * get the lock, but after no other end.
+ * Is it certain that create left nothing behind? Yes after a refusal, after wrong arguments, and where create did not
+ * get the lock; after any other failure, no.
  */
 static bool has_left_nothing(const struct hm_answer *answer)
 {

@@ -6,7 +6,7 @@
 #include "job/ledger/ledger.h"
 
 /*
- * Makes the namespaces of the job's plan, or finds those that its user keeps. Tries once. Wants the lock of
+ * Makes the namespaces of the job's plan, or finds those that its user keeps. Tries once. The caller holds the lock of
  * namespaces.c. Returns 0, or -1 with a text for the user; `is_begun` is then false if nothing was left behind.
  */
 int hm_namespacecreate(const struct hm_config *config, struct hm_job *job, struct hm_error *error);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a prolog or epilog waits for its hybridmem-job. The program ends itself after 60 s. Its clock stands still
- * while persistent memory is made, brought online or wiped, and only then the hook waits longer: the program tells it
- * so by lines in its log. A program that the kernel holds, so that its own clock cannot end it, is left behind.
+ * How long a prolog or epilog (the hook) waits for its hybridmem-job (the program). The program ends itself after 60 s,
+ * by alarm(2). It stops this clock while file systems are made, or memory is brought online or wiped, and writes a line
+ * to its log that tells the hook to wait longer. A program that outlives the hook's limit is killed. If the kernel
+ * holds it in a call, it is left behind.
  */
 #ifndef HM_JOB_NAMESPACES_HOOKLIMIT_H
 #define HM_JOB_NAMESPACES_HOOKLIMIT_H
@@ -23,11 +24,14 @@ unsigned hm_hooklimit_pause(const struct hm_config *config);
 /* Lets the clock go on and tells the hook. errno is kept. */
 void hm_hooklimit_resume(unsigned left_s);
 
-/* Is this line of the program's log for the hook? Then `limit_s` is in how many seconds the program is to be killed. */
+/*
+ * Is this line of the program's log for the hook? If so, sets `limit_s`: the hook is to kill the program in so many
+ * seconds from now.
+ */
 bool hm_hooklimit_parse(const char *line, unsigned *limit_s);
 
-/* Returns the most seconds that prolog or epilog may take where they work on persistent memory: fsdax_wipe_limit and
- * some more, or a day where that is not set (Slurm's PrologEpilogTimeout is the limit then). Pure. */
+/* Returns the most seconds that a prolog or epilog may take that works on persistent memory: some more than
+ * fsdax_wipe_limit, or more than a day where that is not set (Slurm's PrologEpilogTimeout is the limit then). Pure. */
 unsigned hm_hooklimit_most_s(const struct hm_config *config);
 
 #endif

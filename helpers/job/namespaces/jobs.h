@@ -15,8 +15,8 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
 
 /*
  * Gives the job the namespaces that its user keeps, or will keep, on this node. Only one living job of a user has them
- * at a time. The job must have an entry; the entry and `job` are marked (`is_kept`). Wants the lock of namespaces.c.
- * Returns 0, or -1 with a text that names the other job.
+ * at a time. The job must have an entry; the entry and `job` are marked (`is_kept`). The caller holds the lock of
+ * namespaces.c. Returns 0, or -1 with a text that names the other job.
  */
 int hm_namespacejobs_claim(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 

@@ -81,7 +81,7 @@ static int fail_late(struct hm_error *error)
     return hm_fail(error, ETIME, STILL_WIPED);
 }
 
-/* Is the ledger's entry under the job's number still that of this run, or gone? Wants the ledger's lock. */
+/* Is the ledger's entry under the job's number still that of this run, or gone? The caller holds the ledger's lock. */
 static bool has_number(const struct hm_config *config, const struct hm_job *job)
 {
     struct hm_job *now = malloc(sizeof(*now));
@@ -95,8 +95,8 @@ static bool has_number(const struct hm_config *config, const struct hm_job *job)
 
 /*
  * Removes the job's folders. Failing to do so does no harm: they are empty, and the memory is given back, or kept. They
- * stay if a newer run under the same number has begun: it may have mounts on them by now, and the kernel removes a
- * mount, in all mount namespaces, with its folder.
+ * stay if a newer run under the same number has begun: it may have mounts on them by now, and removing a folder removes
+ * the mounts on it in all mount namespaces.
  */
 static void remove_folders(const struct hm_config *config, struct hm_job *job)
 {
@@ -156,8 +156,8 @@ static void remove_orphaned_folders(const struct hm_config *config, struct hm_jo
 }
 
 /*
- * Runs hybridmem-namespace reap. Wants the lock of this file, so that nothing is made after the list of living jobs was
- * written.
+ * Runs hybridmem-namespace reap. The caller holds the lock of this file, so that nothing is made after the list of
+ * living jobs was written.
  */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
 {

@@ -29,8 +29,8 @@ unsigned hm_wipe_left(const struct hm_config *config)
 
 /*
  * The unit's name has our pid, so that each call starts an instance of its own. Starting an instance that already runs
- * would do nothing, and its list of living jobs may be too old for this job. One job can start several: in its prolog,
- * in its epilog, and in each restart.
+ * would do nothing, and that instance may have listed the living jobs before this one ended. One job can start several
+ * instances: in its prolog, in its epilog, and in each restart.
  */
 static char *name_unit(char unit[UNIT], uint32_t job_id)
 {

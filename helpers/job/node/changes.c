@@ -108,7 +108,10 @@ static uint64_t number_of(const char *text)
     return hm_size_parse_number(text, 0, UINT64_MAX, &number, NULL) == 0 ? number : 0;
 }
 
-/* Has this process no room for what it was to read? Another one may read it. */
+/*
+ * Did reading fail only because this process has no memory or descriptors left? Then another process may be able to
+ * read it.
+ */
 static bool is_for_want_of_room(int number)
 {
     return number == ENOMEM || number == EMFILE || number == ENFILE;
@@ -116,8 +119,8 @@ static bool is_for_want_of_room(int number)
 
 /*
  * Finds the change of another job with the largest value for this setting. Entries that nobody can read are passed
- * over. Returns 1, 0 where no other job has one, or -1 where that cannot be told now: the setting's value must not be
- * taken for the site's own then, nor be restored.
+ * over. Returns 1; 0 where no other job has changed the setting; or -1 where that cannot be told now. After -1 the
+ * caller must neither take the setting's value for the site's own nor restore it.
  */
 static int find_other(const struct hm_config *config, uint32_t job_id, const char *path, struct hm_change *change,
                       struct hm_error *error)
@@ -167,6 +170,7 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
         return 0; /* an earlier step of the job has raised it further, and that change is in the entry */
     } else if (!serves && strcmp(now, mine->after) == 0) {
+        /* The new value may never be set: the row with the present value stays, and the new one gets a second row. */
         const struct hm_change last = *mine;
         keep_last(job, mine);
         mine = add(job, &last);

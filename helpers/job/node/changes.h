@@ -24,16 +24,16 @@ struct hm_wanted {
 int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted, int room);
 
 /*
- * Enters the changes in the job's entry, writes the entry, then makes the changes. Wants the ledger's lock. Returns 0,
- * or -1 with a text if one fails; the changes before that one stay, and are in the entry.
+ * Enters the changes in the job's entry, writes the entry, then makes the changes. The caller holds the ledger's lock.
+ * Returns 0, or -1 with a text if one fails; the changes before that one stay, and are in the entry.
  */
 int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted, int count,
                      struct hm_error *error);
 
 /*
- * Undoes the job's changes that no other job of the ledger needs, and empties the entry's list (the caller writes the
- * entry). Wants the lock. Can be repeated after a crash at any point. Returns 0, or -1 with the text of the last
- * failure.
+ * Undoes the job's changes that no other job of the ledger needs, and removes them from the entry's list; a change that
+ * could not be undone stays there. The caller holds the lock, and writes the entry afterwards. Can be repeated after a
+ * crash at any point. Returns 0, or -1 with the text of the last failure.
  */
 int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 

@@ -153,8 +153,8 @@ int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const st
 }
 
 /*
- * Does no entry have this group? An entry that cannot be read may be of a living job, and counts as having it. Wants
- * the lock.
+ * Does no entry have this group? An entry that cannot be read may be of a living job, and counts as having it. The
+ * caller holds the lock.
  */
 static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
 {

@@ -18,8 +18,8 @@ char *hm_mongroup_name(uint32_t job_id, uint32_t restart, char name[HM_MONGROUP_
 bool hm_mongroup_name_read(const char *name, uint32_t *job_id, uint32_t *restart);
 
 /*
- * May a process enter the group `name`? `text` is the kernel's text on it (HM_MONGROUP_OWN: lines "res:GROUP" and
- * "mon:GROUP"). A process in a group that the site made must stay there. Returns 0, or -1 with a text.
+ * May a process enter the group `name`? `text` is the kernel's text on the process (HM_MONGROUP_OWN: lines "res:GROUP"
+ * and "mon:GROUP"). A process in a group that the site made must stay there. Returns 0, or -1 with a text.
  */
 int hm_mongroup_own_check(const char *text, const char *name, struct hm_error *error);
 

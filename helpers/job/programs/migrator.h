@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step's migrator on this node: one hybridmem-migrator for all tasks of the step, started by slurmstepd. It becomes
- * the job's user itself (hm_spawn_start). It runs in slurmstepd's own cgroup of the step: so it is charged to the job
- * and ends with it. It ends by itself when the step's tasks are gone (it watches --guard). It is also stopped when the
- * last task ends, as Slurm waits for all processes of that cgroup.
+ * A step's migrator on this node: one hybridmem-migrator for all tasks of the step, started by slurmstepd. It starts as
+ * root and becomes the job's user itself (base/spawn.h says why). It runs in slurmstepd's own cgroup of the step: so it
+ * is charged to the job and ends with it. It ends by itself when the step's tasks are gone (it watches --guard). It is
+ * also stopped when the last task ends, as Slurm waits for all processes of that cgroup.
  */
 #ifndef HM_JOB_PROGRAMS_MIGRATOR_H
 #define HM_JOB_PROGRAMS_MIGRATOR_H
@@ -37,7 +37,8 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
  * A migrator is started in three parts, as the lock must not be held while a program starts: begin, launch, note.
  *
  * hm_migrator_begin takes the figures that an earlier run of the step has left, and a place in the entry for the
- * migrator that this process is about to start; it writes the entry. Wants the lock. Returns 0, or -1 with a text.
+ * migrator that this process is about to start; it writes the entry. The caller holds the lock. Returns 0, or -1 with a
+ * text.
  */
 int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
 /*
@@ -68,8 +69,8 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
 /*
  * Takes the figures that a step's migrator left into the entry, with warnings that explain them; writes the entry;
  * removes the file. If it is killed at any point, the next call neither loses the figures nor adds them twice. Does
- * nothing if there is no file. Wants the lock. Returns 0, or -1 with a text; `job` then may have the figures while the
- * file still exists, until an entry with them is written and this is called again.
+ * nothing if there is no file. The caller holds the lock. Returns 0, or -1 with a text; `job` then may have the figures
+ * while the file still exists, until an entry with them is written and this is called again.
  */
 int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
 /* Does the same for all steps of the job, up to the first error. */

@@ -16,11 +16,11 @@
  * A monitor is started in three parts, as the lock must not be held while a program starts: begin, launch, note.
  *
  * hm_monitor_begin returns true where this process is to start the job's monitor: none runs, and no other process is
- * starting it. The entry then says so; the caller writes it, and calls the other two. Wants the lock.
+ * starting it. The entry then says so. The caller holds the lock, writes the entry, and calls the other two.
  */
 bool hm_monitor_begin(struct hm_job *job);
 /*
- * Starts the program; continues a samples file that a killed monitor left. Wants job->cgroup and at least one tier. Do
+ * Starts the program; continues a samples file that a killed monitor left. Needs job->cgroup and at least one tier. Do
  * not hold the lock. Returns 0, or -1 with a text.
  */
 int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,

@@ -2,8 +2,9 @@
 /*
  * The environment of an isolate job's tasks: the preload library in front of the user's own LD_PRELOAD, and the nodes
  * that the library needs to know. A job's script passes its environment to the steps and jobs that it starts, and these
- * may have another mode. So what is set here comes with a mark, HYBRIDMEM_ISOLATE_JOB, by which it is removed again.
- * Without the mark nothing is removed, as the user set it; with it, our library and the nodes go in any case.
+ * may have another mode. So the variables are set together with a mark, HYBRIDMEM_ISOLATE_JOB. Where a task has the
+ * mark in its environment, our library and the nodes are removed from it. Where it has not, the user has set what is
+ * there, and nothing is removed.
  */
 #ifndef HM_JOB_STEP_ISOLATE_H
 #define HM_JOB_STEP_ISOLATE_H

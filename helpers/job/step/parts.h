@@ -26,21 +26,21 @@ struct hm_preparation {
 void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
- * Makes the plan of an active step, and the changes for it that only root can make. Wants the lock. If something that
- * the step needs cannot be done, the reason becomes the refusal.
+ * Makes the plan of an active step, and the changes for it that only root can make. The caller holds the lock. If
+ * something that the step needs cannot be done, the reason becomes the refusal.
  */
 void hm_step_plan(struct hm_preparation *p);
 
 /*
  * Reads the entry again into p->job. Fails where it is of another run of the job, or where somebody has begun to end
  * the job, as nobody would end a program that was started now. `loss` is for the text: what the job does not get then.
- * Wants the lock. Returns 0, or -1 with a text.
+ * The caller holds the lock. Returns 0, or -1 with a text.
  */
 int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_error *error);
 
 /*
  * Makes the job's resctrl group, and notes in the entry that this process is to start the job's monitor, if none is
- * there and one is wanted. Wants the lock; the caller writes the entry, then calls hm_step_watch if `is_monitors`.
+ * there and one is wanted. The caller holds the lock, writes the entry, and then calls hm_step_watch if `is_monitors`.
  */
 void hm_step_begin_watch(struct hm_preparation *p);
 /* Starts the monitor. Do not hold the lock. Returns 0, or -1 with a text. */

@@ -40,8 +40,8 @@ void hm_store_node(const char *node, char *out, size_t size)
 
 /*
  * Finds the group that may read all records; root's group if there is no such group. It is looked up once in a process,
- * as a directory service that hangs must not hold up each record. Where the service hung then, this process appends no
- * record (each waits in pending/): the day's folder would get root's group, and keep it. Returns 0, or -1 (ETIMEDOUT).
+ * as a directory service that hangs must not hold up each record. If the service hung, this process appends no record:
+ * the day's folder would get root's group, and keep it. The records wait in pending/. Returns 0, or -1 (ETIMEDOUT).
  */
 static int find_readers(const struct hm_config *config, gid_t *readers, struct hm_error *error)
 {
