@@ -115,9 +115,9 @@ static void judge(struct hm_preparation *p)
 }
 
 /*
- * Is the option that of the leader of a heterogeneous job? The script has it in its environment, and an srun there
- * passes it to the steps of all components. For such a step the component's own request comes first, and file systems
- * are only the leader's.
+ * Does this step of another component of a heterogeneous job have the option of the job's leader? The script has that
+ * option in its environment, and an srun there passes it to the steps of all components. For such a step the
+ * component's own request comes first, and file systems are only the leader's.
  */
 static bool is_leaders(const struct hm_preparation *p)
 {
