@@ -35,7 +35,7 @@
 struct hm_observation {
     uint64_t page;       /* the first page */
     uint64_t n_pages;    /* pages over which the accesses are spread evenly; 1 for a sampled address */
-    float reads, writes; /* samples (not accesses) of each kind; a source that only knows sums gives fractions */
+    float reads, writes; /* samples (not accesses) of each kind; a source that estimates them gives fractions */
     bool knows_writes;   /* false: the kind is not known, and all are in `reads` */
     /* the variance of reads + writes, divided by their mean, less 1; 0 if they were counted, as the variance of a count
      * is its mean */
@@ -57,17 +57,18 @@ struct hm_decider_options {
     bool counts_memory; /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
 };
 
-enum hm_verdict {                     /* why an extent stays or moves; hm_verdict_text() gives the words */
-                  HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
-                  HM_VERDICT_PLACED,  /* where it should be */
-                  HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
-                  HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter extent */
-                  HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
-                  HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
-                  HM_VERDICT_COST,    /* the gain would not pay for the move */
-                  HM_VERDICT_ROOM,    /* no colder extent gives way */
-                  HM_VERDICT_BUDGET,  /* this phase's budget was used up */
-                  HM_VERDICTS
+/* Why an extent stays or moves; hm_verdict_text() gives the words. */
+enum hm_verdict {
+    HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
+    HM_VERDICT_PLACED,  /* where it should be */
+    HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
+    HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter extent */
+    HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
+    HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
+    HM_VERDICT_COST,    /* the gain would not pay for the move */
+    HM_VERDICT_ROOM,    /* no colder extent gives way */
+    HM_VERDICT_BUDGET,  /* this phase's budget was used up */
+    HM_VERDICTS
 };
 
 /*

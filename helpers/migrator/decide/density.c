@@ -27,8 +27,8 @@ struct node {
     double worth;                 /* how much a sample tells, compared with a counted one: 0..1 */
     double samples;               /* how many counted samples would tell as much as the node's do */
     double expected, write_share; /* expected samples, if all nodes above are split, and their share of writes */
-    /* probability that all nodes above are split; heat per page from the cases where they are not */
-    double reached, even;
+    double reached;               /* probability that all nodes above are split */
+    double even;                  /* heat per page from the cases where a node above is not split */
 };
 
 static double pages_of(const struct node *node)
@@ -153,7 +153,7 @@ static double weigh(struct descent *descent, const struct node *node)
     return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
 }
 
-/* The share of writes in a half: that of its samples, moved towards `above`, the node above's, if they are few. */
+/* The share of writes in a half's samples. The fewer they are, the closer it is to `above`, the share of the whole. */
 static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
     double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;

@@ -5,7 +5,7 @@
 
 #define FADE 0.6   /* weight that old sums keep at each phase: the last three phases have three quarters of all */
 #define FIRST 0.1  /* belief before any experience: a first trial costs one phase, useless moves cost more */
-#define SPREAD 0.5 /* standard error of that belief: everything is possible */
+#define SPREAD 0.5 /* standard error of that belief: large, as nothing is known yet */
 
 void hm_trust_begin(struct hm_trust *trust)
 {

@@ -136,7 +136,7 @@ void hm_progress_warn(struct hm_progress *progress, const char *text)
             return;
     if (progress->n_warnings == HM_PROGRESS_WARNINGS)
         return;
-    /* The count comes last: the process may die at any moment, and what the file then has is read. */
+    /* The count is raised last: this process may be killed at any moment, and the file is read as it is then. */
     memcpy(progress->warning[progress->n_warnings], line, sizeof(line));
     progress->n_warnings++;
 }

@@ -79,7 +79,10 @@ void hm_progress_text(char *to, size_t size, const char *text);
  * Adds a warning, changed as by hm_progress_text. A warning that is there already, or one too many, is dropped. Pure.
  */
 void hm_progress_warn(struct hm_progress *progress, const char *text);
-/* Creates the file (O_EXCL, 0600). Returns a descriptor (read and write, close-on-exec), or -1 with no file left. */
+/*
+ * Creates the file (O_EXCL, 0600). Returns a descriptor (read and write, close-on-exec) that the caller closes, or -1;
+ * then it has made no file.
+ */
 int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *error);
 /* Checks the descriptor's file and maps it. Returns the map, which hm_progress_unmap removes, or NULL. */
 struct hm_progress *hm_progress_map(int fd, struct hm_error *error);

@@ -11,8 +11,8 @@
 
 /*
  * The abstract socket's name begins with this text. "JOB.STEP" follows, as decimal numbers, then "." and a mark of 16
- * hexadecimal digits. The mark is drawn by lot, so that nobody can take a migrator's name before it. The migrator
- * answers each message with a view.
+ * hexadecimal digits. The mark is random, so that nobody can take a migrator's name before the migrator does. The
+ * migrator answers each message with a view.
  */
 #define HM_VIEW_SOCKET "hybridmem/"
 #define HM_VIEW_MARK 16

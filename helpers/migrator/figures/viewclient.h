@@ -8,7 +8,7 @@
 
 #include "view.h"
 
-/* The name of a socket as a migrator's: whose it is, is not known before hm_view_connect. */
+/* The name of a socket that may be a migrator's: anybody can choose such a name. hm_view_connect checks whose it is. */
 struct hm_view_name {
     uint32_t job_id, step_id;
     char mark[HM_VIEW_MARK + 1];
@@ -20,7 +20,7 @@ struct hm_view_name {
  */
 size_t hm_view_parse_names(const char *text, struct hm_view_name *names, size_t room);
 
-/* Lists them for this node. The caller frees *names. Returns their number, or -1. */
+/* Lists the names of such sockets on this node. The caller frees *names. Returns their number, or -1. */
 ssize_t hm_view_list(struct hm_view_name **names, struct hm_error *error);
 
 /*

@@ -183,7 +183,7 @@ void hm_live_open_source(struct hm_live *live)
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
     if (live->intake.n_dead == 0)
         live->intake.source = hm_source_open(options->source, &setup, why, &error);
-    /* it is no fault of a source that it did not open before the migrator was told to end */
+    /* The migrator was told to end while the source was being opened. That is no failure of the source: no warning. */
     if (!live->intake.source && hm_live_is_told(live))
         return;
     if (!live->intake.source && (live->intake.n_dead > 0 || strcmp(options->source, "auto") != 0)) {

@@ -26,7 +26,7 @@
 #include "viewserver.h"
 
 #define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
-#define HM_LIVE_GAPS 4096     /* most spans of memory in no extent that are looked at */
+#define HM_LIVE_GAPS 4096     /* most gaps that are looked at: a gap is a span of memory in no extent */
 #define HM_LIVE_RANGES 131072 /* most ranges of all processes' mappings: 2 MiB, twice that while the array grows */
 #define HM_LIVE_EXTENTS 1000  /* default of max_extents, as published; every decider then has less than 8 MiB */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
@@ -104,7 +104,7 @@ struct hm_live {
 };
 
 /*
- * Comes first, and before the process becomes the job's user (--uid). From then on the process is not dumpable, as a
+ * To be called first, before the process becomes the job's user (--uid). From then on the process is not dumpable, as a
  * source's descriptors may see more than the user may.
  */
 void hm_live_begin(struct hm_live *live, const struct hm_options *options);

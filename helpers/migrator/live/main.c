@@ -42,7 +42,7 @@ static int fail(const struct hm_options *options, struct hm_progress *progress, 
     return status;
 }
 
-/* Nothing of the user's is looked at before this. */
+/* Becomes the job's user, with --uid. Before this call, nothing of the user's is looked at. */
 static int become_user(const struct hm_options *options, struct hm_error *error)
 {
     if (options->uid == HM_OPTIONS_NO_ID)

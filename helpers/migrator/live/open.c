@@ -120,8 +120,9 @@ static void init(struct hm_live *live, const struct hm_options *options)
 
 /*
  * Finds out whether soft-dirty marks work here. The test reads this process's own page map, which belongs to root while
- * the process is not dumpable. So it is made before root becomes the job's user. Later this user could take over the
- * process while it is dumpable, be it for a moment, and would have a process outside of the job.
+ * the process is not dumpable. So root makes the test before it becomes the job's user. Later the process would have to
+ * be dumpable for a moment, in which the job's user could take it over, and would have a process outside of the job. A
+ * process that a user has started without --uid is theirs anyway, and does become dumpable for the test.
  */
 static void open_window(struct hm_live *live)
 {
@@ -179,7 +180,7 @@ static void open_view(struct hm_live *live)
 
 static void open_guard(struct hm_live *live)
 {
-    static char path[512];
+    static char path[512]; /* the guard keeps a pointer to it */
     const struct hm_options *options = live->options;
     snprintf(path, sizeof(path), "%s%s", options->guard[0] ? options->guard : options->cgroup,
              options->guard[0] ? "" : "/cgroup.events");

@@ -19,7 +19,7 @@ struct hm_option {
     const char *name, *value, *about; /* for the help text: "--NAME", what stands for its value, and what it does */
     hm_option_take *take;
     size_t offset;        /* offset of the field in hm_options, if it has a field of its own */
-    uint64_t least, most; /* range of a number, a latency (as it is), or an interval (ms) */
+    uint64_t least, most; /* range of a number, a latency (relative), or an interval (ms) */
 };
 
 /* Kinds that several options have. The field's type is in brackets. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_PACE_LONGEST 8 /* most times its length that a phase may last */
+#define HM_PACE_LONGEST 8 /* a phase may be extended to this many times its length */
 
 struct hm_pace {
     uint64_t interval_ms;   /* length of a phase; if phases count samples, only the rate limit uses it */

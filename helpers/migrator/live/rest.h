@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Less than HM_REST_BYTES in the slow tier is not worth a look, nor less than 1 / HM_REST_SHARE of what the step has in
- * the fast tier. */
+/* What the slow tier has is worth a look if it is at least HM_REST_BYTES, and at least 1 / HM_REST_SHARE of what the
+ * step has in the fast tier. */
 #define HM_REST_BYTES (UINT64_C(4) << 20)
 #define HM_REST_SHARE 100
 #define HM_REST_CALM 3 /* phases without work after which the migrator rests */

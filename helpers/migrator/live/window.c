@@ -34,7 +34,7 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
     if (!live->window.is_used || !live->decider || live->window.is_open ||
         live->window.phase_ns == live->phase_start_ns)
         return UINT64_MAX;
-    /* If phases count samples: when this one would end at the present rate. */
+    /* If phases count samples, this phase ends at about this time, at the present rate of samples. */
     if (live->account.pace.phase_samples > 0 && samples > 0)
         end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
                                                 (double)live->account.pace.phase_samples / (double)samples);

@@ -220,7 +220,7 @@ static size_t find_heads(struct hm_batch *batch, pid_t pid, uint32_t *heads)
     return kept;
 }
 
-/* Moves huge pages by one page each. If its partner moved along, both are in one huge page, and all of it has moved. */
+/* Moves each huge page by one of its pages. If that page's partner has moved along, the whole huge page has moved. */
 static void move_huge(struct hm_batch *batch, pid_t pid)
 {
     uint32_t heads[HM_BATCH_PAGES];

@@ -78,7 +78,8 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
         hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
 }
 
-/* Returns room that was reserved and not used. */
+/* Returns room that was reserved and not used. If more was used than reserved, the sums of unsigned numbers wrap, and
+ * the room shrinks. */
 static void give_back(struct hm_mover *mover)
 {
     const struct hm_batch *batch = mover->batch;

@@ -3,8 +3,8 @@
 
 #include "base/amount.h"
 
-/* When the kernel found no room on a node with file cache, this cache does not count as free for so many refreshes (two
- * in each phase). */
+/* If the kernel found no room on a node although it has file cache, this cache does not count as free for this many
+ * refreshes (two in each phase). */
 #define WITHOUT_FILES 16
 
 static int index_of(const struct hm_nodes *nodes, int id)

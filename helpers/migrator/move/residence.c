@@ -53,7 +53,7 @@ static void sample(struct look *look, struct hm_extent *extent, uint64_t mapped,
     uint64_t first = HM_PAGE_NUMBER(extent->first), before = 0;
     size_t i = hm_maps_find(maps, first);
     for (uint64_t k = 0; k < n; k++) {
-        /* The product cannot overflow: mapped is below 2^46, n below 2^17. */
+        /* The product cannot overflow: mapped is at most 2^44 (56 bits of addresses in user space), n below 2^18. */
         uint64_t skip = (2 * k + 1) * mapped / (2 * n);
         for (;; i++) {
             uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;

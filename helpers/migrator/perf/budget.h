@@ -13,7 +13,7 @@
 struct hm_perf_budget {
     uint64_t wanted;   /* the wanted period; the one in use is never shorter */
     uint64_t period;   /* the period in use: `wanted` times a power of two */
-    unsigned calm;     /* cheap spans in a row */
+    unsigned calm;     /* cheap spans in a row: each cost less than a quarter of what is allowed */
     unsigned patience; /* cheap spans in a row that make sampling finer again */
 };
 

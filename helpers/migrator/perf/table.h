@@ -11,11 +11,12 @@
 
 #define HM_PERF_EVENTS 2 /* largest number of events per thread or CPU */
 
-enum hm_perf_kind { /* which accesses an event samples */
-                    HM_PERF_LOADS,
-                    HM_PERF_STORES,
-                    HM_PERF_BOTH,    /* PERF_SAMPLE_DATA_SRC tells which */
-                    HM_PERF_UNKNOWN, /* cannot be told */
+/* Which accesses an event samples. */
+enum hm_perf_kind {
+    HM_PERF_LOADS,
+    HM_PERF_STORES,
+    HM_PERF_BOTH,    /* PERF_SAMPLE_DATA_SRC tells which */
+    HM_PERF_UNKNOWN, /* cannot be told */
 };
 
 struct hm_perf_event {

@@ -3,8 +3,8 @@
 
 #define MEMORY 16 /* windows of a process that count in full: of more, older ones count less and less */
 /*
- * A difference between processes is believed only if their variance exceeds the one that windows explain by this
- * factor: with few processes, the variance of their means is large by chance.
+ * A difference between processes is believed only if the variance of their means is more than this many times the
+ * variance that windows explain: with few processes, it is large by chance.
  */
 #define IMPROBABLE 4.0
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much each process writes in a window (softdirty.h), compared with others. What a window of some 50 ms sees of a
- * process depends on how long the process ran in it, which shares.c corrects, and on what part of its work it was
- * doing: two ranks that do the same seem to differ. So a difference between processes is believed only as far as it
- * exceeds the difference between windows of one process. Pure.
+ * process depends on two things: how long the process ran in it, which shares.c corrects, and which part of its work it
+ * was doing. For the second reason, two ranks with the same work seem to differ. So a difference between processes is
+ * believed only as far as it exceeds the difference between windows of one process. Pure.
  */
 #ifndef HM_MIGRATOR_SOFTDIRTY_LEVEL_H
 #define HM_MIGRATOR_SOFTDIRTY_LEVEL_H

@@ -40,10 +40,10 @@ struct hm_softdirty {
 
 /*
  * Replaces what was known of the processes with a window by the wanted ranges, which have been looked at. How much a
- * process writes in all is taken from all its windows (level.h); where it writes, from this one. The share of a few
- * pages differs by chance: so each share is moved towards the mean of its process, the more, the less the differences
- * exceed chance (empirical Bayes: Efron and Morris 1975). A wrong share would otherwise stay until the next window, and
- * each phase would confirm it. With `by_place`, shares stay as they were seen. Pure.
+ * process writes in all is taken from all its windows (level.h); where it writes, from this window. The share of a few
+ * pages differs by chance. So each share is moved towards the mean of its process: far if the differences are hardly
+ * larger than chance makes them, else a little (empirical Bayes: Efron and Morris 1975). A wrong share would otherwise
+ * stay until the next window, and each phase would confirm it. With `by_place`, shares stay as they were seen. Pure.
  */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 

@@ -82,13 +82,13 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
 {
     union hm_damon_message reply;
     size_t size = hm_damon_wire_begin(&source->watch, HM_DAMON_WATCH, 1, 0);
-    /* EPIPE: it has closed the connection, and has sent why. */
+    /* EPIPE: the broker has closed the connection, and has sent the reason before. */
     if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size && errno != EPIPE)
         return hm_fail_errno(error, "cannot ask the DAMON broker");
     if (wait_for_answer(source->fd, stop, error) != 0)
         return -1;
     ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
-    if (length < 0 && errno == ECONNRESET) /* it has closed the connection without having read; its answer comes next */
+    if (length < 0 && errno == ECONNRESET) /* the broker has closed the connection unread; its answer comes next */
         length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
     if (length < 0)
         return hm_fail_errno(error, "cannot read the DAMON broker's answer");

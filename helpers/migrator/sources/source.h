@@ -29,7 +29,7 @@ struct hm_source_setup {
 struct hm_source_state {
     char name[HM_SOURCE_NAME];
     uint64_t period; /* in use: accesses per sample, or with is_time microseconds between looks; may change */
-    uint64_t unit;   /* accesses that 1.0 of an observation stands for; does not change */
+    uint64_t unit;   /* accesses that 1.0 in an observation's reads or writes stands for; does not change */
     bool is_time;
     bool knows_writes;
     double error;       /* relative error of heat that more samples do not reduce, 0..1 (hm_decider_options) */

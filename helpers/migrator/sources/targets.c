@@ -98,7 +98,7 @@ static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *kno
         if (thread <= 0 || bsearch(&thread, known, n_known, sizeof(*known), compare))
             continue;
         tally->tried++;
-        errno = EMFILE;
+        errno = EMFILE; /* the reason if there is no slot left */
         if (watch->n < HM_PERF_SLOTS && add(watch, pid, thread, thread, -1, 0) == 0)
             continue;
         if (errno == ESRCH) { /* the thread has ended */

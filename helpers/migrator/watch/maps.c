@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PAGE_SHIFT 12
-#define MOST_ADDRESS (UINT64_C(1) << 58) /* 57-bit addresses are the largest; page numbers must fit into 46 bits */
+#define MOST_ADDRESS (UINT64_C(1) << 58) /* page numbers must fit into 46 bits; addresses have 57 bits at most */
 
 /* Reads digits of a base up to the character `stop`. Returns what follows it, or NULL. */
 static const char *take_number(const char *at, int base, char stop, uint64_t *value)

@@ -13,7 +13,7 @@
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
-#define REST_NS (5 * SECOND_NS)     /* longest rest of a user (find_rest) */
+#define REST_NS (5 * SECOND_NS)     /* longest pause that a user has left from an earlier connection (find_rest) */
 #define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
@@ -38,7 +38,8 @@ static unsigned count_clients(const struct hm_damon_clients *clients)
 
 /*
  * A client's shortest time between two messages. A message that names hundreds of processes costs thousands of writes
- * to sysfs: with these pauses all clients together leave the broker time, and none gets more of it than the others.
+ * to sysfs. So the pause is n times as long as the work for the last message, where n is the number of clients, or of
+ * kdamonds if these are more: no client gets more than an n-th of the broker's time.
  */
 static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
 {
@@ -47,16 +48,16 @@ static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
 }
 
 /* May the client's next message be read now? The pause after its last message must be over; before its first message,
- * the rest of its user (find_rest). */
+ * the pause that its user has left from an earlier connection (find_rest). */
 static bool may_speak(const struct hm_damon_lease *lease, unsigned n_clients, uint64_t now)
 {
     return lease->asked_ns == 0 ? now >= lease->since_ns : now - lease->asked_ns >= pause_ns(lease, n_clients);
 }
 
 /*
- * Finds the rest of a user, or begins one. A pause that is not over when a connection closes goes on for the user's
- * next connection, so that nobody gains by connecting anew. It goes on for REST_NS at most, as the migrator of the next
- * step must have its answer soon.
+ * Finds the entry for the rest of a user's pause, or makes one. A pause that is not over when a connection closes goes
+ * on for the user's next connection, so that nobody gains by connecting anew. It goes on for REST_NS at most, as the
+ * migrator of the next step must have its answer soon.
  */
 static struct hm_damon_rest *find_rest(struct hm_damon_clients *clients, uid_t owner)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. Each place ends
- * with the process that took it, and where none is free, a user with several gives one to a user with fewer.
+ * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. A client's place
+ * becomes free when the process that took it ends. Where no place is free, a user with several loses one to a user with
+ * fewer.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
@@ -10,7 +11,7 @@
 
 #define HM_DAMON_CLIENTS 64 /* most at a time */
 
-/* A user may not speak before `until_ns` (CLOCK_MONOTONIC) in a new connection. */
+/* The rest of a user's pause: messages of a new connection are not read before `until_ns` (CLOCK_MONOTONIC). */
 struct hm_damon_rest {
     uid_t owner;
     uint64_t until_ns;
@@ -24,7 +25,7 @@ struct hm_damon_clients {
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
     struct hm_damon_rest rest[HM_DAMON_CLIENTS];
     uint32_t last_client; /* number of the newest client since the broker's start; the first one is 1 */
-    uint64_t idle_ns;     /* how long the broker stays without clients */
+    uint64_t idle_ns;     /* how long the broker waits without clients before it ends */
     uint64_t used_ns;     /* CLOCK_MONOTONIC when it last had a client */
 };
 

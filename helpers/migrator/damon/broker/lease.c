@@ -100,7 +100,7 @@ static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budg
     cpu_set_t cpus;
     if (lease->peer.uid == 0)
         return budget;
-    /* It fails where the client has passed its connection on and ended. */
+    /* The call fails where the client has passed its connection on and ended. */
     if (sched_getaffinity(lease->peer.pid, sizeof(cpus), &cpus) != 0)
         return HM_DAMON_MIN_BUDGET;
     uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;

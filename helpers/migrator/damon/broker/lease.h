@@ -70,8 +70,8 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
  */
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /*
- * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond of a client back that has
- * named no process for a minute; its next message gets one again.
+ * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond back if the client has
+ * named no process for a minute; the client's next message gets one again.
  */
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /* Time until the next lists are due, in ms; -1: none will come. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has connected to the broker, and for whom they take a place. Only the processes of jobs may be clients: whoever
- * has none on this node could keep those who do from DAMON. A user may own more uids than one (subordinate uids, see
- * subuid(5)), so a client counts for the user whose job it is in.
+ * Who has connected to the broker, and for whom they take a place. Only the processes of jobs may be clients: otherwise
+ * users without a job on this node could take all places, and jobs would go without DAMON. A user may own several uids
+ * (subordinate uids, see subuid(5)), so a client takes a place of the user whose job it runs in.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_PEER_H
 #define HM_MIGRATOR_DAMON_BROKER_PEER_H
@@ -26,8 +26,8 @@ struct hm_damon_peer {
 int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
 
 /*
- * Finds the user of the job that has this cgroup's step, among the entries of the ledger. They are replaced as a whole,
- * so no lock is needed. Returns 0, or -1 (ENOENT).
+ * Finds the user of the job that has this cgroup's step, among the entries of the ledger. An entry's file is replaced
+ * as a whole, so no lock is needed. Returns 0, or -1 (ENOENT).
  */
 int hm_damon_peer_owner(const char *run_dir, const char *cgroup, uid_t *owner);
 

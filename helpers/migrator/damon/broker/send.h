@@ -13,8 +13,9 @@ bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const
 
 /*
  * Sends one process's list of regions to the lease `data`, as one or more messages. It is the sink of
- * hm_damon_tracepoint_read. The watch goes on over an exec. So it is asked again whose the process is: what a setuid
- * program accesses is not the client's. Such a list is not sent, and lease->is_lost is set.
+ * hm_damon_tracepoint_read. A watch goes on when the process executes another program. So the owner is looked up again
+ * for each list: what a setuid program accesses is not for the client to see. A list of such a program is not sent, and
+ * lease->is_lost is set.
  */
 void hm_damon_lease_send(void *data, const struct hm_damon_gathering *list);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The broker's state file: which kdamonds are its own, for the next broker if this one dies. It is text, as
- * base/fields.h says, so that brokers of different versions read each other's. */
+ * base/fields.h says, so that brokers of different versions read each other's files. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_STATE_H
 #define HM_MIGRATOR_DAMON_BROKER_STATE_H
 

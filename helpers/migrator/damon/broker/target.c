@@ -12,8 +12,8 @@
 #include "base/process.h"
 
 /*
- * Does the process still have memory? A process that ends first frees its memory, which can take long. From then until
- * it is gone, its files belong to root, so its owner cannot be told.
+ * Does the process still have memory? A process that is ending gives its memory up first, and the kernel may take long
+ * to free it. In that time the process's files belong to root, so its owner cannot be told.
  */
 static bool has_memory(pid_t pid)
 {
