@@ -22,7 +22,7 @@ struct hm_request;
 struct hm_asker {
     const struct hm_identity *identity; /* NULL: this node cannot look the user up */
     const char *unknown;                /* why it cannot, for the error text */
-    const char *doubt; /* why a group's rule may hold though the user is not seen in the group; "": none */
+    const char *doubt; /* why a group's rule may apply although the user is not known to be in the group; "": none */
     const char *user, *account, *partition; /* names from Slurm; "" where they are not known */
 };
 

@@ -20,7 +20,7 @@ bool hm_identity_is_needed(const struct hm_config *config)
     return has_rule(config, HM_RULE_USER) || has_rule(config, HM_RULE_GROUP);
 }
 
-/* Without the name nobody can tell which rule holds, so the job gets no more than the strictest one may allow: off. */
+/* Without the name it is not known which rule applies. So the job gets only what every rule allows: off. */
 static int fail_unknown(const struct hm_request *request, const char *what, struct hm_error *error)
 {
     return hm_fail(

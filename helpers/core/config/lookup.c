@@ -46,7 +46,7 @@ static int take_groups(char *at, unsigned count, struct hm_identity *identity)
     return identity->groups && *at == '\0' ? 0 : -1;
 }
 
-/* "UID GID GROUPS NAME" and a line for each group, or "no WHY" where there is no such user or group. */
+/* Parse "UID GID GROUPS NAME" and a line for each group, or "no WHY" where there is no such user or group. */
 static int take_answer(const struct hm_question *question, char *at, struct hm_identity *identity,
                        struct hm_error *error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks up users and groups within a limit of time. The C library's functions wait for a directory service (sssd, LDAP)
- * for as long as that takes, and nothing ends them in a process that has to go on. So they are called in another
- * process, `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses the functions below; do not
- * hold the ledger's lock.
+ * for as long as the service takes, and a process cannot cut them short. So they are called in another process,
+ * `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses the functions below. Do not hold the
+ * ledger's lock when you call them.
  */
 #ifndef HM_CORE_CONFIG_LOOKUP_H
 #define HM_CORE_CONFIG_LOOKUP_H
@@ -41,8 +41,8 @@ struct hm_question {
 int hm_lookup_ask(const char *program, const struct hm_question *question, int patience_ms,
                   struct hm_identity *identity, struct hm_error *error);
 
-/* The other side: look up, and write the answer to standard output, or to standard error why there is none. Returns the
- * exit status: 0, or 1 where there is no answer. */
+/* The other side, for `hybridmem-job lookup`: look up, and write the answer to standard output. Where there is no
+ * answer, write the reason to standard error. Returns the exit status: 0, or 1 where there is no answer. */
 int hm_lookup_answer(const struct hm_question *question);
 
 #endif

@@ -134,7 +134,7 @@ char *hm_configvalue_words(enum hm_section section, char *out, size_t size)
     return out;
 }
 
-/* Check that a node is in one tier only, which the reader of a single value cannot see. */
+/* Check that no node is in two tiers. The functions that read a value see one tier only. */
 static int check_overlap(const struct hm_config *config, int entry, struct hm_error *error)
 {
     char list[60];
