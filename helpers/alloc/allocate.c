@@ -80,7 +80,7 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     }
     const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
     char *reason = known->reason;
-    do { /* again with one block where too few mappings are left, and after each folder with too little space */
+    do { /* repeated as one block where too few mappings are left, and without each folder that has too little space */
         give_mappings(known, HM_MAPPINGS_LEAST);
         hm_room_read(&layout, room);
         if (hm_layout_place(&layout, &wish, &place, reason) < 0)

@@ -70,7 +70,7 @@ int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, 
     int fd = open_folder(folder, error);
     if (fd < 0)
         return -1;
-    /* The name has no restart count, as two runs of a job can have the same count here. */
+    /* The name has no restart count, as slurmctld can give its epilog the same count for two runs of a job. */
     snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu64 ".json", entry->job_id, entry->end_s);
     char *text = hm_spool_entry_format(entry);
     int result = text ? write_renamed(fd, name, text, error) : hm_fail(error, ENOMEM, "no memory for %s", name);

@@ -19,7 +19,7 @@ struct found {
 
 static void search_file(const char *path, int depth, struct found *found);
 
-/* Searches the files that `include` names: a pattern, relative to the folder of the file that has it. */
+/* Searches the files that an include line in the file `from` names. `pattern` may be relative to that file's folder. */
 static void search_include(const char *pattern, const char *from, int depth, struct found *found)
 {
     char path[1024];

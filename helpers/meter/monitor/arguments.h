@@ -13,8 +13,8 @@ struct hm_monitor_arguments {
     uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
 };
 
-/* Parse the command line, and check whether it fits the rights of this process. Returns 0; or the exit status, where it
- * has said on standard error what is wrong. */
+/* Parse the command line, and check whether it fits the rights of this process. Returns 0, or the exit status after it
+ * has printed on standard error what is wrong. */
 int hm_monitor_arguments_take(int argc, char **argv, struct hm_monitor_arguments *given);
 
 #endif

@@ -27,7 +27,8 @@
 #include "meter/memory/guard.h"
 #include "samples.h"
 
-/* Time to the second sample; it doubles until it reaches the interval, as short jobs have peaks, too. */
+/* Time from the start to the second sample. The time to each further sample is twice as long, until it reaches the
+ * interval: so the peaks of short jobs are seen, too. */
 #define FIRST_WAIT_NS UINT64_C(10000000)
 
 /*
@@ -204,7 +205,7 @@ static int sample_first(struct monitor *monitor, const struct hm_monitor_argumen
 }
 
 /*
- * Open the counters with root's rights, and give the rights up: open counters can be read without. Returns 0 or -1.
+ * Open the counters with root's rights, then give these up: reading open counters does not need them. Returns 0 or -1.
  */
 static int open_meter(struct monitor *monitor, const struct hm_monitor_arguments *given)
 {
@@ -219,7 +220,7 @@ static int open_meter(struct monitor *monitor, const struct hm_monitor_arguments
         fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
-    /* A change of the user makes a process dumpable again, but these descriptors are root's. */
+    /* The change of the user has made the process dumpable again. It must not be: root opened its descriptors. */
     return prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -11,8 +11,9 @@
 /*
  * A row of the table: one event. The rows of a source are tried in order. Once a row has given counters of a quantity
  * and kind, later rows of the same quantity and kind are skipped, as they count the same traffic again. The exception
- * is a row right after it with another code for the same processor: it counts the other half. The kernel gives a scale
- * for bytes too, but some kernels a wrong one (free-running counters before 6.4), so the row's own factor is used.
+ * is a row right after it with another code for the same processor: it counts the other half of the traffic. The
+ * kernel gives a scale for bytes, too, but in some kernels it is wrong (free-running counters before 6.4), so the row's
+ * own factor is used.
  */
 struct hm_pmu_row {
     const char *pmu;       /* pattern of the PMU's name */
