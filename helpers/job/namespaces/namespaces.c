@@ -27,7 +27,7 @@
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define PAUSE_NS 100000000L
 #define PATIENCE_TO_REMOVE 600 /* seconds */
-/* seconds of that patience for unmounting what a process that escaped from its job keeps mounted */
+/* A process that escaped from its job may still have mounts. They are detached after so many seconds. */
 #define DETACH 10
 
 /* `to_remove` waits until processes with mounts have ended; `at_once` leaves what is still in use to the next reap. */

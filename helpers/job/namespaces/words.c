@@ -48,9 +48,7 @@ void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct h
     if (has_limit)
         hm_namespacewords_add(words, "--limit",
                               hm_namespacewords_number(words->limit, in_range(left + times->wipes_beyond)));
-    /*
-     * Detaching takes at most half of the patience: afterwards, the processes that lost their mounts need time to end.
-     */
+    /* Mounts are detached after half of the patience at the latest: the processes that lose them need time to end. */
     if (times->detach > 0)
         hm_namespacewords_add(
             words, "--detach",

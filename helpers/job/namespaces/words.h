@@ -20,7 +20,7 @@ struct hm_namespacewords {
 struct hm_namespacetimes {
     unsigned patience;                   /* longest wait */
     unsigned waits_beyond, wipes_beyond; /* how much longer than fsdax_wipe_limit the program may wait, and wipe */
-    /* part of the patience for detaching mounts, at most half of it; 0: none are detached */
+    /* when mounts that are still in use are detached, at the latest after half of the patience; 0: never */
     unsigned detach;
 };
 
