@@ -5,8 +5,8 @@
 # shellcheck disable=SC2154  # build, venv and slurm are tests/check's
 
 # The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
-#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest where neither
-#          is left
+#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest if none of
+#          kind host or fill runs and none of kind fill waits
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
 #   fill   needs no guest and no clock, runs at low priority: beside it runs any stage, and with fewer guests there are
 #          more of its kind
@@ -41,8 +41,8 @@ stage_names() { stage_table | awk '{ print $1 }'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
-# configure_in FOLDER ARG...: configure a build outside of the source tree, again only when configure has changed. What
-# sanitizers report needs line numbers; the rest of the debug information takes a fifth of the compiler's time.
+# configure_in FOLDER ARG...: configure a build outside of the source tree, again only when configure has changed. -g1
+# gives the line numbers that sanitizers report; all other debug information would take a fifth of the compiler's time.
 configure_in() {
     local folder=$1
     shift

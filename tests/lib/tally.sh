@@ -63,7 +63,7 @@ print_durations() {
     printf '%s\n' "${stage_seconds[@]}" | awk -v all="$SECONDS" '
         { printf "%8d %8d  %s\n", $2, $3, $1; sum += $2; cpu += $3 }
         END { printf "%8d %8d  in all, in %d s\n", sum, cpu, all }'
-    echo "== the dearest tests, in seconds"
+    echo "== the longest tests, in seconds"
     tests/lib/dearest 20 "$logs" "${stage_seconds[@]%% *}"
 }
 

@@ -117,7 +117,7 @@ def test_output_is_the_script_s_alone_both_streams_in_order(tour):
 
 def test_output_comes_while_the_script_runs(tour):
     times = {line: when for line, when in tour["lines"]}
-    # What the guest waits for 10 s takes an emulated one a part of a second of the host's time.
+    # The script waits for 10 s of the guest's time: where time is counted that is a part of a second of the host's.
     assert times["a moment later"] - times["to stderr"] > 0.1
 
 

@@ -30,7 +30,7 @@ def _kvm_boots(image):
         return PROOF in seen
 
 
-# Where KVM does not work. A person's time cannot be counted by instructions.
+# What is used if KVM does not work. A shell has the host's clock, as a person works in real time.
 EMULATION = {"run": "counted", "shell": "tcg"}
 
 

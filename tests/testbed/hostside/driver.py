@@ -17,7 +17,8 @@ STARTS = 3
 # off.
 GRACE_SECONDS = 300
 CONSOLE_LINES = 60
-# Of counted time. What a metered guest's programs do is counted, and takes long: it does less of that in a second.
+# How much of the guest's time an instruction takes, if that time is counted. The meter makes each instruction slow for
+# the host, so a metered guest runs fewer of them in a second of its time.
 INSTRUCTION_NS, METERED_INSTRUCTION_NS = 4, 8
 EXIT_TIMEOUT = 124
 
@@ -79,7 +80,7 @@ class Conversation:
             print("  " + line.rstrip(), file=sys.stderr)
 
     def hold(self):
-        """Serve the guest until it powers off, or until the time for that is over; return the script's status."""
+        """Serve the guest until it powers off, or until its deadline has passed; return the script's status."""
         with selectors.DefaultSelector() as selector:
             for name, end in self.vm.sockets.items():
                 selector.register(end, selectors.EVENT_READ, getattr(self, f"on_{name}"))

@@ -11,7 +11,7 @@ RECIPE = Path(__file__).resolve().parent.parent / "recipe"
 
 class Release(NamedTuple):
     slurm: str
-    lists: tuple  # lists of packages; one with "guest" is a node's disk, too, and the others are for builds only
+    lists: tuple  # lists of packages; a release with "guest" is also for nodes' disks, the others for builds only
 
 
 RELEASES = {

@@ -27,8 +27,8 @@ def plugin():
 
 
 def node_of_blocks(ranges, block_bytes):
-    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." from the guest. A block belongs to the
-    first range that has a part of it."""
+    """Map block numbers to nodes. RANGES is "START:BYTES:NODE ..." from the guest. A block belongs to the first range
+    that has a part of it."""
     nodes = {}
     for text in ranges.split():
         start, size, node = map(int, text.split(":"))

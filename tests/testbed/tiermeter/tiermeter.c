@@ -6,8 +6,8 @@
  * shared file, with one cell for each CPU and each block of 128 MiB of physical memory. The reader of the file knows
  * which NUMA node a block belongs to, so memory may come and go while the guest runs.
  *
- * Counted are instructions in user mode only. The kernel's work for a process (clearing and copying pages, read(),
- * migration) is not. All processes are counted alike: keep the guest quiet.
+ * It counts instructions in user mode only, not the kernel's work for a process (clearing and copying pages, read(),
+ * migration). All processes are counted alike: keep the guest quiet.
  *
  * Load: -plugin tiermeter.so,out=FILE
  */
