@@ -238,7 +238,8 @@ static void check_held(enum held held, unsigned hours)
     check(later <= first + held_rows[held].margin && last <= second + held_rows[held].margin, text);
 }
 
-/* Check that the day had enough of all that may make something grow. The numbers times `whole` are for each hour. */
+/* Check that the day had enough of all that may make something grow. Numbers that are multiplied by `whole` are the
+ * least for an hour. */
 static void check_day(void)
 {
     char text[256];

@@ -177,7 +177,7 @@ static void change_source(unsigned phase)
 {
     if (phase == 0 || phase == DAY_REST_FROM)
         day_perf_refuse(false);
-    if (phase == DAY_DAMON_FROM) { /* and new processes, as events that are open already go on */
+    if (phase == DAY_DAMON_FROM) { /* with new processes, as the open events of the old ones go on */
         day_perf_refuse(true);
         for (int i = 0; i < STEADY; i++)
             replace(&day_rank[i]);

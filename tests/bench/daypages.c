@@ -124,8 +124,8 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     return 0;
 }
 
-/* An entry of a page map. Marked as written are, for a process of the job, the hot pages of every other slot, and for
- * this process the pages that it has written to since it cleared the marks. */
+/* An entry of a page map. In a process of the job, the hot pages of every other slot are marked as written. In this
+ * process, the pages are marked that it has written to since it cleared the marks. */
 static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 {
     uint64_t within;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes what a client sends to the DAMON broker over its socket. Only a right message keeps the conversation, and each
- * is answered once, by what a client accepts. This broker has no DAMON, so it lends nothing.
+ * Fuzzes what a client sends to the DAMON broker over its socket. Only a right message keeps the connection open. Each
+ * message gets one answer, which a client accepts. This broker has no DAMON, so it lends nothing.
  */
 #include <errno.h>
 #include <stdlib.h>

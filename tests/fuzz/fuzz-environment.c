@@ -70,7 +70,7 @@ static bool is_library(const char *word, size_t length)
     return length == strlen(hm_preload_library()) && strncmp(word, hm_preload_library(), length) == 0;
 }
 
-/* Is LD_PRELOAD now the words of `before`, with our library just so often? */
+/* Does LD_PRELOAD now have the words of `before`, with our library exactly `libraries` times? */
 static bool has_words(const char *before, unsigned libraries)
 {
     const char *now = variables[0].is_set ? variables[0].value : "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the names and texts that a prolog gets from the environment of a job: in the ledger's entry they stay what
- * they are, and become no other field's value. The table has the fields that whoever reads an entry trusts, and texts
- * of each size. (fuzz-entry.c has the ledger's own table.)
+ * they are, and become no other field's value. The table has the fields that readers of an entry trust, and texts of
+ * each size. (fuzz-entry.c has the ledger's own table.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const struct hm_fields fields = {.title = "job", .table = table, .most = 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The broker looks an entry up by such lines alone. */
+/* Has the text this line? The DAMON broker reads an entry only by such lines. */
 static bool has_line(const char *text, const char *path, const char *value)
 {
     const char *found = hm_fields_find(text, path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes names in the folders of records. A name that is taken for that of a record which waits is written the same
- * again, and nothing that is made of a node's name leads out of its folder. Moments are written the same again, too.
+ * Fuzzes names in the folders of records. If a name is accepted as that of a waiting record, its parts give the same
+ * name again. The file name that is made of a node's name never leads out of its folder. A moment that is parsed is
+ * written the same again, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

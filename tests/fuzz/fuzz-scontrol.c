@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The job's own CPUs, or none: whatever its user has written before and after them. */
+/* Check that the job's own CPUs are found, or none, whatever its user has written before and after them. */
 static void check_cpus(const char *before, const char *after)
 {
     struct hm_set cpus, own;
@@ -25,7 +25,7 @@ static void check_cpus(const char *before, const char *after)
     hm_set_parse(&own, "0-3", NULL);
     if (hm_scontrol_parse_cpus(text, "n1", &cpus, NULL) == 0 && !hm_set_equal(&cpus, &own))
         abort();
-    /* A second line is always seen. */
+    /* If `before` names CPUs by itself, then the whole text names them twice and is refused. */
     if (hm_scontrol_parse_cpus(before, "n1", &cpus, NULL) == 0 && hm_scontrol_parse_cpus(text, "n1", &cpus, NULL) == 0)
         abort();
     free(text);

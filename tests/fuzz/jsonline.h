@@ -19,7 +19,7 @@ static inline bool has_negative(json_t *value)
     return false;
 }
 
-/* Has the text no control characters? */
+/* Is the text free of control characters? */
 static inline bool is_line(const char *text)
 {
     for (; *text; text++)
