@@ -52,20 +52,16 @@ void hm_discover_kind(hwloc_obj_t object, struct hm_node *node)
 
 void hm_discover_check_guess(struct hm_topology *topology)
 {
-    bool has_wrong = false;
+    bool has_bare_dram = false, has_hbm_with_cpus = false;
 
     for (int i = 0; i < topology->n_nodes; i++) {
         const struct hm_node *node = &topology->node[i];
-        has_wrong = has_wrong || (node->kind == HM_KIND_DRAM && !node->has_cpus && node->capacity_bytes > 0);
-    }
-    for (int i = 0; i < topology->n_nodes && has_wrong; i++) {
-        has_wrong = false;
-        for (int j = 0; j < topology->n_nodes; j++)
-            has_wrong = has_wrong || (topology->node[j].kind == HM_KIND_HBM && topology->node[j].has_cpus);
+        has_bare_dram = has_bare_dram || (node->kind == HM_KIND_DRAM && !node->has_cpus && node->capacity_bytes > 0);
+        has_hbm_with_cpus = has_hbm_with_cpus || (node->kind == HM_KIND_HBM && node->has_cpus);
     }
     /* From 2.10 on hwloc guesses: of two unknown kinds it calls the faster one HBM where it has at least twice the
      * bandwidth. Beside slow memory this makes DRAM "HBM". */
-    for (int i = 0; i < topology->n_nodes && has_wrong; i++) {
+    for (int i = 0; i < topology->n_nodes && has_bare_dram && has_hbm_with_cpus; i++) {
         struct hm_node *node = &topology->node[i];
         if (node->kind == HM_KIND_DRAM || node->kind == HM_KIND_HBM) {
             node->kind = HM_KIND_UNKNOWN;
