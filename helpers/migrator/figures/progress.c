@@ -98,7 +98,7 @@ int hm_progress_check(const struct hm_progress *progress, struct hm_error *error
 {
     struct hm_error why = {0};
     if (progress->magic != HM_PROGRESS_MAGIC || progress->version != HM_PROGRESS_VERSION || progress->bytes < LEAST)
-        return hm_fail(error, EBADMSG, "the migrator's figures are of another version, or are none");
+        return hm_fail(error, EBADMSG, "the migrator's figures are of another version, or are no figures at all");
     if (hm_fields_check(hm_progress_table, progress, &why) == 0)
         return 0;
     return hm_fail(error, EBADMSG, "the migrator's figures: %s", why.text);

@@ -167,7 +167,7 @@ int hm_view_check(const struct hm_view *view, struct hm_error *error)
         return -1;
     if (!is_amount(view->promoted_per_s) || !is_amount(view->demoted_per_s) || view->promoted_per_s > MOST_RATE ||
         view->demoted_per_s > MOST_RATE)
-        return hm_fail(error, EBADMSG, "the migrator's view: a rate is negative, or larger than any");
+        return hm_fail(error, EBADMSG, "the migrator's view: a rate is negative, or impossibly large");
     if (view->n_rows > HM_VIEW_ROWS)
         return hm_fail(error, EBADMSG, "the migrator's view: %u rows are more than %d", view->n_rows, HM_VIEW_ROWS);
     for (uint32_t i = 0; i < view->n_rows; i++)

@@ -5,9 +5,7 @@
  * becomes that user itself: so the user can stop or kill it only once slurmstepd knows that it runs. If it fails, the
  * job goes on without it.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 

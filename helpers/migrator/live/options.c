@@ -23,7 +23,8 @@ static const struct hm_option rows[] = {
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},
     {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what has room)", hm_option_cap, 0, 0, 0},
-    {"--reserve", "SIZE", "left in the fast tier (default: a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0, 0},
+    {"--reserve", "SIZE", "kept free in the fast tier (default: a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0,
+     0},
     {"--source", "NAME", "one of those below, or the best (default: auto)", hm_option_source, 0, 0, 0},
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
     {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
@@ -39,11 +40,11 @@ static const struct hm_option rows[] = {
     {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 1,
      MOST_LATENCY},
     {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 1, MOST_LATENCY},
-    {"--seed", "N", "of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
+    {"--seed", "N", "seed of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
     {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
     {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},
     {"--uid", "N", "become this user first, if root; with --gid", hm_option_small, FIELD(uid), 0, UINT32_MAX - 1},
-    {"--gid", "N", "their group", hm_option_small, FIELD(gid), 0, UINT32_MAX - 1},
+    {"--gid", "N", "the group of this user", hm_option_small, FIELD(gid), 0, UINT32_MAX - 1},
     {"--progress-fd", "N", "descriptor of the file for the figures", hm_option_small, FIELD(progress_fd), 0, 65535},
 };
 _Static_assert(sizeof(unsigned) == 4 && sizeof(int) == 4, "hm_option_small writes fields of 32 bits");

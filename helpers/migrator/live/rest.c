@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest.h"
 
-#include <stddef.h>
-
 bool hm_rest_has_work(const uint64_t bytes[2], uint64_t cap_bytes)
 {
     uint64_t least = bytes[0] / HM_REST_SHARE > HM_REST_BYTES ? bytes[0] / HM_REST_SHARE : HM_REST_BYTES;

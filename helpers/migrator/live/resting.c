@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resting: a step with nothing to move costs next to nothing, as there is no source and no look at a page. */
 #include <stdio.h>
-#include <string.h>
 
 #include "live.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "residence.h"
 
-#include <string.h>
-
 #define LOOKS_LEAST 4 /* least number of looks for an extent */
 
 struct look { /* pages of one process that are to be looked up */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unmovable.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define NEIGHBOURS 8 /* places of the table in which a block may be */

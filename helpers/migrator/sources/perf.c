@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source "perf": loads and stores sampled by the processor. */
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "base/perfopen.h"
 #include "migrator/perf/cpu.h"
