@@ -14,16 +14,16 @@
 #include "unit/lib/planrow.h"
 
 static const struct row rows[] = {
-    {"optane", "migrate", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+    {"optane", "migrate", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "goes to pmem (nodes 2-3), nearest node first; then the migrator keeps the job's hottest data in dram "
                "(nodes 0-1)."},
-    {"optane", "migrate,fast=16G", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+    {"optane", "migrate,fast=16G", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "hottest data in dram (nodes 0-1), at most 16.0 GiB of it."},
-    {"optane", "migrate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
+    {"optane", "migrate,fast=25%,socket=local", SHARED, .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1,
      .reason = "hottest data in dram (node 0), at most 21.0 GiB of it."},
-    {"optane", "migrate,fast=1T", SPACE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+    {"optane", "migrate,fast=1T", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "at most 1.0 TiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
-    {"kmem", "migrate", SPACE, .config = "migrate = \"fast=10%\"", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
+    {"kmem", "migrate", SHARED, .config = "migrate = \"fast=10%\"", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
      .predicted_gbs = -1,
      .reason = "kept in reserve for the kernel, which cannot use pmem; then the migrator keeps the job's hottest data "
                "in dram (nodes 0-1), at most 20.0 GiB of it."},
@@ -31,26 +31,26 @@ static const struct row rows[] = {
      .must_set = true, .predicted_gbs = 400, .reason = "75% of the pages go to dram"},
     {"cxl", "migrate,fast=1G", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
      .must_set = true, .predicted_gbs = -1, .reason = "at most 1.0 GiB of it"},
-    {"three", "migrate", SPACE, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
+    {"three", "migrate", SHARED, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
      .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
      .warning = "of tier pmem or a tier between"},
-    {"optane", "migrate,source=faults", SPACE, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
+    {"optane", "migrate,source=faults", SHARED, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
      .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
                "faults see no other placement; then the migrator"},
     {"optane", "migrate,source=faults", .cpus = "0", .kernel = "5.11", .policy = HM_POLICY_DEFAULT, .nodes = "",
      .predicted_gbs = -1, .reason = "Nearest node first, as the kernel's hint faults see no other placement; then",
      .warning = "source=faults: this kernel has no policy for it (Linux 5.12 has)"},
-    {"kmem", "migrate", SPACE, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
+    {"kmem", "migrate", SHARED, .config = "migrate = \"source=faults\"", .policy = HM_POLICY_BIND_BALANCING,
      .nodes = "0-3", .predicted_gbs = -1, .reason = "; 4.0 GiB of dram are kept in reserve"},
-    {"optane", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+    {"optane", "isolate", SHARED, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
      .reason = "Large allocations start in pmem (nodes 2-3), and all else where Linux places it; then the migrator "
                "keeps the job's most written data in dram (nodes 0-1)."},
-    {"optane", "isolate,fast=25%,socket=local", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+    {"optane", "isolate,fast=25%,socket=local", SHARED, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
      .reason = "start in pmem (node 2), and all else where Linux places it; then the migrator keeps the job's most "
                "written data in dram (node 0), at most 21.0 GiB of it."},
-    {"optane", "isolate,hot-by=accesses", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+    {"optane", "isolate,hot-by=accesses", SHARED, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
      .reason = "the job's hottest data in dram"},
-    {"cxl", "isolate", SPACE, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
+    {"cxl", "isolate", SHARED, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,
      .reason = "Large allocations start in cxl (node 2)"},
 };
 
@@ -64,9 +64,9 @@ static void test_plans(void **state)
 static void test_migration(void **state)
 {
     struct work *work = malloc(sizeof(*work));
-    const struct row row = {"optane", "migrate,fast=1G,bins=64", SPACE,
+    const struct row row = {"optane", "migrate,fast=1G,bins=64", SHARED,
                             .config = "migrate = \"bins=99,period=5000,interval=2s,algorithm=bins\""};
-    const struct row plain = {"optane", "migrate,socket=local", SPACE}, spill = {"optane", "spill", SPACE};
+    const struct row plain = {"optane", "migrate,socket=local", SHARED}, spill = {"optane", "spill", SHARED};
     const struct hm_migrate_keys said = {.fast_bytes = GIB,
                                          .bins = 64,
                                          .period = 5000,
@@ -109,12 +109,12 @@ static void test_what_is_hot(void **state)
         struct row row;
         enum hm_hot_by wanted;
     } rows_of_heat[] = {
-        {{"optane", "isolate", SPACE}, HM_HOT_BY_WRITES},
-        {{"optane", "isolate", SPACE, .config = by_accesses}, HM_HOT_BY_WRITES},
-        {{"optane", "isolate,hot-by=accesses", SPACE}, HM_HOT_BY_ACCESSES},
-        {{"optane", "migrate", SPACE}, HM_HOT_BY_ACCESSES},
-        {{"optane", "migrate", SPACE, .config = by_writes}, HM_HOT_BY_WRITES},
-        {{"optane", "migrate,hot-by=accesses", SPACE, .config = by_writes}, HM_HOT_BY_ACCESSES},
+        {{"optane", "isolate", SHARED}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate", SHARED, .config = by_accesses}, HM_HOT_BY_WRITES},
+        {{"optane", "isolate,hot-by=accesses", SHARED}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SHARED}, HM_HOT_BY_ACCESSES},
+        {{"optane", "migrate", SHARED, .config = by_writes}, HM_HOT_BY_WRITES},
+        {{"optane", "migrate,hot-by=accesses", SHARED, .config = by_writes}, HM_HOT_BY_ACCESSES},
     };
     struct work *work = malloc(sizeof(*work));
     (void)state;
@@ -130,7 +130,7 @@ static void test_what_is_hot(void **state)
 /* Without the preload library isolate is refused, and no other mode. */
 static void test_without_the_preload_library(void **state)
 {
-    const struct row isolate = {"optane", "isolate", SPACE}, migrate = {"optane", "migrate", SPACE};
+    const struct row isolate = {"optane", "isolate", SHARED}, migrate = {"optane", "migrate", SHARED};
     struct work *work = malloc(sizeof(*work));
     (void)state;
     assert_non_null(work);
@@ -172,7 +172,7 @@ static void test_where_nothing_tells_writes(void **state)
     (void)state;
     assert_non_null(work);
     for (size_t i = 0; i < N_ROWS(rows_of_abilities); i++) {
-        const struct row row = {"optane", rows_of_abilities[i].request, SPACE};
+        const struct row row = {"optane", rows_of_abilities[i].request, SHARED};
         assert_int_equal(planrow_resolve(work, &row), 0);
         work->abilities.lacks_marks = rows_of_abilities[i].lacks_marks;
         work->abilities.lacks_store_samples = rows_of_abilities[i].lacks_store_samples;
@@ -202,7 +202,7 @@ static void test_latencies(void **state)
         {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},
         {80, 240, 80, 240, 50000, 3, 3},   {80, 240, 80, 1200, 13000, 3, 15},
     };
-    const struct row row = {"optane", "migrate", SPACE};
+    const struct row row = {"optane", "migrate", SHARED};
     struct work *work = malloc(sizeof(*work));
     (void)state;
     assert_non_null(work);

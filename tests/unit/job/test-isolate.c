@@ -22,7 +22,7 @@ static struct hm_error error;
 
 static int set_up(void **state)
 {
-    const struct row row = {"optane", "isolate", SPACE};
+    const struct row row = {"optane", "isolate", SHARED};
     (void)state;
     work = malloc(sizeof(*work));
     assert_non_null(work);

@@ -27,9 +27,9 @@ struct row {
     const char *warning;  /* a part of the only warning; NULL: there is none */
 };
 
-/* A task on CPU 0 with Linux 6.12: on a node that other jobs share, or of its job alone. */
-#define SPACE .cpus = "0", .kernel = "6.12"
-#define ALONE SPACE, .alone = true
+/* Members of a row: a task on CPU 0 with Linux 6.12, on a node that other jobs share, or that its job has alone. */
+#define SHARED .cpus = "0", .kernel = "6.12"
+#define ALONE .cpus = "0", .kernel = "6.12", .alone = true
 
 struct work {
     struct hm_tiers tiers;
