@@ -124,7 +124,7 @@ def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
     assert len(slurm.record(held)["namespaces"]) == 2
 
 
-def test_the_gres_of_a_job_without_file_systems_is_its_users():
+def test_users_may_change_the_gres_of_a_job_without_file_systems():
     held = slurm.sbatch("alice", "true", "--gres=pmem:socket0:1M", "--hold")
     slurm.run(f"scontrol update jobid={held} gres=", user="alice")
     assert "pmem" not in told(held).get("TresPerNode", "")

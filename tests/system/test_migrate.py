@@ -26,7 +26,6 @@ from stepmigrators import (
 
 PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
                          "2>/dev/null || true").stdout.split()[0])  # fmt: skip
-POLICY = "/usr/bin/awk 'NR == 1 { print $2 }' /proc/self/numa_maps"
 
 
 @pytest.fixture(autouse=True)
@@ -229,7 +228,8 @@ def test_a_source_that_does_not_work_here_is_replaced_by_the_next_best():
 
 
 def test_source_faults_gets_a_policy_that_allows_hint_faults():
-    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=migrate,source=faults {POLICY}\nsrun -n1 {POLICY}", OPTION)
+    script = f"srun -n1 --hybrid-mem=migrate,source=faults {slurm.POLICY}\nsrun -n1 {slurm.POLICY}"
+    job_id = slurm.sbatch("alice", script, OPTION)
     assert slurm.wait_job(job_id) == "COMPLETED"
     seen, usual = slurm.output(job_id).split()
     assert seen in ("bind=static|balancing:0-3", "bind=static:0-3") and usual == "interleave=static:0-1"

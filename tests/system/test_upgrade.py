@@ -54,7 +54,6 @@ def check_entry(job_id, request):
 
 def test_jobs_of_several_modes_outlive_another_version():
     go = slurm.folder_of("alice") / "go"
-    go.unlink(missing_ok=True)
     jobs = {request: begin(request, go) for request in REQUESTS}
     for job_id in jobs.values():
         slurm.wait_for(lambda: (slurm.JOBS / f"{job_id}.samples").exists(), f"a monitor of {job_id}")  # noqa: B023
