@@ -22,7 +22,7 @@ NO_JOB = 4000000
 STORM = 3 * len(PAIRS)  # jobs
 FAILING, CODE = 3, 7  # every third task of the storm's arrays ends with this code
 CUT = 1  # second: sacct's times are truncated to whole seconds
-TO_RUN = 900  # seconds; a bound for a wait that would not end, no requirement on the speed of an emulated node
+TO_RUN = 900  # seconds after which a wait is given up, far more than an emulated node needs
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,8 +6,7 @@ import slurm
 
 IN_A_ROW = 8
 AT_ONCE = 8
-# Seconds: bounds for waits that would not end, well within the stage's bound, no requirements on the speed of an
-# emulated node.
+# Seconds after which a wait is given up, far more than an emulated node needs. Both fit into the stage's own limit.
 TO_SUBMIT, TO_RUN = 1200, 1800
 
 

@@ -99,7 +99,7 @@ static void test_blocks_are_where_they_were_put(void **state)
         }
         assert_int_equal(wanted, rows[i].mib * MIB);
         assert_int_equal(resident, rows[i].mib * MIB / 2);
-        if (i + 1 < N_ROWS(rows)) /* in the last row, the first block's lane depends on the rows before */
+        if (i + 1 < N_ROWS(rows)) /* in the last row, the rows before decide which socket is first */
             for (size_t node = 0; node < 4; node++)
                 assert_int_equal(on_node[node], rows[i].on_mib[node] * MIB);
         hm_free(memory);

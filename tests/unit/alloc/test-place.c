@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which block of an allocation goes where, on small machines. */
+/* Tests which block of an allocation goes where, on small machines. alloc/place.h says what spots and lanes are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
