@@ -126,7 +126,7 @@ def test_another_one_at_work_is_waited_for_as_long_as_patience_says(configure, t
         for command in (["destroy", "--job=1", "--restart=0"], ["reap", "--living=/none"], ["ram", "online"], CREATE):
             done = helper("hybridmem-namespace", *command, "--patience=0", words, status=3)
             assert done.stderr == (
-                f"hybridmem namespace: another one is at work, process {os.getpid()}: "
+                f"hybridmem namespace: another hybridmem-namespace is at work, process {os.getpid()}: "
                 f"it still has {run_dir}/namespace.lock after 0 s\n"
             )
         helper("hybridmem-namespace", "list", words)

@@ -59,7 +59,7 @@ static int lock(const struct hm_config *config, bool waits, struct hm_error *err
     int number = 0, fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
         if (errno == EWOULDBLOCK)
-            hm_fail(error, EWOULDBLOCK, "another one makes or removes file systems: it has %s/lock",
+            hm_fail(error, EWOULDBLOCK, "another process makes or removes file systems: it has %s/lock",
                     hm_dax_folder(config, path));
         else
             hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));

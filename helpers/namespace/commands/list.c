@@ -62,7 +62,7 @@ static void print_line(const struct hm_config *config, const struct hm_namespace
            hm_size_format(namespace->bytes, size, sizeof(size)));
     if (owner->kind == HM_OWNER_USER)
         printf("  kept by uid %u until %s", owner->uid,
-               *hm_keep_until(config, owner, until) ? until : "the end of its age, which no hybridmem.conf tells");
+               *hm_keep_until(config, owner, until) ? until : "an unknown time (no hybridmem.conf was read)");
     putchar('\n');
 }
 

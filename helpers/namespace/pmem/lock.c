@@ -16,7 +16,7 @@ static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct 
 {
     char pid[16];
     hm_file_read_back(lock, pid, sizeof(pid));
-    return hm_fail(error, EBUSY, "another one is at work%s%s: it still has %s/" LOCK " after %u s",
+    return hm_fail(error, EBUSY, "another hybridmem-namespace is at work%s%s: it still has %s/" LOCK " after %u s",
                    pid[0] ? ", process " : "", pid, run_dir, patience_s);
 }
 

@@ -268,8 +268,8 @@ static const struct {
     {"echo busy >&2; exit 3", true, HM_WIPE_NO_LIMIT, 0, NULL},
     {HELD, false, 45, 0, NULL},
     {HELD, false, 0, 0, NULL},
-    {HELD, true, 45, 1, "another one makes or removes file systems: it has "},
-    {HELD, true, 0, 1, "another one makes or removes file systems: it has "},
+    {HELD, true, 45, 1, "another process makes or removes file systems: it has "},
+    {HELD, true, 0, 1, "another process makes or removes file systems: it has "},
     {HELD, true, HM_WIPE_NO_LIMIT, 0, NULL},
 };
 
