@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the project of this working tree in a release's root tree."""
 
+import filecmp
 import os
 import shutil
 import subprocess
@@ -22,35 +23,54 @@ def _files():
 
 
 def _same(source, copy):
+    """Are the files the same, whatever their times? Another clone of the repository has other times."""
     if copy.is_symlink() or not copy.exists():
         return False
     ours, theirs = source.lstat(), copy.stat()
-    return (ours.st_size, ours.st_mtime_ns, ours.st_mode) == (theirs.st_size, theirs.st_mtime_ns, theirs.st_mode)
+    return (ours.st_size, ours.st_mode) == (theirs.st_size, theirs.st_mode) and filecmp.cmp(source, copy, shallow=False)
 
 
 def _copy(target):
     """Copy the working tree to TARGET; unchanged files keep their time, so that make stays quick. Return a digest of
-    the copy's files: their names, sizes, times and modes."""
+    the copy's files: their names, modes and contents."""
     listing = target.with_name("files")
     names = _files()
     for name in set(listing.read_text().splitlines() if listing.exists() else ()) - names:
         (target / name).unlink(missing_ok=True)
-    for name in names:
+    facts = []
+    for name in sorted(names):
         source, copy = CHECKOUT / name, target / name
         if not _same(source, copy):
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.unlink(missing_ok=True)
-            shutil.copy2(source, copy, follow_symlinks=False)
+            shutil.copy(source, copy, follow_symlinks=False)
+        # What Python compiles is bound to its source's time, which has to be that of the checkout.
+        if name.endswith(".py"):
+            shutil.copystat(source, copy)
+            facts.append(str(copy.stat().st_mtime_ns))
+        facts += [name, str(copy.stat().st_mode), copy]
     listing.write_text("".join(f"{name}\n" for name in sorted(names)))
     recipe = [name for name in sorted(names) if name.endswith((".ac", ".am", ".m4"))]
     target.with_name("wanted").write_text(cache.digest(*recipe, *(target / name for name in recipe)))
-    facts = ((name, (target / name).stat()) for name in sorted(names))
-    return cache.digest(*(f"{name} {fact.st_size} {fact.st_mtime_ns} {fact.st_mode}" for name, fact in facts))
+    return cache.digest(*facts)
 
 
 def held(stage):
     """A context manager that holds a staging folder: nobody else builds or installs there meanwhile."""
     return cache.lock(f"build-{stage.parent.name}", f"waiting for another build in {stage.parent}")
+
+
+def _begin(work, root):
+    """Make the folder WORK, as a copy of another clone's where there is one: only what differs is then built."""
+    new = work.with_name(f"new-{work.name}")
+    cache.remove(new)
+    new.mkdir(parents=True)
+    others = list(work.parent.glob(f"{root.name}-*/built"))
+    if others:
+        other = max(others, key=lambda file: file.stat().st_mtime).parent
+        with held(other / "stage"):
+            cache.as_root("cp", "--archive", "--no-target-directory", other, new)
+    new.rename(work)
 
 
 def stage(release, targets=()):
@@ -61,11 +81,12 @@ def stage(release, targets=()):
         return None
     root = image.root_tree(release)
     work = cache.folder() / "build" / f"{root.name}-{cache.digest(str(CHECKOUT))}"
-    work.mkdir(parents=True, exist_ok=True)
     ccache = cache.folder() / "ccache"
     ccache.mkdir(exist_ok=True)
     log, built_file = work / "log", work / "built"
     with held(work / "stage"):
+        if not work.exists():
+            _begin(work, root)
         state = cache.digest(image.RECIPE / "build-in-root", _copy(work / "src"))
         if not targets and built_file.exists() and built_file.read_text() == state:
             return work / "stage"
