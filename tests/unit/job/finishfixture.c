@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "finishfixture.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/process.h"
+#include "freshledger.h"
+#include "job/ledger/figurefile.h"
+#include "job/namespaces/namespaces.h"
+#include "job/programs/migrator.h"
+#include "job/record/record.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/scratch.h"
+
+struct hm_error error;
+struct hm_config config;
+struct hm_job job, recorded;
+bool is_used_again, waited, is_record_lost;
+int n_read, n_stopped, patience_ms, left_by;
+char drained[HM_ERROR_TEXT];
+int64_t ended_ns, *killed_with_ns;
+
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+int __real_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
+
+int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool waits, struct hm_error *why)
+{
+    (void)of;
+    waited = waits;
+    what->namespaces.destroy_s = 2.5;
+    return left_by ? hm_fail(why, left_by, "namespace0.0 is in use by 17 (cp)") : 0;
+}
+
+int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
+{
+    (void)why;
+    snprintf(drained, sizeof(drained), "%s: %s", node, reason);
+    return 0;
+}
+
+/*
+ * Helpers are stopped without the lock. Meanwhile the slurmstepd of step 1 takes its figures, or another run uses the
+ * job's number.
+ */
+int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
+{
+    (void)why;
+    assert_true(given_ms > 0);
+    patience_ms = given_ms;
+    for (int i = 0; i < n; i++)
+        n_stopped += process[i].pid > 0;
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    if (is_used_again)
+        job.finisher.pid = 0;
+    else
+        assert_int_equal(hm_migrator_collect(&config, &job, 1, &error), 0);
+    hm_job_warn(&job, "the step's own");
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    hm_ledger_unlock(lock);
+    return 0;
+}
+
+int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why)
+{
+    int fd = open(scratch_path("run/jobs/lock"), O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1); /* this process holds the lock */
+    close(fd);
+    n_read++;
+    return __real_hm_progress_read(path, progress, why);
+}
+
+int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
+                    const char *samples, int64_t end_ns, struct hm_error *why)
+{
+    (void)of, (void)tiers, (void)samples, (void)why;
+    if (killed_with_ns) {
+        *killed_with_ns = end_ns;
+        _exit(0);
+    }
+    recorded = *what;
+    ended_ns = end_ns;
+    return is_record_lost ? -1 : 0;
+}
+
+/* Leaves figures as a migrator of this step does. */
+static void leave(uint32_t step_id)
+{
+    char name[64];
+    hm_figurefile_name(7, step_id, name, sizeof(name));
+    int fd = hm_progress_create(scratch_path("run/jobs/%s", name), step_id, &error);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+int finish_set_up(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    job.recorded = true;
+    job.monitor.pid = 4000001; /* no process has any of these ids */
+    job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
+    job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
+    memset(&recorded, 0, sizeof(recorded));
+    n_read = n_stopped = patience_ms = 0;
+    is_used_again = false;
+    left_by = 0;
+    is_record_lost = false;
+    killed_with_ns = NULL;
+    drained[0] = '\0';
+    if (hm_ledger_write(&config, &job, &error) != 0)
+        return -1;
+    leave(0);
+    leave(1);
+    return 0;
+}
+
+bool has_warning(const char *text)
+{
+    for (uint32_t i = 0; i < recorded.n_warnings; i++)
+        if (strcmp(recorded.warning[i], text) == 0)
+            return true;
+    return false;
+}

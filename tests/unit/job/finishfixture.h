@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of job 7, which has a monitor and the migrators of the steps 0 and 1. hm_record_write and what removes
+ * namespaces, drains nodes and stops programs are defined in finishfixture.c. A test program must link with --wrap for
+ * hm_process_stop_all and hm_progress_read.
+ */
+#ifndef FINISHFIXTURE_H
+#define FINISHFIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job/ledger/ledger.h"
+
+/* State of a test, which finish_set_up resets. */
+extern struct hm_error error;
+extern struct hm_config config;
+extern struct hm_job job;
+extern bool is_used_again;          /* another run uses the job's number while helpers are stopped */
+extern int n_read, n_stopped;       /* figures that were read, and programs that were stopped */
+extern int patience_ms;             /* the time that helpers were given */
+extern int left_by;                 /* errno if the job's namespaces cannot be removed; 0: they are removed */
+extern bool waited;                 /* the removal waited for what was in use */
+extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
+extern struct hm_job recorded;      /* the job as it came to hm_record_write; job_id 0: no record was written */
+extern int64_t ended_ns;            /* end of the job in the record */
+extern bool is_record_lost;         /* the record cannot be written */
+/* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */
+extern int64_t *killed_with_ns;
+
+/* Set-up for cmocka: a ledger with the entry of job 7, and its migrators' figures. */
+int finish_set_up(void **state);
+
+/* Has the record this warning? */
+bool has_warning(const char *text);
+
+#endif

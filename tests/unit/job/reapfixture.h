@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reap of a ledger with job 7. What the reap calls of persistent memory, Slurm, cgroups and monitors is defined in
+ * reapfixture.c. A test program must link with --wrap for hm_ledger_read.
+ */
+#ifndef REAPFIXTURE_H
+#define REAPFIXTURE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "job/ledger/ledger.h"
+
+/* State of a test, which reap_set_up resets. */
+extern struct hm_config config;
+extern struct hm_job job;
+extern int left_by; /* errno if the namespaces of no job cannot be removed; 0: they are removed */
+extern bool is_living, can_drain;
+extern unsigned sought_grace_s;     /* the grace with which a job's cgroup was looked for last */
+extern bool is_used_again;          /* another run uses the job's number while the job's cgroup is looked for */
+extern int n_reaped, n_reads;       /* reaps of namespaces; reads of the ledger's entries */
+extern uid_t monitors;              /* the monitors' system user */
+extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
+
+/* Set-up for cmocka: an entry of job 7, which lives, and in which no cgroup is noted. */
+int reap_set_up(void **state);
+
+/* Runs a reap with a grace of 60 s. `node` is the node to drain (NULL: none). */
+void reap(const char *node, bool is_config_known);
+
+#endif
