@@ -10,6 +10,7 @@ from collecting import Bench
 from monitoring import Job
 from replaying import algorithms
 from slurmsite import Site
+from sysfstree import Sysfs
 
 
 @pytest.fixture
@@ -33,8 +34,8 @@ def configure(tmp_path):
 
 @pytest.fixture
 def open_folder():
-    """A folder that the monitor's user may enter. Folders of pytest's own may be closed to other users."""
-    with tempfile.TemporaryDirectory(prefix="hm-monitor.") as name:
+    """A folder that other users may enter. Folders of pytest's own may be closed to them."""
+    with tempfile.TemporaryDirectory(prefix="hm-open.") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
@@ -43,6 +44,18 @@ def open_folder():
 def job(open_folder):
     """A job whose monitor takes a sample every 50 ms."""
     return Job(open_folder, 50)
+
+
+@pytest.fixture
+def sysfs(tmp_path):
+    """A made-up /sys."""
+    return Sysfs(tmp_path)
+
+
+@pytest.fixture
+def open_sysfs(open_folder):
+    """A made-up /sys that other users may enter."""
+    return Sysfs(open_folder)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import ctypes.util
 import functools
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from installed import helper
@@ -13,6 +14,7 @@ from installed import helper
 TRACES = Path(__file__).resolve().parent.parent / "fixtures" / "traces"
 APPS = ["AMG", "LULESH", "SNAP", "STREAM", "bfs"]
 COLUMNS = "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes\n"
+SVG = "{http://www.w3.org/2000/svg}"
 SCORE = {"amat", "share_mem", "share_raw", "slow_writes", "pages_moved"}
 
 # Four pages in three phases. With --fast 50%, the fast tier has room for two of them.
@@ -71,3 +73,11 @@ def zstd(data):
 
 def without_time(result):
     return {key: value for key, value in result.items() if key not in ("decide_s", "trace")}
+
+
+def draw(tmp_path, *words):
+    """The root element of the picture that replay draws. Nothing else is left in the folder."""
+    path = tmp_path / "plot.svg"
+    helper("hybridmem-replay", *words, "--plot", path)
+    assert sorted(tmp_path.glob("plot*")) == [path]
+    return ElementTree.parse(path).getroot()

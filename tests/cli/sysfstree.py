@@ -92,3 +92,13 @@ class Sysfs:
         finally:
             process.kill()
             process.communicate()
+
+
+def sources(sysfs, **options):
+    """The sources that hybridmem meter lists, by name. The exit status must agree with them."""
+    command = [METER, "--list", "--json", "--sysfs", sysfs.folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.stderr == ""
+    shown = json.loads(done.stdout)["sources"]
+    assert done.returncode == (0 if any(source["usable"] for source in shown) else 1)
+    return {source["name"]: source for source in shown}

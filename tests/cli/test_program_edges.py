@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what the commands in Python have in common: lines on standard error begin with the command's name, once, and
-output that cannot be written is an error."""
+"""Tests what the commands in Python have in common: lines on standard error begin with the command's name, once, output
+that cannot be written is an error, an empty name is no folder, and help texts fit 80 columns."""
 
 import subprocess
 from pathlib import Path
@@ -86,3 +86,31 @@ def test_a_configuration_that_is_wrong_has_one_name_in_front(tmp_path, configure
         done = subprocess.run(["python3", "-c", code, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 1 and done.stderr.startswith(f'{name}: {wrong}:1: unknown word "nonsense"')
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "--records", "", "1"),
+        ("show", "--records=", "1"),
+        ("report", "--records", ""),
+        ("report", "--history", ""),
+        ("report", "--history", "h", "--engine", ""),
+        ("export", "prometheus", "--records", ""),
+        ("ingest", "--history", ""),
+        ("ingest", "--history", "h", "--records", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_no_folder(words):
+    """An empty name may come from a variable that is not set: it does not mean the folder of hybridmem.conf."""
+    program, *rest = words
+    option = next(word for word, value in zip(rest, [*rest[1:], ""]) if value == "" or word.endswith("="))
+    said = f'hybridmem {program}: {option.rstrip("=")}: "" is no folder\n'
+    assert helper(f"hybridmem-{program}", *rest, status=2).stderr == said
+
+
+@pytest.mark.parametrize("program", ["show", "report", "export", "ingest", "collect"])
+def test_help_texts_fit_eighty_columns(program):
+    text = helper(f"hybridmem-{program}", "--help").stdout
+    assert max(map(len, text.splitlines())) <= 80 and "Exit status: 0" in " ".join(text.split())

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 from datetime import datetime, timedelta, timezone
@@ -14,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from installed import LIBEXEC, helper
 from makerecords import GIB, many, record, tier, write
+from viewing import peak_kib
 
 
 def report(folder, *words, **options):
@@ -281,17 +281,6 @@ def test_a_job_whose_nodes_end_on_both_sides_of_midnight_is_one_job(tmp_path):
     write(tmp_path, record(1, restart_count=1, end="2025-03-02T09:00:00Z"))
     found = report_json(tmp_path)["total"]
     assert (found["jobs"], found["records"]) == (2, 3), "a run that was requeued counts by itself"
-
-
-def peak_kib(folder, *words):
-    """Runs a report. Returns its peak resident size and its result; wait4 counts only this child."""
-    command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)
-    result = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    assert status == 0
-    assert isinstance(usage, resource.struct_rusage)
-    return usage.ru_maxrss, json.loads(result)
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):

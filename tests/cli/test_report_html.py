@@ -1,85 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the pages of `report --html` and `show --html`, as text and in headless Chromium."""
+"""Tests the pages of `report --html` and `show --html` as texts: what they show, and how they are written."""
 
 import json
 import os
 import re
 import subprocess
 import threading
-from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
+from htmlpages import HARMLESS, Outline, make_pages, make_report, make_show, memory, rects, write_records
 from installed import LIBEXEC, helper
-from makerecords import GIB, record, tier, write
-
-EVIL = """<script>window.hacked = 1</script>"'><img src=x onerror="window.hacked = 1">&amp;\x1b[2J"""
-HARMLESS = EVIL.replace("\x1b", "\\x1b")  # as it is shown
-
-
-def make_report(folder, name, *words, **options):
-    path = folder / name
-    helper("hybridmem-report", "--records", folder / "records", "--html", path, *words, **options)
-    return path
-
-
-def make_show(folder, name, job):
-    path = folder / name
-    helper("hybridmem-show", "--records", folder / "records", "--html", path, job)
-    return path
-
-
-def memory(fast, slow):
-    tiers = [tier("dram", [0], fast, fast, capacity=16 * GIB), tier("pmem", [1], slow, slow, capacity=99 * GIB)]
-    return {"peak_bytes": fast + slow, "interval_s": 60.0, "tiers": tiers, "source": "memory.numa_stat"}
+from makerecords import GIB, record, write
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Records of eight users; one has no measurements, and one has a name that is an attack."""
-    made = tmp_path_factory.mktemp("pages")
-    for number, user in enumerate(("ann", "bea", "cem", "dan", "eva", "fox", "gus", EVIL), 1):
-        base = {"user": user, "uid": 1000 + number, "end": f"2025-03-0{number}T10:00:00.000Z"}
-        base.update(elapsed_s=3600.0 * number, memory=memory(number * GIB, GIB), account=user, warnings=[user])
-        if user == "gus":
-            base.update(elapsed_s=None, memory=None)
-        write(made / "records", record(number, **base))
-    write(made / "records", record(20, node="n1", mode="interleave", memory=memory(0, 8 * GIB)))
-    write(
-        made / "records",
-        record(20, node="n2", mode="interleave", memory=memory(0, 9 * GIB), request=EVIL, cluster="test"),
-    )
-    return made
-
-
-class Outline(HTMLParser):
-    """A page's elements, with their attributes, and its text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.open, self.words = [], [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, name, attributes):
-        self.elements.append((name, dict(attributes)))
-        if name not in ("meta", "rect", "line"):
-            self.open.append(name)
-
-    def handle_startendtag(self, name, attributes):
-        self.elements.append((name, dict(attributes)))
-
-    def handle_endtag(self, name):
-        assert self.open.pop() == name
-
-    def handle_data(self, data):
-        self.words.append(data)
+    return write_records(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")
 def pages(folder):
-    """All views, a job of two nodes, and the job of a user whose name is an attack."""
-    return make_report(folder, "all.html"), make_show(folder, "show.html", "20"), make_show(folder, "evil.html", "8")
+    return make_pages(folder)
 
 
 def test_the_pages_are_whole_and_name_nothing_outside(pages):
@@ -224,137 +165,6 @@ def current_mask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def test_a_tab_has_opened_what_it_was_told_to(pages, tab):
-    """What the tests below rely on: one tab can open each page after the other, and again."""
-    page = tab(pages[0])
-    for path in (*pages, *pages):
-        page.open(path)
-        assert page.evaluate("[document.readyState, location.href]") == ["complete", path.resolve().as_uri()]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_load_without_complaint_or_request(pages, tab, scheme):
-    for path in pages:
-        page = tab(path, scheme=scheme)
-        assert page.complaints() == []
-        assert page.requests() == [path.resolve().as_uri()]
-        colours = page.evaluate("['backgroundColor', 'color'].map((c) => getComputedStyle(document.body)[c])")
-        light = [sum(map(int, re.findall(r"\d+", colour)[:3])) > 384 for colour in colours]
-        assert light == [scheme == "light", scheme == "dark"]
-        assert page.evaluate("window.hacked") is None
-        assert page.evaluate("getComputedStyle(document.querySelector('.c0')).fill") not in ("", "rgb(0, 0, 0)")
-
-
-COLUMN = """Array.from(document.querySelectorAll('#users tbody tr'), (row) => row.cells[%d].textContent)"""
-BUTTON = "document.querySelectorAll('#users th button')[%d]"
-ARIA = "document.querySelectorAll('#users th')[%d].getAttribute('aria-sort')"
-USER, HOURS = 0, 3
-
-
-def test_sorting(pages, tab):
-    page = tab(pages[0])
-    page.evaluate(f"{BUTTON % HOURS}.click()")
-    hours = page.evaluate(COLUMN % HOURS)
-    assert hours == ["8.000", "6.000", "5.000", "4.000", "3.000", "2.000", "2.000", "1.000", "-"]
-    assert page.evaluate(ARIA % HOURS) == "descending"
-    page.evaluate(f"{BUTTON % HOURS}.click()")
-    assert page.evaluate(COLUMN % HOURS) == [*hours[-2::-1], "-"], "what is not known stays last"
-    assert page.evaluate(ARIA % HOURS) == "ascending"
-    page.evaluate(f"{BUTTON % USER}.focus()")
-    page.press("Enter")
-    assert page.evaluate(COLUMN % USER)[1:4] == ["alice", "ann", "bea"] and page.evaluate(ARIA % HOURS) is None
-    assert page.evaluate("document.querySelector('#users tfoot td').textContent") == "Total"
-    assert page.complaints() == []
-
-
-def test_filtering(pages, tab):
-    page = tab(pages[0])
-    shown = "Array.from(document.querySelectorAll('#users tbody tr:not([hidden])'), (row) => row.cells[0].textContent)"
-    page.evaluate("document.querySelector('#users input').focus()")
-    page.type("A")
-    assert set(page.evaluate(shown)) >= {"ann", "bea", "dan", "eva", "alice"}
-    page.type("nn")
-    assert page.evaluate(shown) == ["ann"]
-    assert page.evaluate("document.querySelector('#users output').textContent") == "1 of 9 rows"
-    page.type(" 1.000")
-    assert page.evaluate(shown) == ["ann"], "each word has to be there"
-    page.type(" none")
-    assert page.evaluate(shown) == []
-    assert page.complaints() == []
-
-
-def test_keys_reach_everything(folder, tab):
-    """Tab goes to the links, then to the first table's filter and heads, and to the table itself, which arrow keys
-    scroll."""
-    page = tab(make_report(folder, "keys.html", "--view", "users"))
-    found = []
-    for _ in range(14):
-        page.press("Tab")
-        found.append(page.evaluate("document.activeElement.tagName + document.activeElement.className"))
-    assert found[:3] == ["Askip", "INPUT", "DIVscroll"] and found.count("BUTTON") == 9
-
-
-def test_the_policy_lets_nothing_in(pages, tab):
-    page = tab(pages[0])
-    refused = page.evaluate(
-        """new Promise((done) => {
-            const refused = [];
-            document.addEventListener('securitypolicyviolation', (event) => {
-                if (refused.push(event.effectiveDirective) === 3) done(refused);
-            });
-            const add = (name, changes) => document.body.append(Object.assign(document.createElement(name), changes));
-            add('script', { textContent: 'window.hacked = 1' });
-            add('style', { textContent: 'body { display: none }' });
-            add('img', { src: 'http://127.0.0.1:9/x.png' });
-        })"""
-    )
-    assert sorted(refused) == ["img-src", "script-src-elem", "style-src-elem"]
-    assert page.evaluate("window.hacked") is None
-    assert page.evaluate("getComputedStyle(document.body).display") == "block"
-
-
-@pytest.mark.parametrize("width", [360, 768])
-def test_a_phone_scrolls_tables_not_the_page(pages, tab, width):
-    for path in pages:
-        page = tab(path, width=width, height=700)
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.evaluate("innerWidth") == width
-    assert width > 360 or page.evaluate(
-        "Array.from(document.querySelectorAll('.scroll')).some((d) => d.scrollWidth > d.clientWidth)"
-    )
-
-
-def test_without_script_the_page_is_complete(pages, tab):
-    with_script, without = tab(pages[0]), tab(pages[0], has_script=False)
-    count = "document.querySelectorAll('tbody tr:not([hidden])').length"
-    assert without.evaluate("document.querySelectorAll('button, input').length") == 0
-    assert with_script.evaluate(count) == without.evaluate(count) > 30
-    assert without.evaluate("document.querySelector('#users thead th').textContent") == "User"
-
-
-def test_a_job_has_its_memory_over_time(pages, tab):
-    page = tab(pages[1])
-    heads = page.evaluate("Array.from(document.querySelectorAll('h2'), (h) => h.textContent)")
-    assert heads == ["Job 20", "Nodes", "Node n1", "Node n2", "Advice"]
-    points = [each["data-tip"] for each in rects(pages[1])]
-    assert points[-1] == "after 59 min 0 s: pmem 9.0 GiB"
-    heights = page.evaluate(
-        "Array.from(document.querySelectorAll('#node-2 .plot rect'), (r) => Number(r.getAttribute('height')))"
-    )
-    assert len(heights) == 60 and heights == sorted(heights) and heights[-1] == 100
-    advice = page.evaluate("document.querySelector('.said li').textContent")
-    assert advice.startswith("Mode fast would have done") and advice.endswith("(node n1, and 1 more of its nodes)")
-    tip = """(() => {
-        document.querySelector('#node-2 .plot rect').dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
-        return document.querySelector('#node-2 .tip').textContent;
-    })()"""
-    assert page.evaluate(tip) == "after 0.0 s: pmem 153.6 MiB"
-
-
-def rects(path):
-    return [a for name, a in Outline(Path(path).read_text()).elements if name == "rect" and "data-tip" in a]
 
 
 def test_a_gap_in_the_samples_is_one_in_the_chart(tmp_path):

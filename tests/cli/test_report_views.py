@@ -10,8 +10,7 @@ from html import escape
 import pytest
 from installed import DATA, helper
 from makerecords import GIB, many, record, write
-from test_report import peak_kib
-from viewing import memory, report, report_json
+from viewing import memory, peak_kib, report, report_json
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import draw, forms, groups, seen, views

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of the views."""
+"""Shared by the tests of hybridmem report."""
 
 import json
+import os
+import resource
+import subprocess
 
-from installed import helper
+from installed import LIBEXEC, helper
 from makerecords import tier
 
 
@@ -25,3 +28,14 @@ def memory(fast, slow=(0, 0), capacity=None):
         "peak_bytes": fast[0] + slow[0],
         "tiers": [tier("dram", [0], *fast, capacity=capacity), tier("pmem", [1], *slow, capacity=capacity)],
     }
+
+
+def peak_kib(folder, *words):
+    """Runs a report. Returns its peak resident size and its result; wait4 counts only this child."""
+    command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    result = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    assert status == 0
+    assert isinstance(usage, resource.struct_rusage)
+    return usage.ru_maxrss, json.loads(result)
