@@ -6,16 +6,11 @@ import json
 import os
 
 import pytest
-from collecting import END, START, Bench, entry
+from collecting import END, START, entry
 from hybridmem import jobrecords, records
 from makerecords import record, write
 
 HOUR = 3600
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
 
 
 @pytest.fixture

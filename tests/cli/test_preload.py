@@ -228,7 +228,5 @@ def test_setuid_programs_and_what_they_start_are_without_the_library(tmp_path):
 
 
 def test_static_programs_are_left_alone(tmp_path):
-    source = tmp_path / "static.c"
-    source.write_text("#include <stdlib.h>\nint main(void) { char *p = malloc(1 << 25); return !p; }\n")
-    run("gcc", "-static", "-o", tmp_path / "static", source)
-    assert preloaded(tmp_path / "static").stderr == ""
+    text = "#include <stdlib.h>\nint main(void) { char *p = malloc(1 << 25); return !p; }\n"
+    assert preloaded(compiled(tmp_path, "static", text, "-static")).stderr == ""

@@ -11,6 +11,9 @@ import pytest
 from collecting import entry
 from hybridmem import commands, merge, records, summaries, summary
 from makerecords import GIB, record, write
+from showing import no_record
+
+NO_RECORD = no_record(7)
 
 
 def text_of(job_id=7, nodes=("n1",), found=None, **changes):
@@ -19,7 +22,9 @@ def text_of(job_id=7, nodes=("n1",), found=None, **changes):
     )
 
 
-NO_RECORD = "no record of job 7 that you may read: a job gets its record at the end of its epilog"
+def plain_of(text):
+    """The object that a summary's text contains."""
+    return json.loads(gzip.decompress(base64.b64decode(text[4:])))
 
 
 class Login:
@@ -166,15 +171,15 @@ def test_what_was_not_measured_and_why(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of(nodes=('n1',), found=many)}"]
     assert "energy       not measured on any node: no counters here; hybridmem" in login.show("7")
     assert "not measured on any node: powercap: no zone; perf: no PMU\n" in login.show("--verbose", "7")
-    plain = json.loads(gzip.decompress(base64.b64decode(text[4:])))
+    plain = plain_of(text)
     for left_out, said in ((["by_node"], True), (["tiers"], False)):
-        packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps({**plain, "left_out": left_out}).encode())).decode()
+        packed = summaries.pack({**plain, "left_out": left_out})
         login.rows = [f"7|7|alice|physics|main|test|{packed}"]
         assert ("traffic      not measured on any node" in lines_of(login.show("7"))) == said, (
             "what was cut is not known"
         )
     del plain["sources"]  # as in an earlier version
-    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(plain).encode())).decode()
+    packed = summaries.pack(plain)
     login.rows = [f"7|7|alice|physics|main|test|{packed}"]
     assert lines_of(login.show("7")) == [
         f"{group:<12} not measured on any node" for group in ("memory", "energy", "traffic")
@@ -328,9 +333,9 @@ def test_sacct_that_fails(login):
 
 def test_texts_of_somebody_else(login):
     """Whoever may write the field can write anything."""
-    plain = json.loads(gzip.decompress(base64.b64decode(text_of()[4:])))
+    plain = plain_of(text_of())
     hostile = {**plain, "request": "\x1b[2J\n  plan  root", "missing": "\x07"}
-    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(hostile).encode())).decode()
+    packed = summaries.pack(hostile)
     login.rows = [f"7|7|al\x1bice|physics|main|test|{packed}"]
     said = login.show("7")
     assert "\x1b" not in said and "\\x1b[2J\\x0a  plan  root" in said and "al\\x1bice" in said and "\\x07" in said
@@ -345,9 +350,9 @@ def test_texts_of_somebody_else(login):
 
 
 def test_rows_of_nodes_that_do_not_fit_their_tiers(login):
-    plain = json.loads(gzip.decompress(base64.b64decode(text_of()[4:])))
+    plain = plain_of(text_of())
     wrong = {**plain, "by_node": [["n1", [1], [2, 3, 4]], ["n2", [GIB, None], [GIB, GIB]]]}
-    packed = "HM1:" + base64.b64encode(gzip.compress(json.dumps(wrong).encode())).decode()
+    packed = summaries.pack(wrong)
     login.rows = [f"7|7|alice|physics|main|test|{packed}"]
     (line,) = [line for line in login.show("7").splitlines() if line.startswith("    n")]
     assert line.split() == ["n2", "1.0", "GiB", "-", "1.0", "GiB", "1.0", "GiB"] and os.linesep not in line

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from installed import LIBEXEC, helper
 from makerecords import record, write
+from showing import no_record
 from sysfstree import NOBODY, as_user
 
 UID = as_user().get("user", os.geteuid())
-NO_RECORD = "hybridmem show: no record of job {} that you may read: a job gets its record at the end of its epilog\n"
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_who_may_read_only_their_own_sees_their_own(folder):
     found = json.loads(asked("report", "--records", folder, "--json", status=0).stdout)
     assert [row["user"] for row in found["rows"]] == ["me"]
     assert "Job 2, user me" in asked("show", "--records", folder, "2", status=0).stdout
-    assert asked("show", "--records", folder, "1", status=1).stderr == NO_RECORD.format(1)
+    assert asked("show", "--records", folder, "1", status=1).stderr == f"hybridmem show: {no_record(1)}\n"
 
 
 def test_ones_own_records_are_not_the_nodes(folder):
@@ -88,7 +88,7 @@ def test_a_user_without_records_sees_none(folder):
     folder.chmod(0o751 if os.geteuid() == 0 else 0o311)
     found = json.loads(asked("report", "--records", folder, "--json", status=0).stdout)
     assert found["rows"] == [] and found["left_out"]["unreadable_file"] == 0
-    assert asked("show", "--records", folder, "2", status=1).stderr == NO_RECORD.format(2)
+    assert asked("show", "--records", folder, "2", status=1).stderr == f"hybridmem show: {no_record(2)}\n"
 
 
 def test_a_day_that_is_shut_is_counted(folder):

@@ -18,20 +18,6 @@ def tiers(name, *words):
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def configure(tmp_path_factory):
-    """Writes a configuration that root trusts, below a folder that only its owner may write to."""
-    folder = tmp_path_factory.mktemp("conf")
-
-    def write(text):
-        path = folder / "hybridmem.conf"
-        path.write_text(text)
-        path.chmod(0o644)
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [
