@@ -19,10 +19,11 @@ static unsigned place_of(unsigned cpu, const struct hm_numbering *numbering, uns
 static int refuse_numbering(const struct hm_numbering *numbering, unsigned cpus, unsigned siblings,
                             struct hm_error *error)
 {
-    return hm_fail(error, EINVAL,
-                   "Slurm counts %u cores of %u threads on this node, which has %u CPUs, %u to a core: Sockets, "
-                   "CoresPerSocket and ThreadsPerCore in slurm.conf should be as slurmd -C says",
-                   numbering->cores, numbering->threads, cpus, siblings);
+    return hm_fail(
+        error, EINVAL,
+        "Slurm counts %u cores with ThreadsPerCore=%u on this node, which has %u CPUs, %u to a core: Sockets, "
+        "CoresPerSocket and ThreadsPerCore in slurm.conf should be as slurmd -C says",
+        numbering->cores, numbering->threads, cpus, siblings);
 }
 
 int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,

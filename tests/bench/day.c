@@ -36,8 +36,8 @@ enum held { HEAP, MAPPED, FILES, EXTENTS, DECIDER, N_HELD };
 
 static const struct {
     const char *name;
-    /* how much more a later hour's largest value may be than the first hour's, and the last hour's mean than the
-     * second's; for the heap this is an eighth of a byte for each phase in 8 hours */
+    /* how much may be added to the largest value of hour 1 in any later hour, and to the mean of hour 2 in the last
+     * hour */
     double margin;
 } held_rows[N_HELD] = {
     [HEAP] = {"bytes of heap in use", 384},

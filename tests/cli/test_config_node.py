@@ -44,7 +44,7 @@ def test_groups_that_have_rules(site, configure):
     said = [line.split(":")[0] for line in lines.splitlines() if ", which has a rule, " in line]
     assert said == [
         "ok      group root, which has a rule, exists",
-        "change  group no-such-group, which has a rule, does not exist here",
+        "change  group no-such-group, which has a rule, does not exist here, so nobody is known to be outside of it",
     ]
 
 

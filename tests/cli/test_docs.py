@@ -214,7 +214,7 @@ def test_the_page_of_hybridmem_has_its_commands():
 def test_the_page_of_hybridmem_conf_has_its_words():
     """Every word that the program shows, and every section, is in the man page, and its example is a valid file."""
     page = rendered(MAN / "hybridmem.conf.5")
-    for word in re.findall(r"^(?:# as Slurm says: )?(\w+) =", helper("hybridmem-config", "show").stdout, re.MULTILINE):
+    for word in re.findall(r"^(?:# )?(\w+) (?:=|is not set)", helper("hybridmem-config", "show").stdout, re.MULTILINE):
         assert re.search(rf"^       {word} = ", page, re.MULTILINE), word
     for section in ("tier", "channels", "user", "group", "account", "partition"):
         assert re.search(rf"\b{section}\b", page), section

@@ -46,7 +46,7 @@ def test_a_job_that_had_the_node_to_itself(powercap):
     assert record["shared"] is False
     assert energy["package_j"] == pytest.approx(1.5) and energy["memory_j"] == pytest.approx(0.06)
     assert energy["platform_j"] is None
-    assert energy["source"] == "powercap; for the node, on which no other job ran beside this one of 1 core"
+    assert energy["source"] == "powercap; for the whole node: this job had 1 core of it, and no other job ran there"
     assert energy["mean_w"] == pytest.approx(1.56 / energy["node"]["seconds"])
     assert energy["peak_w"] >= energy["mean_w"] > 0
     shown = slurm.run(f"hybridmem show {held.job_id}").stdout

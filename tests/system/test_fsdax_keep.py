@@ -74,7 +74,7 @@ def test_the_users_next_job_finds_what_is_kept_and_nobody_else_does():
         until = slurm.output(first).strip()
         assert begin <= seconds(until) - 7 * 24 * 3600 <= time.time()
         said = refused("alice", KEEP)
-        assert f"your job {first} has what you keep on this node: wait for its end, or leave keep out" in said
+        assert f"your job {first} has what you keep on this node: wait for its end, or submit without" in said
         assert run_job("alice", look, SIZE)[1] == "lost+found\nlost+found\nuntil=\n"
         assert run_job("bob", look, KEEP)[1].startswith("lost+found\nlost+found\nuntil=20")
     kept = of_user(ALICE)

@@ -108,7 +108,7 @@ class Meter:
         return figure["reason"]
 
     def wait_known(self):
-        """Make steps until one has a figure again: slurmd repeats a failed reading until its second is over."""
+        """Make steps until one has a figure again: slurmd hands out a failed reading for the rest of a second."""
         slurm.wait_for(lambda: self.step()["joules"] is not None, "a reading that does not fail")
 
     def program(self):
@@ -157,7 +157,7 @@ def test_a_node_without_its_counters_says_why_and_so_does_a_jobs_record(with_plu
     assert energy["platform_j"] is None and f"slurm: {reason}" in energy["source"]
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_the_meter_counts_what_slurmd_reads(cray):
     assert [counter["name"] for counter in listed()["counters"]] == [TYPE]
     assert listed("alice")["reason"] == "slurmd tells its energy to root and SlurmUser alone"
@@ -184,7 +184,7 @@ def test_a_jobs_record_has_what_slurmd_reads(cray, asked_for_jobs):
     energy = slurm.record(held.job_id)["energy"]
     assert energy["platform_j"] == 700 and energy["package_j"] is None
     assert energy["source"].startswith("slurm; package: powercap: ")
-    assert energy["source"].endswith("; for the node, on which no other job ran beside this one of 1 core")
+    assert energy["source"].endswith("; for the whole node: this job had 1 core of it, and no other job ran there")
     slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the program's end")
 
 

@@ -99,8 +99,9 @@ static void check_groups(const struct hm_config *config, struct hm_report *repor
             hm_report_ok(report, "group %s, which has a rule, exists", rule->name);
         else
             hm_report_change(report,
-                             "group %s, which has a rule, does not exist here: modes that the rule does not name are "
-                             "refused to everybody without a rule of their own; make the group, or remove the rule",
+                             "group %s, which has a rule, does not exist here, so nobody is known to be outside of it: "
+                             "users without a rule of their own get only the modes that this rule names; make the "
+                             "group, or remove the rule",
                              rule->name);
     }
 }

@@ -9,8 +9,8 @@
 /* The line that is printed for a key without a value. */
 static const struct {
     const char *word, *remark;
-} remarks[] = {{"cluster", "# as Slurm says: cluster = \"\""},
-               {"fsdax_keep_quota", "# no limit but the share: fsdax_keep_quota"}};
+} remarks[] = {{"cluster", "# cluster is not set: Slurm's ClusterName is used"},
+               {"fsdax_keep_quota", "# fsdax_keep_quota is not set: only fsdax_keep_share limits what a user keeps"}};
 
 static void show_remark(const char *word)
 {

@@ -177,7 +177,7 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
         lines -= 2;
     }
     if (left_out > 0) {
-        snprintf(line, sizeof(line), "and %u processes more", left_out);
+        snprintf(line, sizeof(line), "and %u more process%s", left_out, left_out == 1 ? "" : "es");
         hm_screen_put_line(out, screen, line);
     }
 }

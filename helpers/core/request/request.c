@@ -144,6 +144,8 @@ static int parse_key(struct parsing *p, struct word part)
     struct word name = {part.text, sign ? (int)(sign - part.text) : part.length};
     struct word value = {part.text + name.length + 1, part.length - name.length - 1};
 
+    if (!p->text[0])
+        return hm_fail(p->error, EINVAL, "%sit is empty: write %s", p->start, p->form);
     if (part.length == 0)
         return hm_fail(p->error, EINVAL, "%s%.*s: a part after a comma is empty: write %s", p->start, SHOWN, p->text,
                        p->form);

@@ -26,8 +26,8 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
     for (int i = 0; list && i < count; i++) {
         used += (size_t)snprintf(list + used, WORDS, "%s%u.", used > 0 ? "," : "", ids[i]);
         /*
-         * Only the entry says which run of the job this is, and whether it has kept namespaces. The job may live, so
-         * all stay.
+         * An entry that cannot be read does not say which run of the job this is, or whether the job has kept
+         * namespaces. The job may still live, so its namespaces of every run stay, and those that any user keeps.
          */
         if (hm_ledger_read(config, ids[i], job, NULL) != 0) {
             used += (size_t)snprintf(list + used, WORDS, "*,u*");
@@ -58,7 +58,7 @@ static int fail_unread(uint32_t job_id, struct hm_error *error)
 {
     return hm_fail(error, EBUSY,
                    "job %u, whose state cannot be read, may have what you keep on this node: "
-                   "wait for its end, or leave keep out",
+                   "wait for its end, or submit without the key keep",
                    job_id);
 }
 
@@ -71,9 +71,10 @@ static int look_for_others(const struct hm_config *config, const struct hm_job *
         if (hm_ledger_read(config, ids[i], other, error) != 0)
             result = errno == EBADMSG ? fail_unread(ids[i], error) : -1;
         else if (is_in_the_way(other, job))
-            result =
-                hm_fail(error, EBUSY, "your job %u has what you keep on this node: wait for its end, or leave keep out",
-                        other->job_id);
+            result = hm_fail(error, EBUSY,
+                             "your job %u has what you keep on this node: wait for its end, or submit without the key "
+                             "keep",
+                             other->job_id);
     }
     free(ids);
     return result;

@@ -18,8 +18,10 @@ struct hm_namespacewords {
 
 /* Times for one command, in seconds. */
 struct hm_namespacetimes {
-    unsigned patience;                   /* longest wait */
-    unsigned waits_beyond, wipes_beyond; /* how much longer than fsdax_wipe_limit the program may wait, and wipe */
+    /* longest wait; shortened to what is left of fsdax_wipe_limit, plus `waits_beyond`, if that is less */
+    unsigned patience;
+    /* added to what is left of fsdax_wipe_limit: for a wait (--patience), and for a wipe (--limit) */
+    unsigned waits_beyond, wipes_beyond;
     /* when mounts that are still in use are detached, at the latest after half of the patience; 0: never */
     unsigned detach;
 };

@@ -94,7 +94,8 @@ static json_t *source_of(const struct hm_job *job, const char *counted_by, bool 
         snprintf(text, sizeof(text), "%.*s; for the node alone, as other jobs ran beside this one", HM_METERED_SOURCE,
                  counted_by);
     else if (cores > 0)
-        snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran beside this one of %u core%s",
+        snprintf(text, sizeof(text),
+                 "%.*s; for the whole node: this job had %u core%s of it, and no other job ran there",
                  HM_METERED_SOURCE, counted_by, cores, cores == 1 ? "" : "s");
     else
         snprintf(text, sizeof(text), "%.*s; for the node, on which no other job ran", HM_METERED_SOURCE, counted_by);

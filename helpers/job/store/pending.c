@@ -111,8 +111,12 @@ static char *read_line(int folder, const char *name, struct hm_error *error)
         goto done;
     }
     size_t size = (size_t)status.st_size;
-    if (!S_ISREG(status.st_mode) || size < 2 || size > RECORD_MAX || !(line = malloc(size)) ||
-        pread(fd, line, size, 0) != (ssize_t)size || memchr(line, '\n', size) != line + size - 1 ||
+    bool is_line = S_ISREG(status.st_mode) && size >= 2 && size <= RECORD_MAX;
+    if (is_line && !(line = malloc(size))) {
+        hm_fail(error, ENOMEM, "no memory for pending/%s", name);
+        goto done;
+    }
+    if (!is_line || pread(fd, line, size, 0) != (ssize_t)size || memchr(line, '\n', size) != line + size - 1 ||
         memchr(line, '\0', size)) {
         hm_fail(error, EBADMSG, "pending/%s is not one line of at most %d bytes", name, RECORD_MAX);
         free(line);

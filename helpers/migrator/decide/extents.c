@@ -16,8 +16,8 @@
 #define NODES (4 * CELLS) /* most nodes of the estimate: those of the cells, and those above them */
 #define PENDING 16384     /* most observations that wait to be sorted into cells */
 #define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
-#define FINEST_CLASSES 4.0    /* classes of heat in a factor of two, at first */
-#define COARSEST_CLASSES 0.01 /* about the fewest classes in a factor of two, if there are too many extents */
+#define FINEST_CLASSES 4.0    /* classes of heat for each doubling, to begin with: a new one every factor 2^(1/4) */
+#define COARSEST_CLASSES 0.01 /* their number is halved while there are too many extents, down to about this */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
 {
@@ -123,13 +123,12 @@ static struct hm_extent *new_extent(struct hm_extents *extents, uint64_t first, 
 }
 
 /*
- * Adds an extent without heat from the end of the last one to `end`: there may be memory without any sample. The extent
- * is cut where a process's pages end.
+ * Adds an extent without heat from the end of the last one to `end`, as memory without any sample may be there. No
+ * extent reaches over the end of a space (the page numbers of one process), and a space without any sample gets none.
  */
 static void fill_hole(struct hm_extents *extents, uint64_t end)
 {
     const uint64_t space = UINT64_C(1) << HM_PAGE_BITS;
-    /* A space without any sample gets no extent. */
     if (extents->reached / space != end / space && extents->reached % space != 0) {
         uint64_t border = (extents->reached / space + 1) * space;
         new_extent(extents, extents->reached, border - extents->reached);

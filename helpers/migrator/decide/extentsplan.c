@@ -94,7 +94,7 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
     const struct hm_decider_options *options = &plan->extents->base.options;
     struct hm_extent *extent = extent_at(plan, hot);
     uint64_t left = extent->slow_pages;
-    if (plan->room > 0) {
+    if (plan->room > 0 && plan->moves_left > 0) {
         if (extent->priority * plan->belief <= options->promote_cost)
             return HM_VERDICT_COST;
         uint64_t pages = hm_least(hm_least(left, plan->room), plan->moves_left);

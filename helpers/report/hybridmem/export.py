@@ -105,7 +105,7 @@ def folder_of(options, config_program):
 
 
 def has_records(folder, node):
-    """Has the node a record of any day? A node without jobs in the window only is normal."""
+    """Does the node have a record of any day? To have none of the window is normal: no job ended then."""
     return not all(is_absent(f"{folder}/{day}/{node}.jsonl") for day in records.days(folder))
 
 

@@ -259,7 +259,7 @@ static void test_screen_that_is_too_low(void **state)
     for (const char *byte = text; *byte; byte++)
         lines += *byte == '\n';
     assert_in_range(lines, 1, 9);
-    assert_non_null(strstr(text, "and 1 processes more"));
+    assert_non_null(strstr(text, "and 1 more process\n"));
     free(text);
     free(view);
 }
@@ -281,7 +281,7 @@ static void test_warnings_on_a_low_screen(void **state)
     assert_int_equal(lines, 9);
     assert_non_null(strstr(text, "warning: number 1"));
     assert_null(strstr(text, "warning: number 2"));
-    assert_non_null(strstr(text, "and 2 processes more"));
+    assert_non_null(strstr(text, "and 2 more processes"));
     free(text);
     free(view);
 }

@@ -129,7 +129,7 @@ static const struct refusal refusals[] = {
                                     "version of hybridmem does not switch nodes to Memory Mode"},
     {"migrate = \"interval=1s,bins=1\"",
      "1: migrate: interval=1s,bins=1: bins wants a number of 16 to 1048576, not \"1\""},
-    {"migrate = \"\"", "1: migrate: : a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
+    {"migrate = \"\"", "1: migrate: it is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
     {"modes = \"spill,socket=all\"",
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
     {"partition \"main\" { default_mode = \"spil\" }",

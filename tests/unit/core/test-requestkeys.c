@@ -64,7 +64,7 @@ static void test_keys_of_the_site_refused(void **state)
     static const struct {
         const char *text, *said;
     } rows[] = {
-        {"", ": a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
+        {"", "it is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
         {"bins=99,", "bins=99,: a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
         {"migrate",
          "migrate: unknown key \"migrate\": migrate takes socket, fast, period, interval, bins, algorithm, source, "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes what the rows of tests of tiers stand for: a topology and a configuration. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -187,8 +187,8 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
         assert_int_equal(job.namespaces.is_kept, !rows[i].is_refused);
         assert_int_equal(job.namespaces.is_begun, !rows[i].is_refused);
         if (rows[i].is_refused)
-            assert_string_equal(error.text,
-                                "your job 12 has what you keep on this node: wait for its end, or leave keep out");
+            assert_string_equal(error.text, "your job 12 has what you keep on this node: "
+                                            "wait for its end, or submit without the key keep");
         assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
     }
     /* A job whose entry cannot be read may have what the user keeps. */
@@ -197,7 +197,7 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
     want_kept();
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
     assert_string_equal(error.text, "job 12, whose state cannot be read, may have what you "
-                                    "keep on this node: wait for its end, or leave keep out");
+                                    "keep on this node: wait for its end, or submit without the key keep");
     assert_false(is_kept_in_ledger(7) || job.namespaces.is_begun);
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
     /* A job that keeps nothing need not wait. */

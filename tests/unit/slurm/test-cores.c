@@ -107,14 +107,17 @@ static void test_more_than_there_is(void **state)
         struct hm_numbering numbering;
         const char *cpus, *said;
     } rows[] = {
-        {&plain, {49, 1, 2411}, "0", "49 cores of 1 threads on this node, which has 48 CPUs, 1 to a core"},
-        {&smt, {96, 2, 2411}, "0", "96 cores of 2 threads on this node, which has 96 CPUs, 2 to a core"},
-        {&smt, {48, 4, 2205}, "0", "48 cores of 4 threads on this node, which has 96 CPUs, 2 to a core"},
-        {&core_off, {48, 2, 2411}, "0", "48 cores of 2 threads on this node, which has 94 CPUs, 2 to a core"},
-        {&thread_off, {48, 2, 2411}, "0", "48 cores of 2 threads on this node, which has 95 CPUs, 2 to a core"},
-        {&smt_off, {48, 2, 2205}, "0", "48 cores of 2 threads on this node, which has 48 CPUs, 1 to a core"},
-        {&unknown, {48, 1, 2411}, "0", "48 cores of 1 threads on this node, which has 48 CPUs, 0 to a core"},
-        {&plain, {48, 1, 2411}, "0,48", "48 cores of 1 threads"},
+        {&plain, {49, 1, 2411}, "0", "49 cores with ThreadsPerCore=1 on this node, which has 48 CPUs, 1 to a core"},
+        {&smt, {96, 2, 2411}, "0", "96 cores with ThreadsPerCore=2 on this node, which has 96 CPUs, 2 to a core"},
+        {&smt, {48, 4, 2205}, "0", "48 cores with ThreadsPerCore=4 on this node, which has 96 CPUs, 2 to a core"},
+        {&core_off, {48, 2, 2411}, "0", "48 cores with ThreadsPerCore=2 on this node, which has 94 CPUs, 2 to a core"},
+        {&thread_off,
+         {48, 2, 2411},
+         "0",
+         "48 cores with ThreadsPerCore=2 on this node, which has 95 CPUs, 2 to a core"},
+        {&smt_off, {48, 2, 2205}, "0", "48 cores with ThreadsPerCore=2 on this node, which has 48 CPUs, 1 to a core"},
+        {&unknown, {48, 1, 2411}, "0", "48 cores with ThreadsPerCore=1 on this node, which has 48 CPUs, 0 to a core"},
+        {&plain, {48, 1, 2411}, "0,48", "48 cores with ThreadsPerCore=1"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const char *found = spread(rows[i].machine, rows[i].numbering, rows[i].cpus);
