@@ -13,7 +13,7 @@ FILES = {
     "tests/cli/test_a.py": "def test_one():\n    pass\n",
     "tests/cli/test_history_a.py": "def test_one():\n    pass\n",
     "tests/system/test_b.py": "import pytest\n\n\ndef test_one():\n    pass\n\n\n"
-    "@pytest.mark.kmem\ndef test_two():\n    pass\n\n\n@pytest.mark.main\ndef test_three():\n    pass\n",
+    "@pytest.mark.kmem\ndef test_two():\n    pass\n\n\n@pytest.mark.slurm26\ndef test_three():\n    pass\n",
     "tests/system/test_fsdax_c.py": "def test_one():\n    pass\n",
     "tests/meter/test_migration.py": "def test_one():\n    pass\n",
     "tests/unit/core/test-d.c": "\nstatic void one(void **state)\n{\n",
@@ -107,7 +107,7 @@ def test_tests_that_exist(project):
         (
             "kmem",
             "tests/system/test_b.py::test_three",
-            "tests/system/test_b.py::test_three is run by the stage slurm26 or system, not kmem",
+            "tests/system/test_b.py::test_three is run by the stage slurm26, not kmem",
         ),
         ("a | b", "tests/cli/test_a.py::test_one", "not of the form | promise | stage | `test` |"),
     ],

@@ -7,7 +7,7 @@
 stages_by_file() {
     cat << 'EOF'
 *.am|*.ac|m4/*|bootstrap            lint unit cli history dist compile
-README.md|CHANGELOG.md|LICENSE|*.md lint cli
+LICENSE|*.md                        lint cli
 site-docs/*                         lint cli
 helpers/report/*|helpers/collect/*  lint unit cli history accounting cost
 helpers/cli/*                       lint unit cli
@@ -26,15 +26,15 @@ tests/bench/*                       lint cost bench
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter migration
 tests/testbed/*                     lint guest modes
-tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces
-tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator
+tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces slurm26
+tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
 tests/system/test_kmem*             lint kmem
 tests/system/test_reset*            lint reset
 tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
 tests/system/test_modes*            lint modes
-tests/system/test_*                 lint system
-tests/system/*                      lint system namespaces migrator
+tests/system/test_*                 lint system slurm26
+tests/system/*                      lint system namespaces migrator slurm26
 EOF
 }
 

@@ -21,7 +21,7 @@ cli        host  install, then the commands by pytest
 history    host  records brought into a history, and reports over it
 migrator   guest the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
-slurm26    guest the main job on Slurm 26.05
+slurm26    guest the main job, and what depends on its version, on Slurm 26.05
 meter      guest placement against the count from outside the guest
 bench      guest ratios of the guest's clock with limits
 modes      guest one job of each mode, in one guest
@@ -30,10 +30,10 @@ reset      guest a guest that is reset with a job running
 guest      guest the testbed itself
 unit       fill  build with sanitizers, cmocka unit tests
 lint       fill  formatters and linters over all sources
+cost       fill  ratios of processor time with limits
 fuzz       fill  a bounded number of inputs for each parser
 dist       fill  make distcheck
 compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors
-cost       fill  ratios of processor time with limits
 EOF
 }
 
@@ -190,7 +190,7 @@ in_guest() {
 }
 
 # All tests of the usual guest would take too long for one stage, so two subjects have stages of their own.
-usual='not meter and not migration and not kmem and not reset and not accounting and not bench'
+usual='not slurm26 and not meter and not migration and not kmem and not reset and not accounting and not bench'
 namespaces_tests='test_(fsdax|namespace|ram)'
 migrator_tests='test_(damon|migrat|isolate)'
 
@@ -244,7 +244,7 @@ stage_migration() {
 }
 
 stage_slurm26() {
-    slurm=26.05 in_guest 2400 -- -m main
+    slurm=26.05 in_guest 2400 -- -m slurm26
 }
 
 stage_cost() {

@@ -26,7 +26,7 @@ def our_lines(text):
     return [line for line in text.splitlines() if "hybridmem" in line]
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_bad_requests_are_refused_at_submission_with_one_line():
     script = "\n".join(
         f"echo =====; sbatch --hybrid-mem={shlex.quote(text)} --wrap=true && echo submitted" for text in BAD_REQUESTS

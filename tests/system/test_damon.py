@@ -170,7 +170,7 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
         write(KDAMONDS / "nr_kdamonds", "0")
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_modules_of_the_kernel_that_hold_damon_are_named(run_dir):
     """Newer kernels may have damon_stat on from the start. The guest is booted without it, as the guide says."""
     enabled = Path("/sys/module/damon_reclaim/parameters/enabled")

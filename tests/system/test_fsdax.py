@@ -95,7 +95,7 @@ def check(socket, one, bytes_of_share, fs="ext4", least=0.85):
     assert least * bytes_of_share <= one["bytes"] <= bytes_of_share
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
     folder = slurm.folder_of("alice")
     script = (

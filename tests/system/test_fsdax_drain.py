@@ -106,7 +106,6 @@ def test_memory_that_is_in_use_is_waited_for_and_drains_no_node():
     assert slurm.record(job_id)["warnings"] == []
 
 
-@pytest.mark.main
 def test_a_process_that_got_away_from_its_job_keeps_no_memory():
     """The process is in the job's mount namespace but has left the job's cgroup: nothing ends it, and it never
     unmounts."""

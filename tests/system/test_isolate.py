@@ -125,7 +125,7 @@ SHOW_SOCKET = (
 )
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_the_environment_of_the_tasks():
     """The preload library comes before the user's own; a step in another mode has neither the library nor the
     variables."""

@@ -88,7 +88,7 @@ def check_top(job_id):
     assert refused.returncode == 1 and f"no migrator of job {job_id}" in refused.stderr
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_a_migrated_job_its_record_and_its_top():
     held = slurm.Occupied("alice", 48, OPTION + ",fast=16M,rate=100M", "--time=30")
     job_id = held.job_id

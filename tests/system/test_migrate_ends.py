@@ -25,7 +25,7 @@ def no_job_is_left(clean_node):
     slurm.run("scancel --user=alice")
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_a_killed_migrator_costs_the_job_nothing_and_the_record_says_so():
     started = Started()
     (pid,) = migrators(started.job_id)

@@ -35,7 +35,7 @@ def ended():
     return jobs
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 @pytest.mark.parametrize("request_text", MODES)
 def test_a_job_of_this_mode_has_its_policy_and_its_record(ended, request_text):
     policy, mode, plan_policy = MODES[request_text]
@@ -52,7 +52,7 @@ def test_a_job_of_this_mode_has_its_policy_and_its_record(ended, request_text):
         assert rest == ["kept"] and len(record["namespaces"]) == 2
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_a_mode_that_does_not_exist_is_refused_in_one_line():
     done = slurm.sbatch("alice", "true", "--hybrid-mem=spil", check=False)
     (line,) = [line for line in done.stderr.splitlines() if "hybridmem:" in line]

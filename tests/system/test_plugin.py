@@ -44,7 +44,7 @@ def test_only_spanks_symbols_are_exported():
     assert [n for n in names if not re.match(r"(spank_)?plugin_(name|type|version)$|slurm_spank_", n)] == []
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_the_option_is_in_help():
     for command in ("srun", "sbatch", "salloc"):
         text = slurm.run(f"{command} --help").stdout
@@ -53,7 +53,7 @@ def test_the_option_is_in_help():
     assert slurm.run("salloc --version").stdout.split()[-1].startswith(built_for)
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_sbatch_srun_and_salloc_place_their_tasks():
     """Three jobs at the same time, each with a policy of its own."""
     job_id = slurm.sbatch("alice", f"{slurm.POLICY}; srun -n1 {slurm.POLICY}", "--hybrid-mem=fast")
@@ -63,7 +63,7 @@ def test_sbatch_srun_and_salloc_place_their_tasks():
     assert ended(job_id).split() == [POLICIES["fast"]] * 2
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_an_inner_srun_wins_and_the_next_has_its_jobs_request_again():
     steps = "; ".join(f"srun -n1 {text} {POLICY_AND_CPUS}" for text in ("--hybrid-mem=slow", "--hybrid-mem=off", ""))
     job_id, text = finished("alice", f"{slurm.OVERLAP}{steps}", "--hybrid-mem=fast")
@@ -149,7 +149,7 @@ def test_an_explicit_mem_bind_wins_with_a_warning_where_it_binds():
     assert any("--mem-bind" in warning for warning in slurm.record(job_id)["warnings"])
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 @pytest.mark.parametrize("word", ["optional", "required"])
 def test_what_cannot_be_is_refused_at_submission_or_ends_before_its_first_instruction(word):
     """One request (spil) is malformed; the other one (hbm) asks for memory that this node does not have."""

@@ -343,7 +343,6 @@ def job(mode):
     return slurm.record(job_id), slurm.output(job_id).split()[-1]
 
 
-@pytest.mark.main
 def test_the_prolog_brings_online_what_a_job_asks_for():
     """This is tested in zone movable: in zone normal the kernel would keep memory for the job's page tables and
     files."""

@@ -3,7 +3,6 @@
 
 import json
 
-import pytest
 import readings
 import slurm
 
@@ -25,7 +24,6 @@ def check_nothing_is_counted(record):
     assert "perf-imc: the kernel has no PMU uncore_imc" in traffic["source"]
 
 
-@pytest.mark.main
 def test_records_of_jobs_who_may_read_them_and_report():
     failing = slurm.sbatch("carol", "exit 7", "--hybrid-mem=spill")
     with slurm.Occupied("alice", 96, "--hybrid-mem=fast") as held:

@@ -74,7 +74,7 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
     assert record["memory"]["peak_bytes"] >= want
 
 
-@pytest.mark.main
+@pytest.mark.slurm26
 def test_separate_channels_share_by_bandwidth_and_give_the_weights_back():
     """A job that is alone on the node sets the weights. A job beside others leaves them alone."""
     before = weights()
