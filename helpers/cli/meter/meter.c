@@ -81,7 +81,7 @@ static int find_tiers(const struct hm_meter_options *options, struct meter *mete
     int status = 0;
     if (!config || !tiers)
         status = fail(HM_WORDS_BAD, "no memory");
-    else if (hm_config_read(options->config ? options->config : HM_METER_CONFIG, options->config != NULL, config,
+    else if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, config,
                             &error) < 0 ||
              (hm_discover(options->topology, &tiers->topology, &error) < 0 && options->topology))
         status = fail(HM_WORDS_BAD, error.text);

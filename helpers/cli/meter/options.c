@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/words.h"
+#include "core/config/config.h"
 
 #define DEFAULT_INTERVAL_MS 1000
 
@@ -41,7 +42,7 @@ static void print_help(void)
            "\n"
            "Exit status: 0 shown, or interrupted; 1 no source works here, or the output\n"
            "cannot be written; 2 wrong usage or a file that cannot be used.\n",
-           HM_METER_CONFIG);
+           hm_config_path());
 }
 
 /* A number without a unit is seconds. */

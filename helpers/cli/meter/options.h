@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_METER_CONFIG HM_SYSCONFDIR "/hybridmem.conf" /* used if no other is given */
-
 struct hm_meter_options {
     bool list, json;
     bool step; /* show a line for each line of standard input, not by time */

@@ -27,8 +27,6 @@
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
 
-static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
-
 struct options {
     bool json;
     const char *config;
@@ -61,7 +59,7 @@ static void print_help(void)
            "\n"
            "Exit status: 0 at least one works, 1 none does, or the output cannot be\n"
            "written, 2 wrong usage or a file that cannot be used.\n",
-           default_config);
+           hm_config_path());
 }
 
 /* Returns -1 to go on, or the exit status. */
@@ -153,7 +151,7 @@ static int show(const struct options *options, struct hm_config *config)
         .overhead = 0.01, .n_cpus = cpus > 0 ? (unsigned)cpus : 1, .interval_ms = 10000, .stop = -1};
     int n = 0, result = 0;
 
-    if (hm_config_read(options->config ? options->config : default_config, options->config != NULL, config, &error) <
+    if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, config, &error) <
         0) {
         fprintf(stderr, "hybridmem sources: %s\n", error.text);
         return EXIT_BAD;

@@ -15,8 +15,6 @@
 
 enum { EXIT_BAD = HM_WORDS_BAD, EXIT_NO_TIERS = 3 };
 
-static const char default_config[] = HM_SYSCONFDIR "/hybridmem.conf";
-
 static void print_help(void)
 {
     printf("Usage: hybridmem tiers [--json] [--topology FILE.xml] [--config FILE]\n"
@@ -43,7 +41,7 @@ static void print_help(void)
            "\n"
            "Exit status: 0 shown, 1 the output cannot be written, 2 wrong usage or a file\n"
            "that cannot be used, 3 no node with memory may be used.\n",
-           default_config);
+           hm_config_path());
 }
 
 struct options {
@@ -66,7 +64,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 static int show(const struct options *options, struct hm_config *config, struct hm_tiers *tiers)
 {
     struct hm_error error = {""};
-    const char *path = options->config ? options->config : default_config;
+    const char *path = options->config ? options->config : hm_config_path();
     int status = EXIT_SUCCESS, result = 0;
 
     if (hm_config_read(path, options->config != NULL, config, &error) < 0 ||
