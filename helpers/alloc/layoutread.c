@@ -55,7 +55,6 @@ static void show_all(struct hm_topology *topology)
 
 void hm_layout_read(struct hm_layout *layout)
 {
-    char path[HM_CONFIG_PATH_MAX + 16];
     struct hm_error error = {""};
     struct hm_config *config = calloc(1, sizeof(*config));
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
@@ -68,8 +67,8 @@ void hm_layout_read(struct hm_layout *layout)
     /* Errors in the configuration are the administrator's matter (`hybridmem config check`): here the defaults are used
      * instead. */
     hm_config_read(hm_config_path(), false, config, NULL);
-    snprintf(path, sizeof(path), "%s/topology", config->run_dir);
-    if (hm_topologycache_read(path, &tiers->topology, NULL) < 0 && hm_discover_plainly(&tiers->topology, &error) < 0)
+    if (hm_topologycache_read(config->run_dir, &tiers->topology, NULL) < 0 &&
+        hm_discover_plainly(&tiers->topology, &error) < 0)
         goto unknown;
     show_all(&tiers->topology);
     if (hm_tiers_group(&tiers->topology, config, tiers, &error) < 0)

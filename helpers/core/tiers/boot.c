@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,31 +10,20 @@
 #include "core/topology/cache.h"
 #include "core/topology/discover.h"
 
-#define PATH (HM_CONFIG_PATH_MAX + 16)
-
-static void kept_path(const struct hm_config *config, char path[PATH])
-{
-    snprintf(path, PATH, "%s/topology", config->run_dir);
-}
-
 static int find(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
 {
-    char path[PATH];
     if (hm_discover(NULL, topology, error) != 0)
         return -1;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
     if (folder < 0)
         return -1;
     close(folder);
-    kept_path(config, path);
-    return hm_topologycache_write(path, topology, error);
+    return hm_topologycache_write(config->run_dir, topology, error);
 }
 
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
 {
-    char path[PATH];
-    kept_path(config, path);
-    return hm_topologycache_read(path, topology, NULL) == 0 ? 0 : find(config, topology, error);
+    return hm_topologycache_read(config->run_dir, topology, NULL) == 0 ? 0 : find(config, topology, error);
 }
 
 int hm_topology_renew(const struct hm_config *config, struct hm_error *error)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node.h"
 
-#include <stdio.h>
-
 #include "core/topology/cache.h"
 
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error)
 {
-    char path[HM_CONFIG_PATH_MAX + 16];
-    snprintf(path, sizeof(path), "%s/topology", config->run_dir);
-    if (hm_topologycache_read(path, &tiers->topology, error) == 0 &&
+    if (hm_topologycache_read(config->run_dir, &tiers->topology, error) == 0 &&
         hm_tiers_group(&tiers->topology, config, tiers, error) == 0)
         return 0;
     tiers->n_tiers = 0;

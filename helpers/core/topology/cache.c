@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,12 @@ static const struct hm_field cache_table[] = {
 };
 
 static const struct hm_fields cache_fields = {.title = "topology", .table = cache_table, .most = MOST};
+
+static char *path_of(const char *run_dir, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/topology", run_dir);
+    return path;
+}
 
 /* Fill in the state of the machine now: the boot and the nodes with memory. A kernel without NUMA has no such list; the
  * set is then always empty. */
@@ -78,13 +85,15 @@ static int store(const char *path, const char *text, size_t length)
     return result;
 }
 
-int hm_topologycache_write(const char *path, const struct hm_topology *topology, struct hm_error *error)
+int hm_topologycache_write(const char *run_dir, const struct hm_topology *topology, struct hm_error *error)
 {
+    char path[PATH_MAX];
     struct hm_error why = {0};
     ssize_t length = -1;
     int result = -1;
     struct cache *cache = calloc(1, sizeof(*cache));
     char *text = malloc(MOST);
+    path_of(run_dir, path);
     if (!cache || !text) {
         hm_fail(error, ENOMEM, "topology cache %s: no memory", path);
         goto done;
@@ -204,12 +213,12 @@ static int take(char *text, struct cache *cache, const char *path, struct hm_err
     return result;
 }
 
-int hm_topologycache_read(const char *path, struct hm_topology *topology, struct hm_error *error)
+int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error)
 {
-    char *text = NULL;
+    char path[PATH_MAX], *text = NULL;
     struct cache *cache = NULL;
     int result = -1;
-    int fd = open_cache(path, error);
+    int fd = open_cache(path_of(run_dir, path), error);
 
     if (fd < 0)
         return -1;

@@ -9,11 +9,13 @@
 
 #include "topology.h"
 
-/* Write `topology` with the id of this boot, as a temporary file that is then renamed. Returns 0 or -1. */
-int hm_topologycache_write(const char *path, const struct hm_topology *topology, struct hm_error *error);
+/* Write `topology` with the id of this boot to the run folder, as a temporary file that is then renamed. Returns 0 or
+ * -1. */
+int hm_topologycache_write(const char *run_dir, const struct hm_topology *topology, struct hm_error *error);
 
-/* Read the cache. Returns 0, or -1: ENOENT (there is none), ESTALE (from another boot, or other nodes have memory now),
- * EPERM (not owned by root or the caller, or others may write it), EBADMSG (torn, or values out of range). */
-int hm_topologycache_read(const char *path, struct hm_topology *topology, struct hm_error *error);
+/* Read the cache of the run folder. Returns 0, or -1: ENOENT (there is none), ESTALE (from another boot, or other nodes
+ * have memory now), EPERM (not owned by root or the caller, or others may write it), EBADMSG (torn, or values out of
+ * range). */
+int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error);
 
 #endif
