@@ -11,7 +11,6 @@
 
 static const char *const who[] = {"requested", "all", NULL};
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
-static const char *const kinds[] = {"dram", "pmem", "cxl", "hbm", NULL};
 static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
@@ -65,7 +64,7 @@ static const struct hm_configfield rows[] = {
     TOP("summary_rate", hm_field_number, summary_rate, 1, 6000, NULL),
     TOP("collect_wait", hm_field_seconds, collect_wait_s, 0, 24 * 3600, NULL),
     TIER("nodes", hm_field_nodes, nodes, 0, 0, NULL),
-    TIER("kind", hm_field_choice, kind, HM_KIND_DRAM, 0, kinds),
+    TIER("kind", hm_field_choice, kind, HM_KIND_DRAM, 0, hm_kind_words + HM_KIND_DRAM),
     TIER("read_latency", hm_field_number, read_latency_ns, 1, 1000000, NULL),
     TIER("read_bandwidth", hm_field_number, read_bandwidth_mbs, 1, 1000000000, NULL),
     TIER("write_bandwidth", hm_field_number, write_bandwidth_mbs, 1, 1000000000, NULL),

@@ -7,13 +7,6 @@
 
 #include "scene.h"
 
-const char *hm_policy_name(enum hm_policy policy)
-{
-    static const char *const names[] = {"default",        "bind",          "interleave", "weighted-interleave",
-                                        "preferred-many", "bind-balancing"};
-    return names[policy];
-}
-
 int hm_abilities_of_kernel(const char *release, struct hm_abilities *abilities, struct hm_error *error)
 {
     int major, minor, end = 0;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table.h"
 
+#include "core/request/keys.h"
 #include "plan.h"
 
 static const char *const modes[] = {
 #define HM_MODE(id, word, planner, ...) [HM_MODE_##id] = #word,
 #include "core/request/modes.def"
     [HM_MODES] = NULL};
-static const char *const sockets[] = {
-    [HM_SOCKET_ALL] = "all", [HM_SOCKET_LOCAL] = "local", [HM_SOCKET_REMOTE] = "remote", NULL};
-static const char *const algorithms[] = {
-    [HM_ALGORITHM_UNSAID] = "unsaid", [HM_ALGORITHM_REGIONS] = "regions", [HM_ALGORITHM_BINS] = "bins", NULL};
-static const char *const hot_by[] = {
-    [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
 static const char *const policies[] = {[HM_POLICY_DEFAULT] = "default",
                                        [HM_POLICY_BIND] = "bind",
                                        [HM_POLICY_INTERLEAVE] = "interleave",
@@ -29,15 +24,15 @@ static const struct hm_field keys_table[] = {
     HM_FIELD(hm_migrate_keys, bins),
     HM_FIELD(hm_migrate_keys, rate_bytes),
     HM_FIELD(hm_migrate_keys, overhead_percent),
-    HM_FIELD_WORDS(hm_migrate_keys, algorithm, algorithms),
-    HM_FIELD_WORDS(hm_migrate_keys, hot_by, hot_by),
+    HM_FIELD_WORDS(hm_migrate_keys, algorithm, hm_algorithm_words),
+    HM_FIELD_WORDS(hm_migrate_keys, hot_by, hm_hot_by_words),
     HM_FIELD(hm_migrate_keys, source),
     {.name = NULL},
 };
 
 static const struct hm_field request_table[] = {
     HM_FIELD_WORDS(hm_request, mode, modes),
-    HM_FIELD_WORDS(hm_request, socket, sockets),
+    HM_FIELD_WORDS(hm_request, socket, hm_socket_words),
     HM_FIELD_GROUP_OF(hm_request, migrate, keys_table),
     HM_FIELD(hm_request, size_bytes),
     HM_FIELD(hm_request, keep),
@@ -77,3 +72,8 @@ const struct hm_field hm_plan_table[] = {
     HM_FIELD_LIST(hm_plan, warning, HM_COUNTED_BY(hm_plan, n_warnings)),
     {.name = NULL},
 };
+
+const char *hm_policy_name(enum hm_policy policy)
+{
+    return policies[policy];
+}

@@ -12,9 +12,12 @@
 #define TIB (UINT64_C(1) << 40)
 #define HOUR_MS (UINT64_C(3600) * 1000)
 
-static const char *const sockets[] = {"all", "local", "remote", NULL};
-static const char *const algorithms[] = {"regions", "bins", NULL};
-static const char *const heats[] = {"accesses", "writes", NULL};
+const char *const hm_socket_words[] = {
+    [HM_SOCKET_ALL] = "all", [HM_SOCKET_LOCAL] = "local", [HM_SOCKET_REMOTE] = "remote", NULL};
+const char *const hm_algorithm_words[] = {
+    [HM_ALGORITHM_UNSAID] = "unsaid", [HM_ALGORITHM_REGIONS] = "regions", [HM_ALGORITHM_BINS] = "bins", NULL};
+const char *const hm_hot_by_words[] = {
+    [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
 {
@@ -106,7 +109,7 @@ static const char source_about[] = "where samples come from: " HM_SOURCE_AUTO
     ;
 
 static const struct hm_key keys[] = {
-    [HM_KEY_SOCKET] = {"socket", HM_KEYS_SOCKET, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, sockets,
+    [HM_KEY_SOCKET] = {"socket", HM_KEYS_SOCKET, set_choice, FIELD(socket), HM_SOCKET_ALL, 0, hm_socket_words,
                        "local, remote or all", "socket=local, remote or all",
                        .about = "which sockets' memory: those of the task's CPUs (local), the others (remote), or all "
                                 "(default)"},
@@ -120,8 +123,9 @@ static const struct hm_key keys[] = {
      .about = "time between two decisions: 100ms to 24h"},
     {"bins", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.bins), 16, 1048576, NULL, "a number of 16 to 1048576",
      "bins=1000", .about = "most regions of memory that are told apart: 16 to 1048576"},
-    {"algorithm", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0, algorithms,
-     "regions or bins", "algorithm=regions", .about = "regions, or bins as published"},
+    {"algorithm", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0,
+     hm_algorithm_words + HM_ALGORITHM_REGIONS, "regions or bins", "algorithm=regions",
+     .about = "regions, or bins as published"},
     {"source", HM_KEYS_MIGRATOR, set_source, FIELD(migrate.source), 0, 0, NULL, source_wants, "source=auto",
      .about = source_about},
     {"overhead", HM_KEYS_MIGRATOR, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
@@ -130,8 +134,9 @@ static const struct hm_key keys[] = {
     {"rate", HM_KEYS_MIGRATOR, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
      "bytes per second, at least 1M, digits and K, M, G or T, as in 200M", "rate=200M",
      .about = "bytes moved per second at most: 200M"},
-    {"hot-by", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0, heats, "accesses or writes",
-     "hot-by=writes", .about = "what makes data hot: accesses, or writes alone (isolate)"},
+    {"hot-by", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0,
+     hm_hot_by_words + HM_HOT_BY_ACCESSES, "accesses or writes", "hot-by=writes",
+     .about = "what makes data hot: accesses, or writes alone (isolate)"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
      .about = "size of all sockets' file systems together: 200G; has to be given"},
@@ -150,14 +155,14 @@ const struct hm_key *hm_key_at(int n)
 
 const char *hm_algorithm_name(enum hm_algorithm algorithm)
 {
-    int n = (int)algorithm - HM_ALGORITHM_REGIONS;
-    return n >= 0 && n < N_ROWS(algorithms) - 1 ? algorithms[n] : NULL;
+    int n = (int)algorithm;
+    return n >= HM_ALGORITHM_REGIONS && n < N_ROWS(hm_algorithm_words) ? hm_algorithm_words[n] : NULL;
 }
 
 const char *hm_hot_by_name(enum hm_hot_by hot_by)
 {
-    int n = (int)hot_by - HM_HOT_BY_ACCESSES;
-    return n >= 0 && n < N_ROWS(heats) - 1 ? heats[n] : NULL;
+    int n = (int)hot_by;
+    return n >= HM_HOT_BY_ACCESSES && n < N_ROWS(hm_hot_by_words) ? hm_hot_by_words[n] : NULL;
 }
 
 void hm_request_complete_keys(struct hm_migrate_keys *into, const struct hm_migrate_keys *others)

@@ -5,8 +5,6 @@
 
 #include "topology.h"
 
-static const char *const kinds[] = {[HM_KIND_UNKNOWN] = "unknown", [HM_KIND_DRAM] = "dram", [HM_KIND_PMEM] = "pmem",
-                                    [HM_KIND_CXL] = "cxl",         [HM_KIND_HBM] = "hbm",   NULL};
 static const char *const origins[] = {[HM_ORIGIN_NONE] = "none",
                                       [HM_ORIGIN_CONFIG] = "config",
                                       [HM_ORIGIN_ATTRIBUTES] = "attributes",
@@ -47,7 +45,7 @@ static const struct hm_field figure_table[] = {
 static const struct hm_field node_table[] = {
     HM_FIELD(hm_node, id, .is_right = is_node),
     HM_FIELD(hm_node, socket, .is_right = is_socket),
-    HM_FIELD_WORDS(hm_node, kind, kinds),
+    HM_FIELD_WORDS(hm_node, kind, hm_kind_words),
     HM_FIELD_WORDS(hm_node, kind_origin, origins),
     HM_FIELD(hm_node, sysfs_tier, .is_right = is_tier),
     HM_FIELD(hm_node, has_cpus),

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const kind_names[] = {
-    [HM_KIND_UNKNOWN] = "unknown", [HM_KIND_DRAM] = "dram", [HM_KIND_PMEM] = "pmem",
-    [HM_KIND_CXL] = "cxl",         [HM_KIND_HBM] = "hbm",
-};
+const char *const hm_kind_words[] = {[HM_KIND_UNKNOWN] = "unknown", [HM_KIND_DRAM] = "dram", [HM_KIND_PMEM] = "pmem",
+                                     [HM_KIND_CXL] = "cxl",         [HM_KIND_HBM] = "hbm",   NULL};
 
 static const char *const origin_names[] = {
     [HM_ORIGIN_NONE] = "unknown", [HM_ORIGIN_CONFIG] = "hybridmem.conf", [HM_ORIGIN_ATTRIBUTES] = "hmat",
@@ -18,13 +16,13 @@ static const char *const origin_names[] = {
 
 const char *hm_kind_name(enum hm_kind kind)
 {
-    return (size_t)kind < COUNT(kind_names) ? kind_names[kind] : kind_names[HM_KIND_UNKNOWN];
+    return hm_kind_words[(size_t)kind < COUNT(hm_kind_words) - 1 ? kind : HM_KIND_UNKNOWN];
 }
 
 int hm_kind_parse(const char *word, enum hm_kind *kind)
 {
-    for (size_t i = HM_KIND_DRAM; i < COUNT(kind_names); i++) {
-        if (strcmp(word, kind_names[i]) == 0) {
+    for (int i = HM_KIND_DRAM; hm_kind_words[i]; i++) {
+        if (strcmp(word, hm_kind_words[i]) == 0) {
             *kind = (enum hm_kind)i;
             return 0;
         }

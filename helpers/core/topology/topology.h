@@ -68,6 +68,7 @@ int hm_topology_socket_of(const struct hm_topology *topology, int node_id);
 /* Find the sockets that have at least one of the CPUs. */
 void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets);
 
+extern const char *const hm_kind_words[];                /* by enum hm_kind; NULL ends them */
 const char *hm_kind_name(enum hm_kind kind);             /* "dram" ... "unknown" */
 int hm_kind_parse(const char *word, enum hm_kind *kind); /* 0, or -1 (EINVAL) */
 /* "hybridmem.conf", "hmat", "sysfs", "distance", "hwloc"; "unknown" for anything else. */
