@@ -137,7 +137,7 @@ static int show(const struct hm_bench *bench, struct hm_error *error)
     if (!bench->words.json)
         hm_benchprint_text(out, bench);
     else
-        result = hm_figures_put(out, figures, 0);
+        result = hm_figures_put(out, figures, JSON_INDENT(2));
     int status = hm_output_end("hybridmem bench", result, 0);
     if (status == 0 && bench->words.plot) {
         hm_picture_draw("bench", bench->words.plot, figures, error);

@@ -6,29 +6,43 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/set.h"
+
 /*
- * Returns the array if it has all `n` values. If not, memory was short while it was filled: then frees it and returns
- * NULL, which makes json_pack fail, too.
+ * Returns the array or object if it has all `n` values. If not, memory was short while it was filled: then frees it and
+ * returns NULL, which makes json_pack fail, too.
  */
-static inline json_t *hm_figures_whole(json_t *array, size_t n)
+static inline json_t *hm_figures_whole(json_t *values, size_t n)
 {
-    if (json_array_size(array) == n)
-        return array;
-    json_decref(array);
+    /* one of the two sizes is 0, as it is not of that type */
+    if (json_array_size(values) + json_object_size(values) == n)
+        return values;
+    json_decref(values);
     return NULL;
 }
 
-/* Prints the object, indented; `flags` are jansson's. NULL means that memory was short. Returns 0 or -1, for
+/* The members of a set as an array. NULL: no memory. */
+static inline json_t *hm_figures_set(const struct hm_set *set)
+{
+    json_t *array = json_array();
+    for (int member = hm_set_next(set, 0); member >= 0; member = hm_set_next(set, (unsigned)member + 1))
+        json_array_append_new(array, json_integer(member));
+    return hm_figures_whole(array, hm_set_count(set));
+}
+
+/* Prints the object and a newline; `flags` are jansson's. NULL means that memory was short. Returns 0 or -1, for
  * hm_output_end. */
 static inline int hm_figures_put(FILE *out, const json_t *object, size_t flags)
 {
-    return object && json_dumpf(object, out, JSON_INDENT(2) | flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
+    return object && json_dumpf(object, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
 }
 
-/* The same, to standard output. */
-static inline int hm_figures_print(const json_t *object, size_t flags)
+/* The same, and frees the object. */
+static inline int hm_figures_end(FILE *out, json_t *object, size_t flags)
 {
-    return hm_figures_put(stdout, object, flags);
+    int result = hm_figures_put(out, object, flags);
+    json_decref(object);
+    return result;
 }
 
 #endif

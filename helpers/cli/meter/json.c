@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "base/moment.h"
+#include "cli/draw/figures.h"
 #include "print.h"
 
 static json_t *text_or_null(const char *text)
@@ -10,58 +11,53 @@ static json_t *text_or_null(const char *text)
     return text && *text ? json_string(text) : json_null();
 }
 
-/* Sets an amount, and its rate per second. */
-static void set_amount(json_t *object, const char *amount, const char *rate, const struct hm_meter_reading *reading,
-                       const struct hm_flow *flow)
+/* The amount, divided by `by`. */
+static json_t *amount_or_null(const struct hm_meter_reading *reading, const struct hm_flow *flow, double by)
 {
-    bool known = reading->seconds > 0 && hm_total_is_known(&flow->total);
-    json_object_set_new(object, amount, known ? json_real(flow->total.amount) : json_null());
-    json_object_set_new(object, rate, known ? json_real(flow->total.amount / reading->seconds) : json_null());
-    json_object_set_new(object, "source", text_or_null(flow->source));
-    json_object_set_new(object, "reason", known ? json_null() : text_or_null(flow->reason.text));
+    return hm_meter_is_known(reading, flow) ? json_real(flow->total.amount / by) : json_null();
+}
+
+static json_t *reason_or_null(const struct hm_meter_reading *reading, const struct hm_flow *flow)
+{
+    return text_or_null(hm_meter_is_known(reading, flow) ? NULL : flow->reason.text);
 }
 
 static json_t *build_energy(const struct hm_meter_reading *reading, const struct hm_flow *flow)
 {
-    json_t *object = json_pack("{s:s, s:s, s:o}", "name", flow->name, "quantity", hm_quantity_name(flow->quantity),
-                               "socket", flow->socket < 0 ? json_null() : json_integer(flow->socket));
-    set_amount(object, "joules", "watts", reading, flow);
-    return object;
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", flow->name, "quantity",
+                     hm_quantity_name(flow->quantity), "socket",
+                     flow->socket < 0 ? json_null() : json_integer(flow->socket), "joules",
+                     amount_or_null(reading, flow, 1), "watts", amount_or_null(reading, flow, reading->seconds),
+                     "source", text_or_null(flow->source), "reason", reason_or_null(reading, flow));
 }
 
 static json_t *build_traffic(const struct hm_meter_reading *reading, const struct hm_flow *flow)
 {
     const char *kind = flow->kind == HM_KIND_UNKNOWN ? NULL : hm_kind_name(flow->kind);
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o}", "name", flow->name, "quantity", hm_quantity_name(flow->quantity),
-                               "tier", text_or_null(flow->tier), "kind", text_or_null(kind));
-    set_amount(object, "bytes", "bytes_per_s", reading, flow);
-    return object;
-}
-
-/* Writes the object and frees it. */
-static int dump(FILE *out, json_t *object, size_t flags)
-{
-    int result = object && json_dumpf(object, out, flags) == 0 && fputc('\n', out) != EOF ? 0 : -1;
-    json_decref(object);
-    return result;
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", flow->name, "quantity",
+                     hm_quantity_name(flow->quantity), "tier", text_or_null(flow->tier), "kind", text_or_null(kind),
+                     "bytes", amount_or_null(reading, flow, 1), "bytes_per_s",
+                     amount_or_null(reading, flow, reading->seconds), "source", text_or_null(flow->source), "reason",
+                     reason_or_null(reading, flow));
 }
 
 int hm_meterprint_json(FILE *out, const struct hm_meter_reading *reading)
 {
     char moment[HM_MOMENT];
     json_t *energy = json_array(), *traffic = json_array();
+    size_t n_energy = 0;
     for (int i = 0; i < reading->n; i++) {
         const struct hm_flow *flow = &reading->flow[i];
-        if (*hm_quantity_unit(flow->quantity) == 'J')
-            json_array_append_new(energy, build_energy(reading, flow));
-        else
-            json_array_append_new(traffic, build_traffic(reading, flow));
+        bool is_energy = hm_meter_is_energy(flow);
+        json_array_append_new(is_energy ? energy : traffic,
+                              is_energy ? build_energy(reading, flow) : build_traffic(reading, flow));
+        n_energy += is_energy;
     }
-    return dump(out,
-                json_pack("{s:s, s:s, s:o, s:o, s:o}", "time", hm_moment_format(reading->time_s, moment), "node",
-                          reading->host, "seconds", reading->seconds > 0 ? json_real(reading->seconds) : json_null(),
-                          "energy", energy, "traffic", traffic),
-                JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o}", "time", hm_moment_format(reading->time_s, moment), "node", reading->host,
+        "seconds", reading->seconds > 0 ? json_real(reading->seconds) : json_null(), "energy",
+        hm_figures_whole(energy, n_energy), "traffic", hm_figures_whole(traffic, (size_t)reading->n - n_energy));
+    return hm_figures_end(out, object, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
 static json_t *build_counters(const struct hm_meter_sources *sources, const struct hm_counters_tried *tried)
@@ -76,7 +72,7 @@ static json_t *build_counters(const struct hm_meter_sources *sources, const stru
                                         "socket", gauge->socket < 0 ? json_null() : json_integer(gauge->socket), "kind",
                                         text_or_null(kind)));
     }
-    return counters;
+    return hm_figures_whole(counters, tried->n);
 }
 
 int hm_meterprint_list_json(FILE *out, const struct hm_meter_sources *sources)
@@ -91,5 +87,7 @@ int hm_meterprint_list_json(FILE *out, const struct hm_meter_sources *sources)
                              "measures", source->measures, "covers", source->covers, "unit", source->unit, "wraps",
                              source->wraps, "needs", source->needs, "counters", build_counters(sources, tried)));
     }
-    return dump(out, json_pack("{s:s, s:o}", "node", sources->host, "sources", array), JSON_INDENT(2));
+    json_t *object =
+        json_pack("{s:s, s:o}", "node", sources->host, "sources", hm_figures_whole(array, (size_t)sources->n));
+    return hm_figures_end(out, object, JSON_INDENT(2));
 }

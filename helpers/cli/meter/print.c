@@ -13,22 +13,12 @@
 #define DOTS " ..."
 #define MORE "hybridmem meter --list says more"
 
-static bool is_energy(const struct hm_flow *flow)
-{
-    return *hm_quantity_unit(flow->quantity) == 'J';
-}
-
-static bool is_known(const struct hm_meter_reading *reading, const struct hm_flow *flow)
-{
-    return reading->seconds > 0 && hm_total_is_known(&flow->total);
-}
-
 /* "85.3 W", "1204.5 MB/s", or "-". Returns `out`. */
 static char *format_rate(const struct hm_meter_reading *reading, const struct hm_flow *flow, char out[AMOUNT])
 {
-    if (!is_known(reading, flow))
+    if (!hm_meter_is_known(reading, flow))
         snprintf(out, AMOUNT, "-");
-    else if (is_energy(flow))
+    else if (hm_meter_is_energy(flow))
         snprintf(out, AMOUNT, "%.1f W", flow->total.amount / reading->seconds);
     else
         snprintf(out, AMOUNT, "%.1f MB/s", flow->total.amount / 1e6 / reading->seconds);
@@ -100,7 +90,7 @@ void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading)
     for (int i = 0; i < reading->n; i++)
         fprintf(out, "  %s %s", reading->flow[i].name, format_rate(reading, &reading->flow[i], rate));
     for (int i = 0; i < reading->n; i++)
-        if (reading->flow[i].source && !is_known(reading, &reading->flow[i]))
+        if (reading->flow[i].source && !hm_meter_is_known(reading, &reading->flow[i]))
             fprintf(out, "  (%s: %s)", reading->flow[i].name, reading->flow[i].reason.text);
     fputc('\n', out);
 }
@@ -114,7 +104,7 @@ static bool explain(const struct hm_meter_reading *reading, int i, size_t column
     const struct hm_flow *flow = &reading->flow[i];
     int first = flow->source ? i : first_alike(reading, i, columns);
     out[0] = '\0';
-    if (is_known(reading, flow))
+    if (hm_meter_is_known(reading, flow))
         return true;
     if (first == i)
         return shorten(flow->reason.text, columns, out) || flow->source;
@@ -134,7 +124,7 @@ void hm_meterprint_screen(FILE *out, const struct hm_meter_reading *reading, con
         const struct hm_flow *flow = &reading->flow[i];
         int used =
             snprintf(line, HM_ERROR_TEXT, "%-*s %14s  %s%s", NAME_WIDTH, flow->name, format_rate(reading, flow, rate),
-                     flow->source ? flow->source : "", flow->source && !is_known(reading, flow) ? ", " : "");
+                     flow->source ? flow->source : "", flow->source && !hm_meter_is_known(reading, flow) ? ", " : "");
         size_t columns = screen->columns > (unsigned)used ? screen->columns - (unsigned)used : 0;
         is_whole = explain(reading, i, columns, why) && is_whole;
         snprintf(line + used, sizeof(line) - (size_t)used, "%s", why);

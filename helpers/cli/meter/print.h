@@ -3,6 +3,7 @@
 #ifndef HM_CLI_METER_PRINT_H
 #define HM_CLI_METER_PRINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,6 +24,17 @@ struct hm_meter_sources {
     int n; /* number of sources that were tried */
     const struct hm_gauges *gauges;
 };
+
+static inline bool hm_meter_is_energy(const struct hm_flow *flow)
+{
+    return *hm_quantity_unit(flow->quantity) == 'J';
+}
+
+/* Whether the flow's amount since the last reading is known. */
+static inline bool hm_meter_is_known(const struct hm_meter_reading *reading, const struct hm_flow *flow)
+{
+    return reading->seconds > 0 && hm_total_is_known(&flow->total);
+}
 
 /*
  * Prints for each source what it is, and whether it works here or why not. Lines are broken at `columns`, unless it is

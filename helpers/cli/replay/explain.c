@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "cli/draw/figures.h"
 #include "cli/draw/table.h"
 
 #define CELL HM_TABLE_CELL
@@ -126,11 +127,7 @@ static json_t *json_extent(const struct hm_explained *explained, const struct hm
 json_t *hm_replayexplain_json(const struct hm_explained *explained)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < explained->n_extents; i++) {
-        if (json_array_append_new(array, json_extent(explained, &explained->extent[i])) < 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
-    return array;
+    for (size_t i = 0; i < explained->n_extents; i++)
+        json_array_append_new(array, json_extent(explained, &explained->extent[i]));
+    return hm_figures_whole(array, explained->n_extents);
 }

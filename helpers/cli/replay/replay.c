@@ -130,7 +130,7 @@ static int show(const struct work *work, struct hm_error *error)
     if (!options->json)
         print_text(out, work);
     else
-        result = hm_figures_put(out, figures, JSON_REAL_PRECISION(12));
+        result = hm_figures_put(out, figures, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     int status = hm_output_end(NAME, result, 0);
     if (status == 0 && options->plot) {
         hm_picture_draw("replay", options->plot, figures, error);

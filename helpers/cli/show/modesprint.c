@@ -92,10 +92,14 @@ void hm_modesprint_text(void)
 static json_t *list_array(const struct hm_mode_row *mode, word_of *word)
 {
     json_t *array = json_array();
-    for (int n = 0; word(mode, n); n++)
-        if (word(mode, n)[0])
-            json_array_append_new(array, json_string(word(mode, n)));
-    return array;
+    size_t whole = 0;
+    for (int n = 0; word(mode, n); n++) {
+        if (!word(mode, n)[0])
+            continue;
+        json_array_append_new(array, json_string(word(mode, n)));
+        whole++;
+    }
+    return hm_figures_whole(array, whole);
 }
 
 int hm_modesprint_json(void)
@@ -108,7 +112,5 @@ int hm_modesprint_json(void)
                                                list_array(mode, key_of), "wants", list_array(mode, want_of),
                                                "may_be_default", !mode->no_default, "about", mode->about));
     json_t *object = json_pack("{s:o}", "modes", hm_figures_whole(modes, HM_MODES));
-    int status = hm_figures_print(object, 0);
-    json_decref(object);
-    return status;
+    return hm_figures_end(stdout, object, JSON_INDENT(2));
 }

@@ -86,23 +86,18 @@ void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *top
 static json_t *weights_object(const struct hm_plan *plan, const struct hm_topology *topology)
 {
     char key[16];
+    size_t n = 0;
     if (!plan->has_weights)
         return json_null();
     json_t *object = json_object();
     for (int i = 0; i < topology->n_nodes; i++) {
+        if (plan->weights[i] == 0)
+            continue;
         snprintf(key, sizeof(key), "%d", topology->node[i].id);
-        if (plan->weights[i])
-            json_object_set_new(object, key, json_integer(plan->weights[i]));
+        json_object_set_new(object, key, json_integer(plan->weights[i]));
+        n++;
     }
-    return object;
-}
-
-static json_t *nodes_array(const struct hm_set *set)
-{
-    json_t *nodes = json_array();
-    for (int node = hm_set_next(set, 0); node >= 0; node = hm_set_next(set, (unsigned)node + 1))
-        json_array_append_new(nodes, json_integer(node));
-    return nodes;
+    return hm_figures_whole(object, n);
 }
 
 static json_t *number_or_null(uint64_t number)
@@ -121,7 +116,7 @@ static json_t *migration_object(const struct hm_plan_migration *migration)
     if (!migration->is_wanted)
         return json_null();
     return json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
-                     nodes_array(&migration->fast_nodes), "slow_nodes", nodes_array(&migration->slow_nodes),
+                     hm_figures_set(&migration->fast_nodes), "slow_nodes", hm_figures_set(&migration->slow_nodes),
                      "cap_bytes", number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm),
                      "source", keys->source, "hot_by", hm_hot_by_name(keys->hot_by), "interval_s",
                      (double)keys->interval_ms / 1000, "overhead", keys->overhead_percent / 100, "period",
@@ -134,7 +129,7 @@ static json_t *fsdax_object(const struct hm_plan_fsdax *fsdax)
 {
     if (!fsdax->is_wanted)
         return json_null();
-    return json_pack("{s:o, s:I, s:I, s:b}", "sockets", nodes_array(&fsdax->sockets), "size_bytes",
+    return json_pack("{s:o, s:I, s:I, s:b}", "sockets", hm_figures_set(&fsdax->sockets), "size_bytes",
                      (json_int_t)fsdax->size_bytes, "map_bytes", (json_int_t)fsdax->map_bytes, "keep",
                      (int)fsdax->is_kept);
 }
@@ -145,13 +140,11 @@ int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topo
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
     json_t *predicted = plan->predicted_bandwidth_mbs >= 0 ? json_real(plan->predicted_bandwidth_mbs) : json_null();
-    json_t *object =
-        json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode", hm_request_mode_name(&plan->request),
-                  "policy", hm_policy_name(plan->policy), "nodes", nodes_array(&plan->nodes), "weights",
-                  weights_object(plan, topology), "reason", plan->reason, "warnings", warnings,
-                  "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes, "migration",
-                  migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));
-    int status = hm_figures_print(object, JSON_REAL_PRECISION(12));
-    json_decref(object);
-    return status;
+    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode",
+                               hm_request_mode_name(&plan->request), "policy", hm_policy_name(plan->policy), "nodes",
+                               hm_figures_set(&plan->nodes), "weights", weights_object(plan, topology), "reason",
+                               plan->reason, "warnings", hm_figures_whole(warnings, (size_t)plan->n_warnings),
+                               "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes,
+                               "migration", migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));
+    return hm_figures_end(stdout, object, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }

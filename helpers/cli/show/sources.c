@@ -136,9 +136,7 @@ static int print_json(const struct tried *tried, int n)
                                                "knows", row->knows, "needs", row->needs, "cost", row->cost));
     }
     json_t *all = json_pack("{s:o, s:s?}", "sources", hm_figures_whole(array, (size_t)n), "auto", choose(tried, n));
-    int result = hm_figures_print(all, 0);
-    json_decref(all);
-    return result;
+    return hm_figures_end(stdout, all, JSON_INDENT(2));
 }
 
 static int show(const struct options *options, struct hm_config *config)

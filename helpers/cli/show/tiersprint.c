@@ -188,15 +188,6 @@ void hm_tiersprint_table(const struct hm_tiers *tiers)
     print_notes(tiers, screen);
 }
 
-static json_t *json_set(const struct hm_set *set)
-{
-    json_t *array = json_array();
-
-    for (int i = hm_set_next(set, 0); i >= 0; i = hm_set_next(set, (unsigned)i + 1))
-        json_array_append_new(array, json_integer(i));
-    return array;
-}
-
 static json_t *json_figure(const struct hm_figure *figure)
 {
     return figure->origin == HM_ORIGIN_NONE ? json_null() : json_integer((json_int_t)figure->value);
@@ -208,8 +199,8 @@ static json_t *json_tier(const struct hm_tiers *tiers, const struct hm_tier *tie
     struct hm_set sockets = sockets_of(tiers, tier);
 
     return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}}", "name", tier->name,
-                     "kind", hm_kind_name(tier->kind), "nodes", json_set(&tier->nodes), "sockets", json_set(&sockets),
-                     "capacity_bytes", (json_int_t)tier->capacity_bytes, "free_bytes",
+                     "kind", hm_kind_name(tier->kind), "nodes", hm_figures_set(&tier->nodes), "sockets",
+                     hm_figures_set(&sockets), "capacity_bytes", (json_int_t)tier->capacity_bytes, "free_bytes",
                      has_free ? json_integer((json_int_t)tier->free_bytes) : json_null(), "read_latency_ns",
                      json_figure(&tier->read_latency_ns), "read_bandwidth_mbs", json_figure(&tier->read_bandwidth_mbs),
                      "origin", "kind", hm_origin_name(tier->kind_origin), "capacity_bytes",
@@ -229,7 +220,5 @@ int hm_tiersprint_json(const struct hm_tiers *tiers)
         json_array_append_new(warnings, json_string(tiers->warning[i]));
     json_t *all = json_pack("{s:o, s:o}", "tiers", hm_figures_whole(array, (size_t)tiers->n_tiers), "warnings",
                             hm_figures_whole(warnings, (size_t)tiers->n_warnings));
-    int result = hm_figures_print(all, 0);
-    json_decref(all);
-    return result;
+    return hm_figures_end(stdout, all, JSON_INDENT(2));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what `hybridmem top` shows as JSON (print.h). */
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "cli/draw/figures.h"
 #include "print.h"
 #include "slurm/stepname.h"
 
@@ -26,7 +26,7 @@ static json_t *build_unmoved(const struct hm_progress *progress)
     json_t *unmoved = json_object();
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         json_object_set_new(unmoved, hm_unmoved_name((enum hm_unmoved)i), count(progress->unmoved_bytes[i]));
-    return unmoved;
+    return hm_figures_whole(unmoved, HM_UNMOVED_REASONS);
 }
 
 static json_t *build_rows(const struct hm_view *view)
@@ -43,7 +43,7 @@ static json_t *build_rows(const struct hm_view *view)
                                               "reads", has_reads ? json_real((double)row->reads) : json_null(),
                                               "writes", (double)row->writes));
     }
-    return rows;
+    return hm_figures_whole(rows, view->n_rows);
 }
 
 static json_t *build_warnings(const struct hm_progress *progress)
@@ -51,7 +51,7 @@ static json_t *build_warnings(const struct hm_progress *progress)
     json_t *warnings = json_array();
     for (uint32_t i = 0; i < progress->n_warnings; i++)
         json_array_append_new(warnings, json_string(progress->warning[i]));
-    return warnings;
+    return hm_figures_whole(warnings, progress->n_warnings);
 }
 
 int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
@@ -69,11 +69,5 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
         view->promoted_per_s, "demoted_bytes_per_s", view->demoted_per_s, "unmoved", build_unmoved(progress),
         "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share),
         "warnings", build_warnings(progress), "regions", build_rows(view));
-    if (!root) {
-        errno = ENOMEM;
-        return -1;
-    }
-    int result = json_dumpf(root, out, JSON_COMPACT);
-    json_decref(root);
-    return result == 0 && fputc('\n', out) != EOF ? 0 : -1;
+    return hm_figures_end(out, root, JSON_COMPACT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests a migrator's view: names of sockets, the check of a message, and the screen. */
+/* Tests a migrator's view: names of sockets, the check of a message, the screen, and JSON. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include "cli/top/print.h"
 #include "migrator/figures/viewclient.h"
 #include "slurm/stepname.h"
+#include "unit/lib/shortmemory.h"
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
 #define UNIX_LINE "0000000000000000: 00000002 00000000 00010000 0005 01 4711 "
@@ -305,6 +306,29 @@ static void test_large_figures(void **state)
     free(view);
 }
 
+/* The view as JSON, in a string. (jansson's reader would crash where memory is short.) */
+static json_t *make(const void *view)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    int result = hm_topprint_json(out, view, "n1");
+    fclose(out);
+    json_t *string = result == 0 ? json_string(text) : NULL;
+    free(text);
+    return string;
+}
+
+static void test_short_memory_is_an_error(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    hm_progress_warn(&view->progress, "a warning");
+    check_short_memory(make, view);
+    free(view);
+}
+
 static void test_no_heat(void **state)
 {
     (void)state;
@@ -329,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_screen_that_is_too_low),
         cmocka_unit_test(test_warnings_on_a_low_screen),
         cmocka_unit_test(test_large_figures),
+        cmocka_unit_test(test_short_memory_is_an_error),
         cmocka_unit_test(test_no_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
