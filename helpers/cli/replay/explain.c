@@ -15,16 +15,18 @@
 #define SUMS_COLUMN 8 /* where the text beside a number of regions begins */
 #define PAGE_SHIFT 12
 
-static const struct hm_column columns[] = {
-    {.title = "ADDRESSES"},
-    {.title = "PAGES", .is_right = true},
-    {.title = "FAST", .is_right = true},
-    {.title = "SLOW", .is_right = true},
-    {.title = "READS", .is_right = true},
-    {.title = "WRITES", .is_right = true},
-    {.title = "NOISE", .is_right = true},
-    {.title = "PRIORITY", .is_right = true},
-    {.title = "VERDICT"},
+enum { ADDRESSES, PAGES, FAST, SLOW, READS, WRITES, NOISE, PRIORITY, VERDICT, N_COLUMNS };
+
+static const struct hm_column columns[N_COLUMNS] = {
+    [ADDRESSES] = {.title = "ADDRESSES"},
+    [PAGES] = {.title = "PAGES", .is_right = true},
+    [FAST] = {.title = "FAST", .is_right = true},
+    [SLOW] = {.title = "SLOW", .is_right = true},
+    [READS] = {.title = "READS", .is_right = true},
+    [WRITES] = {.title = "WRITES", .is_right = true},
+    [NOISE] = {.title = "NOISE", .is_right = true},
+    [PRIORITY] = {.title = "PRIORITY", .is_right = true},
+    [VERDICT] = {.title = "VERDICT"},
 };
 
 int hm_replayexplain_keep(struct hm_explained *explained, const struct hm_extent *extents, size_t count)
@@ -64,15 +66,16 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[CE
 {
     const struct hm_explained *explained = data;
     const struct hm_extent *extent = &explained->extent[row];
-    const uint64_t pages[] = {extent->fast_pages + extent->slow_pages, extent->fast_pages, extent->slow_pages};
-    const double samples[] = {extent->reads, extent->writes, extent->noise};
-    if (column == 0)
+    const uint64_t pages[] = {
+        [PAGES] = extent->fast_pages + extent->slow_pages, [FAST] = extent->fast_pages, [SLOW] = extent->slow_pages};
+    const double samples[] = {[READS] = extent->reads, [WRITES] = extent->writes, [NOISE] = extent->noise};
+    if (column == ADDRESSES)
         snprintf(cell, CELL, "%012" PRIx64 "-%012" PRIx64, start_of(extent), end_of(extent));
-    else if (column <= 3)
-        snprintf(cell, CELL, "%" PRIu64, pages[column - 1]);
-    else if (column <= 6)
-        format_count(samples[column - 4] * explained->period, cell);
-    else if (column == 7)
+    else if (column <= SLOW)
+        snprintf(cell, CELL, "%" PRIu64, pages[column]);
+    else if (column <= NOISE)
+        format_count(samples[column] * explained->period, cell);
+    else if (column == PRIORITY)
         snprintf(cell, CELL, "%.3g", extent->priority);
     else
         snprintf(cell, CELL, "%s", hm_verdict_text(extent->verdict));
@@ -100,8 +103,7 @@ static void print_sums(FILE *out, size_t screen, const struct hm_explained *expl
 
 void hm_replayexplain_text(FILE *out, const struct hm_explained *explained)
 {
-    const struct hm_table table = {columns, sizeof(columns) / sizeof(columns[0]), explained->n_extents, write_cell,
-                                   explained};
+    const struct hm_table table = {columns, N_COLUMNS, explained->n_extents, write_cell, explained};
     size_t screen = hm_words_columns(out);
     hm_words_put_text(out, screen, INDENT,
                       "Decided at the end of phase %zu; reads, writes and their noise are %s expected per phase:",
