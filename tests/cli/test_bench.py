@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from installed import LIBEXEC, helper
+from terminal import on_terminal
 
 MIB = 1 << 20
 SMALL = ("--sizes", "1M", "--repetitions", "1", "--threads", "1")
@@ -99,6 +100,17 @@ def test_table():
     assert re.match(r"accumulate +1.0 MiB +spill, \d+ % fast +- +\d+\.\d GB/s +\d+\.\d GB/s +(\d|unknown)", lines[1])
     assert re.match(r"copy +1.0 MiB +spill, \d+ % fast +spill, \d+ % fast +\d+\.\d GB/s", lines[2])
     assert "1 threads, best and mean of 1" in lines[4]
+
+
+def test_table_fits_a_terminal():
+    """What finds no room is in a second table, whose rows have the kernel and the size again."""
+    lines = on_terminal(60, LIBEXEC / "hybridmem-bench", *SMALL)
+    heads = [at for at, line in enumerate(lines) if line.startswith("KERNEL")]
+    assert [lines[at].split()[2:] for at in heads] == [["READ", "WRITTEN"], ["BEST", "MEAN", "PREDICTED"]]
+    assert [[line.split()[0] for line in lines[at + 1 : at + 4]] for at in heads] == [
+        ["accumulate", "copy", "nt-write"]
+    ] * 2
+    assert all(len(line) <= 60 for line in lines)
 
 
 def test_plot(tmp_path):

@@ -98,7 +98,7 @@ double hm_bench_predict(const struct hm_bench_speed *speed, const double read_by
 /* Predicts the bandwidth of one result, from where its arrays are. Also -1 if a part of them is in neither tier. */
 double hm_bench_predict_result(const struct hm_bench *bench, const struct hm_bench_result *result);
 
-/* Prints the results as a table. */
+/* Prints the results as a table that fits the terminal. */
 void hm_benchprint_text(FILE *out, const struct hm_bench *bench);
 /* Makes one JSON object, whose keys hybridmem-bench(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_benchprint_json(const struct hm_bench *bench);

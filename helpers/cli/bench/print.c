@@ -5,26 +5,26 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/words.h"
 #include "bench.h"
 #include "cli/draw/figures.h"
+#include "cli/draw/table.h"
 
-#define CELL 48
+#define CELL HM_TABLE_CELL
+#define INDENT 2 /* of a line's continuation */
 
 static uint64_t bytes_of(const struct hm_bench_place *place)
 {
     return place->fast_bytes + place->slow_bytes + place->other_bytes + place->file_bytes;
 }
 
-static void cell_kernel(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
+/* The kernel and the size: only both together name a row. */
+static void cell_name(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
 {
+    char size[24];
     (void)bench;
-    snprintf(cell, CELL, "%s", hm_bench_kernel_name(result->kernel));
-}
-
-static void cell_size(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL])
-{
-    (void)bench;
-    hm_size_format(result->bytes, cell, CELL);
+    snprintf(cell, CELL, "%-10s  %s", hm_bench_kernel_name(result->kernel),
+             hm_size_format(result->bytes, size, sizeof(size)));
 }
 
 static void cell_role(const struct hm_bench *bench, const struct hm_bench_result *result, enum hm_bench_role role,
@@ -79,21 +79,21 @@ static void cell_predicted(const struct hm_bench *bench, const struct hm_bench_r
     cell_bandwidth(result->predicted_mbs, cell);
 }
 
-static const struct {
-    const char *title;
-    void (*write)(const struct hm_bench *bench, const struct hm_bench_result *result, char cell[CELL]);
-} columns[] = {{"KERNEL", cell_kernel}, {"SIZE", cell_size}, {"READ", cell_read},          {"WRITTEN", cell_written},
-               {"BEST", cell_best},     {"MEAN", cell_mean}, {"PREDICTED", cell_predicted}};
+static const struct hm_column columns[] = {
+    {.title = "KERNEL      SIZE"}, {.title = "READ"}, {.title = "WRITTEN"}, {.title = "BEST"}, {.title = "MEAN"},
+    {.title = "PREDICTED"},
+};
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void write_row(const struct hm_bench *bench, int row, char cells[N_COLUMNS][CELL])
+static void (*const writers[N_COLUMNS])(const struct hm_bench *bench, const struct hm_bench_result *result,
+                                        char cell[CELL]) = {
+    cell_name, cell_read, cell_written, cell_best, cell_mean, cell_predicted,
+};
+
+static void write_cell(const void *data, size_t row, size_t column, char cell[CELL])
 {
-    for (size_t i = 0; i < N_COLUMNS; i++) {
-        if (row == 0)
-            snprintf(cells[i], CELL, "%s", columns[i].title);
-        else
-            columns[i].write(bench, &bench->result[row - 1], cells[i]);
-    }
+    const struct hm_bench *bench = data;
+    writers[column](bench, &bench->result[row], cell);
 }
 
 /* The n-th text of hm_alloc_reason: each result has one for each role. "": the array is as its policy says. */
@@ -111,32 +111,25 @@ static bool is_first(const struct hm_bench *bench, int n)
 }
 
 /* Prints each different reason once, with the first array that has it. */
-static void print_reasons(FILE *out, const struct hm_bench *bench)
+static void print_reasons(FILE *out, size_t screen, const struct hm_bench *bench)
 {
     for (int i = 0; i < bench->n_results * HM_BENCH_ROLES; i++)
         if (reason_at(bench, i)[0] && is_first(bench, i))
-            fprintf(out, "%s of %s: %s\n", i % HM_BENCH_ROLES == HM_BENCH_READ ? "read" : "written",
-                    hm_bench_kernel_name(bench->result[i / HM_BENCH_ROLES].kernel), reason_at(bench, i));
+            hm_words_put_text(out, screen, INDENT, "%s of %s: %s",
+                              i % HM_BENCH_ROLES == HM_BENCH_READ ? "read" : "written",
+                              hm_bench_kernel_name(bench->result[i / HM_BENCH_ROLES].kernel), reason_at(bench, i));
 }
 
 void hm_benchprint_text(FILE *out, const struct hm_bench *bench)
 {
-    char cells[N_COLUMNS][CELL];
-    int width[N_COLUMNS] = {0};
-    for (int row = 0; row <= bench->n_results; row++) {
-        write_row(bench, row, cells);
-        for (size_t i = 0; i < N_COLUMNS; i++)
-            width[i] = (int)strlen(cells[i]) > width[i] ? (int)strlen(cells[i]) : width[i];
-    }
-    for (int row = 0; row <= bench->n_results; row++) {
-        write_row(bench, row, cells);
-        for (size_t i = 0; i < N_COLUMNS; i++)
-            fprintf(out, "%-*s%s", i + 1 < N_COLUMNS ? width[i] : 0, cells[i], i + 1 < N_COLUMNS ? "  " : "\n");
-    }
+    const struct hm_table table = {columns, N_COLUMNS, (size_t)bench->n_results, write_cell, bench};
+    size_t screen = hm_words_columns(out);
+    hm_table_print(out, &table, screen);
     fprintf(out, "\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
     if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
-        fputs("nt-write has plain stores: hybridmem knows no stores past the caches for this processor\n", out);
-    print_reasons(out, bench);
+        hm_words_put_text(out, screen, INDENT,
+                          "nt-write has plain stores: hybridmem knows no stores past the caches for this processor");
+    print_reasons(out, screen, bench);
 }
 
 static json_t *json_bandwidth(double mbs)
