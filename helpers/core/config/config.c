@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "value.h"
+
 #define N_ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 void hm_config_defaults(struct hm_config *config)
@@ -22,13 +24,12 @@ void hm_config_defaults(struct hm_config *config)
     config->reap_grace_s = 600;
     config->log_level = HM_LOG_INFO;
     config->default_modes = HM_MODES_ANY;
-    snprintf(config->migrate.text, sizeof(config->migrate.text), "interval=10s,overhead=1%%");
+    hm_configvalue_set(config, HM_SECTION_TOP, 0, "migrate", "interval=10s,overhead=1%", true, NULL);
     config->keep_age_s = 7 * 24 * 3600;
     snprintf(config->resctrl_dir, sizeof(config->resctrl_dir), "/sys/fs/resctrl");
     snprintf(config->spool_dir, sizeof(config->spool_dir), "/var/lib/hybridmem/spool");
     config->summary_rate = 120;
     config->collect_wait_s = 300;
-    config->migrate.keys = (struct hm_migrate_keys){.interval_ms = 10000, .overhead_percent = 1};
 }
 
 const char *hm_config_path(void)
