@@ -56,6 +56,6 @@ int hm_spill_weights(double bw0_mbs, double bw1_mbs, int n0, int n1, uint8_t *w0
             }
         }
     }
-    errno = EINVAL; /* a bandwidth is not finite */
+    errno = EINVAL; /* both bandwidths are infinite: their ratio is no number */
     return -1;
 }
