@@ -5,16 +5,7 @@
 
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes)
 {
-    *tally = (struct hm_tally){.random = seed, .of_writes = of_writes, .last = -1};
-}
-
-/* SplitMix64 (Steele, Lea and Flood 2014). */
-static uint64_t draw(struct hm_tally *tally)
-{
-    uint64_t z = tally->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    *tally = (struct hm_tally){.random = {seed}, .of_writes = of_writes, .last = -1};
 }
 
 void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observation, double accesses, bool is_movable)
@@ -27,10 +18,11 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
     /* Reservoir sampling: the k-th sample gets a place with probability places / k. */
     uint64_t place = tally->n_seen++;
     if (place >= HM_TALLY_PAGES)
-        place = draw(tally) % tally->n_seen;
+        place = hm_random_next(&tally->random) % tally->n_seen;
     if (place >= HM_TALLY_PAGES)
         return;
-    uint64_t page = observation->page + (observation->n_pages > 1 ? draw(tally) % observation->n_pages : 0);
+    uint64_t page =
+        observation->page + (observation->n_pages > 1 ? hm_random_next(&tally->random) % observation->n_pages : 0);
     tally->sample[place] = (struct hm_tally_sample){page, (float)weight, is_movable};
 }
 

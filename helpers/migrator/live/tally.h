@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/random.h"
 #include "migrator/decide/decide.h"
 
 #define HM_TALLY_PAGES 512 /* samples per phase: the error of a phase's share is at most 2.2 % (one standard error) */
@@ -22,8 +23,8 @@ struct hm_tally_sample {
 };
 
 struct hm_tally {
-    uint64_t random; /* state of the random numbers */
-    bool of_writes;  /* only writes count */
+    struct hm_random random;
+    bool of_writes; /* only writes count */
     struct hm_tally_sample sample[HM_TALLY_PAGES];
     uint64_t n_seen;                   /* in this phase */
     double movable, unmovable;         /* accesses in this phase, to memory that can be moved or cannot */

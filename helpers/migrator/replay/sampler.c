@@ -4,14 +4,6 @@
 /* Draws with a mean above this are made in parts, so that (1 - p)^n does not underflow. */
 #define LARGE_MEAN 16
 
-uint64_t hm_random_next(struct hm_random *random)
-{
-    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 double hm_random_share(struct hm_random *random)
 {
     return (double)(hm_random_next(random) >> 11) * 0x1p-53;

@@ -3,14 +3,8 @@
 #ifndef HM_MIGRATOR_REPLAY_SAMPLER_H
 #define HM_MIGRATOR_REPLAY_SAMPLER_H
 
-#include <stdint.h>
+#include "base/random.h"
 
-struct hm_random {
-    uint64_t state; /* begins as the seed; each number drawn changes it */
-};
-
-/* 64 random bits: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). */
-uint64_t hm_random_next(struct hm_random *random);
 /* A random number, 0 <= x < 1. */
 double hm_random_share(struct hm_random *random);
 /* A random number, 0 <= x < below; `below` is at least 1. */
