@@ -16,7 +16,7 @@
 
 #define NAME "hybridmem-migrator"
 
-/* Each process needs a descriptor, and each source several. */
+/* Raises the soft limit of descriptors, which is often 1024: each process takes one, and with perf each thread two. */
 static void raise_limit(void)
 {
     struct rlimit limit;

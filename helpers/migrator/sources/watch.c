@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -192,16 +191,6 @@ static int try(const struct hm_perf_plan *plan, pid_t pid, int cpu)
     return 0;
 }
 
-/* Raises the soft limit of descriptors, which is often 1024: a thread takes two. */
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm_source_setup *setup,
                                 const struct hm_perf_plan *plan, struct hm_error *error)
 {
@@ -230,7 +219,6 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
         return NULL;
     }
     int cpu = sched_getcpu();
-    raise_file_limit();
     watch->plan = tried;
     watch->is_wide = try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
     watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
