@@ -191,7 +191,7 @@ static size_t end_of_block(const struct hm_batch *batch, size_t first)
     const struct hm_candidate *head = &batch->candidate[first];
     size_t i = first + 1;
     while (head->may_be_huge && i < batch->n && batch->candidate[i].to == head->to &&
-           batch->candidate[i].page / HM_BATCH_HUGE == head->page / HM_BATCH_HUGE)
+           batch->candidate[i].page / HM_HUGE_PAGES == head->page / HM_HUGE_PAGES)
         i++;
     return i;
 }
@@ -237,7 +237,7 @@ static void move_huge(struct hm_batch *batch, pid_t pid)
         size_t i = heads[h];
         if (batch->candidate[i].outcome != HM_OUTCOME_MOVED || batch->status[h] != batch->candidate[i].to)
             continue;
-        batch->candidate[i].n_moved = HM_BATCH_HUGE;
+        batch->candidate[i].n_moved = HM_HUGE_PAGES;
         for (size_t j = i + 1, end = end_of_block(batch, i); j < end; j++)
             settle(&batch->candidate[j], HM_OUTCOME_WITH_HUGE);
     }

@@ -133,12 +133,12 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     const struct hm_candidate *before = batch->n > 0 ? candidate - 1 : NULL;
     *candidate = (struct hm_candidate){.page = page, .from = from, .to = -1, .may_be_huge = may_be_huge};
     if (may_be_huge && before && before->may_be_huge && before->from == from &&
-        before->page / HM_BATCH_HUGE == page / HM_BATCH_HUGE) {
+        before->page / HM_HUGE_PAGES == page / HM_HUGE_PAGES) {
         candidate->to = before->to;
         batch->n++;
         return true;
     }
-    uint64_t wanted = may_be_huge ? HM_BATCH_HUGE : 1;
+    uint64_t wanted = may_be_huge ? HM_HUGE_PAGES : 1;
     if (mover->to_fast && mover->room_pages < wanted)
         return false;
     candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * 4096);
@@ -159,7 +159,7 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
-    bool is_whole = !may_be_huge || page % HM_BATCH_HUGE == 0;
+    bool is_whole = !may_be_huge || page % HM_HUGE_PAGES == 0;
     if ((batch->n >= mover->batch_pages && is_whole) || batch->n == HM_BATCH_PAGES)
         flush(mover);
     if (add(mover, page, from, may_be_huge))
@@ -174,7 +174,7 @@ static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool m
  */
 static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
 {
-    uint64_t block = page[i] / HM_BATCH_HUGE * HM_BATCH_HUGE, end = block + HM_BATCH_HUGE;
+    uint64_t block = page[i] / HM_HUGE_PAGES * HM_HUGE_PAGES, end = block + HM_HUGE_PAGES;
     if (block < range->first || end > range->first + range->n_pages)
         return false;
     bool next_differs = i + 1 < n && page[i] + 1 < end && (page[i + 1] != page[i] + 1 || status[i + 1] != status[i]);

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/marks.h"
+
 #define PAGE_SHIFT 12
-#define PRESENT (UINT64_C(1) << 63) /* bit of an entry in the page map */
 /* Limits of one PAGEMAP_SCAN, as it holds the process's mmap lock: */
 #define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB */
 #define SCAN_PAGES 8192               /* present pages */
@@ -34,7 +35,7 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
      */
     double place = (double)(turn / 2 + 1) * GOLDEN;
     place -= (double)(uint64_t)place;
-    present->at = (first + (uint64_t)(place * (double)(end - first))) / HM_PRESENT_BLOCK * HM_PRESENT_BLOCK;
+    present->at = (first + (uint64_t)(place * (double)(end - first))) / HM_HUGE_PAGES * HM_HUGE_PAGES;
     present->at = present->at > first ? present->at : first;
     present->later = (struct hm_range){first, present->at - first};
 }
@@ -84,7 +85,7 @@ static void read_map(struct hm_present *present)
                            (off_t)(present->at * sizeof(present->entry[0])));
     uint64_t n = length > 0 ? (uint64_t)length / sizeof(present->entry[0]) : 0, found = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (!(present->entry[i] & PRESENT))
+        if (!(present->entry[i] & HM_MARK_PRESENT))
             continue;
         add_run(present, present->at + i, 1);
         found++;
@@ -130,8 +131,8 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room)
     size_t n = 0;
     while (n < room && (present->next < present->n_runs || find_runs(present))) {
         struct hm_range *run = &present->run[present->next];
-        bool is_next_block = n > 0 && run->first / HM_PRESENT_BLOCK != page[n - 1] / HM_PRESENT_BLOCK;
-        if (is_next_block && n + HM_PRESENT_BLOCK > room)
+        bool is_next_block = n > 0 && run->first / HM_HUGE_PAGES != page[n - 1] / HM_HUGE_PAGES;
+        if (is_next_block && n + HM_HUGE_PAGES > room)
             break;
         page[n++] = run->first++;
         if (--run->n_pages == 0)

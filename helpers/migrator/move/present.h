@@ -18,7 +18,6 @@
 
 #include "migrator/watch/maps.h"
 
-#define HM_PRESENT_BLOCK 512    /* pages of a huge page, and their alignment */
 #define HM_PRESENT_RUNS 1024    /* runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
@@ -53,8 +52,8 @@ void hm_present_close(struct hm_present *present);
  */
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn);
 /*
- * Finds the next present pages, at most `room`, which must be HM_PRESENT_BLOCK or more; pages of one block come
- * together. They may be gone as soon as they are found. Returns their number; 0: no more.
+ * Finds the next present pages, at most `room`, which must be HM_HUGE_PAGES or more; pages that can be of one huge page
+ * come together. They may be gone as soon as they are found. Returns their number; 0: no more.
  */
 size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 

@@ -7,8 +7,8 @@ struct look { /* pages of one process that are to be looked up */
     const struct hm_residence *residence;
     uint32_t space;
     size_t n;
-    uint64_t page[HM_BATCH_HUGE];
-    struct hm_extent *extent[HM_BATCH_HUGE];
+    uint64_t page[HM_HUGE_PAGES];
+    struct hm_extent *extent[HM_HUGE_PAGES];
 };
 
 static bool is_there(const struct hm_residence *residence, uint32_t space)
@@ -20,7 +20,7 @@ static bool is_there(const struct hm_residence *residence, uint32_t space)
 /* Looks the pages up, and counts them in fast_pages and slow_pages of their extents. */
 static void answer(struct look *look)
 {
-    int status[HM_BATCH_HUGE];
+    int status[HM_HUGE_PAGES];
     const struct hm_residence *residence = look->residence;
     size_t n = look->n;
     look->n = 0;
@@ -40,7 +40,7 @@ static void add(struct look *look, struct hm_extent *extent, uint64_t page)
 {
     look->page[look->n] = page;
     look->extent[look->n++] = extent;
-    if (look->n == HM_BATCH_HUGE)
+    if (look->n == HM_HUGE_PAGES)
         answer(look);
 }
 
@@ -113,12 +113,12 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
 
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count)
 {
-    uint64_t number[HM_BATCH_HUGE];
-    int status[HM_BATCH_HUGE];
+    uint64_t number[HM_HUGE_PAGES];
+    int status[HM_HUGE_PAGES];
     for (size_t done = 0; done < count;) {
         uint32_t space = HM_PAGE_SPACE(page[done]);
         size_t n = 0;
-        while (done + n < count && n < HM_BATCH_HUGE && HM_PAGE_SPACE(page[done + n]) == space) {
+        while (done + n < count && n < HM_HUGE_PAGES && HM_PAGE_SPACE(page[done + n]) == space) {
             number[n] = HM_PAGE_NUMBER(page[done + n]);
             n++;
         }

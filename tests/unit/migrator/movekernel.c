@@ -57,9 +57,9 @@ static unsigned index_of(const void *page)
 /* The pages that move together with this one. */
 static void whole(unsigned page, unsigned *first, unsigned *count)
 {
-    bool is_huge = kernel.is_huge[page / HM_BATCH_HUGE];
-    *first = is_huge ? page / HM_BATCH_HUGE * HM_BATCH_HUGE : page;
-    *count = is_huge ? HM_BATCH_HUGE : 1;
+    bool is_huge = kernel.is_huge[page / HM_HUGE_PAGES];
+    *first = is_huge ? page / HM_HUGE_PAGES * HM_HUGE_PAGES : page;
+    *count = is_huge ? HM_HUGE_PAGES : 1;
 }
 
 /* Moves the isolated entries from..end - 1 to their nodes. Returns how many did not move (no status is written

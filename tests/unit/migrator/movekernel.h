@@ -19,7 +19,7 @@
 
 struct move_kernel {
     int node[PAGES]; /* a node, or ABSENT */
-    bool is_huge[PAGES / HM_BATCH_HUGE], is_shared[PAGES], is_pinned[PAGES];
+    bool is_huge[PAGES / HM_HUGE_PAGES], is_shared[PAGES], is_pinned[PAGES];
     int closed, full;                 /* closed: a node that is refused; full: one without a free page; -1: none */
     int result;                       /* errno of each moving call; 0: it works */
     unsigned moves, submitted[PAGES]; /* number of moving calls, and of those that named the page */

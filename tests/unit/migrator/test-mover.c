@@ -98,11 +98,11 @@ static void test_huge_pages_are_moved_once(void **state)
     (void)state;
     for (unsigned block = 0; block < 4; block++)
         kernel.is_huge[block] = true;
-    promote(0, 4 * HM_BATCH_HUGE);
+    promote(0, 4 * HM_HUGE_PAGES);
     assert_int_equal(kernel.n_submitted, 4);
     assert_int_equal(kernel.moves, 1);
-    assert_int_equal(mover.moved.promoted, 4 * HM_BATCH_HUGE);
-    assert_int_equal(kernel_count_on(0), 4 * HM_BATCH_HUGE);
+    assert_int_equal(mover.moved.promoted, 4 * HM_HUGE_PAGES);
+    assert_int_equal(kernel_count_on(0), 4 * HM_HUGE_PAGES);
     for (int reason = 0; reason < HM_UNMOVED_REASONS; reason++)
         assert_int_equal(mover.moved.unmoved[reason], 0);
 }
@@ -111,26 +111,26 @@ static void test_a_part_of_a_huge_page_counts_whole(void **state)
 {
     (void)state;
     kernel.is_huge[1] = kernel.is_huge[2] = true;
-    promote(HM_BATCH_HUGE + 100, 20);
-    assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE);
+    promote(HM_HUGE_PAGES + 100, 20);
+    assert_int_equal(mover.moved.promoted, HM_HUGE_PAGES);
     assert_int_equal(kernel.n_submitted, 1);
-    promote(2 * HM_BATCH_HUGE + 33, 1); /* a single page of a huge page moves all of it, too */
-    assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE);
-    promote(3 * HM_BATCH_HUGE + 33, 1); /* a single small page */
-    assert_int_equal(mover.moved.promoted, 2 * HM_BATCH_HUGE + 1);
+    promote(2 * HM_HUGE_PAGES + 33, 1); /* a single page of a huge page moves all of it, too */
+    assert_int_equal(mover.moved.promoted, 2 * HM_HUGE_PAGES);
+    promote(3 * HM_HUGE_PAGES + 33, 1); /* a single small page */
+    assert_int_equal(mover.moved.promoted, 2 * HM_HUGE_PAGES + 1);
     assert_int_equal(kernel.n_submitted, 3);
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * HM_BATCH_HUGE - 1) * 4096u);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * HM_HUGE_PAGES - 1) * 4096u);
 }
 
 static void test_small_pages_where_huge_ones_could_be(void **state)
 {
     (void)state;
     kernel.is_huge[1] = true;
-    promote(0, 3 * HM_BATCH_HUGE);
-    assert_int_equal(mover.moved.promoted, 3 * HM_BATCH_HUGE);
+    promote(0, 3 * HM_HUGE_PAGES);
+    assert_int_equal(mover.moved.promoted, 3 * HM_HUGE_PAGES);
     assert_int_equal(kernel.moves, 2);
-    assert_int_equal(kernel.n_submitted, 2 * HM_BATCH_HUGE + 1);
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 3 * HM_BATCH_HUGE) * 4096u);
+    assert_int_equal(kernel.n_submitted, 2 * HM_HUGE_PAGES + 1);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 3 * HM_HUGE_PAGES) * 4096u);
 }
 
 static void test_limits(void **state)
@@ -165,9 +165,9 @@ static void test_huge_pages_keep_the_cap(void **state)
     memset(kernel.is_huge, 1, sizeof(kernel.is_huge));
     hm_mover_begin(&mover, 1000, UINT64_MAX);
     promote(0, PAGES);
-    assert_int_equal(mover.moved.promoted, HM_BATCH_HUGE); /* a second huge page would exceed the room */
-    assert_int_equal(kernel_count_on(0), HM_BATCH_HUGE);
-    assert_int_equal(mover.room_pages, 1000 - HM_BATCH_HUGE);
+    assert_int_equal(mover.moved.promoted, HM_HUGE_PAGES); /* a second huge page would exceed the room */
+    assert_int_equal(kernel_count_on(0), HM_HUGE_PAGES);
+    assert_int_equal(mover.room_pages, 1000 - HM_HUGE_PAGES);
 }
 
 static void test_demoting_makes_room(void **state)

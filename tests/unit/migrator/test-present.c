@@ -96,7 +96,7 @@ static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
         assert_true(more <= ROOM);
         if (more == 0)
             return n;
-        assert_true(n == 0 || page[0] / HM_PRESENT_BLOCK != found[n - 1] / HM_PRESENT_BLOCK);
+        assert_true(n == 0 || page[0] / HM_HUGE_PAGES != found[n - 1] / HM_HUGE_PAGES);
         assert_true(n + more <= sizeof(found) / sizeof(found[0]));
         memcpy(found + n, page, more * sizeof(page[0]));
         n += more;
