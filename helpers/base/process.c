@@ -161,11 +161,6 @@ int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm
     return hm_process_stop_all(process, 1, patience_ms, error);
 }
 
-int64_t hm_now_ns(void)
-{
-    return (int64_t)hm_clock_ns(CLOCK_REALTIME);
-}
-
 int hm_cgroup_of_self(char *out, size_t size)
 {
     return hm_cgroup_of(getpid(), out, size);

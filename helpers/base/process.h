@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes, identified by pid and start time so that a reused pid is noticed: whether they run, and how they are
- * ended. Also the time and the cgroup that the calling process sees. */
+ * ended. Also the cgroup of a process. */
 #ifndef HM_BASE_PROCESS_H
 #define HM_BASE_PROCESS_H
 
@@ -39,9 +39,6 @@ int hm_process_stop(const struct hm_process *process, int patience_ms, struct hm
 /* End n processes (at most HM_STOP_MOST, else E2BIG) at the same time, which takes no longer than ending one. Returns
  * as hm_process_stop. The text names a process that has not ended. */
 int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error);
-
-/* The time of CLOCK_REALTIME in nanoseconds. */
-int64_t hm_now_ns(void);
 
 /*
  * The absolute path of the calling process's cgroup folder (v2). Returns 0, or -1 (ENOENT: no cgroup v2; ENAMETOOLONG).

@@ -46,7 +46,7 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {
     if (job->end_ns == 0)
-        job->end_ns = job->dead_ns && !is_own_epilog ? job->dead_ns : hm_now_ns();
+        job->end_ns = job->dead_ns && !is_own_epilog ? job->dead_ns : (int64_t)hm_clock_ns(CLOCK_REALTIME);
     if (job->dead_ns == 0)
         job->dead_ns = job->end_ns;
     if (job->dead_boot_ns == 0)

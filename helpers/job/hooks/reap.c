@@ -55,7 +55,7 @@ static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigne
 static void note_death(struct hm_job *job)
 {
     if (job->dead_ns == 0)
-        job->dead_ns = hm_now_ns();
+        job->dead_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME);
     if (job->dead_boot_ns == 0) /* an earlier version notes dead_ns alone */
         job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
 }

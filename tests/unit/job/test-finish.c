@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
@@ -72,7 +73,8 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
         assert_int_equal(finish_set_up(state), 0);
         job.dead_ns = rows[i].dead_ns;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-        int64_t before_ns = hm_now_ns(), killed_ns = end_with_a_kill(rows[i].first), after_ns = hm_now_ns();
+        int64_t before_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME), killed_ns = end_with_a_kill(rows[i].first),
+                after_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME);
         if (rows[i].wanted_ns)
             assert_true(killed_ns == rows[i].wanted_ns);
         else

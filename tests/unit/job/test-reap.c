@@ -67,7 +67,7 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
     } rows[] = {{-3600, 61, false}, {0, 61, false}, {61, 59, true}, {3600, 0, true}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(reap_set_up(state), 0);
-        int64_t real_ns = hm_now_ns() - rows[i].real_age_s * 1000000000;
+        int64_t real_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME) - rows[i].real_age_s * 1000000000;
         uint64_t boot_ns = hm_clock_ns(CLOCK_BOOTTIME) - rows[i].age_s * 1000000000;
         leave_dead(real_ns, boot_ns);
         reap(NULL, true);
