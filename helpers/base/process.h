@@ -11,7 +11,8 @@
 
 #include "error.h"
 
-#define HM_STOP_MOST 65 /* most processes that hm_process_stop_all takes: a job's monitor and migrators */
+#define HM_MOST_PID (1 << 22) /* largest pid that Linux gives (PID_MAX_LIMIT) */
+#define HM_STOP_MOST 65       /* most processes that hm_process_stop_all takes: a job's monitor and migrators */
 
 struct hm_process {
     pid_t pid;           /* 0: no process */

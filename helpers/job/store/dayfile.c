@@ -14,8 +14,6 @@
 #include "core/config/lookup.h"
 #include "usercopy.h"
 
-#define NODE_MAX 64
-
 void hm_store_day(int64_t end_ns, char day[11])
 {
     time_t seconds = end_ns > 0 ? (time_t)(end_ns / 1000000000) : 0;
@@ -83,7 +81,7 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
 int hm_store_append(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                     struct hm_error *error)
 {
-    char day[11], node[NODE_MAX], file[NODE_MAX + 8];
+    char day[11], node[HM_STORE_NODE], file[HM_STORE_NODE + 8];
     int in_day = -1, result = -1;
     gid_t readers;
     if (find_readers(config, &readers, error) != 0)

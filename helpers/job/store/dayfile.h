@@ -5,6 +5,8 @@
 
 #include "store.h"
 
+#define HM_STORE_NODE 64 /* bytes for a node's name in the names of files, with the end mark */
+
 /*
  * Appends to the node's file and to the user's copy. It works as hm_store_put, but a record that fails is not put into
  * pending/. Returns 0 or -1; error->text is as for hm_store_put.

@@ -16,7 +16,6 @@
 #include "base/flock.h"
 #include "dayfile.h"
 
-#define NODE_MAX 64
 #define NAME_LENGTH 160
 #define RECORD_MAX (1024 * 1024)
 #define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
@@ -26,7 +25,7 @@
 /* The name is <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name, records are sorted by time. */
 static void format_name(const struct hm_store_key *key, char *name, size_t size)
 {
-    char node[NODE_MAX];
+    char node[HM_STORE_NODE];
     hm_store_node(key->node, node, sizeof(node));
     snprintf(name, size, "%019" PRId64 "_%u_%u_%u_%s" SUFFIX, key->end_ns > 0 ? key->end_ns : 0, key->job_id, key->uid,
              key->gid, node);
@@ -134,7 +133,7 @@ done:
 static int retry_one(const struct hm_config *config, int folder, const char *name, bool *stop, struct hm_error *error)
 {
     struct hm_store_key key;
-    char node[NODE_MAX];
+    char node[HM_STORE_NODE];
     if (hm_pending_parse(name, &key, node, sizeof(node)) != 0)
         return hm_fail(error, EINVAL, "%s/pending/%s is not a record of ours: move it away", config->state_dir, name);
     char *line = read_line(folder, name, error);

@@ -13,8 +13,8 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
                     struct hm_error *error);
 
 /*
- * Parses a file's name. `node` (at least 64 bytes) gets the node's name, and key->node points to it. Returns 0, or -1.
- * Pure.
+ * Parses a file's name. `node` (HM_STORE_NODE bytes) gets the node's name, and key->node points to it. Returns 0, or
+ * -1. Pure.
  */
 int hm_pending_parse(const char *name, struct hm_store_key *key, char *node, size_t size);
 

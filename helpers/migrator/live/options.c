@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/process.h"
 #include "migrator/decide/decide.h"
 #include "migrator/sources/source.h"
 #include "optionvalue.h"
 
-#define MOST_PID (1 << 22)
 #define MOST_LATENCY 1000
 #define DAY_MS (UINT64_C(24) * 3600 * 1000)
 #define MOST_COUNT (UINT64_C(1) << 40)
@@ -18,7 +18,7 @@
 
 static const struct hm_option rows[] = {
     {"--cgroup", "DIR", "the processes of this cgroup and those below it", hm_option_text, FIELD(cgroup), 0, 0},
-    {"--pid", "PID", "this process, in place of a cgroup; repeatable", hm_option_pid, 0, 1, MOST_PID},
+    {"--pid", "PID", "this process, in place of a cgroup; repeatable", hm_option_pid, 0, 1, HM_MOST_PID},
     {"--guard", "FILE", "cgroup.events that tells the end (default: DIR's)", hm_option_text, FIELD(guard), 0, 0},
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},

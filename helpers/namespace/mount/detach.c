@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "base/size.h"
 #include "base/spawn.h"
 #include "holders.h"
 #include "mountinfo.h"
 
-#define MOST_PID (1 << 22)
 #define MOST_PLACE 4096
 #define PATIENCE_S 10 /* for everything, as a file system on the way may hang */
 
@@ -104,7 +104,7 @@ int hm_detach(const char *device, char *names, size_t size)
     if (!proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
         goto done;
     while ((time_t)hm_clock_s(CLOCK_MONOTONIC) < end_s && (item = readdir(proc)))
-        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
+        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
             hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, end_s))
             hm_holders_add(names, size, item->d_name, n++);
 done:

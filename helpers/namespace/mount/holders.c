@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/process.h"
 #include "base/size.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4
-#define MOST_PID (1 << 22)
 #define NOT_FOUND "a process that was not found in time"
 
 static bool is_before(double end_s)
@@ -87,7 +87,7 @@ char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
     if (!proc || stat(device, &status) != 0)
         goto done;
     while (n <= MOST_NAMED && is_before(end_s) && (item = readdir(proc)))
-        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) == 0 &&
+        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
             holds(item->d_name, device, &status, &seen, end_s))
             hm_holders_add(out, size, item->d_name, n++);
     if (n == 0 && !is_before(end_s))

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "base/size.h"
 
-#define MOST_PID (1 << 22)
 #define KIB 1024
 #define PAGE_KIB 4 /* size of a page where the line does not tell it */
 
@@ -130,7 +130,7 @@ int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holde
     if (!proc)
         return hm_fail_errno(error, "cannot tell who has memory: /proc");
     while (result >= 0 && (item = readdir(proc))) {
-        if (hm_size_parse_number(item->d_name, 1, MOST_PID, &pid, NULL) != 0 || (pid_t)pid == getpid())
+        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) != 0 || (pid_t)pid == getpid())
             continue;
         if (read_use(item->d_name, nodes, &use, error) != 0) {
             result = -1;
