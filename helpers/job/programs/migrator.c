@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/moment.h"
 #include "base/process.h"
 #include "base/spawn.h"
 #include "job/ledger/figurefile.h"
@@ -216,15 +216,13 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
 /* Adds warnings that explain the figures: that the migrator did not begin, or was killed, and the migrator's own. */
 static void explain(struct hm_job *job, const struct hm_progress *progress, const char *step)
 {
-    char day[32] = "an unknown time";
-    struct tm utc;
-    time_t last = (time_t)(progress->last_ns / 1000000000);
-    if (progress->last_ns > 0 && gmtime_r(&last, &utc))
-        strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char last[HM_MOMENT];
+    hm_moment_format((int64_t)(progress->last_ns / 1000000000), last);
     if (progress->state == HM_PROGRESS_STARTING)
         hm_job_warn(job, "the migrator of step %s ended before it had begun", step);
     else if (progress->state == HM_PROGRESS_RUNNING)
-        hm_job_warn(job, "the migrator of step %s was killed: its last figures are of %s", step, day);
+        hm_job_warn(job, "the migrator of step %s was killed: its last figures are of %s", step,
+                    progress->last_ns > 0 ? last : "an unknown time");
     for (uint32_t i = 0; i < progress->n_warnings; i++)
         hm_job_warn(job, "migrator of step %s: %s", step, progress->warning[i]);
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
+#include "base/moment.h"
 
 json_t *hm_json_text(const char *text, size_t size)
 {
@@ -32,13 +32,11 @@ json_t *hm_json_text(const char *text, size_t size)
 
 json_t *hm_json_time(int64_t ns)
 {
-    char day[32], text[48];
-    struct tm utc;
-    time_t seconds = (time_t)(ns / 1000000000);
-    if (ns <= 0 || !gmtime_r(&seconds, &utc))
+    char moment[HM_MOMENT], text[HM_MOMENT + 8];
+    if (ns <= 0)
         return json_null();
-    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text, sizeof(text), "%s.%03dZ", day, (int)(ns / 1000000 % 1000));
+    hm_moment_format(ns / 1000000000, moment);
+    snprintf(text, sizeof(text), "%.*s.%03dZ", (int)strcspn(moment, "Z"), moment, (int)(ns / 1000000 % 1000));
     return json_string(text);
 }
 

@@ -7,20 +7,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "append.h"
+#include "base/files.h"
+#include "base/moment.h"
 #include "core/config/lookup.h"
 #include "usercopy.h"
 
 void hm_store_day(int64_t end_ns, char day[11])
 {
-    time_t seconds = end_ns > 0 ? (time_t)(end_ns / 1000000000) : 0;
-    struct tm utc = {0};
-    gmtime_r(&seconds, &utc);
-    if (strftime(day, 11, "%Y-%m-%d", &utc) != 10)
-        memcpy(day, "9999-12-31", 11); /* never needed: nanoseconds in an int64_t end in the year 2262 */
+    char moment[HM_MOMENT];
+    hm_text_copy(day, hm_moment_format(end_ns > 0 ? end_ns / 1000000000 : 0, moment), 11);
 }
 
 void hm_store_node(const char *node, char *out, size_t size)
