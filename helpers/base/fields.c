@@ -49,7 +49,7 @@ static bool is_word(const struct hm_field *field, const void *value)
     return false;
 }
 
-static bool is_below(const struct hm_field *field, const void *value)
+static bool is_at_most(const struct hm_field *field, const void *value)
 {
     uint64_t number = 0;
     memcpy(&number, value, field->size); /* into the low bytes: little-endian machines only */
@@ -65,7 +65,7 @@ static bool is_right(const struct hm_field *field, const void *value)
             return false;
         break;
     case HM_FIELD_UNSIGNED:
-        if (!is_below(field, value))
+        if (!is_at_most(field, value))
             return false;
         break;
     case HM_FIELD_REAL:
