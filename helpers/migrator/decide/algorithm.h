@@ -46,6 +46,8 @@ struct hm_decider {
 
 /* Allocates zeroed memory, and adds its size to the decider's bytes. Returns NULL if there is none. */
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
+/* Sets `order` to the indexes of the extents, by ascending priority. */
+void hm_decider_order(struct hm_decider *decider, uint32_t *order);
 /* Adds a move, unless `limit` is 0. */
 void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast);
 

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans the moves of the algorithm "bins". */
-#include <stdlib.h>
-
 #include "binsparts.h"
-
-static int compare_priority(const void *a, const void *b, void *data)
-{
-    const struct hm_extent *extent = data;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (extent[x].priority != extent[y].priority)
-        return extent[x].priority < extent[y].priority ? -1 : 1;
-    return (x > y) - (x < y);
-}
 
 /*
  * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
@@ -67,12 +56,11 @@ void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget)
     uint64_t used = budget->used_pages, left = budget->move_pages;
     size_t low = 0, n = decider->n_extents;
     for (size_t i = 0; i < n; i++) {
-        bins->order[i] = (uint32_t)i;
         decider->extent[i].verdict = HM_VERDICT_PLACED;
         double pages = (double)(decider->extent[i].fast_pages + decider->extent[i].slow_pages);
         decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
     }
-    qsort_r(bins->order, n, sizeof(*bins->order), compare_priority, decider->extent);
+    hm_decider_order(decider, bins->order);
     for (; low < n && used > budget->capacity_pages; low++) {
         struct hm_extent *cold = &decider->extent[bins->order[low]];
         if (cold->fast_pages == 0)

@@ -151,6 +151,21 @@ void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size)
     return memory;
 }
 
+static int compare_priority(const void *a, const void *b, void *data)
+{
+    const struct hm_extent *extent = data;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    double p = extent[x].priority, q = extent[y].priority;
+    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+void hm_decider_order(struct hm_decider *decider, uint32_t *order)
+{
+    for (size_t i = 0; i < decider->n_extents; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, decider->n_extents, sizeof(*order), compare_priority, decider->extent);
+}
+
 void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast)
 {
     if (limit > 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans moves between the tiers: which extents are promoted, and which are demoted to make room (extentsparts.h). */
-#include <stdlib.h>
-
 #include "base/amount.h"
 #include "extentsparts.h"
 
@@ -20,26 +18,9 @@ struct plan {
     double belief;       /* number of phases for which a gain is expected to last, times the trust in it */
 };
 
-static const struct hm_extent *ordered; /* for compare_priority, as qsort passes nothing else */
-
-static int compare_priority(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    double p = ordered[x].priority, q = ordered[y].priority;
-    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
-}
-
 static struct hm_extent *extent_at(const struct plan *plan, size_t place)
 {
     return &plan->extents->base.extent[plan->extents->order[place]];
-}
-
-static void order_extents(struct hm_extents *extents)
-{
-    for (size_t i = 0; i < extents->base.n_extents; i++)
-        extents->order[i] = (uint32_t)i;
-    ordered = extents->base.extent;
-    qsort(extents->order, extents->base.n_extents, sizeof(*extents->order), compare_priority);
 }
 
 /* Begins a plan without moves; the extents are in order. */
@@ -192,7 +173,7 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
 void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_extents *extents = (struct hm_extents *)decider;
-    order_extents(extents);
+    hm_decider_order(&extents->base, extents->order);
     try_out(extents, budget);
     struct plan plan = begin_plan(extents, budget);
     plan.moves_left = budget->move_pages;
