@@ -192,15 +192,14 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (clear_marks(ranks->rank[space].pid) != 0)
         return false;
-    uint64_t cost_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    double cost_s = (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
     *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
-                                             .cost_s = (double)cost_ns / SECOND_NS,
-                                             .clear_s = (double)cost_ns / SECOND_NS,
+                                             .cost_s = cost_s,
+                                             .clear_s = cost_s,
                                              .begun_s = cpu_s(ranks->rank[space].pid),
                                              .used_s = -1,
                                              .has_window = true};
     softdirty->state.windows++;
-    softdirty->state.clears_ns += cost_ns;
     return true;
 }
 
@@ -212,7 +211,6 @@ static void close_windows(struct hm_softdirty *softdirty)
 
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
-    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint32_t n = ranks->n < HM_RANKS ? ranks->n : HM_RANKS;
     uint32_t first = n > 0 ? softdirty->turn % n : 0;
     int begun = 0;
@@ -223,7 +221,6 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
         begun += begin_one(softdirty, ranks, space);
         softdirty->turn = space + 1;
     }
-    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
     return begun;
 }
 
@@ -252,7 +249,6 @@ static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks
 
 void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ranks)
 {
-    uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint32_t space = UINT32_MAX;
     int pagemap = -1;
     for (uint32_t i = 0; i < softdirty->wanted.n; i++) {
@@ -275,12 +271,10 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
         range->seen = seen.present;
         double dirty = (double)range->n_pages * seen.dirty / seen.entries;
         softdirty->state.dirty_pages += (uint64_t)dirty;
-        softdirty->state.cpu_s += dirty * softdirty->state.fault_us * 1e-6;
         softdirty->process[space].cost_s += dirty * softdirty->state.fault_us * 1e-6;
     }
     if (pagemap >= 0)
         close(pagemap);
     hm_softdirty_replace(softdirty);
     close_windows(softdirty);
-    softdirty->state.cpu_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) / SECOND_NS;
 }

@@ -34,9 +34,7 @@ struct hm_softdirty;
 
 struct hm_softdirty_state {
     uint64_t windows;     /* number of windows, counted for each process */
-    uint64_t clears_ns;   /* time spent on clearing */
     uint64_t dirty_pages; /* estimate: pages written in windows, each with a fault */
-    double cpu_s;         /* CPU time of clearing, looking, and of those faults in the job at their measured cost */
     double fault_us;      /* cost of a fault, measured at the start on a few pages of our own */
 };
 
