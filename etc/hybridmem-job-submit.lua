@@ -22,7 +22,7 @@ local M = {}
 M.allowed = { account = {}, partition = {} }
 
 -- The GRES that counts a node's persistent memory in bytes, and its types: one for each socket, in order. Without types
--- no GRES is requested, and jobs that find no room on their node fail there. Slurm before 23.02 needs "gres:" as the
+-- no GRES is requested, and jobs that find no room on their node fail there. Slurm before 23.11 needs "gres:" as the
 -- prefix. Requests are rounded up to `granule` bytes, the alignment that regions of persistent memory usually have.
 M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
@@ -85,7 +85,7 @@ local function check_all(spank_job_env, account, partitions)
         return slurm.SUCCESS
     end
     local mode = text:match("^[^,]*")
-    local fine = check("account", account, mode)
+    local fine = check("account", account and account:lower(), mode) -- as slurmctld stores it
     for partition in (partitions or ""):gmatch("[^,]+") do
         fine = check("partition", partition, mode) and fine
     end
@@ -122,25 +122,26 @@ local function gres_of(text)
     return table.concat(parts, ",")
 end
 
--- Does a list like "gres/gpu:1,gres/pmem:socket0:1G" contain our GRES?
+-- Does a list like "gres/gpu:1,gres/pmem:socket0:1G" contain our GRES? Slurm also finds the word "gres" behind other
+-- letters.
 local function asks_for_memory(tres)
     for item in tres:gmatch("[^,]+") do
-        if item:gsub("^gres[/:]", ""):match("^[^:=]+") == M.pmem.gres then
+        if item:gsub("^.*gres[/:]", ""):match("^[^:=]+") == M.pmem.gres then
             return true
         end
     end
     return false
 end
 
--- Add our GRES to those that the job asks for. For an empty gres=, scontrol update sends "gres/".
+-- Add our GRES to those that the job asks for: before them, as Slurm ignores what comes after an item like "gres/0". For
+-- an empty gres=, scontrol update sends "gres/".
 local function beside(asked, gres)
-    local items = {}
+    local items = { gres }
     for item in asked:gmatch("[^,]+") do
         if not item:match("^gres[/:]$") then
             items[#items + 1] = item
         end
     end
-    items[#items + 1] = gres
     return table.concat(items, ",")
 end
 

@@ -129,6 +129,7 @@ HALF = 256 << 20
         ("fsdax,size=3T", "", f"gres/pmem:socket0:{3 << 39},gres/pmem:socket1:{3 << 39}"),
         ("fsdax,size=33M", "", "gres/pmem:socket0:33554432,gres/pmem:socket1:33554432"),
         ("fsdax,size=536870912", "tres_per_node = 'gres/gpu:1'", None),
+        ("fsdax,size=512M", "tres_per_node = 'gres/0'", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF},gres/0"),
         ("spill", "tres_per_node = 'gres/gpu:1'", "gres/gpu:1"),
         ("spill", "tres_per_node = 'gres/pmem:socket0:1G'", "gres/pmem:socket0:1G"),
         ("fsdax,size=512M,keep", "", ""),
@@ -143,12 +144,12 @@ def test_the_memory_of_fsdax_is_asked_for_as_a_gres(lua, text, more, gres):
     returned, told = call(lua, f"{TWO}, submit = {{ {env(text)}, {more} }}")
     assert returned == 0
     if gres is None:
-        gres = f"gres/gpu:1,gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"
+        gres = f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF},gres/gpu:1"
     assert told == ([f"gres: {gres}"] if gres else [])
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
-@pytest.mark.parametrize("asked", ["gres/pmem:1", "gres:pmem:socket0:1G", "gres/gpu:1,gres/pmem=1", "pmem"])
+@pytest.mark.parametrize("asked", ["gres/pmem:1", "gres:pmem:socket0:1G", "gpu:1,gres/pmem=1", "pmem", "xgres/pmem:1"])
 def test_a_gres_of_the_users_own_beside_fsdax_is_refused(lua, asked):
     returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
     assert returned != 0
@@ -162,8 +163,9 @@ def test_a_gres_of_the_users_own_beside_fsdax_is_refused(lua, asked):
         ("", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
         ("gres/", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
         ("gres:", "fsdax,size=512M,socket=remote", f"gres/pmem:{2 * HALF}"),
-        ("gres/gpu:1", "fsdax,size=512M", f"gres/gpu:1,gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"),
-        ("gres/gpu:1", "fsdax,size=512M,socket=local", f"gres/gpu:1,gres/pmem:{2 * HALF}"),
+        ("gres/gpu:1", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF},gres/gpu:1"),
+        ("gres/0", "fsdax,size=512M", f"gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF},gres/0"),
+        ("gres/gpu:1", "fsdax,size=512M,socket=local", f"gres/pmem:{2 * HALF},gres/gpu:1"),
         (None, "fsdax,size=512M", None),
         ("", "fsdax,size=512M,keep", ""),
         ("gres/gpu:1", "spill", "gres/gpu:1"),
@@ -190,7 +192,7 @@ def test_a_gres_of_the_users_own_is_refused_also_when_a_job_is_changed(lua, chan
 def test_a_gres_of_a_similar_name_is_left_alone(lua):
     asked = "gres/pmemory:1,gres/gpu:pmem:1"
     returned, told = call(lua, f"{TWO}, submit = {{ {env('fsdax,size=512M')}, tres_per_node = '{asked}' }}")
-    assert (returned, told) == (0, [f"gres: {asked},gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF}"])
+    assert (returned, told) == (0, [f"gres: gres/pmem:socket0:{HALF},gres/pmem:socket1:{HALF},{asked}"])
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)

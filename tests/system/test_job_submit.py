@@ -70,11 +70,12 @@ def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
 
 
 def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
+    """The second one says --gres=0, after which Slurm ignores what else a list of GRES has."""
     folder = slurm.folder_of("alice")
     script = f"touch {folder}/$1; until [ -e {folder}/go ]; do sleep 0.2; done; ls -d $HYBRIDMEM_FSDAX_DIR"
     first, second = (
-        slurm.sbatch("alice", script.replace("$1", name), "--hybrid-mem=fsdax,size=320M", "-n1")
-        for name in ("first", "second")
+        slurm.sbatch("alice", script.replace("$1", name), "--hybrid-mem=fsdax,size=320M", "-n1", *words)
+        for name, *words in (("first",), ("second", "--gres=0"))
     )
     try:
         slurm.wait_for(lambda: (folder / "first").exists(), "the first job")
@@ -116,9 +117,9 @@ def test_a_pending_jobs_memory_stays_counted_whatever_becomes_of_its_gres():
         assert refused.returncode != 0, lower
         assert "is asked for by size= of --hybrid-mem=fsdax: leave it out" in refused.stderr, refused.stderr
         assert told(held)["TresPerNode"] == counted
-    for words, besides in (("gres=scratch:1", "gres/scratch:1,"), ("TresPerNode=", ""), ("gres=", "")):
+    for words, besides in (("gres=scratch:1", ",gres/scratch:1"), ("TresPerNode=", ""), ("gres=", "")):
         assert change(words).returncode == 0, words
-        assert told(held)["TresPerNode"] == besides + counted
+        assert told(held)["TresPerNode"] == counted + besides
     slurm.run(f"scontrol release {held}", user="alice")
     assert slurm.wait_job(held) == "COMPLETED", slurm.output(held)
     assert len(slurm.record(held)["namespaces"]) == 2
