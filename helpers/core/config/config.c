@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "value.h"
 
@@ -43,10 +44,16 @@ static const char *rule_name(enum hm_rule_kind kind)
     return names[kind];
 }
 
+/* Slurm stores the names of accounts in small letters. */
+static bool is_name(enum hm_rule_kind kind, const char *name, const char *other)
+{
+    return (kind == HM_RULE_ACCOUNT ? strcasecmp(name, other) : strcmp(name, other)) == 0;
+}
+
 static const struct hm_config_rule *find_rule(const struct hm_config *config, enum hm_rule_kind kind, const char *name)
 {
     for (int i = 0; name && i < config->n_rules; i++)
-        if (config->rule[i].kind == kind && strcmp(config->rule[i].name, name) == 0)
+        if (config->rule[i].kind == kind && is_name(kind, config->rule[i].name, name))
             return &config->rule[i];
     return NULL;
 }

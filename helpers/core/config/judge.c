@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "config.h"
 #include "identity.h"
@@ -29,6 +30,12 @@ static int fail_unknown(const struct hm_request *request, const char *what, stru
         request->text, what, what);
 }
 
+/* Is this a user's name? Where a node cannot look the user up, Slurm may give "nobody" or the user's number instead. */
+static bool is_user_name(const char *user)
+{
+    return user[strspn(user, "0123456789")] && strcmp(user, "nobody") != 0;
+}
+
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,
                       struct hm_error *error)
 {
@@ -47,7 +54,7 @@ int hm_identity_judge(const struct hm_config *config, const struct hm_request *r
         return -1;
     if (identity)
         return asker->doubt[0] ? hm_fail(error, ENOENT, "%s", asker->doubt) : 0;
-    if (has_rule(config, HM_RULE_GROUP) || (!asker->user[0] && has_rule(config, HM_RULE_USER)))
+    if (has_rule(config, HM_RULE_GROUP) || (!is_user_name(asker->user) && has_rule(config, HM_RULE_USER)))
         return hm_fail(error, ENOENT, "%s", asker->unknown);
     return hm_config_allows(config, request, asker->user, no_groups, account, partition, error);
 }

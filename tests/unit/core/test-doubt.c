@@ -85,6 +85,37 @@ static void test_a_users_own_rule_comes_before_groups(void **state)
     assert_string_equal(asked, "");
 }
 
+/* Where the node cannot look the user up, Slurm's name for them decides, unless it stands for a name. */
+static void test_a_stand_in_for_a_name_is_no_name(void **state)
+{
+    static const struct {
+        const char *user;
+        int result;
+    } rows[] = {{"bob", 0}, {"alice", -1}, {"", -1}, {"nobody", -1}, {"1001", -1}, {"4x", 0}};
+    (void)state;
+    struct hm_request request;
+    assert_int_equal(parse("user \"alice\" { modes = { fast } }\n", &config, &error), 0);
+    assert_int_equal(hm_request_parse("spill", &request, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct hm_asker asker = {
+            .unknown = "it fails", .doubt = "", .user = rows[i].user, .account = "", .partition = ""};
+        assert_int_equal(hm_identity_judge(&config, &request, &asker, &error), rows[i].result);
+    }
+}
+
+/* slurmctld stores the names of accounts in small letters, but not those of partitions. */
+static void test_letters_of_accounts_and_partitions(void **state)
+{
+    (void)state;
+    struct hm_request request;
+    const char *text = "account \"Physics\" { modes = { fast } }\npartition \"Main\" { modes = { slow } }\n";
+    assert_int_equal(parse(text, &config, &error), 0);
+    assert_int_equal(hm_request_parse("spill", &request, NULL), 0);
+    assert_int_equal(hm_config_allows(&config, &request, "alice", NULL, "physics", "main", &error), -1);
+    assert_non_null(strstr(error.text, "account \"Physics\""));
+    assert_int_equal(hm_config_allows(&config, &request, "alice", NULL, "chemistry", "main", &error), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +123,8 @@ int main(void)
         cmocka_unit_test(test_a_known_group_says_who_is_in_it),
         cmocka_unit_test(test_the_first_unknown_group_ends_the_look_ups),
         cmocka_unit_test(test_a_users_own_rule_comes_before_groups),
+        cmocka_unit_test(test_a_stand_in_for_a_name_is_no_name),
+        cmocka_unit_test(test_letters_of_accounts_and_partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
