@@ -80,8 +80,8 @@ def test_output_that_is_not_written_yet_is_dropped(changed, tmp_path):
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-# Replaces whole.settle, which gives a finished draft its name.
-BEFORE_ITS_NAME = "\nimport signal\n\n\ndef settle(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+# Replaces whole.finish, which a draft goes through before it gets its name.
+BEFORE_ITS_NAME = "\nimport signal\n\n\ndef finish(*_):\n    os.kill(os.getpid(), signal.SIGINT)\n"
 
 
 @pytest.mark.parametrize("program", ["report", "show", "export"])

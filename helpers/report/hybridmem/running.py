@@ -9,18 +9,24 @@ from . import commands, settings
 from .failure import Failure
 
 PROC = "/proc"
+MOST_BYTES = 8 << 20  # of a file of a process: a user can make their environment look as large as they like
 PATIENCE_S = 10  # for squeue: if slurmctld does not answer, the message is that there is no record
+
+
+def begin_of(process, name):
+    with Path(process, name).open("rb") as stream:
+        return stream.read(MOST_BYTES)
 
 
 def is_of_job(process, number):
     """Is the process in a step of the job? Slurm's cgroups have the job's number in their path. From Slurm 26.05 on the
     path has another name of the job; then the number is in the step's environment."""
-    path = Path(process, "cgroup").read_bytes()
+    path = begin_of(process, "cgroup")
     if f"/job_{number}/step_".encode() in path:
         return True
     if b"slurmstepd.scope/" not in path or b"/step_" not in path:
         return False
-    return f"SLURM_JOB_ID={number}".encode() in Path(process, "environ").read_bytes().split(b"\0")
+    return f"SLURM_JOB_ID={number}".encode() in begin_of(process, "environ").split(b"\0")
 
 
 def has_job(number, uid):

@@ -11,19 +11,28 @@ from pathlib import Path
 from . import records
 
 
+def finish(descriptor, mode, group):
+    """Gives an open draft its mode and group, and writes its data to the disk."""
+    os.fchown(descriptor, -1, group)
+    os.fchmod(descriptor, mode)
+    os.fsync(descriptor)
+
+
 def settle(draft, target, mode=0o644, group=-1):
-    """Moves a finished draft (on the same file system) to the target's place. Its data is on the disk before its name
-    changes: a crash does not leave an empty file."""
-    with draft.open("rb") as stream:
-        os.fsync(stream.fileno())
-        os.fchown(stream.fileno(), -1, group)
-        os.fchmod(stream.fileno(), mode)
+    """Moves a draft (on the same file system) to the target's place. Its data is on the disk before its name changes: a
+    crash does not leave an empty file."""
+    descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        finish(descriptor, mode, group)
+    finally:
+        os.close(descriptor)
     draft.replace(target)
 
 
 def is_special(target):
     """Is the target something that must not be replaced: a device, a pipe, a folder? stat() follows links as open()
-    does, so the kernel's protection against links of others in shared folders such as /tmp applies. Raises OSError."""
+    does, so the kernel's protection against links of others in shared folders such as /tmp applies. Its protection
+    against pipes of others needs O_CREAT. Raises OSError."""
     try:
         return not stat.S_ISREG(Path(target).stat().st_mode)
     except FileNotFoundError:
@@ -37,7 +46,9 @@ def write(target, content, mode=0o644, group=-1, what=None):
     Raises Failure; its text is `what` (default: what cannot be written) and the reason."""
     try:
         if is_special(target):
-            with os.fdopen(os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY), "wb") as stream:
+            with os.fdopen(
+                os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY, mode), "wb"
+            ) as stream:
                 stream.write(content)
             return
         target = Path(target).resolve()
@@ -57,7 +68,9 @@ def replace(target, content, mode, group, what):
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
-        settle(draft, target, mode, group)
+            stream.flush()
+            finish(stream.fileno(), mode, group)  # not by its name: in a folder of somebody else's it may be replaced
+        draft.replace(target)
     except OSError as error:
         raise records.Failure(f"{what or f'cannot write {target}'}: {error.strerror}") from error
     finally:
