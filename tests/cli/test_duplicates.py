@@ -116,7 +116,7 @@ def test_more_records_than_are_remembered(tmp_path, monkeypatch):
 
 def test_what_is_remembered_is_small_and_tells_keys_apart():
     shuffled = random.Random(7)
-    seen, met = remembered.Seen(100_000), set()
+    seen, met = remembered.Keys(100_000), set()
     for _ in range(150_000):
         key = fields.key(record_of(shuffled.randrange(60_000), f"n{shuffled.randrange(3)}"))
         assert seen.has(*key) == (key in met) and seen.is_new(*key) == (key not in met)
@@ -128,7 +128,7 @@ def test_what_is_remembered_is_small_and_tells_keys_apart():
 
 
 def test_when_no_more_can_be_remembered_known_keys_still_are():
-    seen = remembered.Seen(2)
+    seen = remembered.Keys(2)
     assert [seen.is_new(key) for key in (1, 2, 1, 3, 3, 2)] == [True, True, False, True, True, False]
     assert seen.full and seen.count == 2
 

@@ -152,7 +152,7 @@ SPEAK = {
 
 
 def given(changes):
-    return rules.advise(Figures(record(1, **copy.deepcopy(changes))))
+    return rules.opinion(Figures(record(1, **copy.deepcopy(changes)))).advice
 
 
 def test_there_is_a_case_of_every_rule():
@@ -291,7 +291,7 @@ def test_the_capacity_is_that_of_the_jobs_sockets(rule, request_text, nodes, kno
     whole = record(1, **made)
     whole["request"] += request_text
     whole["plan"] = None if nodes is None else {**whole["plan"], "nodes": nodes}
-    said = rules.advise(Figures(whole))
+    said = rules.opinion(Figures(whole)).advice
     assert (said and said.rule) == (rule if knows else None)
 
 

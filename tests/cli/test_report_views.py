@@ -158,7 +158,7 @@ def test_jobs_are_bounded_and_it_is_said(monkeypatch):
         made.add(record(job, node=f"n{job}"))
     assert made.is_exact() is False
     assert len(made.sums[0].sorted_rows()) >= 6
-    monkeypatch.setattr(seen.Jobs, "LIMIT", 2)
+    monkeypatch.setattr(seen.Runs, "LIMIT", 2)
     made = groups.Report([views.named("users")], None)
     for job in range(3):
         made.add(record(job))

@@ -57,6 +57,11 @@ def count(number):
     return UNMEASURED if number is None else f"{number}"
 
 
+def counted(number, noun):
+    """A number with its noun: 1 record, 2 records."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(seconds):
     if seconds is None:
         return UNMEASURED
@@ -71,15 +76,15 @@ def percent(share):
     return UNMEASURED if share is None else f"{share * 100:.0f} %"
 
 
-def ranges(members):
-    """A set of numbers as the kernel writes it: 0-2,4."""
+def ranges(members, width=1):
+    """A set of numbers as the kernel writes it: 0-2,4. Each has at least `width` digits."""
     parts = []
     for member in sorted({m for m in members if isinstance(m, int)}):
         if parts and parts[-1][1] == member - 1:
             parts[-1][1] = member
         else:
             parts.append([member, member])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts) or UNMEASURED
+    return ",".join(f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in parts) or UNMEASURED
 
 
 def bar(share, width, blocks):

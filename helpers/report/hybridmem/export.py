@@ -61,7 +61,7 @@ def add_up(folder, node, period, skipped):
         path = f"{folder}/{day}/{node}.jsonl"
         if is_absent(path):
             continue
-        written = seen.Seen(MOST_JOBS)
+        written = seen.Keys(MOST_JOBS)
         for number, line in records.lines(path, skipped):
             record = records.parse(line, path, number, skipped)
             if not record or not period.has(fields.text(record, "end")):

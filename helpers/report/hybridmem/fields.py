@@ -2,6 +2,7 @@
 """Reads figures and words of a record, by type. A value that is missing, null or of another type becomes None (or
 empty), never 0."""
 
+import json
 import re
 
 # The modes as `hybridmem plan --modes` lists them (tests/cli/test_modes.py compares both).
@@ -19,6 +20,15 @@ MOST_BYTES = 1 << 56
 MOST_MILLISECONDS = 1 << 44
 BIGINT = 1 << 63  # whole numbers in an engine's tables are smaller
 MOST_MILLIONTHS = 1 << 62  # no job uses as many microjoules: 10 kW for 14 years
+
+
+def parse(text):
+    """The value of a JSON text. Raises ValueError, also for NaN and Infinity, which are no JSON, and RecursionError."""
+
+    def refuse(word):
+        raise ValueError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def number(value, key):

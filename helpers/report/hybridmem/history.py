@@ -26,7 +26,7 @@ def slices(files):
     return found
 
 
-def is_wanted_twice(left, wanted):
+def is_wanted_duplicate(left, wanted):
     """Is this duplicate of a record wanted?"""
     try:
         return wanted.has(json.loads(left["text"]))
@@ -53,7 +53,7 @@ class Source:
         """Counts the lines that ingest left out; a duplicate record counts if it is wanted."""
         for day in self.days:
             for left in self.history.left_out_lines(day):
-                if left["cause"] != "duplicate" or is_wanted_twice(left, self.wanted):
+                if left["cause"] != "duplicate" or is_wanted_duplicate(left, self.wanted):
                     skipped.add(left["cause"], left["path"], left["line"])
 
     def add_up(self, report):

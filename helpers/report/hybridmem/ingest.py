@@ -9,7 +9,7 @@ was written.
 
 from pathlib import Path
 
-from . import day, daysums, engine, layout, moments, program, records, words
+from . import day, daysums, draw, engine, layout, moments, program, records, words
 
 NAME = "hybridmem ingest"
 EPILOG = """\
@@ -92,10 +92,6 @@ def check_apart(parser, history, folder):
         parser.error(f"--history {history} and the records in {folder}: name two folders, neither inside the other")
 
 
-def counted(number, word):
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def main(config_program, engine_folder):
     parser = arguments()
     options = parser.parse_args()
@@ -110,7 +106,7 @@ def main(config_program, engine_folder):
             f"cannot write {error.filename2 or error.filename or options.history}: {error.strerror}"
         ) from error
     program.tell_skipped(NAME, skipped)
-    print(f"{counted(added, 'record')} taken, in {counted(days, 'day')}")
+    print(f"{draw.counted(added, 'record')} taken, in {draw.counted(days, 'day')}")
     if damaged:
         more = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""
         raise records.Failure(f"{history.damaged(damaged[0])}{more}")

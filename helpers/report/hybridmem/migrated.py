@@ -8,7 +8,8 @@ def lines(migration):
     """Sentences on method, moves, result, cap and cost, at most five. What was not measured is left out."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
-    yield f"{moved}; self-reported by the migrators of {plural(fields.whole(migration, 'step_count') or 0, 'step')}"
+    steps = draw.counted(fields.whole(migration, "step_count") or 0, "step")
+    yield f"{moved}; self-reported by the migrators of {steps}"
     yield method(migration)
     unmoved = migration.get("unmoved") if isinstance(migration.get("unmoved"), dict) else {}
     stuck = [f"{reason} {draw.size(fields.figure(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
@@ -43,12 +44,8 @@ def method(migration):
     samples += "" if source == NO_SOURCE else f" of {source or 'several sources'}"
     interval = fields.figure(migration, "interval_s")
     every = "" if interval is None else f", at most one every {interval:g} s"
-    phases = plural(fields.whole(migration, "phases") or 0, "decision")
+    phases = draw.counted(fields.whole(migration, "phases") or 0, "decision")
     return (
         f"{fields.text(migration, 'algorithm') or 'several algorithms'}: {phases}{every}, on {samples}"
         f"{f' ({why})' if why else ''}"
     )
-
-
-def plural(number, noun):
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -3,6 +3,8 @@
 
 import re
 
+from . import draw
+
 MOST = 64  # most characters of a host's name
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MOST - 1}}}")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})")
@@ -11,16 +13,6 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,9})")
 def in_order(names):
     """Sorts names as people count: n2 before n10."""
     return sorted(names, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"([0-9]+)", name)])
-
-
-def _ranges(numbers, width):
-    runs = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(f"{a:0{width}}" if a == b else f"{a:0{width}}-{b:0{width}}" for a, b in runs)
 
 
 def fold(names):
@@ -33,6 +25,6 @@ def fold(names):
         groups.setdefault((prefix, len(digits)), set()).add(int(digits) if digits else None)
     parts = []
     for (prefix, width), numbers in groups.items():
-        text = _ranges(numbers, width) if width else ""
+        text = draw.ranges(numbers, width) if width else ""
         parts.append(f"{prefix}[{text}]" if len(numbers) > 1 else f"{prefix}{text}")
     return ",".join(parts)

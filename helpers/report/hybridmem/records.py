@@ -5,7 +5,6 @@
 <record_dir>/by-user/<uid>/<YYYY-MM-DD>/<node>.jsonl    one user's own records"""
 
 import errno
-import json
 import os
 import re
 import stat
@@ -156,15 +155,11 @@ def lines(path, skipped):
                 pass
 
 
-def _no_constant(word):
-    raise ValueError(f"{word} is not JSON")
-
-
 def parse(line, path, number, skipped):
     """The record on a line. None if it is left out and counted: torn if it is not JSON, foreign if it is no record,
     unknown_schema if another version of hybridmem wrote it."""
     try:
-        record = json.loads(line, parse_constant=_no_constant)
+        record = fields.parse(line)
     except (ValueError, RecursionError):
         skipped.add("torn", path, number)
         return None

@@ -263,11 +263,6 @@ def opinion(figures):
     return Opinion(advice, seen.can_be_fast())
 
 
-def advise(figures):
-    """The advice of one record, of the rule with the highest weight; None if no rule speaks."""
-    return opinion(figures).advice
-
-
 def elect(nodes, records, can_be_fast):
     """The name of the rule that decides for a run, or None. `nodes` counts on how many nodes each rule speaks;
     `records` and `can_be_fast` are the numbers of all records, and of those that can be fast."""

@@ -6,7 +6,7 @@ from array import array
 from . import fields
 
 
-class Seen:
+class Keys:
     """The keys met so far, at most `limit`. Keys beyond it are not remembered, and `full` says that counts may be too
     high. The keys are 64-bit hashes in an open table, which takes 12 to 24 bytes for each: a set takes 70 and more."""
 
@@ -54,17 +54,17 @@ def mark_of(key):
     return hash(key) & 0xFFFFFFFFFFFFFFFF or 1  # 0 is a free place
 
 
-class Jobs:
+class Runs:
     """The runs of jobs. Each counts once, although every node wrote a record. The nodes of a run end together, but
     midnight may fall between them: the runs of this day and of the day before are remembered."""
 
     LIMIT = 400_000  # runs of a day; 8 MiB
 
     def __init__(self):
-        self.today, self.before, self.exact = Seen(self.LIMIT), Seen(self.LIMIT), True
+        self.today, self.before, self.exact = Keys(self.LIMIT), Keys(self.LIMIT), True
 
     def next_day(self):
-        self.before, self.today = self.today, Seen(self.LIMIT)
+        self.before, self.today = self.today, Keys(self.LIMIT)
 
     def is_new(self, *key):
         """Returns False also if the run was met on the day before: a run over any number of midnights is one, as in a
@@ -81,10 +81,10 @@ class Written:
     LIMIT = 4_000_000  # records of a day; 64 MiB
 
     def __init__(self):
-        self.seen, self.exact = Seen(self.LIMIT), True
+        self.seen, self.exact = Keys(self.LIMIT), True
 
     def next_day(self):
-        self.seen = Seen(self.LIMIT)
+        self.seen = Keys(self.LIMIT)
 
     def is_new(self, record):
         new = self.seen.is_new(*fields.key(record))
@@ -96,7 +96,7 @@ class Counted:
     """The runs of jobs, and those that failed. Each is new once in each place (a row of a view)."""
 
     def __init__(self):
-        self.jobs, self.failures = Jobs(), Jobs()
+        self.jobs, self.failures = Runs(), Runs()
 
     def next_day(self):
         self.jobs.next_day()

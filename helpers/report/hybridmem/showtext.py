@@ -44,7 +44,7 @@ class Printer:
         for line in draw.sentence(", ".join(said), self.most):
             self.write(line)
         if restarts > 0:
-            self.line("requeued", f"{restarts} time{'s' if restarts > 1 else ''}")
+            self.line("requeued", draw.counted(restarts, "time"))
         self.line("asked for", fields.text(record, "request") or "nothing (no --hybrid-mem)")
 
     @staticmethod
@@ -197,7 +197,7 @@ class Printer:
             self.line(label, words)
 
 
-class Collector(Printer):
+class PageLines(Printer):
     """Collects the labels and words of a record's lines, for an HTML page, instead of printing them."""
 
     def __init__(self):
@@ -209,12 +209,12 @@ class Collector(Printer):
 
 def of_node(record):
     """The lines of an HTML page about a node, except its memory by tier."""
-    collector = Collector()
-    collector.node_facts(record)
+    page = PageLines()
+    page.node_facts(record)
     if fields.figure(record.get("memory"), "peak_bytes") is not None:
-        collector.memory_peak(record["memory"])
-    collector.other_figures(record)
-    return collector.lines
+        page.memory_peak(record["memory"])
+    page.other_figures(record)
+    return page.lines
 
 
 ENERGY = (("package_j", "package", "joules"), ("memory_j", "memory", "joules"), ("platform_j", "node", "joules"))

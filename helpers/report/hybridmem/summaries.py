@@ -112,10 +112,6 @@ def _unpack(text):
     return plain
 
 
-def _refuse_constant(word):
-    raise ValueError(f"{word} is not JSON")
-
-
 def decode(text):
     """Decodes a text to a summary. Its `missing` stays one text, as nodenames.fold() makes it. The text may come from
     anybody: memory is limited, and the result has the form of _SUMMARY, with optional keys of _MAYBE; keys of later
@@ -123,7 +119,7 @@ def decode(text):
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:
-        summary = json.loads(_unpack(text), parse_constant=_refuse_constant)
+        summary = fields.parse(_unpack(text))
     except Wrong:
         raise
     except (ValueError, RecursionError) as error:
