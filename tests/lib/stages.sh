@@ -229,7 +229,7 @@ stage_accounting() {
 
 stage_meter() {
     in_guest 1800 --meter "$build/check/meter.json" \
-        --get /tmp/meter-expected.json:"$build/check/meter-expected.json" -- -m meter
+        --get /tmp/claims.json:"$build/check/meter-expected.json" -- -m meter
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
         python3 -m pytest -p no:cacheprovider -rfEp tests/meter/test_truth.py
 }
@@ -237,7 +237,7 @@ stage_meter() {
 stage_migration() {
     local failed=0
     in_guest 2400 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
-        --get /tmp/migration-expected.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
+        --get /tmp/claims.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
     METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
         python3 -m pytest -p no:cacheprovider -rfEpP tests/meter/test_migration.py || failed=1
     return $failed

@@ -267,74 +267,96 @@ def libraries(program):
     return slurm.run(f"ldd /usr/bin/{program.name}").stdout
 
 
-def run_once(program, contender, setting, room, mark):
-    """Runs the program once, with fast memory for `room` percent of its memory, and sets the marks. Returns the run's
-    figures."""
-    folder = slurm.folder_of("alice")
-    program.prepare(folder, program.units)
-    slurm.run(f"chown -R alice: {folder}")
-    done = [0] * migration.RANKS
+class Ranks:
+    """A program's ranks: the files that they need, the job that they are, and their progress."""
 
-    def slowest():
+    def __init__(self, program):
+        self.program, self.folder, self.done = program, slurm.folder_of("alice"), [0] * migration.RANKS
+        program.prepare(self.folder, program.units)
+        slurm.run(f"chown -R alice: {self.folder}")
+        command = program.command.replace("UNITS", str(program.units))
+        (self.folder / "rank.sh").write_text(
+            f"cd {self.folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
+        )
+
+    def start(self, request):
+        """Starts the ranks, which then wait for go()."""
+        script = f"srun -O -n{migration.RANKS} bash {self.folder}/rank.sh"
+        self.job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
+        slurm.wait_for(lambda: len(list(self.folder.glob("here.*"))) == migration.RANKS, "all ranks")
+
+    def go(self):
+        (self.folder / "go").touch()
+
+    def slowest(self):
         """The units of the slowest rank. Units only grow: a smaller number is ignored, as it comes from a file that is
         just being written."""
-        done[:] = [max(units, program.progress(folder, rank)) for rank, units in enumerate(done)]
-        return min(done)
+        self.done = [max(units, self.program.progress(self.folder, rank)) for rank, units in enumerate(self.done)]
+        return min(self.done)
 
-    command = program.command.replace("UNITS", str(program.units))
-    (folder / "rank.sh").write_text(
-        f"cd {folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
-    )
-    limit = program.footprint_mib * slurm.MIB * room // 100
-    with contextlib.ExitStack() as stack:
-        # The kernel's balancing would move the same pages: only its own contender uses it.
-        stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
-        request = stack.enter_context(contender(setting))
-        script = f"srun -O -n{migration.RANKS} bash {folder}/rank.sh"
-        job_id = slurm.sbatch("alice", script, "-n2", f"--hybrid-mem={request}")
-        slurm.wait_for(lambda: len(list(folder.glob("here.*"))) == migration.RANKS, "all ranks")
-        # The processes that Slurm starts besides the ranks have their memory by now, and take none of the limit.
-        stack.enter_context(migration.scarce_fast(limit))
-        warm_page_cache(program)
-        before, started = vmstat(), time.monotonic()
-        (folder / "go").touch()
+    def wait(self, units, what):
+        """Waits until the slowest rank has done this many units, or the job has ended."""
         slurm.wait_for(
-            lambda: slowest() >= program.warm or slurm.end_of(job_id), "the warm-up", PATIENCE, every=migration.QUIET
+            lambda: self.slowest() >= units or slurm.end_of(self.job_id), what, PATIENCE, every=migration.QUIET
         )
-        migration.mark(f"{mark}.start")
-        bytes_by_node = migration.anon_bytes(migration.ranks_of(job_id, program.name))
-        units = slowest()
-        warm_s = time.monotonic() - started
-        slurm.wait_for(
-            lambda: slowest() >= program.stop or slurm.end_of(job_id),
-            "the measured stretch",
-            PATIENCE,
-            every=migration.QUIET,
-        )
-        migration.mark(f"{mark}.end")
-        ranks = migration.ranks_of(job_id, program.name)
-        end_bytes = migration.anon_bytes(ranks)
-        measured_s = time.monotonic() - started - warm_s
-        figures = migration.progress(job_id)
-        cpu_s = migration.cpu_seconds(job_id)
-        after = vmstat()
-        state = slurm.wait_for(lambda: slurm.job(job_id).get("JobState"), f"scontrol's answer about {job_id}")
-        slurm.run(f"scancel {job_id}")
-        slurm.wait_job(job_id)
+
+    def pids(self):
+        return migration.ranks_of(self.job_id, self.program.name)
+
+    def end(self):
+        """Cancels the job. Returns the state that it had."""
+        state = slurm.wait_for(lambda: slurm.job(self.job_id).get("JobState"), f"scontrol's answer about {self.job_id}")
+        slurm.run(f"scancel {self.job_id}")
+        slurm.wait_job(self.job_id)
+        return state
+
+
+def measure(ranks, mark):
+    """Lets the ranks work through the warm-up, and then between two marks. Returns the figures of that time."""
+    before, started = vmstat(), time.monotonic()
+    ranks.go()
+    ranks.wait(ranks.program.warm, "the warm-up")
+    migration.mark(f"{mark}.start")
+    first_bytes = migration.anon_bytes(ranks.pids())
+    units = ranks.slowest()
+    warm_s = time.monotonic() - started
+    ranks.wait(ranks.program.stop, "the measured stretch")
+    migration.mark(f"{mark}.end")
+    pids = ranks.pids()
+    end_bytes = migration.anon_bytes(pids)
+    measured_s = time.monotonic() - started - warm_s
+    figures = migration.progress(ranks.job_id)
+    cpu_s = migration.cpu_seconds(ranks.job_id)
+    after = vmstat()
     return {
-        "state": state,
-        "ranks": len(ranks),
-        "result": [program.result(folder, rank) for rank in range(migration.RANKS)],
+        "ranks": len(pids),
         "footprint": sum(end_bytes.values()),
-        "limit": limit,
-        "fast_bytes": [migration.on_fast(bytes_by_node), migration.on_fast(end_bytes)],
-        "units": [units, slowest()],
+        "fast_bytes": [migration.on_fast(first_bytes), migration.on_fast(end_bytes)],
+        "units": [units, ranks.slowest()],
         "warm_s": round(warm_s, 1),
         "measured_s": round(measured_s, 1),
         "cpu_s": round(cpu_s, 2),
         "moves": {key: after[key] - before[key] for key in before},
         "migrator": figures,
     }
+
+
+def run_once(program, contender, setting, room, mark):
+    """Runs the program once, with fast memory for `room` percent of its memory, and sets the marks. Returns the run's
+    figures."""
+    ranks = Ranks(program)
+    limit = program.footprint_mib * slurm.MIB * room // 100
+    with contextlib.ExitStack() as stack:
+        # The kernel's balancing would move the same pages: only its own contender uses it.
+        stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
+        ranks.start(stack.enter_context(contender(setting)))
+        # The processes that Slurm starts besides the ranks have their memory by now, and take none of the limit.
+        stack.enter_context(migration.scarce_fast(limit))
+        warm_page_cache(program)
+        measured = measure(ranks, mark)
+        state = ranks.end()
+    result = [program.result(ranks.folder, rank) for rank in range(migration.RANKS)]
+    return {"state": state, "limit": limit, "result": result, **measured}
 
 
 def main():

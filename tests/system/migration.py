@@ -37,20 +37,14 @@ def node_path(node):
     return Path(f"/sys/devices/system/node/node{node}")
 
 
-def zones_of(node):
-    """The kernel's text on each zone of the node that has memory."""
-    zones = re.split(r"^Node ", Path("/proc/zoneinfo").read_text(), flags=re.M)
-    return [zone for zone in zones if zone.startswith(f"{node}, ") and not re.search(r"managed\s+0$", zone, re.M)]
-
-
 def free_bytes(node):
-    return sum(int(re.search(r"pages free +(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
+    return sum(int(re.search(r"pages free +(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
 
 
 def kept_free_bytes(node):
     """The sum of the node's high watermarks, in bytes. With less free memory, the kernel may take pages away from the
     node."""
-    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in zones_of(node)) * slurm.PAGE
+    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
 
 
 def write(path, value):

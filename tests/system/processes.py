@@ -38,6 +38,15 @@ def has_lost(job_id):
     return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to move pid \d+ to system cgroup", log))
 
 
+def descriptors_of(pid):
+    """What the process's descriptors point to. Some of them are opened or closed meanwhile."""
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.add(str(link.readlink()))
+    return found
+
+
 def running():
     """(pid, uid, name, words) of each process with a program: no kernel threads, and no zombies."""
     for folder in Path("/proc").glob("[0-9]*"):

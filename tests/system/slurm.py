@@ -255,6 +255,12 @@ def free_bytes(node):
     return node_bytes(node, "MemFree")
 
 
+def zones_of(node):
+    """The kernel's text on each zone of the node that has memory, by the zone's name."""
+    zones = re.findall(rf"^Node {node}, zone +(\w+)\n((?: .*\n)*)", Path("/proc/zoneinfo").read_text(), re.M)
+    return {name: text for name, text in zones if not re.search(r"managed +0$", text, re.M)}
+
+
 def settled_free(nodes):
     """Free bytes by node, when two looks a second apart agree, as dropped pages become free in the background."""
     looks = []

@@ -8,6 +8,7 @@ from pathlib import Path
 import processes
 import slurm
 
+MIGRATOR = Path("/usr/libexec/hybridmem/hybridmem-migrator")
 OPTION = "--hybrid-mem=migrate,interval=200ms"
 BATCH = 0xFFFFFFFB  # Slurm's number of a batch step
 
@@ -64,15 +65,6 @@ def migrators(job_id=None):
 
 def status_of(pid):
     return dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
-
-
-def descriptors_of(pid):
-    """What the process's descriptors point to. Some of them are opened or closed meanwhile."""
-    found = set()
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found.add(str(link.readlink()))
-    return found
 
 
 def steps_of(record):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests how a DAMON broker ends, killed or not: it leaves nothing behind, and touches no kdamonds of others."""
 
-import contextlib
 import fcntl
 import os
 import subprocess
@@ -10,15 +9,7 @@ from pathlib import Path
 import damonclient
 import slurm
 from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, states, write
-
-
-def files_of(pid):
-    """The paths that a process's file descriptors point to. Some may be opened or closed meanwhile."""
-    found = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found.append(str(link.readlink()))
-    return found
+from processes import descriptors_of
 
 
 def test_killed_broker_leaves_nothing_for_long(run_dir):
@@ -90,7 +81,7 @@ def test_a_broker_waits_for_one_that_is_ending(run_dir):
     with (run_dir / "damon.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)
-        opened = slurm.wait_for(lambda: "damon.lock" in str(files_of(process.pid)), "the broker at the lock")
+        opened = slurm.wait_for(lambda: "damon.lock" in str(descriptors_of(process.pid)), "the broker at the lock")
         assert opened and process.poll() is None
     try:
         assert process.stderr.read() == ""

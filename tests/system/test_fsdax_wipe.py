@@ -159,6 +159,43 @@ def refused(size):
     return done.stderr
 
 
+def check_cut_wipe(job_id):
+    """Checks what a job leaves whose epilog had no time for its wipes: a warning, and both namespaces with data."""
+    record = slurm.record(job_id)
+    assert [one["destroy_s"] for one in record["namespaces"]] == [None, None]
+    (warning,) = record["warnings"]
+    # The seconds are the time that the epilog had left when it started the program.
+    assert re.search(r"256 of \d+ MiB of /dev/pmem\S+ are wiped after (5\d|60) s", warning), warning
+    left = ours()
+    assert [one["job"] for one in left] == [job_id, job_id]
+    assert all(has_marker(one["device"]) for one in left)
+    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
+
+
+def check_refused_while_wiped(earlier):
+    """A unit is at work for the job `earlier`: the prolog of the next job waits for that wipe until its limit. Nothing
+    is begun for this job: its epilog has nothing to remove or to wait for."""
+    with limited(SHORT_S), another_at_work():
+        assert STILL_WIPED in refused("2G")
+        slurm.wait_idle()
+        (record,) = [one for one in slurm.all_records() if one["job_id"] > earlier]
+        assert record["namespaces"] == [], record
+        assert not any("file systems were not removed" in warning for warning in record["warnings"]), record
+
+
+def run_beside_the_rest(wipes_stop):
+    """Runs a job that fits beside what is left, while all wipes are cut. Returns its id."""
+    wipes_stop.touch()
+    job_id = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
+    # The prolog runs `reap` for room, and again after its work. The epilog runs `destroy` for its own job, and `reap`
+    # after its work.
+    cut("reap", "reap", "destroy", "reap")
+    wipes_stop.unlink()
+    assert slurm.wait_job(job_id) == "COMPLETED" and slurm.output(job_id) == "began\n", slurm.output(job_id)
+    slurm.wait_idle()
+    return job_id
+
+
 def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
     with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
         wipes_stop.touch()
@@ -168,35 +205,11 @@ def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
     wipes_stop.unlink()
     slurm.wait_idle()
     assert systemd.told() == [first]
-    record = slurm.record(first)
-    assert [one["destroy_s"] for one in record["namespaces"]] == [None, None]
-    (warning,) = record["warnings"]
-    # The seconds are the time that the epilog had left when it started the program.
-    assert re.search(r"256 of \d+ MiB of /dev/pmem\S+ are wiped after (5\d|60) s", warning), warning
-    left = ours()
-    assert [one["job"] for one in left] == [first, first]
-    assert all(has_marker(one["device"]) for one in left)
-    assert "DRAIN" not in slurm.wait_for(slurm.node_state, "scontrol's answer about the node")
-    # A unit is at work: the prolog waits for its wipe until the limit, and starts no further unit.
-    with limited(SHORT_S), another_at_work():
-        assert STILL_WIPED in refused("2G")
-        slurm.wait_idle()
-        # Nothing was begun for this job: its epilog has nothing to remove or to wait for.
-        (record,) = [one for one in slurm.all_records() if one["job_id"] > first]
-        assert record["namespaces"] == [], record
-        assert not any("file systems were not removed" in warning for warning in record["warnings"]), record
-    assert systemd.told() == [first]
-    # The prolog's wipe is cut again. A job that fits beside what is left gets its file systems. Units of its own are
-    # started at its end.
-    wipes_stop.touch()
-    second = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
-    # The prolog runs `reap` for room, and again after its work. The epilog runs `destroy` for its own job, and `reap`
-    # after its work.
-    cut("reap", "reap", "destroy", "reap")
-    wipes_stop.unlink()
-    assert slurm.wait_job(second) == "COMPLETED" and slurm.output(second) == "began\n", slurm.output(second)
-    slurm.wait_idle()
-    assert systemd.told() == [first, second, second]
+    check_cut_wipe(first)
+    check_refused_while_wiped(first)
+    assert systemd.told() == [first]  # the prolog has started no further unit
+    second = run_beside_the_rest(wipes_stop)
+    assert systemd.told() == [first, second, second]  # units of its own
     systemd.go.touch()
     slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
     done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")

@@ -12,20 +12,9 @@ pytestmark = pytest.mark.kmem
 WATERMARK = Path("/proc/sys/vm/watermark_scale_factor")
 
 
-def movable_only(node):
-    zones = {}
-    for block in Path("/proc/zoneinfo").read_text().split("Node ")[1:]:
-        head, _, rest = block.partition("\n")
-        number, zone = head.split(", zone")
-        managed = next((int(line.split()[1]) for line in rest.splitlines() if "managed" in line), 0)
-        if int(number) == node and managed:
-            zones[zone.strip()] = managed
-    return set(zones) == {"Movable"}
-
-
 def test_the_slow_tier_is_movable():
     _, slow = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
-    assert all(movable_only(node) for node in slow["nodes"])
+    assert all(set(slurm.zones_of(node)) == {"Movable"} for node in slow["nodes"])
 
 
 def test_spill_over_twice_the_fast_tier_without_oom_and_names_its_reserve():

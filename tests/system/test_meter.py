@@ -5,15 +5,14 @@ A QEMU plugin, the tier meter, counts the accesses of the guest by node; meter-m
 After the run tests/meter/test_truth.py compares what was counted between two marks with what is written down here."""
 
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 import slurm
+from claims import claim
 from namespaces import REGIONS, ndctl
 
-EXPECTED = Path("/tmp/meter-expected.json")
 MIB = 64
 PASSES = 64  # enough that the accesses of daemons do not matter
 SPLIT = 2  # HM_ALLOC_SPLIT
@@ -32,13 +31,6 @@ def pages_by_node(pid):
         if sum(pages.values()) > sum(best.values()):
             best = pages
     return best
-
-
-def claim(mark, what):
-    """Writes down what the count between the marks NAME.start and NAME.end has to show."""
-    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    EXPECTED.write_text(json.dumps(claims | {mark: what}))
-    os.sync()
 
 
 def pages_by_region():

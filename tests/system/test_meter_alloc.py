@@ -6,22 +6,20 @@ As in test_meter.py, the tier meter counts the accesses of the guest, and tests/
 counted between two marks with what is written down here."""
 
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 import slurm
+from claims import claim
 from placing import INTERLEAVE, MIB, PROGRAM, READ, SLOW, SOURCE, SPILL, SPLIT, WRITE
 
 pytestmark = [pytest.mark.meter, pytest.mark.usefixtures("placed_program")]
 
-EXPECTED = Path("/tmp/meter-expected.json")
 METER_MIB, PASSES = 64, 64
 ACCESSES = METER_MIB * MIB // 64 * PASSES
 
 
-def claim(name, words, make):
+def run_and_claim(name, words, make):
     """Run a program between two marks, and write down what is expected: make(SAID), where SAID is the JSON object that
     the program prints first."""
     with subprocess.Popen(
@@ -35,10 +33,7 @@ def claim(name, words, make):
         slurm.run(f"meter-mark {name}.end")
         process.stdin.close()
     assert process.returncode == 0
-    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    claims[name] = make(said)
-    EXPECTED.write_text(json.dumps(claims))
-    os.sync()
+    claim(name, make(said))
     return said
 
 
@@ -47,7 +42,7 @@ def claim(name, words, make):
     [(SPILL, READ, {"0", "1"}), (SPLIT, READ, {"2", "3"}), (SPLIT, WRITE, {"0", "1"}), (INTERLEAVE, READ, set("0123"))],
 )
 def test_accesses_to_placed_memory_between_two_marks(policy, use, nodes):
-    said = claim(
+    said = run_and_claim(
         f"alloc-{policy}-{use}",
         (PROGRAM, policy, use, METER_MIB, 0, 0, METER_MIB, PASSES),
         lambda said: {
@@ -62,7 +57,7 @@ def test_accesses_to_placed_memory_between_two_marks(policy, use, nodes):
 def test_a_copy_with_and_without_write_isolation(policy, name):
     source = SOURCE.with_name("copied.c")
     slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/copied {source} -lhybridmem")
-    said = claim(
+    said = run_and_claim(
         f"copy-{name}",
         ("/usr/local/bin/copied", policy, METER_MIB // 2, PASSES),
         lambda said: {"copy": said, "accesses": ACCESSES // 2},

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import slurm
 from migration import SLOW, written
+from processes import descriptors_of
 from stepmigrators import (
     BATCH,
+    MIGRATOR,
     OPTION,
     Started,
-    descriptors_of,
     migrators,
     nothing_is_left,
     phases,
@@ -23,9 +24,6 @@ from stepmigrators import (
     steps_of,
     wait_phases,
 )
-
-PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
-                         "2>/dev/null || true").stdout.split()[0])  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -119,12 +117,12 @@ def test_a_migrated_job_its_record_and_its_top():
 def test_nobody_looks_into_a_migrator_before_it_has_begun():
     """The program cannot be read. A preloaded pipe stops it in its first instructions: the loader waits in open."""
     folder = slurm.folder_of("alice")
-    assert PROGRAM.stat().st_mode & 0o777 == 0o711
-    assert slurm.run(f"cat {PROGRAM}", user="alice", check=False).returncode != 0
+    assert MIGRATOR.stat().st_mode & 0o777 == 0o711
+    assert slurm.run(f"cat {MIGRATOR}", user="alice", check=False).returncode != 0
     os.mkfifo(folder / "pipe")
     (folder / "pipe").chmod(0o644)
     started = subprocess.Popen(
-        [str(PROGRAM), "--help"], user="alice", group="alice", extra_groups=[], stdout=subprocess.PIPE, text=True,
+        [MIGRATOR, "--help"], user="alice", group="alice", extra_groups=[], stdout=subprocess.PIPE, text=True,
         env={"LD_PRELOAD": str(folder / "pipe")},
     )  # fmt: skip
     try:

@@ -11,10 +11,8 @@ from pathlib import Path
 import processes
 import pytest
 import slurm
-from stepmigrators import BATCH, OPTION, Started, migrators, nothing_is_left, progress, steps_of
+from stepmigrators import BATCH, MIGRATOR, OPTION, Started, migrators, nothing_is_left, progress, steps_of
 
-PROGRAM = Path(slurm.run("ls /usr/libexec/hybridmem/hybridmem-migrator /usr/local/libexec/hybridmem/hybridmem-migrator "
-                         "2>/dev/null || true").stdout.split()[0])  # fmt: skip
 MAGIC = 0x484D4D31  # HM_PROGRESS_MAGIC
 
 
@@ -95,16 +93,16 @@ def test_a_killed_stepd_takes_the_migrator_with_it():
 
 @contextlib.contextmanager
 def instead_of_the_migrator(text):
-    aside = PROGRAM.with_suffix(".aside")
-    PROGRAM.rename(aside)
+    aside = MIGRATOR.with_suffix(".aside")
+    MIGRATOR.rename(aside)
     try:
         if text is not None:
-            PROGRAM.write_text(text)
-            PROGRAM.chmod(0o755)
+            MIGRATOR.write_text(text)
+            MIGRATOR.chmod(0o755)
         yield
     finally:
-        PROGRAM.unlink(missing_ok=True)
-        aside.rename(PROGRAM)
+        MIGRATOR.unlink(missing_ok=True)
+        aside.rename(MIGRATOR)
 
 
 def test_a_missing_migrator_is_a_warning():
@@ -128,7 +126,7 @@ uid=${{words#* --uid }}
 case " $* " in
 *" --step {BATCH} "*) head -c 3000 /dev/urandom >&3; exec sleep 100000 ;;
 *" --step 0 "*) trap '' TERM; while :; do sleep 1; done ;;
-*) exec {PROGRAM.with_suffix(".aside")} "$@" --reserve much ;;
+*) exec {MIGRATOR.with_suffix(".aside")} "$@" --reserve much ;;
 esac
 """
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import migration
 import pytest
 import slurm
+from claims import claim
 
 pytestmark = pytest.mark.migration
 
-EXPECTED = Path("/tmp/migration-expected.json")
 MIB = 64  # of each rank
 # Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 100 times.
 WORK = 20
@@ -68,16 +68,8 @@ def make():
         hotset.close()
 
 
-def claim(name, accesses, **shares):
-    """Writes down what the count between the marks NAME.start and NAME.end has to show."""
-    claims = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
-    claims[name] = {"accesses": accesses, **shares}
-    EXPECTED.write_text(json.dumps(claims))
-    os.sync()
-
-
 def stretch(hotset, name, accesses=STRETCH, **shares):
-    claim(name, accesses, **shares)
+    claim(name, {"accesses": accesses, **shares})
     migration.mark(f"{name}.start")
     hotset.wait_accesses(accesses)
     migration.mark(f"{name}.end")

@@ -6,7 +6,6 @@ no hardware is needed.
 """
 
 import contextlib
-import ctypes
 import itertools
 import json
 import os
@@ -18,18 +17,15 @@ from pathlib import Path
 
 import pytest
 import slurm
-from stepmigrators import Progress
+from migration import FAST, nodes_of
+from stepmigrators import MIGRATOR, Progress
 
-MIGRATOR = "/usr/libexec/hybridmem/hybridmem-migrator"
 CGROUPS = Path("/sys/fs/cgroup")
-FAST, SLOW = (0, 1), (2, 3)
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 MIB = slurm.MIB
 PAGES = MIB // slurm.PAGE  # of a MiB
 HOT_FIRST, HOT = 40, 8  # MiB
 SIZE = 80
-
-libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 
 
 @pytest.fixture(autouse=True)
@@ -72,11 +68,7 @@ class Program:
     def nodes(self, first, mib):
         """The node of each page of a range, given in MiB from the start; a negative number for a page that is
         absent."""
-        count = mib * PAGES
-        pages = (ctypes.c_void_p * count)(*(self.start + first * MIB + i * slurm.PAGE for i in range(count)))
-        status = (ctypes.c_int * count)()
-        assert libnuma.move_pages(self.pid, ctypes.c_ulong(count), pages, None, status, 0) == 0
-        return list(status)
+        return nodes_of(self.pid, self.start + first * MIB, mib * PAGES)
 
     def on_fast(self, first=0, mib=None):
         return sum(node in FAST for node in self.nodes(first, self.mib if mib is None else mib))

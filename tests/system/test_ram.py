@@ -44,15 +44,7 @@ NAMES = {"movable": "Movable", "normal": "Normal"}
 
 
 def zones(node):
-    """The zones of a node that have pages."""
-    found = set()
-    for block in Path("/proc/zoneinfo").read_text().split("Node ")[1:]:
-        head, _, rest = block.partition("\n")
-        number, zone = head.split(", zone")
-        managed = next((int(line.split()[1]) for line in rest.splitlines() if "managed" in line), 0)
-        if int(number) == node and managed:
-            found.add(zone.strip())
-    return found
+    return set(slurm.zones_of(node))
 
 
 def with_memory():

@@ -254,14 +254,53 @@ static unsigned long of_slurm(const char *name, unsigned long otherwise)
     return text ? strtoul(text, NULL, 10) : otherwise;
 }
 
+static void wait_for_order(const struct control *control, enum order order)
+{
+    const struct timespec tick = {.tv_nsec = 20000000};
+
+    while (control->order < order)
+        nanosleep(&tick, NULL);
+}
+
+/* Accesses the memory in batches until the test ends that. */
+static void run(const struct options *options, struct control *control, unsigned long rank, unsigned long ranks,
+                struct work *work)
+{
+    for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN;) {
+        if (options->split)
+            batch_split(work);
+        else
+            batch_hot(work, options->uniform);
+        done += BATCH;
+        if (options->jump && done >= (jumps + 1) * options->jump && control->jumps_allowed > jumps) {
+            work->hot = (work->hot + 3) % PARTS;
+            control->rank[rank].jumped_at = done;
+            control->rank[rank].jumps = ++jumps;
+        }
+        control->rank[rank].accesses = done;
+        wait_for_others(control, ranks, done);
+    }
+}
+
+static int print_parts(const struct work *work, unsigned long rank)
+{
+    printf("{\"rank\": %lu, \"hot\": %d, \"parts\": [", rank, work->hot);
+    for (int part = 0; part < PARTS; part++) {
+        if (print_part(work, part)) {
+            perror("hotset: pages");
+            return -1;
+        }
+    }
+    printf("]}\n");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
     struct work work = {.hot = FIRST_HOT};
-    const struct timespec tick = {.tv_nsec = 20000000};
     unsigned long rank = of_slurm("SLURM_PROCID", 0), ranks = of_slurm("SLURM_STEP_NUM_TASKS", 1);
     struct control *control;
-    size_t bytes;
 
     if (parse(argc, argv, &options) || rank >= MAX_RANKS || ranks > MAX_RANKS) {
         fprintf(stderr, "usage: hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE\n");
@@ -270,7 +309,6 @@ int main(int argc, char **argv)
     work.rounds = options.work;
     work.part_lines = (options.mib << 20) / PARTS / PAGE * (PAGE / LINE);
     work.lines = work.part_lines * PARTS;
-    bytes = work.lines * LINE;
     work.state = 88172645463325252UL + rank * 2654435761UL;
     control = map_control(options.control);
     if (!control) {
@@ -278,36 +316,13 @@ int main(int argc, char **argv)
         return 1;
     }
     control->rank[rank].pid = (uint64_t)getpid();
-    while (control->order < ORDER_ALLOCATE)
-        nanosleep(&tick, NULL);
-    if (!(work.memory = allocate(&options, control, rank, ranks, bytes))) {
+    wait_for_order(control, ORDER_ALLOCATE);
+    if (!(work.memory = allocate(&options, control, rank, ranks, work.lines * LINE))) {
         perror("hotset: memory");
         return 1;
     }
     control->rank[rank].memory = (uint64_t)work.memory;
-    while (control->order < ORDER_RUN)
-        nanosleep(&tick, NULL);
-    for (uint64_t done = 0, jumps = 0; control->order == ORDER_RUN;) {
-        if (options.split)
-            batch_split(&work);
-        else
-            batch_hot(&work, options.uniform);
-        done += BATCH;
-        if (options.jump && done >= (jumps + 1) * options.jump && control->jumps_allowed > jumps) {
-            work.hot = (work.hot + 3) % PARTS;
-            control->rank[rank].jumped_at = done;
-            control->rank[rank].jumps = ++jumps;
-        }
-        control->rank[rank].accesses = done;
-        wait_for_others(control, ranks, done);
-    }
-    printf("{\"rank\": %lu, \"hot\": %d, \"parts\": [", rank, work.hot);
-    for (int part = 0; part < PARTS; part++) {
-        if (print_part(&work, part)) {
-            perror("hotset: pages");
-            return 1;
-        }
-    }
-    printf("]}\n");
-    return 0;
+    wait_for_order(control, ORDER_RUN);
+    run(&options, control, rank, ranks, &work);
+    return print_parts(&work, rank) ? 1 : 0;
 }
