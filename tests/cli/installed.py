@@ -32,6 +32,18 @@ def helper(name, *words, status=0, env=None, **options):
     return done
 
 
+def check_root():
+    """Fails a test that another user cannot run. A skipped one would go unnoticed."""
+    if os.geteuid() != 0:
+        pytest.fail("this test wants root, as all of tests/check does")
+
+
+def with_mounts(script, *words):
+    """The words of a command that runs after a shell script, in a mount namespace of its own: what the script mounts is
+    there for this command only."""
+    return ["unshare", "--mount", "sh", "-ec", f'{script}\nexec "$@"', "sh", *words]
+
+
 def modes():
     """The modes of --hybrid-mem= from the program: a list of objects."""
     return json.loads(helper("hybridmem-plan", "--modes", "--json").stdout)["modes"]

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
+from installed import check_root
 from monitoring import ends, wait_for
 from sysfstree import Sysfs
 
@@ -25,8 +25,7 @@ PACKAGE, PLATFORM = 0, 2  # enum hm_domain
 
 def sysfs_of(job):
     """Makes a /sys without counters beside the job's folder."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     (job.folder.parent / "sys").mkdir()
     return Sysfs(job.folder.parent / "sys")
 

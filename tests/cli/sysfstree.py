@@ -31,11 +31,11 @@ class Sysfs:
         os.close(descriptor)
         return file
 
-    def zone(self, path, name, energy_uj):
+    def zone(self, path, name, energy_uj, most=RANGE):
         """Makes a zone of powercap. Returns a function that sets its counter."""
         zone = f"class/powercap/{path}"
         self.write(f"{zone}/name", name)
-        self.write(f"{zone}/max_energy_range_uj", RANGE)
+        self.write(f"{zone}/max_energy_range_uj", most)
 
         def move(energy_uj):
             return self.write(f"{zone}/energy_uj", f"{energy_uj:012}")

@@ -11,6 +11,16 @@ import termios
 from installed import LEAKS
 
 
+def read_all(terminal):
+    """What programs write to a terminal, until the last one that has it has ended. Closes the terminal."""
+    said = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has it any more
+        while part := os.read(terminal, 4096):
+            said += part
+    os.close(terminal)
+    return said.decode()
+
+
 def on_terminal(columns, *words, status=0):
     """The lines that a program writes to a terminal with these columns."""
     ours, theirs = os.openpty()
@@ -18,10 +28,17 @@ def on_terminal(columns, *words, status=0):
     environment = {"LC_ALL": "C.UTF-8", "TERM": "dumb", **LEAKS}
     with subprocess.Popen([*map(str, words)], stdout=theirs, env=environment) as process:
         os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # EIO: the last process that had the terminal has ended
-            while part := os.read(ours, 4096):
-                said += part
-    os.close(ours)
+        said = read_all(ours)
     assert process.returncode == status
-    return said.decode().splitlines()
+    return said.splitlines()
+
+
+def with_errors_on_terminal(*words):
+    """A program's standard output, and what a terminal got as its standard error."""
+    ours, theirs = os.openpty()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        said = read_all(ours)
+        output = process.stdout.read()
+    assert process.returncode == 0
+    return output, said

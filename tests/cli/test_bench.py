@@ -3,7 +3,6 @@
 arguments."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from installed import LIBEXEC, helper
-from terminal import on_terminal
+from terminal import on_terminal, with_errors_on_terminal
 
 MIB = 1 << 20
 SMALL = ("--sizes", "1M", "--repetitions", "1", "--threads", "1")
@@ -137,19 +136,9 @@ def test_plot_on_standard_output(tmp_path, words):
 
 def test_progress_is_for_terminals_only():
     assert bench(*SMALL).stderr == ""
-    ours, theirs = os.openpty()
-    with subprocess.Popen([LIBEXEC / "hybridmem-bench", *SMALL], stdout=subprocess.DEVNULL, stderr=theirs) as process:
-        os.close(theirs)
-        text = b""
-        while True:
-            try:
-                text += os.read(ours, 4096)
-            except OSError:  # the other end is closed
-                break
-    os.close(ours)
-    assert process.returncode == 0
-    assert b"[##" in text and b"nt-write, 1.0 MiB, 1 of 1" in text
-    assert text.endswith(b"\r\x1b[K")
+    _, text = with_errors_on_terminal(LIBEXEC / "hybridmem-bench", *SMALL)
+    assert "[##" in text and "nt-write, 1.0 MiB, 1 of 1" in text
+    assert text.endswith("\r\x1b[K")
 
 
 def test_threads_that_cannot_be_started():

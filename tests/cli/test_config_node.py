@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from installed import LIBEXEC, PREFIX, helper, needs_papi, needs_slurmenergy
+from installed import LIBEXEC, PREFIX, helper, needs_papi, needs_slurmenergy, with_mounts
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the folders must be root's")
@@ -115,8 +115,7 @@ def test_what_brings_slow_memory_online(configure, tmp_path, zone):
     assert str(program) not in helper(*none, status=1).stdout
     words = (*none, "--config", configure(f"ram = {zone}\n"))
     assert f"ok      {program} is there, for ram = {zone}" in helper(*words, status=1).stdout.splitlines()
-    hidden = f'mount --bind /dev/null {program} && exec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC / words[0], *words[1:]]
+    command = with_mounts(f"mount --bind /dev/null {program}", LIBEXEC / words[0], *words[1:])
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     wrong = f"Permission denied: ram = {zone} does nothing without it: build hybridmem with libndctl and libdaxctl"
     assert f"change  {program}: {wrong}" in lines
@@ -146,8 +145,8 @@ def test_what_counts_the_traffic_of_jobs(configure, tmp_path):
 def test_the_programs_of_the_monitor(configure, tmp_path, chosen, asked):
     """A chosen program that is not installed is reported."""
     words = ["check", "--scontrol", tmp_path / "none", "--config", configure(f"meter_programs = {chosen}\n")]
-    hidden = 'for p in hybridmem-papi hybridmem-slurmenergy; do mount --bind /dev/null "$1/$p"; done; shift; exec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC, LIBEXEC / "hybridmem-config", *words]
+    hide = f"for p in hybridmem-papi hybridmem-slurmenergy; do mount --bind /dev/null {LIBEXEC}/$p; done"
+    command = with_mounts(hide, LIBEXEC / "hybridmem-config", *words)
     shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     told = [line.split()[1] for line in shown.splitlines() if f"meter_programs = {chosen} asks" in line]
     assert told == [f"{LIBEXEC / name}:" for name in asked]
@@ -161,9 +160,7 @@ def test_the_preload_library(tmp_path):
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
     words = ("hybridmem-config", "check", "--scontrol", tmp_path / "none")
     assert f"ok      {library} is there, for isolate" in helper(*words, status=1).stdout.splitlines()
-    # An empty folder hides the library for this command only, as other tests need it.
-    hidden = f'mount -t tmpfs none {library.parent} && exec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", hidden, "sh", LIBEXEC / words[0], *words[1:]]
+    command = with_mounts(f"mount -t tmpfs none {library.parent}", LIBEXEC / words[0], *words[1:])
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     wrong = "No such file or directory: isolate is refused without it: install hybridmem as a whole"
     assert f"change  {library}: {wrong}" in lines

@@ -11,7 +11,7 @@ import termios
 from pathlib import Path
 
 import pytest
-from installed import helper
+from installed import check_root, helper, with_mounts
 from sysfstree import METER, sources
 from terminal import on_terminal
 
@@ -183,14 +183,12 @@ def test_a_signal_ends_it_cleanly(sysfs, number):
 
 def test_powercap_in_a_mount_namespace():
     """Without --sysfs: this machine's own counters are hidden for this command only."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     make = (
         "mount -t tmpfs none /sys/class && zone=/sys/class/powercap/intel-rapl:0 && mkdir -p $zone && "
-        "echo package-0 >$zone/name && echo 1000 >$zone/max_energy_range_uj && echo 5 >$zone/energy_uj && "
-        'exec "$@"'
+        "echo package-0 >$zone/name && echo 1000 >$zone/max_energy_range_uj && echo 5 >$zone/energy_uj"
     )
-    command = ["unshare", "--mount", "sh", "-c", make, "sh", METER, "--list", "--json"]
+    command = with_mounts(make, METER, "--list", "--json")
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     shown = {source["name"]: source for source in json.loads(done.stdout)["sources"]}
     counters = [counter["name"] for counter in shown["powercap"]["counters"]]

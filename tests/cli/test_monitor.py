@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests hybridmem-monitor on a folder of files that look like a job's cgroup."""
 
-import os
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 import samplesfile
+from installed import check_root
 from monitoring import MIB, MONITOR, Job, ends, wait_for
 from sysfstree import as_user
 
@@ -51,8 +51,7 @@ def test_a_descriptor_that_is_no_samples_file(job):
 
 
 def test_root_is_refused():
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     for words in ([], ["--uid=1"], ["--gid=1"]):
         done = subprocess.run(
             [MONITOR, "--samples-fd=3", "--cgroup=/", "--guard=/x", *words], capture_output=True, text=True, check=False
@@ -169,8 +168,7 @@ def switches(pid):
 
 
 def test_nobody_else_can_look_at_it(job):
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     with job.monitor() as process:
         job.wait_samples()
         # It is not dumpable: even its own user may not read its memory map or attach to it.

@@ -2,45 +2,35 @@
 """Tests hybridmem-monitor and the counters of the node and of the job's resctrl group: who opens them, who reads them,
 and when."""
 
-import os
 from pathlib import Path
 
 import pytest
 import sysfstree
+from installed import check_root
 from monitoring import MIB, Job, ends, wait_for
 from sysfstree import NOBODY
 
 
-def zone(folder, name, joules):
-    """Makes a RAPL zone as the kernel does; only root can read its counter."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in (("name", name), ("max_energy_range_uj", "262143328850"), ("energy_uj", f"{joules * 10**6}")):
-        (folder / file).write_text(f"{text}\n")
-    (folder / "energy_uj").chmod(0o400)
+def zone_of_root(sysfs, path, name, energy_uj):
+    """Makes a RAPL zone as the kernel does: only root can read its counter. Returns a function that sets it."""
+    move = sysfs.zone(path, name, energy_uj)
+    move(energy_uj).chmod(0o400)
+    return move
 
 
-def count(folder, microjoules):
-    """Sets the counter in one write with the same number of digits, as the monitor may read at any moment."""
-    descriptor = os.open(folder / "energy_uj", os.O_WRONLY)
-    os.pwrite(descriptor, f"{microjoules}\n".encode(), 0)
-    os.close(descriptor)
-
-
-def test_root_opens_the_counters_and_a_user_reads_them(job):
+def test_root_opens_the_counters_and_a_user_reads_them(job, open_sysfs):
     """After the monitor has become the user, it still reads what only root could open."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
-    powercap = job.folder.parent / "sys" / "class" / "powercap"
-    zone(powercap / "intel-rapl:0", "package-0", 100)
-    zone(powercap / "intel-rapl:0" / "intel-rapl:0:0", "dram", 10)
-    with job.monitor(sysfs=powercap.parents[1], become=True) as process:
+    check_root()
+    move_package = zone_of_root(open_sysfs, "intel-rapl:0", "package-0", 100_000_000)
+    move_dram = zone_of_root(open_sysfs, "intel-rapl:0/intel-rapl:0:0", "dram", 10_000_000)
+    with job.monitor(sysfs=open_sysfs.folder, become=True) as process:
         job.wait_reading()
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines())
         assert status["Uid"].split() == [str(NOBODY)] * 4 and status["Gid"].split() == [str(NOBODY)] * 4
         assert status["Groups"].split() == [] and int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1"
         assert Path(f"/proc/{process.pid}/maps").stat().st_uid == 0  # not dumpable, so its files belong to root
-        count(powercap / "intel-rapl:0", 100_060_000)
-        count(powercap / "intel-rapl:0" / "intel-rapl:0:0", 10_004_500)
+        move_package(100_060_000)
+        move_dram(10_004_500)
         wait_for(lambda: job.read().peak_w.is_known, "power")  # power is measured over at least a tenth of a second
         process.terminate()
         ends(process)
@@ -66,10 +56,9 @@ def test_counters_are_read_often_whatever_the_interval_of_samples(open_folder):
         assert after - before < 9_000_000_000
 
 
-def test_counters_that_may_not_be_opened(job):
-    powercap = job.folder.parent / "sys" / "class" / "powercap"
-    zone(powercap / "intel-rapl:0", "package-0", 100)
-    with job.monitor(sysfs=powercap.parents[1]) as process:
+def test_counters_that_may_not_be_opened(job, open_sysfs):
+    zone_of_root(open_sysfs, "intel-rapl:0", "package-0", 100_000_000)
+    with job.monitor(sysfs=open_sysfs.folder) as process:
         job.wait_samples(2)
         process.terminate()
         ends(process)
@@ -80,8 +69,7 @@ def test_counters_that_may_not_be_opened(job):
 def test_the_jobs_own_group(job):
     """A counter that only root can open is opened by root and read by the user. All that it counted is the job's,
     even if the monitor starts late."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     group = job.folder.parent / "hybridmem.7.0"
     made = sysfstree.Sysfs(group)
     for name in ("mbm_total_bytes", "mbm_local_bytes"):
@@ -114,8 +102,7 @@ def test_a_group_that_is_gone(job):
 @pytest.mark.parametrize("become", [False, True])
 def test_memory_is_sampled_before_counters_are_looked_for(job, become):
     """Opening the counters fails at once here. It takes time where there are many: a short job may end meanwhile."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     with job.monitor(sysfs=job.folder / "none", become=become) as process:
         assert "No such file" in process.communicate(timeout=20)[1] and process.returncode == 1
     found = job.read()
@@ -125,8 +112,7 @@ def test_memory_is_sampled_before_counters_are_looked_for(job, become):
 
 def test_no_sample_is_taken_with_roots_rights(job):
     """Root has to open the counters. The first sample comes before, and is taken with the user's rights, too."""
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     job.folder.chmod(0o700)
     with job.monitor(sysfs=job.folder / "none", become=True) as process:
         assert process.wait(timeout=20) == 1

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from installed import LEAKS, LIBEXEC, needs_papi
-from sysfstree import METER, RANGE
+from installed import LEAKS, LIBEXEC, check_root, needs_papi, with_mounts
+from sysfstree import METER, RANGE, Sysfs
 
 pytestmark = needs_papi
 
@@ -36,41 +36,29 @@ def library():
     return path
 
 
-class Tree:
-    """A folder that commands see as /sys/class. They also see an Intel processor, as PAPI looks for powercap on no
+class Tree(Sysfs):
+    """A /sys whose class commands see as /sys/class. They also see an Intel processor, as PAPI looks for powercap on no
     other."""
 
     def __init__(self, folder, library):
-        self.folder, self.cpuinfo = folder, folder / "cpuinfo"
+        super().__init__(folder)
+        self.cpuinfo = folder / "cpuinfo"
         vendor = re.compile(r"^(vendor_id\s*: ).*$", re.M)
         self.cpuinfo.write_text(vendor.sub(r"\1GenuineIntel", Path("/proc/cpuinfo").read_text()))
         used = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
         self.library, self.replaced = library, re.search(r"libpapi\.so\S* => (\S+)", used).group(1)
 
-    def write(self, path, line):
-        file = self.folder / "powercap" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o644)
-        os.pwrite(descriptor, f"{line}\n".encode(), 0)
-        os.close(descriptor)
-
-    def zone(self, path, name, most):
+    def zone(self, path, name, energy_uj, most=RANGE):
         """Makes a zone like the kernel's, with all files that PAPI opens. Returns a function that sets its counter."""
         for limit in (0, 1):
             for part in ("max_power_uw", "power_limit_uw", "time_window_us"):
-                self.write(f"{path}/constraint_{limit}_{part}", 1000)
-        self.write(f"{path}/name", name)
-        self.write(f"{path}/max_energy_range_uj", most)
-        self.write(f"{path}/enabled", 1)
-        return lambda energy_uj: self.write(f"{path}/energy_uj", f"{energy_uj:012}")
+                self.write(f"class/powercap/{path}/constraint_{limit}_{part}", 1000)
+        self.write(f"class/powercap/{path}/enabled", 1)
+        return super().zone(path, name, energy_uj, most)
 
     def command(self, *words):
-        script = (
-            'mount --bind "$1" /proc/cpuinfo && mount --bind "$2" /sys/class && mount --bind "$3" "$4" && '
-            'shift 4 && exec "$@"'
-        )
-        places = [self.cpuinfo, self.folder, self.library, self.replaced]
-        return ["unshare", "--mount", "sh", "-c", script, "sh", *places, *words]
+        pairs = ((self.cpuinfo, "/proc/cpuinfo"), (self.folder / "class", "/sys/class"), (self.library, self.replaced))
+        return with_mounts(" && ".join(f"mount --bind {ours} {theirs}" for ours, theirs in pairs), *words)
 
     @contextlib.contextmanager
     def run(self, *words):
@@ -93,8 +81,7 @@ class Tree:
 
 @pytest.fixture
 def tree(library):
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     with tempfile.TemporaryDirectory(prefix="hm-papi.") as name:
         yield Tree(Path(name), library)
 
@@ -110,14 +97,12 @@ def steps(values, modulus):
 
 
 def test_both_readers_count_the_same(tree):
-    move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
+    move_package = tree.zone("intel-rapl:0", "package-0", PACKAGES[0])
     # In the kernel's tree, a part of a package is in the package's folder and beside it, one of them as a link. PAPI
     # finds one of them, our reader the other.
-    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
-    tree.zone("intel-rapl:0:1", "core", RANGE)(5)
-    (tree.folder / "powercap" / "intel-rapl:0" / "intel-rapl:0:0").symlink_to("../intel-rapl:0:0")
-    move_package(PACKAGES[0])
-    move_dram(DRAMS[0])
+    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAMS[0], DRAM_RANGE)
+    tree.zone("intel-rapl:0:1", "core", 5)
+    (tree.folder / "class" / "powercap" / "intel-rapl:0" / "intel-rapl:0:0").symlink_to("../intel-rapl:0:0")
     raw, metered = [], []
     with tree.run(PROGRAM, "--read", "--ask") as papi, tree.run(METER, "--step", "--json") as meter:
         lines = [papi.stdout.readline() for _ in range(7)]
@@ -148,11 +133,9 @@ def test_both_readers_count_the_same(tree):
 
 
 def test_the_meter_takes_from_papi_what_nobody_else_has(tree):
-    move_package = tree.zone("intel-rapl:0", "package-0", RANGE)
+    move_package = tree.zone("intel-rapl:0", "package-0", 10**11)
     # not inside the package, so our own reader does not find it
-    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE)
-    move_package(10**11)
-    move_dram(DRAM_RANGE - 100)
+    move_dram = tree.zone("intel-rapl:0:0", "dram", DRAM_RANGE - 100, DRAM_RANGE)
     with tree.run(METER, "--step", "--json") as meter:
 
         def step():
@@ -180,7 +163,7 @@ def test_the_meter_takes_from_papi_what_nobody_else_has(tree):
 
 
 def test_papi_is_not_kept_where_nothing_of_it_is_wanted(tree):
-    tree.zone("intel-rapl:0", "package-0", RANGE)(10**11)
+    tree.zone("intel-rapl:0", "package-0", 10**11)
     with tree.run(METER, "--step", "--json") as meter:
         assert {flow["name"]: flow for flow in json.loads(ask(meter))["energy"]}["package-0"]["source"] == "powercap"
         assert Path(f"/proc/{meter.pid}/task/{meter.pid}/children").read_text() == ""
@@ -190,8 +173,8 @@ def test_papi_is_not_kept_where_nothing_of_it_is_wanted(tree):
 
 
 def test_a_zone_that_papi_cannot_read_has_no_value(tree):
-    tree.zone("intel-rapl:0", "package-0", RANGE)(10**11)
-    gone = tree.folder / "powercap" / "intel-rapl:0" / "energy_uj"
+    tree.zone("intel-rapl:0", "package-0", 10**11)
+    gone = tree.folder / "class" / "powercap" / "intel-rapl:0" / "energy_uj"
     with tree.run(PROGRAM, "--read", "--ask") as papi:
         while papi.stdout.readline() != "ready 1\n":
             pass

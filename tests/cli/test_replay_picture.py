@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import terminal
-from installed import LIBEXEC, helper
+from installed import LIBEXEC, helper, with_mounts
 from replaying import APPS, COLUMNS, SVG, TINY, algorithms, draw, replay, replay_shipped, shipped
 
 
@@ -172,8 +172,7 @@ def test_figures_stay_where_nothing_can_draw(trace, tmp_path, command):
     """The program that draws cannot be run here, as on a node without Python."""
     picture, path = LIBEXEC / "hybridmem-picture", tmp_path / "plot.svg"
     words = {"replay": [trace(TINY)], "bench": ["--sizes", "1M", "--repetitions", "1", "--threads", "1"]}[command]
-    hidden = 'mount --bind /dev/null "$1"; shift; exec "$@"'
-    program = ["unshare", "--mount", "sh", "-c", hidden, "sh", picture, LIBEXEC / f"hybridmem-{command}"]
+    program = with_mounts(f"mount --bind /dev/null {picture}", LIBEXEC / f"hybridmem-{command}")
     done = subprocess.run(
         [*program, *words, "--plot", path, "--json"], capture_output=True, text=True, check=False, cwd="/"
     )

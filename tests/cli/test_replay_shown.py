@@ -3,10 +3,7 @@
 
 import itertools
 import json
-import os
-import pty
 import re
-import subprocess
 
 import pytest
 from installed import LIBEXEC, helper
@@ -23,6 +20,7 @@ from replaying import (
     two_halves,
     without_time,
 )
+from terminal import with_errors_on_terminal
 
 
 def test_the_json(trace):
@@ -186,27 +184,11 @@ def test_explained_for_people():
     assert sum(int(line.split()[0]) for line in sums.splitlines()) == len(regions)
 
 
-def on_terminal(*words):
-    """Standard output, and what a terminal got as standard error."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([LIBEXEC / "hybridmem-replay", *words], stdout=subprocess.PIPE, stderr=theirs) as child:
-        os.close(theirs)
-        seen = b""
-        try:
-            while part := os.read(ours, 4096):
-                seen += part
-        except OSError:  # EIO: no writer is left
-            pass
-        out = child.stdout.read()
-    os.close(ours)
-    assert child.returncode == 0
-    return json.loads(out), seen.decode()
-
-
 def test_progress_on_a_terminal_only(trace):
-    result, seen = on_terminal(shipped("AMG"), "--json")
-    assert without_time(result) == without_time(replay_shipped("AMG", 10))
+    program = LIBEXEC / "hybridmem-replay"
+    result, seen = with_errors_on_terminal(program, shipped("AMG"), "--json")
+    assert without_time(json.loads(result)) == without_time(replay_shipped("AMG", 10))
     assert "reading the trace" in seen and "phase 1 of 24" in seen and "phase 24 of 24" in seen
     assert seen.endswith("\r\x1b[K")
-    assert on_terminal(trace(TINY), "--json")[1] == ""
+    assert with_errors_on_terminal(program, trace(TINY), "--json")[1] == ""
     assert helper("hybridmem-replay", shipped("AMG")).stderr == ""

@@ -13,15 +13,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from installed import LIBEXEC, helper
 from makerecords import GIB, many, record, tier, write
-from viewing import peak_kib
-
-
-def report(folder, *words, **options):
-    return helper("hybridmem-report", "--records", folder, *words, **options)
-
-
-def report_json(folder, *words):
-    return json.loads(report(folder, "--json", *words).stdout)
+from viewing import peak_kib, report, report_json
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,15 @@ counts as a mode of its own."""
 
 import csv
 import io
-import json
 import sys
 
 import pytest
-from installed import DATA, helper
+from installed import DATA
 from makerecords import record, write
+from viewing import report, report_json
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import views
-
-
-def report(folder, *words):
-    return helper("hybridmem-report", "--records", folder, *words).stdout
-
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(1)", " =1", "\t=1", "\uff1d1")
 ODD = (*FORMULAS, "\x1b[2Jslow", "a\r\nb", "\x9bA", "a\u202eb")
@@ -28,7 +23,7 @@ def test_no_cell_of_csv_is_a_formula_or_moves_a_cursor(tmp_path, view):
     for job, word in enumerate(ODD, 1):
         write(tmp_path, record(job, user=word, account=word, plan={"mode": word}, warnings=[f"refused: {word}"]))
         write(tmp_path, record(100 + job, plan=None, request=word, exit_code=1))
-    text = report(tmp_path, *view, "--csv")
+    text = report(tmp_path, *view, "--csv").stdout
     assert all(line.isprintable() for line in text.split("\n"))
     for row in csv.reader(io.StringIO(text)):
         for cell in row:
@@ -40,6 +35,6 @@ def test_a_request_that_was_never_valid_is_of_the_mode_invalid(tmp_path):
     bad = (*ODD, "none", "invalid", "spil", ",")
     write(tmp_path, *(record(job, plan=None, request=word) for job, word in enumerate(bad, 1)))
     write(tmp_path, record(100, plan=None, request=""))
-    found = json.loads(report(tmp_path, "--json"))["rows"]
+    found = report_json(tmp_path)["rows"]
     assert {row["mode"]: row["jobs"] for row in found} == {"invalid": len(bad), "none": 1}
-    assert json.loads(report(tmp_path, "--json", "--mode", "invalid"))["total"]["jobs"] == len(bad)
+    assert report_json(tmp_path, "--mode", "invalid")["total"]["jobs"] == len(bad)

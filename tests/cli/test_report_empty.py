@@ -6,10 +6,7 @@ import pytest
 from engine import ingest
 from installed import helper
 from makerecords import record, write
-
-
-def report(folder, *words, status=0):
-    return helper("hybridmem-report", "--records", folder, *words, status=status)
+from viewing import report
 
 
 @pytest.mark.parametrize(

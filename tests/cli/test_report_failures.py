@@ -4,7 +4,7 @@
 import pytest
 from installed import helper
 from makerecords import record, write
-from viewing import report_json, rows_by
+from viewing import rows_by, view_json
 
 WHY = "fast=80% is above the limit of 50 %"
 TOLD = "fast=N% is above the limit of N %"
@@ -12,7 +12,7 @@ TOLD = "fast=N% is above the limit of N %"
 
 def rows(folder, warnings):
     write(folder, record(1, warnings=warnings))
-    return sorted((row["kind"], row["pattern"]) for row in report_json(folder, "failures")["rows"])
+    return sorted((row["kind"], row["pattern"]) for row in view_json(folder, "failures")["rows"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_failures_by_text(tmp_path):
         record(6, warnings=["no 2 were left"]),
         record(6, node="n2", warnings=["no 2 were left"]),
     )
-    found = report_json(tmp_path, "failures")
+    found = view_json(tmp_path, "failures")
     assert {row["text"]: row["pattern"] for row in found["rows"] if "left" in row["text"]} == {
         "no 2 were left": "no N were left"
     }
@@ -83,7 +83,7 @@ def test_a_refusal_is_said_once(tmp_path):
     write(
         tmp_path, record(1, warnings=[*warnings, f"step 1 was refused: {texts[1]}", f"a task was refused: {texts[1]}"])
     )
-    rows = rows_by(report_json(tmp_path, "failures"), "kind", "text")
+    rows = rows_by(view_json(tmp_path, "failures"), "kind", "text")
     assert {key: row["records"] for key, row in rows.items()} == {("refused", text): 1 for text in texts}
     shown = helper("hybridmem-show", "--records", tmp_path, "1").stdout
     assert shown.count(texts[0]) == 1 and shown.count(texts[1]) == 2 and f"warning      refused: {texts[0]}" in shown

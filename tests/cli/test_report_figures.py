@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from installed import helper
 from makerecords import GIB, record, tier, write
-from viewing import memory, report, report_json, rows_by
+from viewing import memory, report_view, rows_by, view_json
 
 
 def three_users(folder):
@@ -24,7 +24,7 @@ def three_users(folder):
 
 def test_sums_by_user_account_node_and_mode(tmp_path):
     three_users(tmp_path)
-    found = report_json(tmp_path, "users")
+    found = view_json(tmp_path, "users")
     rows = rows_by(found, "user")
     assert list(rows) == [("alice",), ("carol",), ("bob",)], "by node-hours, those without any last"
     alice = rows[("alice",)]
@@ -41,17 +41,17 @@ def test_sums_by_user_account_node_and_mode(tmp_path):
     total = found["total"]
     assert (total["jobs"], total["failed_jobs"], total["records"], total["node_hours"]) == (4, 1, 5, 4.5)
     assert (total["node_hours_missing"], total["fast_peak_bytes_missing"]) == (1, 1)
-    accounts = rows_by(report_json(tmp_path, "accounts"), "account")
+    accounts = rows_by(view_json(tmp_path, "accounts"), "account")
     assert {key: row["records"] for key, row in accounts.items()} == {("physics",): 3, ("chemistry",): 1, ("?",): 1}
-    nodes = rows_by(report_json(tmp_path, "nodes"), "node")
+    nodes = rows_by(view_json(tmp_path, "nodes"), "node")
     assert {key: (row["jobs"], row["failed_jobs"]) for key, row in nodes.items()} == {("n1",): (4, 1), ("n2",): (1, 1)}
-    modes = rows_by(report_json(tmp_path, "modes"), "mode")
+    modes = rows_by(view_json(tmp_path, "modes"), "mode")
     assert {key: row["jobs"] for key, row in modes.items()} == {("spill",): 2, ("fast",): 1, ("none",): 1}
 
 
 def test_a_table_says_what_was_not_measured(tmp_path):
     three_users(tmp_path)
-    lines = [" ".join(line.split()) for line in report(tmp_path, "users").stdout.splitlines()]
+    lines = [" ".join(line.split()) for line in report_view(tmp_path, "users").stdout.splitlines()]
     assert lines[0] == "USER JOBS FAILED NODE-HOURS FAST PEAK SLOW PEAK FAST MEAN FAST SHARE WARNINGS"
     assert lines[1] == "alice 2 1 4.000 6.0 GiB 1.0 GiB 2.0 GiB 80 % 1"
     assert lines[3] == "bob 1 0 - 1.0 GiB 0 B - - 0"
@@ -66,11 +66,11 @@ def test_top_and_by(tmp_path):
     for job, hours in enumerate((1, 3, 2), 1):
         peak = memory(((4 - job) * GIB, GIB))
         write(tmp_path, record(job, user=f"user{job}", uid=1001, elapsed_s=3600 * hours, memory=peak))
-    found = report_json(tmp_path, "users", "--top", "2")
+    found = view_json(tmp_path, "users", "--top", "2")
     assert [row["user"] for row in found["rows"]] == ["user2", "user3"] and found["rows_left_out"] == 1
     assert found["total"]["jobs"] == 3, "of all rows"
-    assert "rows that are not shown: 1 (see --top)" in report(tmp_path, "users", "--top", "2").stdout
-    found = report_json(tmp_path, "users", "--by", "fast_peak_bytes", "--top", "1")
+    assert "rows that are not shown: 1 (see --top)" in report_view(tmp_path, "users", "--top", "2").stdout
+    found = view_json(tmp_path, "users", "--by", "fast_peak_bytes", "--top", "1")
     assert [row["user"] for row in found["rows"]] == ["user1"]
 
 
@@ -84,7 +84,7 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
         record(21, **task, elapsed_s=7200),
         record(31, het_job_id=30, elapsed_s=None, exit_code=None, memory=None),
     )
-    found = report_json(tmp_path, "jobs")
+    found = view_json(tmp_path, "jobs")
     rows = rows_by(found, "job_id", "restart_count")
     assert list(rows) == [(21, 0), (1, 1), (1, 0), (31, 0)], "what used most comes first"
     assert [row["job"] for row in rows.values()] == ["20_3", "1 run 2", "1", "30+1"]
@@ -96,7 +96,7 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
     bare = rows[31, 0]
     assert (bare["node_hours"], bare["exit_code"], bare["fast_peak_bytes"]) == (None, None, None)
     assert bare["exit_code_missing"] == 1 and found["total"] is None
-    text = report(tmp_path, "jobs").stdout
+    text = report_view(tmp_path, "jobs").stdout
     assert "2.0 GiB n2" in text and "3.0 GiB n1" not in text, "a node is named where there are several"
     assert text.splitlines()[0].startswith("JOB      USER ")
 
@@ -104,32 +104,32 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
 def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
     """This holds in the table and on the page. An unknown user is named as in the rows of users."""
     write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
-    lines = report(tmp_path, "jobs").stdout.splitlines()
+    lines = report_view(tmp_path, "jobs").stdout.splitlines()
     assert (
         lines[0].endswith("  END (UTC)")
         and lines[1].endswith("  2025-03-01 10:00:00")
         and lines[1].split()[:3] == ["1", "?", "?"]
     )
-    report(tmp_path, "jobs", "--html", tmp_path / "page.html")
+    report_view(tmp_path, "jobs", "--html", tmp_path / "page.html")
     assert ">End (UTC)</th>" in (tmp_path / "page.html").read_text()
-    energies = report(tmp_path, "energy").stdout.splitlines()
+    energies = report_view(tmp_path, "energy").stdout.splitlines()
     assert energies[1].split()[:2] == ["?", "?"]
 
 
 def test_only_the_largest_jobs_are_kept(tmp_path):
     for job in range(1, 121):
         write(tmp_path, record(job, elapsed_s=3600 * job, end=f"2025-03-{job % 7 + 1:02}T10:00:00Z"))
-    found = report_json(tmp_path, "jobs")
+    found = view_json(tmp_path, "jobs")
     assert [row["job"] for row in found["rows"]] == [str(job) for job in range(120, 70, -1)]
     assert found["rows_left_out"] == 70
-    found = report_json(tmp_path, "jobs", "--top", "3", "--by", "warnings")
+    found = view_json(tmp_path, "jobs", "--top", "3", "--by", "warnings")
     assert [row["job"] for row in found["rows"]] == ["7", "14", "21"], "of equal ones those that ended first"
 
 
 def test_tiers_by_day(tmp_path):
     half = record(3, end="2025-03-02T10:00:00Z", elapsed_s=1800)
     write(tmp_path, record(1), record(2, elapsed_s=7200), half, record(4, memory=None), record(5, elapsed_s=None))
-    rows = rows_by(report_json(tmp_path, "tiers"), "day", "tier")
+    rows = rows_by(view_json(tmp_path, "tiers"), "day", "tier")
     assert list(rows) == [(f"2025-03-0{day}", name) for day in (1, 2) for name in ("dram", "pmem")]
     first = rows["2025-03-01", "dram"]
     assert (first["jobs"], first["node_hours"], first["node_hours_missing"]) == (3, 3.0, 1)
@@ -140,7 +140,7 @@ def test_tiers_by_day(tmp_path):
 def test_a_clock_that_was_set_back_makes_no_figure(tmp_path):
     """An end before the start: negative seconds count as none."""
     write(tmp_path, record(1, start="2025-03-01T12:00:00Z", elapsed_s=-3600.0), record(2))
-    row = report_json(tmp_path, "users")["rows"][0]
+    row = view_json(tmp_path, "users")["rows"][0]
     assert (row["jobs"], row["node_hours"], row["node_hours_missing"]) == (2, 1.0, 1)
 
 
@@ -159,20 +159,20 @@ def test_the_plain_table_and_the_views_have_the_same_figures(tmp_path):
     write(tmp_path, fixture("killed"), fixture("whole", job_id=44), fixture("unsampled", job_id=45), fixture("nothing"))
     plain = json.loads(helper("hybridmem-report", "--records", tmp_path, "--json").stdout)["total"]
     keys = [key for name in COMMON for key in (name, f"{name}_missing")]
-    for view in ("users", "accounts", "nodes", "modes"):
-        total = report_json(tmp_path, view)["total"]
-        assert {key: total[key] for key in keys} == {key: plain[key] for key in keys}, view
+    for name in ("users", "accounts", "nodes", "modes"):
+        total = view_json(tmp_path, name)["total"]
+        assert {key: total[key] for key in keys} == {key: plain[key] for key in keys}, name
     assert (plain["slow_peak_bytes"], plain["slow_peak_bytes_missing"]) == (157286400, 3), "of killed.json none"
     assert (plain["fast_peak_bytes"], plain["fast_peak_bytes_missing"]) == (527437824, 2)
     assert (plain["fast_mean_bytes_missing"], plain["fast_share_missing"], plain["node_hours_missing"]) == (2, 3, 1)
-    told = [line for line in report(tmp_path, "users").stdout.splitlines() if line.startswith("not measured")]
+    told = [line for line in report_view(tmp_path, "users").stdout.splitlines() if line.startswith("not measured")]
     assert told == [
         "not measured in 1 of 4 records: node-hours",
         "not measured in 2 of 4 records: fast peak, fast mean",
         "not measured in 3 of 4 records: slow peak, fast share",
     ]
     assert helper("hybridmem-report", "--records", tmp_path).stdout.splitlines()[-3:] == told
-    rows = rows_by(report_json(tmp_path, "tiers"), "tier")
+    rows = rows_by(view_json(tmp_path, "tiers"), "tier")
     assert (rows["pmem",]["peak_bytes"], rows["pmem",]["peak_bytes_missing"]) == (157286400, 2)
     assert rows["pmem",]["byte_hours"] == round(31457280 * 3599.873 / 3600)
 
@@ -183,7 +183,7 @@ def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
         "tiers": [tier("dram", [0], 0, 0, capacity=GIB), tier("pmem", [1], 1 << 62, 1 << 62)],
     }
     write(tmp_path, record(1, mode="interleave", memory=slow))
-    assert report_json(tmp_path, "advice")["rows"] == []
+    assert view_json(tmp_path, "advice")["rows"] == []
 
 
 @pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=["plain", "users"])

@@ -2,7 +2,7 @@
 """Tests hybridmem report --view: what jobs left unused, the energy that they took, and what they wrote."""
 
 from makerecords import GIB, record, write
-from viewing import memory, report, report_json, rows_by
+from viewing import memory, report_view, rows_by, view_json
 
 ALONE = {"shared": False}
 SHARED = {"shared": True}
@@ -11,14 +11,14 @@ SHARED = {"shared": True}
 def test_waste_wants_the_capacity(tmp_path):
     write(tmp_path, record(1, **ALONE, memory=memory((9 * GIB, 6 * GIB), (4 * GIB, 3 * GIB), 10 * GIB)))
     write(tmp_path, record(2, **ALONE))
-    found = report_json(tmp_path, "waste")
+    found = view_json(tmp_path, "waste")
     [row] = found["rows"]
     assert (row["unused_share"], row["unused_share_missing"]) == (0.4, 1)
     assert (row["unused_byte_hours"], row["slow_beside_room_byte_hours"]) == (4 * GIB, 3 * GIB)
     write(tmp_path / "old", record(2, **ALONE))
-    [row] = report_json(tmp_path / "old", "waste")["rows"]
+    [row] = view_json(tmp_path / "old", "waste")["rows"]
     assert row["unused_byte_hours"] is None and row["unused_share"] is None
-    text = report(tmp_path / "old", "waste").stdout
+    text = report_view(tmp_path / "old", "waste").stdout
     assert "UNUSED" not in text and "left out, as no record has it: unused share, unused, slow beside room" in text
 
 
@@ -28,12 +28,12 @@ def test_waste_is_no_more_than_a_node_has(tmp_path):
     held = memory((GIB // 8, GIB // 8), (GIB, GIB), 16 * GIB)
     write(tmp_path, *(record(job, **SHARED, memory=held) for job in range(1, 65)))
     write(tmp_path, record(65, user="bob", shared=None, memory=held))
-    found = report_json(tmp_path, "waste")
+    found = view_json(tmp_path, "waste")
     assert found["total"]["records"] == 65 and found["total"]["shared_records"] == 64
     for row in (*found["rows"], found["total"]):
         assert row["unused_byte_hours"] is row["slow_beside_room_byte_hours"] is row["unused_share"] is None
     write(tmp_path, record(66, user="bob", **ALONE, memory=held), record(67, user="carol", **ALONE, memory=held))
-    found = report_json(tmp_path, "waste")
+    found = view_json(tmp_path, "waste")
     rows = {
         row["user"]: (row["alone_records"], row["shared_records"], row["unused_byte_hours"]) for row in found["rows"]
     }
@@ -42,7 +42,7 @@ def test_waste_is_no_more_than_a_node_has(tmp_path):
     assert list(rows)[-1] == "alice", "by what is known"
     total = found["total"]
     assert (total["unused_byte_hours"], total["unused_byte_hours_missing"]) == (2 * left, 65)
-    text = report(tmp_path, "waste").stdout
+    text = report_view(tmp_path, "waste").stdout
     assert "(ALONE: the number of their records)" in text
     assert "not measured in 65 of 67 records: unused share, unused" in text
 
@@ -66,15 +66,13 @@ def test_what_tells_that_a_job_was_alone(tmp_path):
     ]
     for number, (changes, _) in enumerate(parts):
         write(tmp_path, record(number + 1, user=f"user{number}", **{"shared": None, **changes}))
-    found = {
-        row["user"]: (row["alone_records"], row["shared_records"]) for row in report_json(tmp_path, "waste")["rows"]
-    }
+    found = {row["user"]: (row["alone_records"], row["shared_records"]) for row in view_json(tmp_path, "waste")["rows"]}
     assert found == {f"user{number}": expected for number, (_, expected) in enumerate(parts)}
 
 
 def test_a_mean_above_the_capacity_wastes_nothing(tmp_path):
     write(tmp_path, record(1, **ALONE, memory=memory((9 * GIB, 6 * GIB), (GIB, GIB), 5 * GIB)))
-    assert report_json(tmp_path, "waste")["rows"][0]["unused_byte_hours"] == 0
+    assert view_json(tmp_path, "waste")["rows"][0]["unused_byte_hours"] == 0
 
 
 def test_energy_counts_who_measured_it(tmp_path):
@@ -82,13 +80,13 @@ def test_energy_counts_who_measured_it(tmp_path):
     others = [{**measured, "node": node} for node in (None, {"seconds": None}, {"seconds": 0}, 7)]
     write(tmp_path, *(record(job, energy=energy) for job, energy in enumerate((measured, *others), 1)), record(6))
     write(tmp_path, record(7, energy={**measured, "node": {"seconds": 600.0}}, elapsed_s=None))
-    found = report_json(tmp_path, "energy")
+    found = view_json(tmp_path, "energy")
     [row] = found["rows"]
     assert (row["user"], row["account"]) == ("alice", "physics")
     assert (row["package_j"], row["package_j_missing"]) == (6 * 360000, 1)
     assert (row["memory_j"], row["memory_j_missing"]) == (None, 7)
     assert (row["package_w"], row["package_w_missing"]) == (300, 5), "by the time that was counted, not the jobs'"
-    text = report(tmp_path, "energy").stdout
+    text = report_view(tmp_path, "energy").stdout
     assert (
         "2.2 MJ" in text
         and "300.0 W" in text
@@ -102,9 +100,9 @@ def test_mean_and_peak_are_of_the_same_domains(tmp_path):
     """Packages and memory, as in the record; packages alone if it has no energy of memory."""
     measured = {"package_j": 900, "memory_j": 300, "mean_w": 12, "peak_w": 20, "node": {"seconds": 100}}
     write(tmp_path, record(1, energy=measured), record(2, user="bob", energy={**measured, "memory_j": None}))
-    rows = rows_by(report_json(tmp_path, "energy"), "user")
+    rows = rows_by(view_json(tmp_path, "energy"), "user")
     assert [(rows[user,]["mean_w"], rows[user,]["package_w"]) for user in ("alice", "bob")] == [(12, 9), (9, 9)]
-    lines = report(tmp_path, "energy").stdout.splitlines()
+    lines = report_view(tmp_path, "energy").stdout.splitlines()
     assert " MEAN    PEAK" in lines[0] and "PACKAGE MEAN" not in lines[0]
     assert "  12.0 W  20.0 W" in lines[1]
 
@@ -120,12 +118,12 @@ def test_estimates_are_columns_of_their_own(tmp_path):
     energies = [modelled((1000, 0.25), (500, 0.5)), modelled((2000, None), (0, 1)), modelled(), measured]
     write(tmp_path / "new", *(record(job, energy=energy) for job, energy in enumerate(energies)))
     write(tmp_path / "old", *(record(job, energy=measured) for job in range(4)))
-    [new], [old] = (report_json(tmp_path / name, "energy")["rows"] for name in ("new", "old"))
+    [new], [old] = (view_json(tmp_path / name, "energy")["rows"] for name in ("new", "old"))
     assert (new.pop("estimated_static_j"), new.pop("estimated_static_j_missing")) == (3500, 2)
     assert (new.pop("estimated_dynamic_j"), new.pop("estimated_dynamic_j_missing")) == (0.75, 3)
     assert (old.pop("estimated_static_j"), old.pop("estimated_dynamic_j")) == (None, None)
     assert new == {key: old[key] for key in new}
-    text = report(tmp_path / "new", "energy").stdout
+    text = report_view(tmp_path / "new", "energy").stdout
     assert "ESTIMATED STATIC  ESTIMATED DYNAMIC" in text and "3.5 kJ" in text
     assert "\nno estimate in 2 of 4 records: static\nno estimate in 3 of 4 records: dynamic\n" in text
     assert "not measured" not in text.replace("not measured in 4 of 4 records: mean\n", "")
@@ -142,10 +140,10 @@ def test_what_a_gigabyte_took(tmp_path):
     jobs = [record(1, energy=whole, traffic=moved(0)), record(2, energy={**whole, "memory_j": None}, traffic=moved(0))]
     jobs += [record(3, energy=whole, traffic=moved(None)), record(4, energy=whole), record(5, traffic=moved(0))]
     write(tmp_path, *jobs)
-    [row] = report_json(tmp_path, "energy")["rows"]
+    [row] = view_json(tmp_path, "energy")["rows"]
     assert (row["joules_per_gb"], row["joules_per_gb_missing"]) == (190, 3)
     assert (row["peak_w"], row["peak_w_missing"]) == (410.5, 1)
-    assert "190.0 J/GB" in report(tmp_path, "energy").stdout
+    assert "190.0 J/GB" in report_view(tmp_path, "energy").stdout
 
 
 def test_writes_and_the_life_they_cost(tmp_path):
@@ -153,16 +151,16 @@ def test_writes_and_the_life_they_cost(tmp_path):
         {"name": name, "read_bytes": n * GIB, "write_bytes": 2 * n * GIB} for name, n in (("dram", 9), ("pmem", 2))
     ]
     write(tmp_path, record(1, traffic={"tiers": tiers, "source": "perf"}), record(2))
-    [row] = report_json(tmp_path, "writes")["rows"]
+    [row] = view_json(tmp_path, "writes")["rows"]
     assert (row["slow_write_bytes"], row["slow_write_bytes_missing"]) == (4 * GIB, 1)
     assert (row["slow_read_bytes"], row["life_share"], row["life_share_missing"]) == (2 * GIB, None, 2)
-    assert "LIFE" not in report(tmp_path, "writes").stdout
-    [row] = report_json(tmp_path, "writes", "--endurance", "4T")["rows"]
+    assert "LIFE" not in report_view(tmp_path, "writes").stdout
+    [row] = view_json(tmp_path, "writes", "--endurance", "4T")["rows"]
     assert (row["life_share"], row["life_share_missing"]) == (0.0009765625, 1)
-    assert "0.0977 %" in report(tmp_path, "writes", "--endurance", "4T").stdout
+    assert "0.0977 %" in report_view(tmp_path, "writes", "--endurance", "4T").stdout
 
 
 def test_traffic_of_one_tier_is_not_taken_for_the_other(tmp_path):
     only = [{"name": "dram", "read_bytes": GIB, "write_bytes": GIB}]
     write(tmp_path, record(1, traffic={"tiers": only, "source": "perf"}))
-    assert report_json(tmp_path, "writes")["rows"][0]["slow_write_bytes"] is None
+    assert view_json(tmp_path, "writes")["rows"][0]["slow_write_bytes"] is None

@@ -10,7 +10,7 @@ from html import escape
 import pytest
 from installed import DATA, helper
 from makerecords import GIB, many, record, write
-from viewing import memory, peak_kib, report, report_json
+from viewing import memory, peak_kib, report_view, view_json
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import draw, forms, groups, seen, views
@@ -52,10 +52,10 @@ def test_wrong_arguments_are_named(tmp_path, words, expected):
 
 @pytest.mark.parametrize("view", views.NAMES)
 def test_no_records_are_no_rows(tmp_path, view):
-    found = report_json(tmp_path, view)
+    found = view_json(tmp_path, view)
     assert (found["view"], found["rows"], found["rows_left_out"], found["exact"]) == (view, [], 0, True)
-    assert len(report(tmp_path, view).stdout.splitlines()) >= 1
-    assert len(report(tmp_path, view, "--csv").stdout.splitlines()) == 1, "the head"
+    assert len(report_view(tmp_path, view).stdout.splitlines()) >= 1
+    assert len(report_view(tmp_path, view, "--csv").stdout.splitlines()) == 1, "the head"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_a_view_without_rows_says_why(tmp_path, view, said):
     (tmp_path / "none").mkdir()
     write(tmp_path / "some", record(1, mode="fast", memory=None))
     for folder, expected in (("none", "No record."), ("some", said)):
-        assert report(tmp_path / folder, view).stdout == f"{expected}\n"
-        report(tmp_path / folder, view, "--html", page)
+        assert report_view(tmp_path / folder, view).stdout == f"{expected}\n"
+        report_view(tmp_path / folder, view, "--html", page)
         assert f'<p class="note">{escape(expected)}</p>' in page.read_text()
 
 
@@ -80,14 +80,14 @@ def test_a_view_without_rows_says_why(tmp_path, view, said):
 def test_the_forms_have_the_same_rows(tmp_path, view):
     for job in range(1, 6):
         write(tmp_path, record(job, exit_code=job, mode="interleave", memory=memory((GIB, GIB), (GIB, GIB), 9 * GIB)))
-    found = report_json(tmp_path, view)
-    read = list(csv.DictReader(io.StringIO(report(tmp_path, view, "--csv").stdout)))
+    found = view_json(tmp_path, view)
+    read = list(csv.DictReader(io.StringIO(report_view(tmp_path, view, "--csv").stdout)))
     assert found["rows"]
     assert [list(row) for row in found["rows"]] == [list(row) for row in read]
     assert [["" if v is None else str(v) for v in row.values()] for row in found["rows"]] == [
         list(row.values()) for row in read
     ]
-    lines = report(tmp_path, view).stdout.splitlines()
+    lines = report_view(tmp_path, view).stdout.splitlines()
     assert len(lines) >= 1 + len(found["rows"]) + (found["total"] is not None)
 
 
@@ -95,7 +95,7 @@ def test_other_versions_torn_lines_and_duplicates_are_left_out(tmp_path):
     write(tmp_path, record(1), record(1), record(2))
     with (tmp_path / "2025-03-01" / "n1.jsonl").open("a") as stream:
         stream.write(json.dumps({**record(3), "schema": 2}) + "\n" + json.dumps(record(4))[:80])
-    found = report_json(tmp_path, "jobs")
+    found = view_json(tmp_path, "jobs")
     assert [row["job"] for row in found["rows"]] == ["1", "2"]
     assert (found["left_out"]["duplicate"], found["left_out"]["unknown_schema"], found["left_out"]["torn"]) == (1, 1, 1)
 
@@ -108,7 +108,7 @@ def test_a_corrupted_day_loses_only_its_bad_lines(tmp_path):
     lines[5] = lines[5][:40] + b"\xff\x00" + lines[5][42:]
     lines[7] = lines[7].replace(b"\n", b"")  # line 8 is appended to it
     path.write_bytes(b"".join(lines))
-    found = report_json(tmp_path, "users")
+    found = view_json(tmp_path, "users")
     assert found["total"]["jobs"] == 57 and found["left_out"]["torn"] == 2
 
 
@@ -137,7 +137,7 @@ def test_hostile_text_is_harmless_on_a_terminal(tmp_path):
     evil = "\x1b[2Jevil\n"
     write(tmp_path, record(1, user=evil, account=evil, warnings=[evil]))
     for view in ("users", "accounts", "jobs", "failures"):
-        text = report(tmp_path, view).stdout
+        text = report_view(tmp_path, view).stdout
         assert "\x1b" not in text and "\\x1b[" in text
 
 

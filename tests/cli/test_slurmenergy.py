@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC, PREFIX, helper, needs_slurmenergy
+from installed import LIBEXEC, PREFIX, check_root, helper, needs_slurmenergy, with_mounts
 from sysfstree import METER, as_user
 
 pytestmark = needs_slurmenergy
@@ -112,8 +112,8 @@ def test_a_configuration_that_is_not_there_is_not_waited_for(tmp_path):
 
 def test_a_host_without_slurm():
     """Slurm's folders are hidden for this command only."""
-    hide = 'for f in /etc/slurm /etc/slurm-llnl /run/slurm; do [ ! -d $f ] || mount -t tmpfs none $f; done; exec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", hide, "sh", LIBEXEC / PROGRAM, *READ]
+    hide = "for f in /etc/slurm /etc/slurm-llnl /run/slurm; do [ ! -d $f ] || mount -t tmpfs none $f; done"
+    command = with_mounts(hide, LIBEXEC / PROGRAM, *READ)
     env = {name: value for name, value in os.environ.items() if name != "SLURM_CONF"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
     said = "no slurm.conf was found: where it is in no usual place, set SLURM_CONF to its path"
@@ -160,8 +160,7 @@ def test_no_plugin_is_on(configured, lines):
 
 
 def test_slurmd_is_not_bothered_by_other_users(configured):
-    if os.geteuid() != 0:
-        pytest.fail("this test wants root, as all of tests/check does")
+    check_root()
     env = configured("AcctGatherEnergyType=acct_gather_energy/xcc")
     assert is_said(reason_of(env, **as_user()), "slurmd tells its energy to root and SlurmUser alone")
 

@@ -10,12 +10,20 @@ from installed import LIBEXEC, helper
 from makerecords import tier
 
 
-def report(folder, view, *words, **options):
-    return helper("hybridmem-report", "--records", folder, "--view", view, *words, **options)
+def report(folder, *words, **options):
+    return helper("hybridmem-report", "--records", folder, *words, **options)
 
 
-def report_json(folder, view, *words):
-    return json.loads(report(folder, view, "--json", *words).stdout)
+def report_json(folder, *words):
+    return json.loads(report(folder, "--json", *words).stdout)
+
+
+def report_view(folder, name, *words):
+    return report(folder, "--view", name, *words)
+
+
+def view_json(folder, name, *words):
+    return report_json(folder, "--view", name, *words)
 
 
 def rows_by(found, *keys):
