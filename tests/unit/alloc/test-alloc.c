@@ -13,6 +13,7 @@
 #include "alloc/allocate.h"
 #include "alloc/room.h"
 #include "twosockets.h"
+#include "unit/lib/rows.h"
 
 #define HUGE (2 * MIB)
 

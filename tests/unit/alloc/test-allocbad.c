@@ -20,6 +20,7 @@
 #include "alloc/allocate.h"
 #include "alloc/folders.h"
 #include "twosockets.h"
+#include "unit/lib/rows.h"
 
 static void test_bad_input(void **state)
 {

@@ -17,6 +17,7 @@
 #include "alloc/folders.h"
 #include "alloc/mappings.h"
 #include "twosockets.h"
+#include "unit/lib/rows.h"
 
 #define MOST_MAPPINGS 800
 #define MOST_HELD 64

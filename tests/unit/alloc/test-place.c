@@ -12,8 +12,8 @@
 #include "alloc/layout.h"
 #include "core/config/config.h"
 #include "unit/lib/machines.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define BLOCK 10
 #define MOST 256
 #define KIB UINT64_C(1024)

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "alloc/preload.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB ((size_t)1 << 20)
 
 static void test_bad_variables(void **state)

@@ -7,6 +7,7 @@
 
 #include "alloc/kernel.h"
 #include "alloc/layout.h"
+#include "unit/lib/rows.h"
 
 struct twosockets machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

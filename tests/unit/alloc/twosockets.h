@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB ((size_t)1 << 20)
 #define MOST_CALLS 8192
 

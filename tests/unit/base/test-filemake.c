@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define TEXT "twelve bytes"
@@ -64,7 +65,7 @@ static void test_a_file_for_its_owner_alone(void **state)
 {
     static const mode_t masks[] = {0, 022, 077};
     struct stat status, named;
-    for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(masks); i++) {
         clear(state);
         mode_t before = umask(masks[i]);
         int fd = hm_file_make(folder, NAME, TEXT, strlen(TEXT));

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/follow.h"
 #include "base/spawn.h"
+#include "unit/lib/rows.h"
 
 #define PATIENCE_MS 60000
 #define SHORT_MS 100
@@ -68,7 +69,7 @@ static void lines_are_handed_on(void **state)
         {"printf one >&2; head -c 1 /dev/zero >&2; echo two >&2", "[one two]", 0},
         {"exec 2>&-; sleep 0.1; exit 4", "", 4 << 8}, /* it closes its log before its end */
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         int status = follow(rows[i].command, PATIENCE_MS);
         if (status != rows[i].status || strcmp(lines, rows[i].lines) != 0)
             fail_msg("row %zu: status %#x, lines %s", i, (unsigned)status, lines);
@@ -108,7 +109,7 @@ static void what_does_not_end_is_killed(void **state)
         "trap '' TERM; echo begun >&2; exec sleep 100000", "exec 2>&-; exec sleep 100000",
         "while :; do echo begun >&2; done", /* it never stops talking */
     };
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(commands); i++) {
         assert_int_equal(follow(commands[i], SHORT_MS), -1);
         assert_int_equal(errno, ETIMEDOUT);
     }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/meminfo.h"
+#include "unit/lib/rows.h"
 
 static void test_bad_texts(void **state)
 {
@@ -29,7 +30,7 @@ static void test_bad_texts(void **state)
         "HighMemFree: 1 kB\n",
         "memfree: 1 kB\n",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(texts); i++) {
         uint64_t bytes;
         errno = 0;
         if (hm_meminfo_parse(texts[i], "MemFree", &bytes) != -1 || errno != EBADMSG)
@@ -51,7 +52,7 @@ static void test_texts(void **state)
         {"HighMemFree: 1 kB\nMemFree: 2 kB\n", "MemFree", 2 << 10},
         {"Node 1 MemTotal:  8 kB\nNode 1 MemFree:  5 kB\nNode 1 MemUsed:  3 kB\n", "MemFree", 5 << 10},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint64_t bytes;
         assert_int_equal(hm_meminfo_parse(rows[i].text, rows[i].key, &bytes), 0);
         assert_int_equal(bytes, rows[i].bytes);

@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "base/moment.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static void test_what_is_no_moment(void **state)
 {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/output.h"
+#include "unit/lib/rows.h"
 
 #define LOST "hybridmem x: standard output: "
 
@@ -61,7 +62,7 @@ static int end_output(size_t i)
 static void test_what_is_said(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char text[256] = "";
         assert_true(ftruncate(said, 0) == 0 && lseek(said, 0, SEEK_SET) == 0);
         fflush(stdout);

@@ -12,9 +12,8 @@
 #include <cmocka.h>
 
 #include "base/path.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static int base = -1;
 

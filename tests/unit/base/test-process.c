@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/process.h"
+#include "unit/lib/rows.h"
 
 static struct hm_error error;
 
@@ -113,10 +114,10 @@ static void test_stat(void **state)
     };
     char kind;
     uint64_t start;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < N_ROWS(bad); i++)
         if (hm_process_parse_stat(bad[i], &kind, &start) != -1)
             fail_msg("\"%s\" was taken", bad[i]);
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(good); i++) {
         kind = '?';
         assert_int_equal(hm_process_parse_stat(good[i], &kind, &start), 0);
         assert_int_equal(start, 4242);

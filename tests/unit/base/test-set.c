@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "base/set.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static void test_parse_refuses(void **state)
 {

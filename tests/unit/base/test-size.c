@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "base/size.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 /* Check that the error quotes the wrong value and says what would be right. */
 static void assert_says(const struct hm_error *error, const char *value, const char *right)

@@ -21,6 +21,7 @@
 #include "base/files.h"
 #include "base/heldlock.h"
 #include "base/spawn.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_error error;
@@ -136,7 +137,7 @@ static void test_descriptors_are_closed(void **state)
         int first, kept;
         const char *then; /* expected state of the descriptors 20 to 25, a letter each */
     } rows[] = {{20, -1, "------"}, {20, 22, "--x---"}, {22, 20, "xx----"}, {22, 22, "xxx---"}, {23, 25, "xxx--x"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         int result;
         pid_t pid = fork();
         if (pid == 0) {

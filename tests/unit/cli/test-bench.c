@@ -12,8 +12,8 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/kernels.h"
 #include "core/plan/model.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GB 1e9
 
 static void test_prediction(void **state)

@@ -12,8 +12,8 @@
 
 #include "base/words.h"
 #include "cli/draw/table.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define N_COLUMNS 4
 
 static const struct hm_column columns[N_COLUMNS] = {

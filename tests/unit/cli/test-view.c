@@ -18,6 +18,7 @@
 #include "cli/top/print.h"
 #include "migrator/figures/viewclient.h"
 #include "slurm/stepname.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/shortmemory.h"
 
 #define UNIX_HEAD "Num       RefCount Protocol Flags    Type St Inode Path\n"
@@ -76,7 +77,7 @@ static void test_names(void **state)
         /* a name of a user's, with a line feed in it */
         {UNIX_LINE "@a\n@hybridmem/3.0" MARK "\n" UNIX_LINE "@hybridmem/7.1" MARK "\n", 1, {7, 1, ""}},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_view_name names[4] = {0};
         assert_int_equal(hm_view_parse_names(rows[i].text, names, 4), rows[i].count);
         assert_int_equal(names[0].job_id, rows[i].first.job_id);
@@ -170,13 +171,13 @@ static void test_step_words(void **state)
     (void)state;
     static const char *const good[] = {"0", "17", "4294967295", "batch", "interactive", "extern"};
     static const char *const bad[] = {"", "-1", "4294967296", "Batch", "batch ", "1x"};
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(good); i++) {
         uint32_t id;
         char word[16];
         assert_int_equal(hm_step_parse(good[i], &id), 0);
         assert_string_equal(hm_step_name(id, word, sizeof(word)), good[i]);
     }
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(bad); i++) {
         uint32_t id = 5;
         assert_int_equal(hm_step_parse(bad[i], &id), -1);
         assert_int_equal(id, 5);

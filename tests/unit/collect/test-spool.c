@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "collect/spoolfile.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define NOW 1800000000
 #define LONG_64 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg"
 

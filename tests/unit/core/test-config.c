@@ -13,9 +13,8 @@
 
 #include "core/tiers/tiers.h"
 #include "parseconfig.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static void test_defaults(void **state)
 {

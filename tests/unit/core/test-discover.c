@@ -14,6 +14,7 @@
 
 #include "core/tiers/tiers.h"
 #include "core/topology/discover.h"
+#include "unit/lib/rows.h"
 
 #define TOPOLOGY FIXTURES "/topology/"
 #define GIB (1024.0 * 1024 * 1024)
@@ -140,7 +141,7 @@ static void fails_on_bad_files(void **state)
     };
     struct hm_tiers *tiers = *state;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_error error = {""};
         errno = 0;
         assert_int_equal(hm_discover(rows[i].path, &tiers->topology, &error), -1);
@@ -164,7 +165,7 @@ static void finds_the_tiers_of_each_fixture(void **state)
 {
     struct hm_tiers *tiers = *state;
 
-    for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(fixtures); i++) {
         struct hm_error error = {""};
         char path[512], text[1024];
         snprintf(path, sizeof(path), TOPOLOGY "%s.xml", fixtures[i].name);

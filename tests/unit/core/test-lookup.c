@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "core/config/lookup.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define PATIENCE_MS 60000 /* for programs that end by themselves */
@@ -75,7 +76,7 @@ static void test_no_answers(void **state)
         {"printf '7 8 0 alice'", EIO},
         {"echo 7 8 alice", EIO},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_identity identity;
         if (ask(rows[i].commands, PATIENCE_MS, &identity) != -1 || errno != rows[i].number || !error.text[0])
             fail_msg("%s: %d, \"%s\"", rows[i].commands, errno, error.text);
@@ -125,7 +126,7 @@ static void test_all_groups_or_none(void **state)
     assert_null(identity.groups[0]);
     hm_identity_free(&identity);
     static const int numbers[] = {EIO, ERANGE, ETIMEDOUT};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         group_failure = numbers[i];
         assert_int_equal(hm_identity_of_uid(0, &identity, &error), -1);
         assert_int_equal(errno, numbers[i]);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "unit/lib/planrow.h"
+#include "unit/lib/rows.h"
 
 static const struct row rows[] = {
     {"optane", "off", SHARED, .policy = HM_POLICY_DEFAULT, .nodes = "", .predicted_gbs = -1,

@@ -15,9 +15,9 @@
 #include "core/plan/plan.h"
 #include "core/topology/regions.h"
 #include "unit/lib/machines.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GIB (UINT64_C(1) << 30)
 /* A usable region. */
 #define ON(number, on, gib)                                                                                            \

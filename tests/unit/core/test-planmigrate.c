@@ -12,6 +12,7 @@
 
 #include "base/installed.h"
 #include "unit/lib/planrow.h"
+#include "unit/lib/rows.h"
 
 static const struct row rows[] = {
     {"optane", "migrate", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,

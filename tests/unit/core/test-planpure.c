@@ -17,6 +17,7 @@
 
 #include "unit/lib/machines.h"
 #include "unit/lib/planrow.h"
+#include "unit/lib/rows.h"
 
 #define NOT_CONFINED 3 /* exit status of a child that the kernel does not confine */
 

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "core/apply/policy.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define BIND_BALANCING_STATIC (2 | 1 << 13 | 1 << 15) /* MPOL_BIND | MPOL_F_NUMA_BALANCING | MPOL_F_STATIC_NODES */
 #define FIELD_POLICY 2                                /* field of a line of numa_maps */
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "core/request/request.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
 #define SIZE "size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"

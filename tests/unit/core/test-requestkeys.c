@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "core/request/request.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static const struct {
     const char *text;

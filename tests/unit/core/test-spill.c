@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "core/plan/model.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static void test_bad_input(void **state)
 {

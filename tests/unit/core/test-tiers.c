@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "tierrow.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 /* clang-format off */
 static const struct tierrow_bad bad_rows[] = {
@@ -159,7 +158,7 @@ static void looks_up(void **state)
         assert_int_equal(kind, each);
     }
     static const char *const bad[] = {"", "unknown", "DRAM", "dram ", "pme", "nvm"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(bad); i++) {
         errno = 0;
         assert_int_equal(hm_kind_parse(bad[i], &kind), -1);
         assert_int_equal(errno, EINVAL);

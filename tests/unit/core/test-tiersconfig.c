@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "tierrow.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 /* clang-format off */
 static const struct tierrow_bad bad_rows[] = {
@@ -93,7 +92,7 @@ static void takes_the_model_of_energy(void **state)
         struct tierrow_tier tiers[TIERROW_TIERS];
     } cases[] = {
         {HM_KIND_CXL, {TIER("far", "1")}}, {HM_KIND_CXL, {TIER("cxl", NULL)}}, {HM_KIND_UNKNOWN, {TIER("slow", NULL)}}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
         const struct tierrow_node nodes[TIERROW_NODES] = {CPU(.gib = 2), MEM(.gib = 3, .kind = cases[i].kind)};
         struct hm_topology *topology = tierrow_topology(nodes);
         struct hm_config *config = tierrow_config(cases[i].tiers);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "core/topology/cache.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 struct fixture {
@@ -157,7 +158,7 @@ static void fails_on_torn_files(void **state)
     write_good(fixture);
     assert_int_equal(stat(fixture->path, &status), 0);
     const off_t sizes[] = {0, 1, 100, status.st_size - 1, status.st_size + 1};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(sizes); i++) {
         write_good(fixture);
         assert_int_equal(truncate(fixture->path, sizes[i]), 0);
         if (sizes[i] < status.st_size)
@@ -198,7 +199,7 @@ static void fails_on_values_out_of_range(void **state)
         {"topology.node.1.has_cpus", "2"},    {"topology.distance.1.to", "10 256"},
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         write_good(fixture);
         patch(fixture, rows[i][0], rows[i][1]);
         fails(fixture, EBADMSG, "out of range");

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "unit/lib/rows.h"
+
 static void walk(const struct hm_field *table, const char *path, char *value, bool is_first, field_visit *visit,
                  void *data)
 {
@@ -54,7 +56,7 @@ static bool is_taken(const struct hm_field *field, const void *value)
 static void fill_text(const struct hm_field *field, char *value, const struct filling *filling)
 {
     static const char *const forms[] = {"\x01\n\\ \xff", "/proc/\t", "/dev/pmem0.1", "plain"};
-    for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
+    for (size_t form = 0; form < N_ROWS(forms); form++) {
         snprintf(value, field->size, "%s", forms[form]);
         size_t length = strlen(value);
         if (filling->is_long && form != 2)
@@ -72,7 +74,7 @@ static void fill_number(const struct hm_field *field, void *value, const struct 
 {
     const uint64_t mix = (uint64_t)(filling->seed * 977 + filling->n + 1) * UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t numbers[] = {field->most ? mix % (field->most + 1) : mix, mix >> 33};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         memcpy(value, &numbers[i], field->size);
         if (is_taken(field, value))
             return;
@@ -83,7 +85,7 @@ static void fill_number(const struct hm_field *field, void *value, const struct 
 static void fill_real(const struct hm_field *field, void *value, const struct filling *filling)
 {
     const double numbers[] = {-1e300 / (filling->n + 3), 1.0 / (filling->n + filling->seed + 3)};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         memcpy(value, &numbers[(i + filling->seed) % 2], sizeof(numbers[0]));
         if (is_taken(field, value))
             return;

@@ -20,6 +20,7 @@
 #include "job/step/task.h"
 #include "lifeworld.h"
 #include "unit/lib/faults.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define GRACE_S 600
@@ -169,7 +170,7 @@ static void play_event(char event)
         world_stop(JOB);
     else if (letter == 'o')
         world_stop(OTHER);
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(events); i++) {
         if (events[i].letter != letter)
             continue;
         if (!strchr("eno", letter))

@@ -19,6 +19,7 @@
 #include "job/namespaces/namespaces.h"
 #include "job/node/changes.h"
 #include "unit/lib/faults.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define FIRST_PROGRAM 2000
@@ -56,7 +57,7 @@ int world_make(const char *lines)
     n_programs = 0;
     if (scratch_remove(path_of("")) != 0)
         return -1;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    for (size_t i = 0; i < N_ROWS(folders); i++)
         if (mkdir(path_of(folders[i]), 0755) != 0)
             return -1;
     scratch_write(path_of("resctrl/info/L3_MON/mon_features"), "mbm_total_bytes\n");

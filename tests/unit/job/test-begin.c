@@ -23,6 +23,7 @@
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
 #include "unit/lib/machines.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
@@ -161,7 +162,7 @@ static const struct {
 static void file_systems_are_made(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(wants); i++) {
         const struct hm_begin begin = {.job_id = 7,
                                        .het_job_id = HM_NO_ID,
                                        .restart = 2,
@@ -239,7 +240,7 @@ static void slow_memory_is_brought_online(void **state)
         {NULL, HM_SLOW_RAM_MOVABLE, 0},
     };
     config.n_rules = 0;
-    for (size_t i = 0; i < 2 * sizeof(asks) / sizeof(asks[0]); i++) {
+    for (size_t i = 0; i < 2 * N_ROWS(asks); i++) {
         size_t row = i / 2;
         const struct hm_begin begin = {
             .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = asks[row].request};

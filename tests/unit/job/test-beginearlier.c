@@ -15,6 +15,7 @@
 #include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
@@ -158,7 +159,7 @@ static void what_is_there_decides(void **state)
     (void)state;
     const struct hm_begin begin = {
         .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .user = "new"};
-    for (size_t k = 0; k < 2 * sizeof(rows) / sizeof(rows[0]); k++) {
+    for (size_t k = 0; k < 2 * N_ROWS(rows); k++) {
         size_t i = k / 2;
         bool has_left = true;
         leaves = k % 2 == 1;

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "freshledger.h"
 #include "job/node/changes.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
@@ -141,7 +142,7 @@ static const struct event stories[][8] = {
 static void test_stories(void **state)
 {
     (void)state;
-    for (size_t s = 0; s < sizeof(stories) / sizeof(*stories); s++) {
+    for (size_t s = 0; s < N_ROWS(stories); s++) {
         fresh(NULL);
         for (const struct event *event = stories[s]; event->what != END; event++) {
             if (event->what == SITE)
@@ -278,7 +279,7 @@ static void test_what_a_plan_wants(void **state)
     };
     plan->has_weights = false;
     tiers->n_tiers = 2;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         plan->reserve_bytes = rows[i].reserve;
         tiers->tier[0].capacity_bytes = rows[i].capacity;
         assert_int_equal(hm_changes_wanted(plan, tiers, wanted, 8), 1);

@@ -16,6 +16,7 @@
 
 #include "fieldwalk.h"
 #include "job/ledger/entry.h"
+#include "unit/lib/rows.h"
 
 static struct hm_job job, other;
 static struct hm_error error;
@@ -139,7 +140,7 @@ static void test_bad_values_are_refused(void **state)
     int n = 0;
     field_walk(hm_job_fields.table, &job, true, refuse_bad, &n);
     assert_in_range(n, 150, 1000);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < N_ROWS(lines); i++)
         refused_line(lines[i][0], lines[i][1], lines[i][2]);
 }
 
@@ -281,7 +282,7 @@ static void test_entries_of_earlier_versions(void **state)
 {
     (void)state;
     static const char *const names[] = {"spill", "fsdax", "migrate"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(names); i++) {
         char name[32];
         snprintf(name, sizeof(name), "%s.v8", names[i]);
         size_t length = read_fixture(name, text, sizeof(text));

@@ -16,6 +16,7 @@
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
 #include "job/programs/migrator.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static void what_a_late_step_brought_is_in_the_record(void **state)
@@ -69,7 +70,7 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
         {"found dead", NULL, 0, 0, false},  {"found dead", "found dead", 12, 12, true},
         {NULL, "found dead", 12, 0, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(finish_set_up(state), 0);
         job.dead_ns = rows[i].dead_ns;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
@@ -104,7 +105,7 @@ static void slurms_status_is_no_success_where_the_script_had_none(void **state)
         {true, true, 0, 125, 125},       {true, false, 9, 3 << 8, 3 << 8},
         {true, true, 7 << 8, 0, 7 << 8}, {true, true, 7 << 8, 3 << 8, 3 << 8},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(finish_set_up(state), 0);
         job.has_exit_status = rows[i].is_known;
         job.exit_status_is_final = rows[i].is_scripts;

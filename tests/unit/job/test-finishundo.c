@@ -14,6 +14,7 @@
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 /* Memory that no later reap can remove drains the node. */
@@ -36,7 +37,7 @@ static void memory_that_stays_drains_the_node(void **state)
 static void memory_that_is_for_later_drains_no_node(void **state)
 {
     static const int numbers[] = {EBUSY, ETIME, EAGAIN, ENOMEM, ETIMEDOUT};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         assert_int_equal(finish_set_up(state), 0);
         left_by = numbers[i];
         assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "job/namespaces/hooklimit.h"
+#include "unit/lib/rows.h"
 
 /* What the program has told the hook since the last call, as numbers; 0 where a line is not there. */
 struct told {
@@ -73,7 +74,7 @@ static void a_wipe_may_take_as_long_as_the_site_allows(void **state)
         {86400, HM_SLOW_RAM_MOVABLE, 86400, 2 * 86400},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         config.fsdax_wipe_limit_s = rows[i].wipe_limit_s;
         config.ram = rows[i].ram;
         unsigned most_s = hm_hooklimit_most_s(&config);
@@ -118,7 +119,7 @@ static void other_lines_are_the_logs(void **state)
                                         "limit: 5s", "limits: 5 ", "limit: 172801", "error: limit: 5"};
     unsigned limit_s = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < N_ROWS(lines); i++)
         assert_false(hm_hooklimit_parse(lines[i], &limit_s));
     assert_true(hm_hooklimit_parse("limit: 172800", &limit_s));
     assert_int_equal(limit_s, 172800);

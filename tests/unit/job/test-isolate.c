@@ -14,6 +14,7 @@
 #include "base/installed.h"
 #include "fakeenvironment.h"
 #include "unit/lib/planrow.h"
+#include "unit/lib/rows.h"
 
 #define NODES "fast=0@0,1@1 slow=2@0,3@1"
 

@@ -15,6 +15,7 @@
 
 #include "lifeplay.h"
 #include "unit/lib/faults.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define STRIDE 16
@@ -61,7 +62,7 @@ static void live(const struct life *life)
     unsigned bad = 0;
     pid_t child = fork();
     if (child == 0) {
-        for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
+        for (size_t way = 0; way < N_ROWS(ways); way++)
             bad += play_with(life, way);
         _exit(bad != 0);
     }

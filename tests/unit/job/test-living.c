@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "job/ledger/living.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 /* Makes a cgroup in the kernel's form. */
@@ -88,7 +89,7 @@ static void test_cgroup_of_a_job(void **state)
         {"/c/n1_slurmstepd.scope/job_5/step_batch/user/task_0", "/c/n1_slurmstepd.scope/job_5"},
         {"/c/step_up.scope/s4GJ0/step_extern/slurm", "/c/step_up.scope/s4GJ0"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char path[256];
         snprintf(path, sizeof(path), "%s", rows[i][0]);
         assert_int_equal(hm_cgroup_cut_to_job(path), rows[i][1] ? 0 : -1);

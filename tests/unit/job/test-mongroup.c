@@ -21,12 +21,12 @@
 #include "job/node/mongroup.h"
 #include "job/step/task.h"
 #include "slurm/stepname.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define FEATURES "resctrl/info/L3_MON/mon_features"
 #define GROUP "resctrl/mon_groups/hybridmem.7.2"
 #define SECOND 1000000000
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_config config;
 static struct hm_job job;

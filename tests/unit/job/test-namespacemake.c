@@ -18,6 +18,7 @@
 #include "job/namespaces/namespaces.h"
 #include "job/namespaces/wipelater.h"
 #include "namespacescript.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static void namespaces_are_made_and_removed(void **state)
@@ -87,7 +88,7 @@ static const struct {
 static void a_failure_says_why_and_whether_something_is_left(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(failures); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         script(failures[i].script);
         assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
@@ -171,7 +172,7 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
     };
     struct hm_job other;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         hm_job_init(&other, 12);
         other.uid = rows[i].uid;
@@ -218,7 +219,7 @@ static void a_keep_that_fails_may_still_keep_something(void **state)
     static const char *const scripts[] = {KEPT("null"), KEPT("\"soon\""), KEPT("\"2026-02-31T20:11:00Z\""),
                                           "echo 'hybridmem namespace: no' >&2; exit 1"};
     (void)state;
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(scripts); i++) {
         bool is_refusal = strstr(scripts[i], "exit 1") != NULL;
         assert_int_equal(namespaces_set_up(state), 0);
         want_kept();
@@ -274,7 +275,7 @@ static const struct {
 
 static void no_room_has_its_reason(void **state)
 {
-    for (size_t i = 0; i < sizeof(reaps) / sizeof(reaps[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(reaps); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         left_s = 45;
         takes_all = true;
@@ -286,7 +287,7 @@ static void no_room_has_its_reason(void **state)
 
 static void room_beside_what_is_not_wiped_yet(void **state)
 {
-    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rooms); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         left_s = rooms[i].left_s;
         are_there = rooms[i].are_there;

@@ -23,6 +23,7 @@
 #include "job/namespaces/wipelater.h"
 #include "job/namespaces/words.h"
 #include "namespacescript.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static const struct hm_namespaces_reap of_any = {.cluster = NULL}, of_c = {.cluster = "c"}, patient = {.waits = true};
@@ -178,7 +179,7 @@ static void the_program_is_told_how_long_it_may_take(void **state)
 {
     struct hm_namespacewords words;
     (void)state;
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(times); i++) {
         left_s = times[i].left_s;
         hm_namespacewords_begin(&words, &config, "create");
         int n = words.n;
@@ -231,7 +232,7 @@ static void folders_of_a_later_run_stay(void **state)
         bool stays, is_kept;
     } numbers[] = {{"own", false, false}, {"none", false, false},  {"another", true, false},
                    {"torn", true, false}, {"another", true, true}, {"own", false, true}};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         script("");
         assert_int_equal(hm_dax_make_folders(&config, 7, &job.namespaces, &error), 0);
@@ -275,7 +276,7 @@ static const struct {
 
 static void what_a_reap_leaves_to_systemd(void **state)
 {
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(ends); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         script("");
         assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0); /* makes the lock's file */

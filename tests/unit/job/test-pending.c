@@ -17,6 +17,7 @@
 
 #include "job/store/pending.h"
 #include "storefixture.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 /* The fake clock's time (0: the real clock is used), and how far each reading of CLOCK_MONOTONIC moves it. */
@@ -78,7 +79,7 @@ static void test_pending_names(void **state)
         {"1740873599000000000_-42_1001_1002_n1.json", -1},
         {"174087359900000000_42_1001_1002_n1.json", -1},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_store_key found;
         char node[64];
         if (hm_pending_parse(rows[i].name, &found, node, sizeof(node)) != rows[i].result)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "job/ledger/living.h"
 #include "reapfixture.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static void what_cannot_be_removed_drains_the_node(void **state)
@@ -32,12 +33,12 @@ static void no_other_failure_of_a_reap_drains_the_node(void **state)
 {
     (void)state;
     static const int numbers[] = {0, ETIME, EIO, ENOENT, ENOMEM, ETIMEDOUT};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(numbers); i++) {
         left_by = numbers[i];
         reap("n9", true);
         assert_string_equal(drained, "");
     }
-    assert_int_equal(n_reaped, (int)(sizeof(numbers) / sizeof(numbers[0])));
+    assert_int_equal(n_reaped, (int)N_ROWS(numbers));
     /* Without the node's name nothing is drained. If the configuration cannot be read, nothing is looked for. */
     left_by = ENOTRECOVERABLE;
     reap(NULL, true);
@@ -65,7 +66,7 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
         uint64_t age_s;
         bool is_kept;
     } rows[] = {{-3600, 61, false}, {0, 61, false}, {61, 59, true}, {3600, 0, true}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(reap_set_up(state), 0);
         int64_t real_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME) - rows[i].real_age_s * 1000000000;
         uint64_t boot_ns = hm_clock_ns(CLOCK_BOOTTIME) - rows[i].age_s * 1000000000;
@@ -129,7 +130,7 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
 {
     (void)state;
     static const unsigned graces_s[][2] = {{0, 600}, {600, 600}, {601, 601}}; /* configured, and used */
-    for (size_t i = 0; i < sizeof(graces_s) / sizeof(graces_s[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(graces_s); i++) {
         config.reap_grace_s = graces_s[i][0];
         reap(NULL, true);
         assert_int_equal(sought_grace_s, graces_s[i][1]);

@@ -6,6 +6,7 @@
 
 #include "recordfixture.h"
 #include "slurm/stepname.h"
+#include "unit/lib/rows.h"
 
 static void test_whole_record(void **state)
 {
@@ -60,7 +61,7 @@ static void test_a_request_that_was_never_valid(void **state)
 {
     (void)state;
     static const char *const texts[] = {"=cmd|' /C calc'!A0", "a\x1b[2J", "spil", "spill,size=1G", ","};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(texts); i++) {
         job = (struct hm_job){.job_id = 43};
         snprintf(job.request, sizeof(job.request), "%s", texts[i]);
         json_t *record = hm_record_build(&config, &tiers, &job, NULL, "", 1);
@@ -110,7 +111,7 @@ static void test_exit_codes(void **state)
         int code; /* -1: null */
     } rows[] = {{false, 0, -1},  {true, 0, 0},      {true, 1 << 8, 1}, {true, 255 << 8, 255},
                 {true, 15, 143}, {true, 0x8b, 139}, {true, 0x7f, -1}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         job.has_exit_status = rows[i].known;
         job.exit_status = rows[i].status;
         json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
@@ -137,7 +138,7 @@ static void test_the_larger_peak_counts(void **state)
                 {800 * MIB, true, 800 * MIB},
                 {0, false, 0},
                 {800 * MIB, false, 800 * MIB}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         job.memory_peak = rows[i].of_stepd;
         json_t *record = hm_record_build(&config, &tiers, &job, rows[i].has_samples ? &samples : NULL, "why", START);
         const json_t *memory = json_object_get(record, "memory");

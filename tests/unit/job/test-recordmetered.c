@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "recordfixture.h"
+#include "unit/lib/rows.h"
 
 static struct hm_progress sampled(double fast_share, const char *hot_by)
 {
@@ -40,7 +41,7 @@ static void test_estimated_traffic(void **state)
         {{0.25, 0.5}, {"accesses", "accesses"}, true, true, false, -1, -1, false},
         {{0.25, 0.25}, {"accesses", "accesses"}, true, false, true, 0.25, -1, true},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         set_up(state);
         memset(&job.migration, 0, sizeof(job.migration));
         job.has_plan = rows[i].has_plan;
@@ -122,7 +123,7 @@ static void test_a_group_without_figures(void **state)
                 {false, "no mbm_: the processor counts no memory traffic", 1,
                  "no mbm_: the processor counts no memory traffic", false}};
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         set_metered();
         samples.finished = rows[i].finished;
         job.mongroup.is_begun = rows[i].is_begun;
@@ -160,7 +161,7 @@ static void test_the_time_of_a_group(void **state)
                 {{false, false}, 2, -1},
                 {{true, true}, 126, -1}};
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         set_metered();
         for (int g = 0; g < HM_GROUP_BYTES; g++)
             samples.metered.group[g] = (struct hm_metered_figure){0, rows[i].is_known[g]};
@@ -223,7 +224,7 @@ static void test_estimated_energy(void **state)
         {POWER, -1, 0.156},     {BITS, 1800, -1},           {TIERS, -1, -1},
         {NOTHING, 1800, 0.156},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         enum without without = rows[i].without;
         set_up(state);
         set_estimated();

@@ -22,6 +22,7 @@
 #include "job/programs/migrator.h"
 #include "job/programs/monitor.h"
 #include "job/step/parts.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define STEP 3
@@ -186,7 +187,7 @@ static void check(int result, size_t row, const char *what)
 
 static void test_a_migrator_is_started_without_the_lock(void **state)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(set_up(state), 0);
         meanwhile = rows[i].meanwhile;
         int result = hm_step_migrate(&preparation, &error);
@@ -205,7 +206,7 @@ static void test_a_migrator_is_started_without_the_lock(void **state)
 
 static void test_a_monitor_is_started_without_the_lock(void **state)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(set_up(state), 0);
         meanwhile = rows[i].meanwhile;
         int result = begin_and_watch();

@@ -19,6 +19,7 @@
 #include "freshledger.h"
 #include "job/ledger/log.h"
 #include "job/step/step.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_error error;
@@ -139,7 +140,7 @@ static const struct {
 static void test_decisions(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(decisions) / sizeof(*decisions); i++) {
+    for (size_t i = 0; i < N_ROWS(decisions); i++) {
         begin(decisions[i].request, decisions[i].is_default);
         configure(decisions[i].config);
         struct hm_step *step = prepare(decisions[i].option);
@@ -166,7 +167,7 @@ static void test_rules_hold_without_the_prolog(void **state)
         {"", "spill", "topology"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         begin("", false);
         assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
         configure(rows[i].config);
@@ -189,7 +190,7 @@ static void test_users_are_looked_up_without_the_lock(void **state)
     } rows[] = {{true, true, NULL, 0},  {true, true, "slow", 1},  {true, false, "slow", 0},
                 {false, true, NULL, 1}, {false, true, "slow", 1}, {false, false, NULL, 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         configure(rows[i].has_rule ? "group \"wheel\" { modes = { slow } }" : "");
         begin("spill", false);
         if (!rows[i].has_entry)
@@ -208,7 +209,7 @@ static void test_file_systems(void **state)
     static const char *const options[] = {NULL, "fsdax,size=1G", "off", "spill"};
     (void)state;
     configure("");
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(options); i++) {
         begin("fsdax,size=1G", false);
         job.namespaces.n = 1;
         job.namespaces.each[0] =
@@ -239,7 +240,7 @@ static void test_a_refusal_is_said_once(void **state)
     } rows[] = {{NULL, false}, {"spill", false}, {"slow", true}};
     (void)state;
     configure("");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         begin("spill", false);
         snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
@@ -327,7 +328,7 @@ static void test_a_component_has_its_own_request(void **state)
         {"", 6, false, "fsdax,size=1G", "fsdax,size=1G"},
     };
     configure("");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         begin(rows[i].request, false);
         job.het_job_id = rows[i].het_job_id;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);

@@ -15,6 +15,7 @@
 #include "job/programs/migrator.h"
 #include "job/step/step.h"
 #include "migrator/decide/decide.h"
+#include "unit/lib/rows.h"
 
 static struct hm_error error;
 
@@ -113,7 +114,7 @@ static void test_names_of_files(void **state)
     assert_true(hm_figurefile_is_name(name, &job_id, &step_id));
     assert_int_equal(job_id, 7);
     assert_int_equal(step_id, HM_STEP_BATCH);
-    for (size_t i = 0; i < sizeof(no_files) / sizeof(no_files[0]); i++)
+    for (size_t i = 0; i < N_ROWS(no_files); i++)
         assert_false(hm_figurefile_is_name(no_files[i], &job_id, &step_id));
 }
 
@@ -157,7 +158,7 @@ static void test_steps_that_had_nothing_to_move(void **state)
                                             {HM_PROGRESS_NO_SOURCE, HM_PROGRESS_NO_SOURCE, HM_PROGRESS_NO_SOURCE}};
     struct hm_migration *migration = calloc(1, sizeof(*migration));
     assert_non_null(migration);
-    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(orders); i++) {
         memset(migration, 0, sizeof(*migration));
         for (size_t k = 0; k < 2; k++) {
             struct hm_progress step;
@@ -187,7 +188,7 @@ static void test_step_of_a_path(void **state)
                 {"/sys/fs/cgroup/system.slice", NULL},
                 {"/step_1", NULL},
                 {"", NULL}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char path[128];
         snprintf(path, sizeof(path), "%s", rows[i].path);
         assert_int_equal(hm_cgroup_cut_to_step(path), rows[i].step ? 0 : -1);

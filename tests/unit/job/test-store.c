@@ -18,6 +18,7 @@
 
 #include "job/store/dayfile.h"
 #include "storefixture.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static void test_names(void **state)
@@ -36,7 +37,7 @@ static void test_names(void **state)
                 {"n\xc3\xa9", "n__"},
                 {"-n_1", "-n_1"},
                 {"0123456789abcdef", "0123456"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char node[64];
         /* the longest name gets too little room */
         hm_store_node(rows[i].node, node, strlen(rows[i].node) > 12 ? 8 : sizeof(node));
@@ -52,7 +53,7 @@ static void test_days(void **state)
         const char *day;
     } rows[] = {{END, DAY},        {END + 999999999, DAY}, {END + 1000000000, "2025-03-02"},
                 {0, "1970-01-01"}, {-1, "1970-01-01"},     {INT64_MAX, "2262-04-11"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char day[11];
         hm_store_day(rows[i].end_ns, day);
         assert_string_equal(day, rows[i].day);
@@ -164,7 +165,7 @@ static void test_traps_are_refused(void **state)
     static void (*const traps[])(void) = {trap_day_is_link,      trap_day_is_file,       trap_day_is_open,
                                           trap_records_are_open, trap_records_are_link,  trap_file_is_link,
                                           trap_file_is_fifo,     trap_file_has_two_names};
-    for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(traps); i++) {
         struct hm_error error = {{0}};
         assert_int_equal(store_tear_down(state), 0);
         assert_int_equal(store_set_up(state), 0);

@@ -16,6 +16,7 @@
 #include "freshledger.h"
 #include "job/step/step.h"
 #include "job/step/task.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_error error;
@@ -169,7 +170,7 @@ static const struct {
 static void test_exit_statuses(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+    for (size_t i = 0; i < N_ROWS(endings); i++) {
         ledger_with_job(&config, &job);
         struct hm_outcome *outcome = hm_outcome_map();
         struct hm_step *step = calloc(1, sizeof(*step));
@@ -211,7 +212,7 @@ static void test_the_last_task_notes_the_kernels_peak(void **state)
         const char *text;
         uint64_t then;
     } rows[] = {{"100\n", 0}, {"300\n", 300}, {"200\n", 300}, {"nonsense\n", 300}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         scratch_write(scratch_path("memory.peak"), rows[i].text);
         assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
@@ -260,7 +261,7 @@ static void set_up_device(const char *device, const char *namespace, const char 
 {
     assert_int_equal(scratch_remove(scratch_path("sys")), 0);
     const char *folders[] = {"", "/class", "/class/block", "/bus", "/bus/nd", "/bus/nd/devices"};
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+    for (size_t i = 0; i < N_ROWS(folders); i++)
         assert_int_equal(mkdir(scratch_path("sys%s", folders[i]), 0755), 0);
     assert_int_equal(mkdir(scratch_path("sys/class/block/%s", device), 0755), 0);
     /* as in sysfs, by a symbolic link */
@@ -291,7 +292,7 @@ static void test_a_device_is_looked_at_before_it_is_mounted(void **state)
         {"pmem0", "namespace0.2\n", "hybridmem:test:7.0.0\n", "/class/block/pmem0.1/device/namespace: No such file"},
     };
     struct hm_job_namespace one = {.name = "hybridmem:test:7.0.0", .device = "/dev/pmem0.1", .fs = "ext4"};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         set_up_device(rows[i].device, rows[i].namespace, rows[i].label);
         error.text[0] = '\0';
         int result = hm_dax_check_device(scratch_path("sys"), &one, &error);

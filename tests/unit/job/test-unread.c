@@ -14,6 +14,7 @@
 
 #include "freshledger.h"
 #include "job/ledger/unread.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define GRACE_S 600
@@ -83,7 +84,7 @@ static void cgroups_tell_whether_the_job_lives(void **state)
         {"system.slice/slurmstepd.scope/job_7x/step_0", true},
     };
     leave_entry(GRACE_S + 60);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup(rows[i].folder);
         if (hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S) != rows[i].is_living)
             fail_msg("%s", rows[i].folder);
@@ -98,7 +99,7 @@ static void an_empty_folder_is_nobodys(void **state)
         bool is_living;
     } rows[] = {{"populated 0\nfrozen 0\n", false}, {"populated 1\nfrozen 0\n", true}, {"", true}};
     leave_entry(GRACE_S + 60);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup("system.slice/slurmstepd.scope/job_7");
         scratch_write(scratch_path("cgroup/system.slice/slurmstepd.scope/job_7/cgroup.events"), rows[i].events);
         assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, GRACE_S), rows[i].is_living);
@@ -114,7 +115,7 @@ static void folders_of_version_1_tell_by_their_processes(void **state)
         bool is_living;
     } rows[] = {{"", "", false}, {"17\n", "", true}, {"", "17\n", true}};
     leave_entry(GRACE_S + 60);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         make_cgroup("freezer/slurm/uid_1001/job_7/step_0");
         scratch_write(scratch_path("cgroup/freezer/slurm/uid_1001/job_7/cgroup.procs"), rows[i].of_job);
         scratch_write(scratch_path("cgroup/freezer/slurm/uid_1001/job_7/step_0/cgroup.procs"), rows[i].of_step);
@@ -138,7 +139,7 @@ static void folders_of_users_do_not_tell(void **state)
         {"system.slice/slurmstepd.scope/job_8/step_0/user/job_7", NULL, false},
         {"freezer/slurm/uid_1001/job_7/step_0", "step_0", true},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         leave_entry(GRACE_S + 60);
         make_cgroup(rows[i].folder);
         if (strncmp(rows[i].folder, "freezer", 7) == 0)
@@ -164,7 +165,7 @@ static void the_age_of_the_entry_tells_whether_the_job_lives(void **state)
         {0, GRACE_S, true},
         {0, 0, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         leave_entry(rows[i].age_s);
         assert_int_equal(hm_unread_is_living(&config, scratch_path("cgroup"), 7, rows[i].grace_s), rows[i].is_living);
     }
@@ -176,7 +177,7 @@ static void no_clock_that_is_set_changes_the_grace(void **state)
     (void)state;
     static const int written_before_s[] = {-86400, 0, GRACE_S - 60, 86400};
     make_cgroup("system.slice");
-    for (size_t i = 0; i < sizeof(written_before_s) / sizeof(written_before_s[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(written_before_s); i++) {
         struct stat status;
         struct timespec now;
         leave_entry(0);

@@ -21,6 +21,7 @@
 
 #include "job/store/append.h"
 #include "storefixture.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define FIRST_CLOSED (STDERR_FILENO + 1)
@@ -54,7 +55,7 @@ static void make_link(const char *name)
 static void test_traps_in_the_copy(void **state)
 {
     static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(parts); i++) {
         char name[64];
         struct hm_error error = {{0}};
         assert_int_equal(store_tear_down(state), 0);
@@ -118,7 +119,7 @@ static int copy_over_a_mount(const char *name)
 static void test_no_mount_of_the_users_is_entered(void **state)
 {
     static const char *const parts[] = {"", "/" DAY, "/" DAY "/n1.jsonl"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(parts); i++) {
         char name[64];
         int status;
         struct hm_error error = {{0}};

@@ -14,6 +14,7 @@
 
 #include "base/spawn.h"
 #include "job/namespaces/wipelater.h"
+#include "unit/lib/rows.h"
 
 static time_t now_s = 1000;
 static int status, n_started; /* status: of wait(2), for systemctl */
@@ -57,7 +58,7 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     struct hm_config config;
     (void)state;
     hm_config_defaults(&config);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         config.fsdax_wipe_limit_s = rows[i].limit_s;
         now_s = 1000 + (time_t)rows[i].after_s;
         assert_int_equal(hm_wipe_left(&config), rows[i].left_s);
@@ -95,7 +96,7 @@ static void systemd_is_told(void **state)
     snprintf(config.path, sizeof(config.path), "%s", hm_config_path());
     assert_int_equal(hm_wipe_hand_over(&config, 7, "1 of 9 MiB", &error), 0);
     assert_int_equal(n_started, 2);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         status = rows[i].status;
         snprintf(how, sizeof(how), "systemctl start %s %s", unit, rows[i].how);
         assert_not_told(&config, how);

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
+
 #define GIB (UINT64_C(1) << 30)
 #define MOST 8
 

@@ -8,7 +8,6 @@
 
 #include "core/plan/plan.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define GIB (UINT64_C(1) << 30)
 
 struct row {

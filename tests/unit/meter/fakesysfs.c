@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/perfopen.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define DEVICES "bus/event_source/devices"
@@ -128,7 +129,7 @@ void fake_sysfs_add_powercap(const char *start)
         {"intel-rapl:0", "package-0"}, {"intel-rapl:0/intel-rapl:0:0", "core"}, {"intel-rapl:0/intel-rapl:0:1", "dram"},
         {"intel-rapl:1", "package-1"}, {"intel-rapl:1/intel-rapl:1:0", "dram"}, {"intel-rapl:2", "psys"},
     };
-    for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(zones); i++) {
         char folder[96];
         snprintf(folder, sizeof(folder), "class/powercap/%s", zones[i].folder);
         write_below(folder, "name", zones[i].name);

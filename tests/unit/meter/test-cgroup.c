@@ -13,6 +13,7 @@
 
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_node_map map; /* nodes 0 and 1 are tier 0, node 2 is tier 1 */
@@ -53,7 +54,7 @@ static void test_numastat_refuses(void **state)
         "anonN0=1\nfile N0=1\n",
         " anon N0=1\nfile N0=1\n",
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_usage usage[HM_MAX_TIERS] = {{.anon = 77}};
         bool outside = false;
         errno = 0;
@@ -88,7 +89,7 @@ static void test_numastat(void **state)
         {"anon N0=1\nfile N0=0\nfuture words of any sort\n\n=\n", {.anon = 1}, {0}, false},
         {"anon N0=18446744073709551615\nfile N0=0\n", {.anon = UINT64_MAX}, {0}, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_usage usage[HM_MAX_TIERS];
         bool outside = false;
         memset(usage, 0xff, sizeof(usage));
@@ -118,7 +119,7 @@ static void test_hugetlb(void **state)
         {"totals=1 N0=1\n", -1, 5, 0},
         {"total=1 N0=18446744073709551615\n", -1, 5, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_usage usage[HM_MAX_TIERS] = {{.hugetlb = 5}}; /* of another page size; the result is added to it */
         bool outside = false;
         if (hm_hugetlb_parse(rows[i].text, strlen(rows[i].text), &map, usage, &outside) != rows[i].result)
@@ -144,7 +145,7 @@ static void test_guard_text(void **state)
         {"frozen 0\npopulated 0\n", 0},
         {"populated 0", 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_guard_parse(rows[i].text) != rows[i].populated)
             fail_msg("row %zu", i);
 }
@@ -220,7 +221,7 @@ static void test_cgroup_files(void **state)
     assert_non_null(strstr(reading.missing, "hugetlb"));
     put("memory.numa_stat", "anon N0=x\n");
     static const char *const no_numbers[] = {"many\n", "", "\n", "1x\n", "-1\n", "18446744073709551616\n"};
-    for (size_t i = 0; i < sizeof(no_numbers) / sizeof(no_numbers[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(no_numbers); i++) {
         put("memory.peak", no_numbers[i]);
         assert_int_equal(hm_cgroup_read(&cgroup, &map, &reading), 0);
         assert_false(reading.has_usage);

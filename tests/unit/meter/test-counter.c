@@ -11,8 +11,8 @@
 
 #include "meter/count/counter.h"
 #include "meter/count/total.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define SECOND UINT64_C(1000000000)
 #define RAPL (UINT64_C(262143328850) + 1) /* the range of a Xeon's counter, in microjoules */
 #define WATTS 2e9                         /* 2000 W in microjoules per second */

@@ -12,9 +12,9 @@
 
 #include "core/tiers/tiers.h"
 #include "fakesysfs.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PACKAGE "class/powercap/intel-rapl:0/energy_uj"
 #define DRAM "class/powercap/intel-rapl:1/intel-rapl:1:0/energy_uj"
 

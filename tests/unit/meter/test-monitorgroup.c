@@ -9,6 +9,7 @@
 
 #include "fakesysfs.h"
 #include "monitorfixture.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define MBM(cache, file) "fs/resctrl/mon_groups/hybridmem.7.0/mon_data/mon_L3_0" #cache "/mbm_" #file "_bytes"
@@ -119,7 +120,7 @@ static void test_other_words_are_no_late_start(void **state)
 {
     static const char *const words[] = {"Error", "Unassigned", "Unavailable now", "", "-1"};
     (void)state;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(words); i++) {
         *metered = (struct hm_metered){0};
         add_group();
         fake_sysfs_write(MBM(1, total), words[i]);
@@ -156,7 +157,7 @@ static void test_a_group_without_counters(void **state)
     (void)state;
     add_group();
     fake_sysfs_remove("fs/resctrl/mon_groups/hybridmem.7.0");
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(reasons); i++) {
         *metered = (struct hm_metered){0};
         open_with_group();
         monitor_read_after(0);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "meter/papi/line.h"
+#include "unit/lib/rows.h"
 
 static struct hm_papi_line line;
 static struct hm_error error;
@@ -75,7 +76,7 @@ static const char *const bad_lines[] = {
 static void test_bad_lines(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(bad_lines); i++) {
         errno = 0;
         if (parse(bad_lines[i]) != -1 || errno != EBADMSG || !error.text[0])
             fail_msg("\"%s\" was taken", bad_lines[i]);
@@ -131,7 +132,7 @@ static void test_events(void **state)
         {HM_PAPI_COUNT, HM_KIND_UNKNOWN, -1, HM_PAPI_ONE, UINT64_MAX, "a name with spaces"},
     };
     char text[512];
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (unsigned i = 0; i < N_ROWS(rows); i++) {
         int length = hm_papi_line_event(i, &rows[i], text, sizeof(text));
         assert_int_equal(length, strlen(text));
         assert_int_equal(text[length - 1], '\n');

@@ -9,6 +9,7 @@
 
 #include "meter/count/counter.h"
 #include "meter/papi/raw.h"
+#include "unit/lib/rows.h"
 
 /* Ranges of a package's and of a DRAM's counter, in microjoules. */
 #define RANGE UINT64_C(262143328850)
@@ -39,7 +40,7 @@ static void test_beginnings(void **state)
         {RANGE + 1, 50000, HM_PAPIRAW_UNREADABLE},
         {UINT64_MAX, 50000, HM_PAPIRAW_UNREADABLE},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE};
         uint64_t value = 7;
         if (hm_papiraw_begin(&raw, rows[i].reading, 1, rows[i].since_ns, &value) != rows[i].expected)
@@ -61,9 +62,9 @@ static void test_values(void **state)
     static const uint64_t places[] = {1, 17, 1999999, 2000001, SHORT / 2 - 1, SHORT / 2 + 1, SHORT - 1};
     static const uint64_t used[] = {SHORT, RANGE, SHORT / 2};
     unsigned n_values = 0;
-    for (size_t u = 0; u < sizeof(used) / sizeof(used[0]); u++) {
-        for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
-            for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
+    for (size_t u = 0; u < N_ROWS(used); u++) {
+        for (size_t s = 0; s < N_ROWS(starts); s++) {
+            for (size_t p = 0; p < N_ROWS(places); p++) {
                 struct hm_papiraw raw = {.range = SHORT, .used_range = used[u], .is_known = true, .start = starts[s]};
                 uint64_t value, reading = give(starts[s], places[p], used[u]);
                 enum hm_papiraw_state got = hm_papiraw_take(&raw, reading, 1, &value);
@@ -85,7 +86,7 @@ static void test_unreadable(void **state)
 {
     (void)state;
     static const uint64_t starts[] = {0, 1, 2000000, RANGE - 1};
-    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(starts); i++) {
         struct hm_papiraw raw = {.range = RANGE, .used_range = RANGE, .is_known = true, .start = starts[i]};
         uint64_t value;
         assert_int_equal(hm_papiraw_take(&raw, give(starts[i], RANGE, RANGE), 1, &value), HM_PAPIRAW_UNREADABLE);
@@ -113,7 +114,7 @@ static void test_standstill(void **state)
         /* twice the start, minus the range: PAPI adds the range after a wrap, not the modulus */
         {200000000000, 137000000000, second, HM_PAPIRAW_VALUE, 137856671150},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_papiraw raw = {.range = RANGE,
                                  .used_range = RANGE,
                                  .is_known = true,

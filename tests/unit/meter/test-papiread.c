@@ -19,6 +19,7 @@
 
 #include "meter/count/gauge.h"
 #include "meter/papi/read.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define HEAD "echo papi 1 7.0.0\n"
@@ -76,7 +77,7 @@ static void test_programs_that_do_not_start(void **state)
         {HEAD "exec yes component x in\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
         {HEAD EVENT "echo read 5 6\n", "hybridmem-papi wrote its lines in another order, or is of another version"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (start(rows[i].script))
             fail_msg("row %zu started", i);
         assert_string_equal(error.text, rows[i].text);
@@ -133,7 +134,7 @@ static void test_deaths_midway(void **state)
         {"echo read 3 x\n", "hybridmem-papi wrote a line \"read\" that is not valid"},
         {"exec >&-; exec sleep 100\n", "hybridmem-papi has closed its output"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char script[512];
         uint64_t value;
         snprintf(script, sizeof(script), HEAD EVENT "echo ready 1\nread x; echo read 1 5\nread x\n%s", rows[i].then);
@@ -188,7 +189,7 @@ static void test_the_program_of_slurm(void **state)
         {"echo slurm 1 24.11.5\necho ready 0\n", "Slurm has no energy of this node"},
     };
     char most[PATH_MAX + 32];
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (start_as(HM_PROGRAM_SLURMENERGY, rows[i].script))
             fail_msg("row %zu started", i);
         assert_string_equal(error.text, rows[i].text);

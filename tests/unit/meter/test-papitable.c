@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "meter/papi/table.h"
+#include "unit/lib/rows.h"
 
 static void test_events(void **state)
 {
@@ -38,7 +39,7 @@ static void test_events(void **state)
         {"perf_event_uncore", "skx_unc_imc0::UNC_M_CAS_COUNT_X", 0, 0, 0},
         {"perf_event_uncore", "skx_unc_imc::UNC_M_CAS_COUNT", 0, 0, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct hm_papi_row *row;
         int found = 0;
         for (int r = 0; (row = hm_papi_row_find(&r, rows[i].component, rows[i].event)); r++) {
@@ -89,7 +90,7 @@ static void test_zones(void **state)
         {"dram2", true, -1, 0, 0},
         {"package-0", true, -1, 0, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         enum hm_papi_measure measure;
         int socket;
         if (hm_papi_zone(rows[i].name, rows[i].is_in_package, &measure, &socket) != rows[i].result)
@@ -116,7 +117,7 @@ static void test_numbers(void **state)
         {"powercap:::ENERGY_UJ:ZONE77777777", "ZONE", -1},
         {"perf::CPU-CLOCK", "ZONE", -1},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         assert_int_equal(hm_papi_number_in(rows[i].event, rows[i].key), rows[i].number);
 }
 

@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "meter/count/pmu.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static void test_format_refuses(void **state)
 {

@@ -12,9 +12,8 @@
 
 #include "core/tiers/tiers.h"
 #include "fakesysfs.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Find the counters of the same machine with another processor. */
 static void find_anew(const char *modalias)

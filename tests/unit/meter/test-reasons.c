@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "meter/count/reasons.h"
+#include "unit/lib/rows.h"
 
 #define SIZE 64 /* room for 31 characters of reasons, and for the number of those left out */
 
@@ -29,7 +30,7 @@ static void test_what_has_room(void **state)
         {{""}, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char text[SIZE];
         struct hm_reasons reasons = hm_reasons_begin(text, sizeof(text));
         for (int r = 0; r < 4 && rows[i].reason[r]; r++)

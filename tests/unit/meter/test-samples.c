@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "meter/monitor/samples.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -108,7 +109,7 @@ static void test_stride_doubles(void **state)
         uint32_t points;
     } rows[] = {{1, 1, 1},     {256, 1, 256},  {257, 2, 129},     {512, 2, 256},
                 {513, 4, 129}, {1000, 4, 250}, {86400, 512, 169}, {100000, 512, 196}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_samples *samples = fresh();
         for (uint64_t n = 0; n < rows[i].samples; n++)
             add(samples, n == rows[i].samples / 3 ? 1000000 : n, 1, START + n * SECOND);
@@ -200,7 +201,7 @@ static void test_check_refuses(void **state)
         {spoil_energy, "energy"},
         {spoil_traffic, "traffic"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_error error = {{0}};
         struct hm_samples *samples = fresh();
         add(samples, 1, 2, START);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "migrator/damon/heat.h"
+#include "unit/lib/rows.h"
 
 static void heat_follows_the_formula(void **state)
 {
@@ -17,7 +18,7 @@ static void heat_follows_the_formula(void **state)
         uint32_t accesses;
         double touches; /* accesses of each page between two looks */
     } rows[] = {{0, 0}, {10, 0.6931472}, {19, 2.9957323}, {20, 3.6888795}, {25, 3.6888795}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
         struct hm_observation heat = hm_damon_heat(&region, 20, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
@@ -45,12 +46,12 @@ static void the_variance_is_as_it_says(void **state)
     (void)state;
     static const uint64_t pages[] = {1, 3, 10, 30, 100, 300, 2000};
     static const double probabilities[] = {0.05, 0.2, 0.6};
-    for (size_t p = 0; p < sizeof(probabilities) / sizeof(probabilities[0]); p++) {
+    for (size_t p = 0; p < N_ROWS(probabilities); p++) {
         double sum = 0, squares = 0, said = 0;
         uint64_t seed = 1;
         for (int list = 0; list < LISTS; list++) {
             double samples = 0;
-            for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+            for (size_t i = 0; i < N_ROWS(pages); i++) {
                 struct hm_damon_region region = {.end = 4096 * pages[i], .accesses = look(probabilities[p], &seed)};
                 struct hm_observation heat = hm_damon_heat(&region, LOOKS, 0);
                 samples += (double)heat.reads;

@@ -14,6 +14,7 @@
 
 #include "job/ledger/ledger.h"
 #include "migrator/damon/broker/peer.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define SCOPE "/sys/fs/cgroup/system.slice/slurmstepd.scope/"
@@ -58,7 +59,7 @@ static void the_ledger_tells_whose_step_it_is(void **state)
     enter(8, 1002, SCOPE "job_8");
     enter(10, 1003, ""); /* no step has begun */
     scratch_write(scratch_path("run/jobs/11"), "torn");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         uid_t owner = 5;
         int found = hm_damon_peer_owner(config.run_dir, rows[i].cgroup, &owner) == 0 ? (int)owner : -1;
         if (found != rows[i].owner)

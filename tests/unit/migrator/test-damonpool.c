@@ -20,6 +20,7 @@
 #include "migrator/damon/gathering.h"
 #include "migrator/damon/pool.h"
 #include "migrator/damon/tune.h"
+#include "unit/lib/rows.h"
 
 static struct hm_error error;
 
@@ -64,7 +65,7 @@ static void nobody_gets_more_than_half_beside_others(void **state)
     } rows[] = {{1000, 0},  {1000, 1}, {1000, 2},  {1000, 3},  {1000, 4}, {1001, 5},
                 {1000, -2}, {1001, 6}, {1000, -1}, {1001, -1}, {0, 7},    {0, -1}};
     struct hm_damon_pool pool = {.n = 8};
-    for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (uint32_t i = 0; i < N_ROWS(rows); i++) {
         error.text[0] = '\0';
         int got = hm_damon_pool_lend(&pool, i + 1, rows[i].uid, &error);
         if (got < 0 && strstr(error.text, "you have half of the 8"))
@@ -185,7 +186,7 @@ static void a_format_without_a_field_is_refused(void **state)
     const char *const fields[] = {"ID: ", "target_id;", "nr_regions;", "start;", "end;", "nr_accesses;", "age;"};
     struct hm_damon_layout layout;
     char text[sizeof(format)];
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(fields); i++) {
         memcpy(text, format, sizeof(format));
         *strstr(text, fields[i]) = 'X';
         assert_int_equal(hm_damon_layout_parse(text, &layout, &error), -1);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "migrator/sources/damonranges.h"
+#include "unit/lib/rows.h"
 
 #define MIB UINT64_C(256) /* in pages */
 #define GIB (1024 * MIB)
@@ -149,7 +150,7 @@ static void a_few_new_pages_are_not_worth_a_new_watch(void **state)
         uint64_t first, n_pages;
         bool fits;
     } rows[] = {{30000 * GIB, 1, true}, {30000 * GIB, 5 * MIB, true}, {30000 * GIB, 10 * MIB, false}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         clear();
         map(20 * GIB, 100 * MIB);
         hm_damon_ranges_choose(&maps, maps.n_pages, &process);

@@ -18,6 +18,7 @@
 #include "base/perfopen.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/source.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_source_setup setup = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000};
@@ -111,7 +112,7 @@ static void the_brokers_answer_decides(void **state)
         {"this kernel has none", ENODEV, 1, ENODEV},
         {"", 0, 1, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_answer reply = {.number = rows[i].number};
         struct hm_error error = {""};
         char why[HM_WARNING];
@@ -178,7 +179,7 @@ static void a_broker_that_takes_nobody_is_not_waited_for(void **state)
     int client[16];
     size_t n = 0;
     do {
-        assert_true(n < sizeof(client) / sizeof(client[0]));
+        assert_true(n < N_ROWS(client));
         client[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     } while (connect(client[n++], (struct sockaddr *)&of_broker, sizeof(of_broker)) == 0);
     assert_int_equal(errno, EAGAIN);

@@ -18,6 +18,7 @@
 #include "migrator/damon/wire.h"
 #include "migrator/sources/source.h"
 #include "migrator/watch/resident.h"
+#include "unit/lib/rows.h"
 
 #define MOST (HM_DAMON_TARGETS + 10)
 #define PID 1000      /* of the first process; the others follow */
@@ -132,7 +133,7 @@ static void the_smallest_are_left_out_up_to_a_hundredth(void **state)
         {4, 3, {500, 490, 4, 6}, {0, 1, 3}},
         {4, 2, {2, 50000, 300, 9000}, {1, 3}},
     };
-    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+    for (size_t row = 0; row < N_ROWS(rows); row++) {
         struct hm_damon_watch watch;
         memset(process, 0, sizeof(process));
         for (uint32_t i = 0; i < rows[row].n; i++)

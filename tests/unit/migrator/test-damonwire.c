@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "migrator/damon/wire.h"
+#include "unit/lib/rows.h"
 
 static struct hm_error error;
 static union hm_damon_message message;
@@ -154,7 +155,7 @@ static const struct {
 static void refuses_bad_watches(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(bad_watches) / sizeof(bad_watches[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(bad_watches); i++) {
         size_t size = good_watch(3);
         bad_watches[i].spoil();
         errno = 0;
@@ -217,7 +218,7 @@ static void refuses_bad_lists(void **state)
 {
     (void)state;
     void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high, no_looks, process_unknown};
-    for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(spoil); i++) {
         size_t size = good_list(3);
         assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), 0);
         spoil[i]();
@@ -235,7 +236,7 @@ static void an_answers_text_goes_with_its_number(void **state)
         int result;
     } rows[] = {{0, "", 0}, {EBUSY, "why", 0}, {EBUSY, "", -1}, {0, "why", -1}};
     size_t size = 0;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         memset(&message, 0, sizeof(message));
         size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, 1, 0);
         message.answer.number = rows[i].number;

@@ -11,8 +11,8 @@
 
 #include "migrator/decide/decide.h"
 #include "migrator/replay/sampler.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PHASES_OF_A_DAY 8640 /* of 10 s */
 
 static const struct hm_decider_options good = {.algorithm = "regions",

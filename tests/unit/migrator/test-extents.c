@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "drivenmodel.h"
+#include "unit/lib/rows.h"
 
 #define ALL_PAGES (MODEL_SPACES * MODEL_PAGES)
 #define HOT_PAGES (MODEL_PAGES / 10)
@@ -54,7 +55,7 @@ static void test_hot_tenth_is_found_and_followed(void **state)
     static const uint64_t firsts[] = {12000, 4000, 16000, 9000};
     model_begin(&model, "regions", MODEL_SPACES, ALL_PAGES * 12 / 100);
     fill_fast(0, MODEL_PAGES * 12 / 100);
-    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(firsts); i++) {
         for (int phase = 0; phase < 2; phase++)
             model_phase(&model, SAMPLES, hot_tenth, &firsts[i], UINT64_MAX);
         if (model_share(&model, hot_tenth, &firsts[i]) < 0.85)

@@ -18,8 +18,7 @@
 #include "fakeperf.h"
 #include "migrator/sources/watch.h"
 #include "pagechild.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 /* what was observed of a child */
 struct seen {

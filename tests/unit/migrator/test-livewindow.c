@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "migrator/live/live.h"
+#include "unit/lib/rows.h"
 
 #define MS UINT64_C(1000000)
 #define BEGIN (1000 * MS) /* begin of the phase */
@@ -40,7 +41,7 @@ static void a_long_window_does_not_begin_late(void **state)
     live.window.is_used = true;
     live.decider = (struct hm_decider *)(void *)&decider; /* not NULL; it is not used */
     live.phase_start_ns = BEGIN;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         options.hot_by_writes = rows[i].hot_by_writes;
         live.account.pace = (struct hm_pace){.interval_ms = INTERVAL, .longer = rows[i].longer};
         uint64_t due = hm_live_window_due(&live, BEGIN + rows[i].now_ms * MS);

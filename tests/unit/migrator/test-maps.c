@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "migrator/watch/maps.h"
+#include "unit/lib/rows.h"
 
 static void test_lines_that_are_not_valid(void **state)
 {
@@ -40,7 +41,7 @@ static void test_lines_that_are_not_valid(void **state)
         "1000-2000 rw-p 10000000000000000 00:00 0",
         "G000-H000 rw-p 00000000 00:00 0",
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_range range = {7, 7};
         errno = 0;
         if (hm_maps_parse_line(rows[i], &range) != -1)
@@ -79,7 +80,7 @@ static void test_lines(void **state)
         {"1000-2000 rw-s 00000000 00:00 0 [anon_shmem:x]\n", 0, {7, 7}},
         {"1000-2000 rw-p 00000000 00:00 0 [heap]x\n", 0, {7, 7}},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_range range = {7, 7};
         if (hm_maps_parse_line(rows[i].line, &range) != rows[i].result)
             fail_msg("%s", rows[i].line);
@@ -134,7 +135,7 @@ static void test_find_and_count(void **state)
     };
     struct hm_maps maps;
     fill(&maps, three, 3);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(hm_maps_find(&maps, rows[i].first), rows[i].index);
         assert_int_equal(hm_maps_count(&maps, rows[i].first, rows[i].n_pages), rows[i].count);
     }
@@ -163,7 +164,7 @@ static void test_compare(void **state)
         {{{12, 3}, {60, 10}, {80, 200}}, {{10, 2}, {15, 5}, {30, 5}, {50, 10}}, 3, 5}, /* the fifth is 70 to 79 */
         {{{1, 9}, {20, 10}, {35, 15}, {150, 5}}, {{10, 10}, {30, 5}, {50, 100}}, 4, 3},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_maps before, now;
         fill(&before, three, 3);
         fill(&now, rows[i].now, rows[i].n);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "movefixture.h"
+#include "unit/lib/rows.h"
 
 static void test_only_what_is_elsewhere_is_submitted(void **state)
 {
@@ -147,7 +148,7 @@ static void test_limits(void **state)
         {400, 0, UINT64_MAX, 0},
         {400, UINT64_MAX, 0, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (unsigned page = 0; page < PAGES; page++)
             kernel.node[page] = 2;
         struct hm_move one = {.first = HM_PAGE(0, FIRST), .n_pages = 400, .limit = rows[i].limit, .to_fast = true};
@@ -200,7 +201,7 @@ static void test_calls_are_short(void **state)
         double page_s, longest_s;
         unsigned most_calls;
     } rows[] = {{1e-6, 0.03, 4}, {1e-5, 0.04, 6}, {1e-4, 0.04, 20}, {4e-4, 0.06, PAGES / 128}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(move_tear_down(NULL) | move_set_up(NULL), 0);
         hm_mover_free(&mover); /* back to the initial state */
         mover_start();

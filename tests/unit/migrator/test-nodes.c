@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "migrator/move/nodes.h"
+#include "unit/lib/rows.h"
 
 #define KIB UINT64_C(1024)
 
@@ -30,7 +31,7 @@ static const struct {
 static void half_of_the_cache_is_room(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char text[400];
         uint64_t free_bytes, file_bytes;
         snprintf(text, sizeof(text), "Node 1 MemFree: 1000 kB\nNode 1 %s\nNode 1 %s\nNode 1 %s\nNode 1 %s\n",

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "migrator/live/pace.h"
+#include "unit/lib/rows.h"
 
 #define S UINT64_C(1000000000)
 
@@ -71,7 +72,7 @@ static void test_budget(void **state)
         {{.interval_ms = 10000, .end_s = 2000}, 2000, 0},
         {{.interval_ms = 10000, .end_s = 2000, .rate = 4096}, 3000, 0},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_pace_budget(&rows[i].pace, rows[i].now_s) != rows[i].pages)
             fail_msg("row %zu: %llu", i, (unsigned long long)hm_pace_budget(&rows[i].pace, rows[i].now_s));
 }

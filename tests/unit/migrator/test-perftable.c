@@ -12,8 +12,7 @@
 #include "base/perfopen.h"
 #include "migrator/perf/budget.h"
 #include "migrator/perf/table.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static void test_parse_refuses(void **state)
 {

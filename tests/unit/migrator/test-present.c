@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "migrator/move/present.h"
+#include "unit/lib/rows.h"
 
 #define PAGE UINT64_C(4096)
 #define TIB_PAGES (UINT64_C(1) << 28)
@@ -97,7 +98,7 @@ static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
         if (more == 0)
             return n;
         assert_true(n == 0 || page[0] / HM_HUGE_PAGES != found[n - 1] / HM_HUGE_PAGES);
-        assert_true(n + more <= sizeof(found) / sizeof(found[0]));
+        assert_true(n + more <= N_ROWS(found));
         memcpy(found + n, page, more * sizeof(page[0]));
         n += more;
     }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "migrator/figures/progress.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define BAD(name, action)                                                                                              \
@@ -62,7 +63,7 @@ static void test_check(void **state)
     hm_progress_init(&progress, 7);
     assert_int_equal(hm_progress_check(&progress, NULL), 0);
     assert_int_equal(progress.step_id, 7);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_error error = {{0}};
         hm_progress_init(&progress, 7);
         rows[i].spoil(&progress);

@@ -9,6 +9,7 @@
 
 #include "migrator/live/purse.h"
 #include "migrator/live/rest.h"
+#include "unit/lib/rows.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define NONE UINT64_MAX
@@ -27,7 +28,7 @@ static void test_earned_and_spent(void **state)
     };
     struct hm_purse purse;
     hm_purse_init(&purse, 0.01, 100);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         hm_purse_look(&purse, rows[i].job_s, rows[i].spent_s);
         assert_float_equal(purse.saved_s, rows[i].saved_s, 1e-9);
     }
@@ -49,7 +50,7 @@ static void test_parts_and_pages(void **state)
         {{.saved_s = -5, .page_s = 1e-4}, 0, HM_PURSE_LEAST},
         {{.saved_s = 1, .page_s = 1e-300}, 0.5, UINT64_MAX},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_float_equal(hm_purse_part(&rows[i].purse, 0.5), rows[i].half_s, 1e-9);
         if (hm_purse_pages(&rows[i].purse) != rows[i].pages)
             fail_msg("row %zu: %llu", i, (unsigned long long)hm_purse_pages(&rows[i].purse));
@@ -106,7 +107,7 @@ static void test_is_there_work(void **state)
         {{4096, 0}, 0, true},
         {{UINT64_MAX, 0}, NONE, false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_rest_has_work(rows[i].bytes, rows[i].cap_bytes) != rows[i].has_work)
             fail_msg("row %zu", i);
 }
@@ -126,7 +127,7 @@ static void test_resting(void **state)
         {little, false}, {little, false}, {little, true},  {NULL, false},
     };
     struct hm_rest rest = {.is_resting = true};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         hm_rest_next(&rest, rows[i].bytes, NONE);
         if (rest.is_resting != rows[i].is_resting)
             fail_msg("row %zu", i);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "migrator/watch/ranks.h"
+#include "unit/lib/rows.h"
 
 static void test_inside(void **state)
 {
@@ -36,7 +37,7 @@ static void test_inside(void **state)
         {"0::/job_1/step_0/slurm\n", "/job_1/step_0/user", false},
         {"0::/job_11/step_0/user\n", "/job_1", false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_ranks_is_inside(rows[i].text, rows[i].cgroup) != rows[i].is_inside)
             fail_msg("row %zu", i);
 }
@@ -56,7 +57,7 @@ static void test_user(void **state)
         {"Name:\ta\nUid:\t5\t5\t5\n", false},
         {"Name:\tUid:\t5\t5\t5\t5\nUid:\t6\t6\t6\t6\n", false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_ranks_is_user(rows[i].text, 5) != rows[i].is_user)
             fail_msg("row %zu", i);
 }
@@ -67,7 +68,7 @@ static void test_bad_cgroups(void **state)
     static const char *const rows[] = {
         "",         "/",      "/sys/fs/cgroup",          "/sys/fs/cgroup/", "/sys/fs/cgroup/a/",
         "relative", "/tmp/a", "/sys/fs/cgroup/a/../../x"};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_ranks ranks;
         struct hm_error error = {{0}};
         assert_int_equal(hm_ranks_init(&ranks, rows[i], 5, &error), -1);

@@ -12,8 +12,8 @@
 
 #include "migrator/replay/replay.h"
 #include "migrator/replay/sampler.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define N_TRACES 5
 
 static const double sizes[] = {0.1, 0.25, 0.5};

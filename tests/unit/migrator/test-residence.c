@@ -15,6 +15,7 @@
 #include "migrator/live/tally.h"
 #include "migrator/live/viewserver.h"
 #include "migrator/move/residence.h"
+#include "unit/lib/rows.h"
 
 #define N_SPACES 3
 
@@ -76,7 +77,7 @@ static void test_extents(void **state)
         {.first = HM_PAGE(2, 1000), .n_pages = 10},      /* the process has just ended */
         {.first = HM_PAGE(9, 1000), .n_pages = 10},      /* no such space */
     };
-    const size_t count = sizeof(extents) / sizeof(extents[0]);
+    const size_t count = N_ROWS(extents);
     hm_residence_fill(&residence, extents, count, 1000 * count);
     assert_int_equal(extents[0].fast_pages, 100);
     assert_int_equal(extents[0].slow_pages, 0);
@@ -126,7 +127,7 @@ static void test_gaps(void **state)
          2,
          4},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_extent gaps[8];
         size_t n = hm_residence_gaps(&residence, rows[i].extent, rows[i].n_extents, gaps, 8);
         if (n != rows[i].n_gaps)
@@ -262,7 +263,7 @@ static void test_best_placement(void **state)
         double share;
     } rows[] = {{0, 0}, {50, 0.35}, {100, 0.7}, {150, 0.75}, {200, 0.8}, {700, 0.9}, {5000, 1}};
     uint32_t order[4];
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         assert_float_equal(hm_tally_best_placement(extents, 4, rows[i].capacity, order), rows[i].share, 1e-9);
     assert_true(hm_tally_best_placement(extents, 0, 100, order) < 0);
     assert_true(hm_tally_best_placement(extents + 3, 1, 100, order) < 0);

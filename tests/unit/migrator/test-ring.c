@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "migrator/perf/ring.h"
+#include "unit/lib/rows.h"
 
 #define RING 256
 #define ROOM 64
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static const uint64_t usual =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC;

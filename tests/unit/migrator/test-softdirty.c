@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "migrator/softdirty/parts.h"
+#include "unit/lib/rows.h"
 
 #define PAGE 4096
 #define PAGES 512 /* pages of each kind */
@@ -49,7 +50,7 @@ static void shares_are_found_by_page(void **state)
 {
     (void)state;
     struct hm_softdirty *softdirty = with_ranges();
-    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+    for (size_t i = 0; i < N_ROWS(shares); i++)
         assert_true(hm_softdirty_share(softdirty, shares[i].page) == shares[i].share);
     hm_softdirty_free(softdirty);
 }
@@ -116,7 +117,7 @@ static void by_place_observations_are_cut_where_ranges_are(void **state)
                 {HM_PAGE(0, 100), HM_PAGE(0, 110)}, {HM_PAGE(0, 119), HM_PAGE(0, 120)},
                 {HM_PAGE(0, 120), HM_PAGE(2, 50)},  {HM_PAGE(2, 149), HM_PAGE(2, 150)},
                 {HM_PAGE(2, 150), UINT64_MAX}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         assert_true(hm_softdirty_border(softdirty, rows[i].page) == rows[i].border);
     hm_softdirty_free(softdirty);
 }

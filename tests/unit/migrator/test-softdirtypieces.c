@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "migrator/softdirty/parts.h"
+#include "unit/lib/rows.h"
 
 #define MAPPINGS 6000 /* of a process: two processes have more than there is room for */
 
@@ -36,7 +37,7 @@ static void all_memory_of_all_processes_is_named(void **state)
 {
     (void)state;
     static const uint64_t n_pages[] = {1, 8, 100, 5000};
-    for (size_t i = 0; i < sizeof(n_pages) / sizeof(n_pages[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(n_pages); i++) {
         struct hm_maps maps = make_maps(MAPPINGS, 10000, n_pages[i]);
         struct hm_softdirty *softdirty = with_windows(2);
         for (uint32_t space = 0; space < 2; space++) {

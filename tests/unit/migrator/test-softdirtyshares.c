@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "migrator/softdirty/parts.h"
+#include "unit/lib/rows.h"
 
 /*
  * Four ranges of 64 pages each: shares that were seen, and shares that are believed. With a quarter of 256 pages
@@ -29,7 +30,7 @@ static const struct {
 static void differences_by_chance_are_not_believed(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(judged); i++) {
         struct hm_softdirty *softdirty = calloc(1, sizeof(*softdirty));
         assert_non_null(softdirty);
         softdirty->process[0].has_window = true;

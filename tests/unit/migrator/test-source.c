@@ -12,8 +12,7 @@
 #include "fakeperf.h"
 #include "migrator/perf/ring.h"
 #include "migrator/sources/watch.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static const struct hm_perf_cpu amd = {"AuthenticAMD", 0x19, 0x11, false}, arm = {"Arm", 0, 0, false},
                                 other = {"Other", 1, 1, false};

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "migrator/replay/trace.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define COLUMNS "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes\n"
 
 static void test_bad_text(void **state)

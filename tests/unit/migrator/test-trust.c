@@ -9,6 +9,7 @@
 
 #include "migrator/decide/misses.h"
 #include "migrator/decide/trust.h"
+#include "unit/lib/rows.h"
 
 /* A prediction that failed is believed less, one that came true is believed. A few samples change neither. */
 static void test_trust(void **state)
@@ -25,7 +26,7 @@ static void test_trust(void **state)
         {0.1F, 1, 0, 0, 0.1, 0.2},     {0, 100, 100, 0, 0.1, 0.1},   {500, 500, 0, 1e4, 0.9, 1},
         {500, 500, 0, 1e7, 0.1, 0.15}, {500, 500, 0, 1e5, 0.5, 0.8},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_promise room[2];
         struct hm_cell cell[] = {{.first = 10, .n_pages = 10, .new_reads = rows[i].hot, .new_excess = rows[i].excess},
                                  {.first = 50, .n_pages = 10, .new_reads = rows[i].cold}};
@@ -54,7 +55,7 @@ static void test_misses(void **state)
     } rows[] = {{0, 2, 1}, {1, 2, 1}, {2, 2, 1}, {8, 2, 0.5}, {200, 2, 0.1}, {4e-9, 1e-9, 0.5}};
     double at_mean = hm_misses_per_access(1, 1), last = 0;
     assert_true(at_mean > 0.01 && at_mean < 0.2);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         assert_true(fabs(hm_misses_per_access(rows[i].heat, rows[i].mean) - rows[i].share * at_mean) < 1e-12);
     for (double heat = 0.001; heat < 1e6; heat *= 1.1) {
         assert_true(heat * hm_misses_per_access(heat, 1) > last);

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "namespace/ram/autoonline.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static bool is_read_only;
@@ -55,7 +56,7 @@ static void test_each_policy_is_set_aside_and_put_back(void **state)
 {
     (void)state;
     static const char *const words[] = {"offline", "online", "online_kernel", "online_movable"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(words); i++) {
         set_policy(words[i]);
         assert_int_equal(hm_autoonline_hold(scratch, &config, &error), 0);
         assert_policy("offline");

@@ -12,11 +12,11 @@
 
 #include "base/files.h"
 #include "namespace/ram/blocks.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define BLOCK (128 * MIB)
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_error error;
 static int write_errno; /* errno of each write; 0: the write works */

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "namespace/pmem/keep.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB (UINT64_C(1) << 20)
 #define REGION(number, on, mib)                                                                                        \
     {                                                                                                                  \

@@ -15,8 +15,8 @@
 
 #include "fakepmem.h"
 #include "namespace/pmem/mark.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MIB (UINT64_C(1) << 20)
 #define MIDNIGHT 1764374400 /* 2025-11-29 */
 #define MINUTE (MIDNIGHT / 60)

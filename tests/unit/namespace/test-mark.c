@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "namespace/pmem/mark.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PAGES 32
 /* The mark of `owner`, without the name of the file system. */
 #define OURS "hybridmem:testbed:u1001.29912345.1 "

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "namespace/ram/nodeholders.h"
+#include "unit/lib/rows.h"
 
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define PAGE 4096
 
 static void test_what_counts(void **state)

@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "namespace/pmem/owner.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 static struct hm_error error;
 

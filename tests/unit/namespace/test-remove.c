@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "fakepmem.h"
+#include "unit/lib/rows.h"
 
 static struct hm_config config;
 static struct hm_error error;
@@ -186,7 +187,7 @@ static void test_a_reap_puts_back_the_policy_for_new_memory(void **state)
          "--living: \"x\" is neither "},
     };
     char heard[256];
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         print_message("row %zu\n", i);
         assert_int_equal(fake_end(state), 0);
         assert_int_equal(fake_begin(state), 0);

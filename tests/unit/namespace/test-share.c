@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "namespace/pmem/share.h"
+#include "unit/lib/rows.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static struct hm_error error;
 static struct hm_share share[HM_MAX_SOCKETS];

@@ -20,6 +20,7 @@
 #include "namespace/mount/mountinfo.h"
 #include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/wipe.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define SIZE (9 * MIB)    /* some strides of the verification */
@@ -127,7 +128,7 @@ static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
         uint64_t edge, zeros;
     } rows[] = {{0, 0}, {4096, 8192}, {2 * MIB, 4 * MIB}, {SIZE / 2, SIZE}, {SIZE - 512, SIZE}, {SIZE, SIZE}};
     device_does = ZEROES;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const char *path = full_device();
         /* What is between the edges is verified, too. */
         assert_int_equal(hm_wipe(path, SIZE, rows[i].edge, &error), rows[i].zeros == SIZE ? 0 : -1);

@@ -17,6 +17,7 @@
 #include "filedevice.h"
 #include "namespace/pmem/wipe.h"
 #include "namespace/pmem/wiped.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define PIECE (256 * MIB)
@@ -159,7 +160,7 @@ static void test_progress_that_is_not_believed(void **state)
         {NAME " 629145600 268435457\n", 0600, "256+256 "},
     };
     expect_cut(try(NAME, 1), "0+256 ", 256);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         scratch_write(kept(NAME), rows[i].text);
         assert_int_equal(chmod(kept(NAME), rows[i].mode), 0);
         assert_int_equal(try(NAME, 1), -1);

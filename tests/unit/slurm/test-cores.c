@@ -12,8 +12,7 @@
 
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
-
-#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#include "unit/lib/rows.h"
 
 /*
  * The sockets' CPUs in the kernel's numbers, which do not follow the cores: the second threads of all cores come last.

@@ -15,6 +15,7 @@
 
 #include "slurm/nodelist.h"
 #include "slurm/scontrol.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_error error;
@@ -42,7 +43,7 @@ static void test_values(void **state)
         {"Last", "x", true},
     };
     char value[16];
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if ((hm_scontrol_value(text, rows[i].name, value, sizeof(value)) != NULL) != rows[i].is_there ||
             strcmp(value, rows[i].value) != 0)
             fail_msg("%s: \"%s\"", rows[i].name, value);
@@ -62,7 +63,7 @@ static void test_a_value_without_its_end(void **state)
     (void)state;
     char value[16];
     static const char *const cuts[] = {"Last", "Last[", "Last[1", "Last[1]", "Last[1] "};
-    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(cuts); i++) {
         char *text = strdup(cuts[i]); /* of just this size, so that a read past its end is seen */
         assert_null(hm_scontrol_value(text, "Last", value, sizeof(value)));
         free(text);
@@ -133,7 +134,7 @@ static void test_nodes_in_lists(void **state)
         {"n[1-]", "n1", false},
         {"n[99999999999999999999-1]", "n1", false},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < N_ROWS(rows); i++)
         if (hm_nodelist_has(rows[i].list, strlen(rows[i].list), rows[i].node) != rows[i].is_there)
             fail_msg("%s in %s", rows[i].node, rows[i].list);
 }
@@ -161,7 +162,7 @@ static void test_the_job_that_is_shown(void **state)
         {"JobId=70 JobName=x", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char name[32];
         int result = hm_scontrol_parse_job(rows[i].text, 7, name, sizeof(name), &error);
         if (result != (rows[i].name ? 0 : -1) || (result == 0 && strcmp(name, rows[i].name) != 0))
@@ -200,7 +201,7 @@ static void test_cpus_of_a_job(void **state)
         {"JobId=7   Nodes=n1", NULL, EINVAL},
         {"", NULL, EINVAL},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         char list[64];
         struct hm_set cpus;
         errno = 0;

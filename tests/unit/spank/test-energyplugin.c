@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "spank/energyplugin.h"
+#include "unit/lib/rows.h"
 
 #define TYPE "acct_gather_energy/"
 #define NO_NUMBER_64 UINT64_C(0xfffffffffffffffe) /* Slurm's NO_VAL64 */
@@ -37,7 +38,7 @@ static void test_types_that_do_not_measure_the_node(void **state)
          TYPE "gpu measures GPUs alone; " TYPE "ipmi has to be the first of AcctGatherEnergyType"},
         {",", TYPE " is not known to hybridmem"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         if (hm_energy_plugin_find(rows[i].type, &reason))
             fail_msg("row %zu was taken", i);
         assert_string_equal(reason.text, rows[i].text);
@@ -62,7 +63,7 @@ static void test_types_that_measure_the_node(void **state)
         {TYPE "ipmi," TYPE "gpu", "ipmi", false},
         {"pm_counters,rapl", "pm_counters", true},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         assert_non_null(plugin);
         assert_string_equal(plugin->name, rows[i].name);
@@ -98,7 +99,7 @@ static void test_answers_without_a_value(void **state)
         {"ipmi", {1, 50, 40, 300, 0}, EAGAIN, "slurmd has not read " TYPE "ipmi for 102 s"},
         {"xcc", {1, 50, 40, 300, 104}, EBADMSG, TYPE "xcc dates its reading 2 s ahead of this node's clock"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint64_t joules = 1;
         const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         errno = 0;
@@ -125,7 +126,7 @@ static void test_values(void **state)
         {"ipmi", {1, 0, 0, 300, 101}, 0}, /* the first reading */
         {"xcc", {1, INT64_MAX, 40, 0, 102}, INT64_MAX},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         uint64_t joules = 1;
         const struct hm_energy_plugin *plugin = hm_energy_plugin_find(rows[i].type, &reason);
         assert_int_equal(hm_energy_plugin_value(plugin, &rows[i].answer, 100, 102, &joules, &reason), 0);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "spank/plugin.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static spank_context_t context;
@@ -168,7 +169,7 @@ static void what_is_wrong_in_the_plugstack_line_is_named(void **state)
         {"colour=blue", "\"colour=blue\" is not known"},
     };
     for (context = S_CTX_LOCAL; context <= S_CTX_JOB_SCRIPT; context++)
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t i = 0; i < N_ROWS(rows); i++) {
             char word[64];
             snprintf(word, sizeof(word), "%s", rows[i].word);
             assert_non_null(strstr(load_with(word), rows[i].then));
@@ -218,7 +219,7 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
     assert_true(n < (int)sizeof(word));
     scratch_write(config, "");
     context = S_CTX_JOB_SCRIPT;
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+    for (size_t i = 0; i < N_ROWS(variables); i++)
         setenv(variables[i][0], variables[i][1], 1);
     said[0] = '\0';
     assert_int_equal(prolog(NULL, 1, words), 0);
@@ -235,7 +236,7 @@ static void the_hooks_hand_on_what_slurmd_knows(void **state)
              " SLURM_CONF=/etc/slurm.conf",
              config);
     assert_string_equal(logged, expected);
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+    for (size_t i = 0; i < N_ROWS(variables); i++)
         unsetenv(variables[i][0]);
     assert_int_equal(epilog(NULL, 1, words), 0);
     snprintf(expected, sizeof(expected), "hybridmem: hybridmem-job: hybridmem-job end --config %s --job 7 in " KEPT,

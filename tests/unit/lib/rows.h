@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNIT_LIB_ROWS_H
+#define UNIT_LIB_ROWS_H
+
+/* The number of rows of a table. */
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+#endif
