@@ -9,7 +9,6 @@
 #include "core/plan/plan.h"
 #include "core/tiers/node.h"
 #include "core/topology/discover.h"
-#include "core/topology/regions.h"
 #include "job/namespaces/slowram.h"
 #include "job/programs/damonstart.h"
 #include "slurm/cores.h"
@@ -29,15 +28,6 @@ int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, st
         return hm_fail(error, number, "the topology cannot be read");
     machine_make("optane", tiers);
     return hm_set_parse(&tiers->topology.allowed_cpus, "0-7", error);
-}
-
-void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
-{
-    (void)folder, (void)topology;
-    *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
-    for (int i = 0; i < 2; i++)
-        regions->region[i] =
-            (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
 }
 
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)

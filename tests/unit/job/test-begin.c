@@ -13,7 +13,6 @@
 
 #include "core/tiers/node.h"
 #include "core/topology/discover.h"
-#include "core/topology/regions.h"
 #include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
@@ -42,16 +41,6 @@ int hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct
     (void)of, (void)why;
     machine_make("optane", tiers);
     return 0;
-}
-
-/* Each socket has a region of 1 GiB. */
-void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)
-{
-    (void)folder, (void)topology;
-    *regions = (struct hm_dax_regions){.are_known = true, .n = 2};
-    for (int i = 0; i < 2; i++)
-        regions->region[i] =
-            (struct hm_dax_region){.id = i, .socket = i, .has_labels = true, .bytes = UINT64_C(1) << 30};
 }
 
 int hm_slowram_online(const struct hm_config *of, struct hm_error *why)

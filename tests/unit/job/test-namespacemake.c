@@ -160,6 +160,19 @@ static void kept_namespaces_outlive_their_job(void **state)
     assert_true(job.namespaces.destroy_s < 0);
 }
 
+/* Writes the entry of another job, 12, of this user. */
+static void enter_other(uint32_t uid, const char *cluster, bool is_kept, bool is_dead)
+{
+    struct hm_job other;
+    hm_job_init(&other, 12);
+    other.uid = uid;
+    other.namespaces.is_kept = is_kept;
+    snprintf(other.cluster, sizeof(other.cluster), "%s", cluster);
+    if (is_dead)
+        snprintf(other.boot_id, sizeof(other.boot_id), "another");
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+}
+
 static void kept_namespaces_have_one_job_at_a_time(void **state)
 {
     static const struct {
@@ -170,17 +183,9 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
         {1001, "test", true, false, true},   {1001, "test", false, false, false}, {1002, "test", true, false, false},
         {1001, "other", true, false, false}, {1001, "test", true, true, false},
     };
-    struct hm_job other;
-    (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
-        hm_job_init(&other, 12);
-        other.uid = rows[i].uid;
-        other.namespaces.is_kept = rows[i].is_kept;
-        snprintf(other.cluster, sizeof(other.cluster), "%s", rows[i].cluster);
-        if (rows[i].is_dead)
-            snprintf(other.boot_id, sizeof(other.boot_id), "another");
-        assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+        enter_other(rows[i].uid, rows[i].cluster, rows[i].is_kept, rows[i].is_dead);
         want_kept();
         script(KEPT("\"2026-11-29T20:11:00Z\""));
         assert_int_equal(hm_namespaces_make(&config, &job, &error), rows[i].is_refused ? -1 : 0);
@@ -192,8 +197,11 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
                                             "wait for its end, or submit without the key keep");
         assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
     }
-    /* A job whose entry cannot be read may have what the user keeps. */
-    assert_int_equal(namespaces_set_up(state), 0);
+}
+
+static void a_job_whose_entry_cannot_be_read_may_have_what_is_kept(void **state)
+{
+    (void)state;
     scratch_write(scratch_path("run/jobs/12"), "torn");
     want_kept();
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
@@ -201,13 +209,12 @@ static void kept_namespaces_have_one_job_at_a_time(void **state)
                                     "keep on this node: wait for its end, or submit without the key keep");
     assert_false(is_kept_in_ledger(7) || job.namespaces.is_begun);
     assert_int_equal(hm_ledger_remove(&config, 12, &error), 0);
-    /* A job that keeps nothing need not wait. */
-    assert_int_equal(namespaces_set_up(state), 0);
-    hm_job_init(&other, 12);
-    other.uid = 1001;
-    snprintf(other.cluster, sizeof(other.cluster), "test");
-    other.namespaces.is_kept = true;
-    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+}
+
+static void a_job_that_keeps_nothing_need_not_wait(void **state)
+{
+    (void)state;
+    enter_other(1001, "test", true, false);
     script(MADE);
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_false(job.namespaces.is_kept);
@@ -321,6 +328,8 @@ int main(void)
         cmocka_unit_test(a_failure_says_why_and_whether_something_is_left),
         cmocka_unit_test_setup(kept_namespaces_outlive_their_job, namespaces_set_up),
         cmocka_unit_test(kept_namespaces_have_one_job_at_a_time),
+        cmocka_unit_test_setup(a_job_whose_entry_cannot_be_read_may_have_what_is_kept, namespaces_set_up),
+        cmocka_unit_test_setup(a_job_that_keeps_nothing_need_not_wait, namespaces_set_up),
         cmocka_unit_test(a_keep_that_fails_may_still_keep_something),
         cmocka_unit_test(room_beside_what_is_not_wiped_yet),
         cmocka_unit_test(no_room_has_its_reason),

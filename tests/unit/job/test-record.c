@@ -164,16 +164,19 @@ static void test_counts_beyond_arrays(void **state)
     json_decref(record);
 }
 
-/* Two steps that differ, the second one killed, and figures larger than the integers of JSON readers. */
-static void test_migration(void **state)
+static void plan_migrate(void)
 {
-    (void)state;
-    struct hm_progress step;
     plan_spill();
     job.plan.request.mode = HM_MODE_MIGRATE;
     job.plan.migration.is_wanted = true;
     job.plan.migration.fast_nodes = tiers.tier[0].nodes;
     job.plan.migration.slow_nodes = tiers.tier[1].nodes;
+}
+
+/* The figures of a migrator that has ended. */
+static struct hm_progress ended_step(void)
+{
+    struct hm_progress step;
     hm_progress_init(&step, 0);
     step.state = HM_PROGRESS_ENDED;
     memcpy(step.algorithm, "regions", 8);
@@ -198,6 +201,15 @@ static void test_migration(void **state)
     step.first_ns = START;
     step.last_ns = START + 30 * SECOND;
     step.most_ranks = 4;
+    return step;
+}
+
+/* Two steps that differ, the second one killed, and figures larger than the integers of JSON readers. */
+static void test_migration(void **state)
+{
+    (void)state;
+    struct hm_progress step = ended_step();
+    plan_migrate();
     hm_migration_add(&job.migration, &step);
     step.step_id = HM_STEP_BATCH;
     step.state = HM_PROGRESS_RUNNING;
@@ -212,9 +224,15 @@ static void test_migration(void **state)
     snprintf(job.warning[0], HM_WARNING, "the migrator of step batch was killed: its last figures are of some time");
     sample_at(0, 3 * MIB, MIB, 0);
     assert_golden("migrated", &tiers, &samples, "");
-    /* Before the first phase it is not known how much is above the cap. */
-    memset(&job.migration, 0, sizeof(job.migration));
+}
+
+/* Before the first phase it is not known how much is above the cap. */
+static void test_migration_before_its_first_phase(void **state)
+{
+    (void)state;
+    struct hm_progress step = ended_step();
     step.phases = 0;
+    plan_migrate();
     hm_migration_add(&job.migration, &step);
     json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
     const json_t *migration = json_object_get(record, "migration");
@@ -289,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup(test_weights_by_node, set_up),
         cmocka_unit_test_setup(test_whole_record, set_up),
         cmocka_unit_test_setup(test_migration, set_up),
+        cmocka_unit_test_setup(test_migration_before_its_first_phase, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
     };

@@ -246,6 +246,8 @@ static void test_a_refusal_is_said_once(void **state)
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         struct hm_step *step = prepare(rows[i].option);
         assert_true(step->is_active && step->refusal[0]);
+        if (!rows[i].option)
+            assert_string_equal(step->refusal, "the prolog says no");
         assert_string_equal(job.refusal, "the prolog says no");
         assert_int_equal(has_warning("step 0 was refused: "), rows[i].is_said);
         free(step);
@@ -277,8 +279,13 @@ static void test_what_the_ledger_gets(void **state)
     free(prepare(NULL));
     assert_false(job.is_entered);
     assert_int_equal(job.uid, getuid());
+}
 
-    /* The entry of the first job on the node cannot be written, as a folder is in the place of its draft. */
+/* The entry of the first job on the node cannot be written, as a folder is in the place of its draft. */
+static void test_company_that_cannot_be_noted(void **state)
+{
+    (void)state;
+    configure("");
     begin("", false);
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
     struct hm_step_facts facts = facts_of(NULL);
@@ -291,14 +298,11 @@ static void test_what_the_ledger_gets(void **state)
     assert_true(job.had_company);
     assert_true(has_warning("who else is on the node is not known, so that its counters are not taken for the job's: "
                             "cannot write the ledger's entry of job 7"));
+}
 
-    begin("fast", false);
-    snprintf(job.refusal, sizeof(job.refusal), "the prolog says no");
-    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    struct hm_step *step = prepare(NULL);
-    assert_string_equal(step->refusal, "the prolog says no");
-    free(step);
-
+static void test_what_the_configuration_says_of_steps(void **state)
+{
+    (void)state;
     configure("enabled = no");
     begin("spill", false);
     free(prepare(NULL));
@@ -392,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_a_refusal_is_said_once),
         cmocka_unit_test(test_what_the_ledger_gets),
+        cmocka_unit_test(test_company_that_cannot_be_noted),
+        cmocka_unit_test(test_what_the_configuration_says_of_steps),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),
         cmocka_unit_test(test_names),

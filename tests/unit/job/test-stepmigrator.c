@@ -44,10 +44,8 @@ static const char *join(const struct hm_migrator_command *command)
 
 #define PLAIN                                                                                                          \
     "hybridmem-migrator --cgroup /c/step_0/user --guard /c/step_0/user/cgroup.events --progress-fd 3 --uid 1001 "      \
-    "--gid "                                                                                                           \
-    "0 --job 7 --step 4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon --hot-by writes "   \
-    "--interval 2500ms "                                                                                               \
-    "--overhead 0.5%"
+    "--gid 0 --job 7 --step 4294967291 --fast-nodes 0-1 --slow-nodes 2,5 --algorithm bins --source damon "             \
+    "--hot-by writes --interval 2500ms --overhead 0.5%"
 
 static void test_command_line(void **state)
 {
@@ -68,9 +66,9 @@ static void test_command_line(void **state)
     facts.end_s = 1795259395;
     facts.broker = "/run/broker";
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
-    assert_string_equal(join(&command), PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate "
-                                              "209715200 --end 1795259395 --lat-read 2.5 --lat-write 5 --broker "
-                                              "/run/broker");
+    assert_string_equal(join(&command),
+                        PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
+                              "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker");
     char longest[HM_JOB_CGROUP * 2];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';

@@ -260,16 +260,31 @@ static void test_faults_of_a_cgroup(void **state)
     read_into(source, &ranks, &inside, &seen);
     assert_false(is_readable(source));
     source->close(source);
+    hm_ranks_free(&ranks);
+    assert_int_equal(rmdir(cgroup), 0);
+}
 
-    /* If there is no such cgroup, each thread is watched, and the reason is given. */
-    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s-gone", cgroup);
-    source = hm_source_open("faults", &usual, why, &error);
+/* If there is no such cgroup, each thread is watched, and the reason is given. */
+static void test_faults_of_a_cgroup_that_is_gone(void **state)
+{
+    (void)state;
+    struct child child;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    if (!can_watch())
+        skip();
+    start(&child);
+    assert_int_equal(hm_ranks_init_list(&ranks, &child.pid, 1, getuid(), &error), 0);
+    assert_int_equal(hm_ranks_update(&ranks, &error), 1);
+    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "/sys/fs/cgroup/hybridmem-test-gone");
+    struct hm_source *source = hm_source_open("faults", &usual, why, &error);
     assert_non_null(source);
-    (void)source->update(source, &ranks, NULL, &error);
+    assert_int_equal(source->update(source, &ranks, NULL, &error), 0);
     assert_string_equal(source->state.how, "each thread by itself: No such file or directory");
     source->close(source);
     hm_ranks_free(&ranks);
-    assert_int_equal(rmdir(cgroup), 0);
+    finish(&child);
 }
 
 int main(void)
@@ -279,6 +294,7 @@ int main(void)
         cmocka_unit_test_setup(test_faults_of_a_child, fake_perf_reset),
         cmocka_unit_test_setup(test_budget_is_kept, fake_perf_reset),
         cmocka_unit_test_setup(test_faults_of_a_cgroup, fake_perf_reset),
+        cmocka_unit_test_setup(test_faults_of_a_cgroup_that_is_gone, fake_perf_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,7 +144,8 @@ static void written_pages_are_told_from_read_ones(void **state)
     if (!softdirty) {
         assert_int_equal(errno, ENOTSUP);
         assert_non_null(strstr(error.text, "no soft-dirty marks"));
-        return;
+        print_message("%s: not tested\n", error.text);
+        skip();
     }
     assert_true(hm_softdirty_state(softdirty)->fault_us > 0);
     assert_int_equal(hm_ranks_init_list(&ranks, &self, 1, getuid(), &error), 0);
