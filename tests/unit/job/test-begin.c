@@ -134,8 +134,8 @@ static const struct {
     {"fsdax,size=1G,socket=local", NULL, NULL, 8, true, 0, 0, "the job's cores are not known before it starts", ""},
     {"fsdax,size=1G,socket=local", NULL, "3", 0, true, 0, 0, "the job's cores are not known before it starts", ""},
     {"fsdax,size=1G,socket=local", NULL, "3", 9, true, 0, 0,
-     "--hybrid-mem=fsdax,size=1G,socket=local: the sockets of the job's cores are not known: Slurm counts 9 cores of 1 "
-     "threads on this node, which has 8 CPUs, 1 to a core: ",
+     "--hybrid-mem=fsdax,size=1G,socket=local: the sockets of the job's cores are not known: Slurm counts 9 cores "
+     "with ThreadsPerCore=1 on this node, which has 8 CPUs, 1 to a core: ",
      ""},
     {"fsdax,size=1G", NULL, "3", 9, true, 1, 1, "", ""},
     {"fsdax", NULL, NULL, 8, true, 0, 0, "fsdax wants a size", ""},
