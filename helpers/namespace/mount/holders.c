@@ -2,6 +2,7 @@
 #include "holders.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,12 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/size.h"
+#include "base/spawn.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4
+#define LONGEST_S 60.0 /* of a look, whatever the caller says */
+#define GRACE_MS 1000  /* for the child to say what it has found until the time is over */
 #define NOT_FOUND "a process that was not found in time"
 
 static bool is_before(double end_s)
@@ -75,7 +79,7 @@ static bool holds(const char *pid, const char *device, const struct stat *status
            has_link(pid, "fd", device, end_s) || has_link(pid, "map_files", device, end_s);
 }
 
-char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
+static void look(const char *device, double end_s, char *out, size_t size)
 {
     struct stat status;
     struct dirent *item;
@@ -95,5 +99,42 @@ char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
 done:
     if (proc)
         closedir(proc);
+}
+
+struct question {
+    const char *device;
+    double end_s;
+    char *out; /* of the child, which has a copy of this */
+    size_t size;
+    int answer; /* descriptor for what is found */
+};
+
+static int look_in_child(void *data)
+{
+    const struct question *question = data;
+    look(question->device, question->end_s, question->out, question->size);
+    size_t length = strlen(question->out);
+    return write(question->answer, question->out, length) == (ssize_t)length ? 0 : 1;
+}
+
+/* Even to list a process's mappings can wait for ever: where the process waits in a page fault of a file system that a
+ * user serves, it may hold the lock of its mappings. A child can be killed meanwhile. */
+char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
+{
+    int ends[2];
+    double left_s = end_s - hm_clock_s(CLOCK_MONOTONIC);
+    snprintf(out, size, NOT_FOUND);
+    if (left_s <= 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return out;
+    struct question question = {device, end_s, out, size, ends[1]};
+    const struct hm_spawn_call call = {.run = look_in_child, .data = &question, .kept = ends[1]};
+    pid_t child = hm_spawn_call(&call, NULL);
+    close(ends[1]);
+    if (child > 0 &&
+        hm_spawn_wait_for(child, (int)((left_s < LONGEST_S ? left_s : LONGEST_S) * 1000) + GRACE_MS) == 0) {
+        ssize_t length = read(ends[0], out, size - 1);
+        out[length > 0 ? length : 0] = '\0';
+    }
+    close(ends[0]);
     return out;
 }

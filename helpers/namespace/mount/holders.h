@@ -26,8 +26,8 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n);
 /*
  * Name a few processes that have the device open or mapped, or see a mount of the block device (one for each mount
  * namespace): "12 (bash), 13 (a.out), ...". Returns `out` (`size` bytes); "" where none is found, as when the kernel
- * itself holds the device. It looks until `end_s` (CLOCK_MONOTONIC), as users have as many open files, mappings and
- * mount namespaces as they like; if none is found until then, `out` says so.
+ * itself holds the device. A child looks until `end_s` (CLOCK_MONOTONIC), as users have as many open files, mappings
+ * and mount namespaces as they like, and is killed a second later; if none is found until then, `out` says so.
  */
 char *hm_holders_name(const char *device, double end_s, char *out, size_t size);
 

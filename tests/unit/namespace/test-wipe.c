@@ -16,7 +16,6 @@
 
 #include "filedevice.h"
 #include "namespace/mount/detach.h"
-#include "namespace/mount/holders.h"
 #include "namespace/mount/mountinfo.h"
 #include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/wipe.h"
@@ -210,47 +209,6 @@ static void test_only_mounts_of_devices_are_detached(void **state)
     assert_int_equal(hm_detach("/dev/null", names, sizeof(names)), 0);
 }
 
-static void test_mount_namespaces_are_seen_once(void **state)
-{
-    (void)state;
-    char own[16];
-    struct hm_mountspaces seen = {.n = 0};
-    snprintf(own, sizeof(own), "%d", (int)getpid());
-    assert_true(hm_mountspaces_add(&seen, own));
-    assert_false(hm_mountspaces_add(&seen, "self"));
-    assert_false(hm_mountspaces_add(&seen, "0"));
-    assert_int_equal(seen.n, 1);
-}
-
-static void test_who_has_it_open_is_named(void **state)
-{
-    (void)state;
-    char text[512] = "x", expected[32];
-    char *path = scratch_path("held");
-    scratch_write(path, "");
-    assert_string_equal(hm_holders_name("/nonexistent", 2e9, text, sizeof(text)), "");
-    assert_string_equal(hm_holders_name(path, 2e9, text, sizeof(text)), "");
-    int fd = __real_open(path, O_RDONLY | O_CLOEXEC);
-    snprintf(expected, sizeof(expected), "%d (", (int)getpid());
-    assert_int_equal(strncmp(hm_holders_name(path, 2e9, text, sizeof(text)), expected, strlen(expected)), 0);
-    close(fd);
-}
-
-/* A user can have any number of files and mount namespaces, and prologs of others wait for the names. */
-static void test_looking_who_has_it_open_ends_in_time(void **state)
-{
-    (void)state;
-    char text[512];
-    char *path = scratch_path("held");
-    scratch_write(path, "");
-    int fd = __real_open(path, O_RDONLY | O_CLOEXEC);
-    seconds_each = 1;
-    assert_string_equal(hm_holders_name(path, (double)now_s + 2, text, sizeof(text)),
-                        "a process that was not found in time");
-    seconds_each = 0;
-    close(fd);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,9 +219,6 @@ int main(void)
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_places_of_mounts),
         cmocka_unit_test(test_only_mounts_of_devices_are_detached),
-        cmocka_unit_test(test_mount_namespaces_are_seen_once),
-        cmocka_unit_test(test_who_has_it_open_is_named),
-        cmocka_unit_test(test_looking_who_has_it_open_ends_in_time),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
