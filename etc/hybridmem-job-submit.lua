@@ -14,8 +14,8 @@
 --         return hybridmem.modify(job_desc, job_rec)
 --     end
 --
--- This only tells users early. The account and partition sections of hybridmem.conf are what counts, as every node
--- checks them: keep both the same.
+-- Rules are only told early here. The account and partition sections of hybridmem.conf are what counts, as every node
+-- checks them: keep both the same. But only here are jobs refused whose SPANK variables no node can start a prolog with.
 local M = {}
 
 -- The modes that each account or partition may use. One that is not named here may use all. "off" is always allowed.
@@ -46,9 +46,29 @@ local function options_of(spank_job_env)
     return text, count
 end
 
+-- The most bytes of one of a job's SPANK variables, and of all. slurmd gives them to the node's SPANK prolog and epilog.
+-- The kernel starts no program with one of 128 KiB; the prolog then fails, and Slurm drains the node.
+local MOST_OF_ONE, MOST_OF_ALL = 4096, 65536
+
+local function is_small(spank_job_env)
+    local all = 0
+    for _, setting in pairs(spank_job_env or {}) do
+        all = all + #setting
+        if #setting > MOST_OF_ONE or all > MOST_OF_ALL then
+            slurm.log_user("hybridmem: the job's SPANK environment is too large: %d bytes for a variable, %d for all",
+                MOST_OF_ONE, MOST_OF_ALL)
+            return false
+        end
+    end
+    return true
+end
+
 -- Is the option there at most once? If not, tell the user. Slurm's own clients send it once. Of several, the node might
 -- use another one than the one that is checked here.
 local function is_clear(spank_job_env)
+    if not is_small(spank_job_env) then
+        return false
+    end
     local _, count = options_of(spank_job_env)
     if count <= 1 then
         return true

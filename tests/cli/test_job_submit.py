@@ -106,6 +106,17 @@ def test_the_option_given_twice_is_refused_whichever_the_node_would_take(lua, na
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize(("count", "length", "returned"), [(16, 4096, 0), (1, 4097, DENIED), (17, 4096, DENIED)])
+def test_variables_that_no_node_starts_a_prolog_with_are_refused(lua, count, length, returned):
+    """The kernel starts no program with a variable of 128 KiB; Slurm then drains the node."""
+    settings = ", ".join([f"('a'):rep({length})"] * count)
+    large = f"spank_job_env = {{ {settings} }}"
+    told = ["user: hybridmem: the job's SPANK environment is too large: 4096 bytes for a variable, 65536 for all"]
+    assert call(lua, f"submit = {{ {large} }}") == (returned, told if returned else [])
+    assert call(lua, f"modify = {{}}, job = {{ {large} }}") == (returned, told if returned else [])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
 def test_the_option_counts_under_the_name_that_slurmd_gives_it(lua):
     own = f'spank_job_env = {{ [0] = "SPANK_{OPTION}=fsdax,size=512M" }}'
     halves = f"gres/pmem:socket0:{256 << 20},gres/pmem:socket1:{256 << 20}"
