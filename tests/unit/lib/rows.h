@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the rows of a table of a test. */
 #ifndef UNIT_LIB_ROWS_H
 #define UNIT_LIB_ROWS_H
 
