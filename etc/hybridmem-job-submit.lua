@@ -15,7 +15,8 @@
 --     end
 --
 -- Rules are only told early here. The account and partition sections of hybridmem.conf are what counts, as every node
--- checks them: keep both the same. But only here are jobs refused whose SPANK variables no node can start a prolog with.
+-- checks them: keep both the same. But jobs whose SPANK variables are too large for any node's prolog are refused only
+-- here.
 local M = {}
 
 -- The modes that each account or partition may use. One that is not named here may use all. "off" is always allowed.
@@ -46,8 +47,8 @@ local function options_of(spank_job_env)
     return text, count
 end
 
--- The most bytes of one of a job's SPANK variables, and of all. slurmd gives them to the node's SPANK prolog and epilog.
--- The kernel starts no program with one of 128 KiB; the prolog then fails, and Slurm drains the node.
+-- The most bytes of one of a job's SPANK variables, and of all. slurmd gives them to the node's SPANK prolog and
+-- epilog. The kernel starts no program with one of 128 KiB; the prolog then fails, and Slurm drains the node.
 local MOST_OF_ONE, MOST_OF_ALL = 4096, 65536
 
 local function is_small(spank_job_env)
@@ -81,9 +82,19 @@ local function option_of(spank_job_env)
     return (options_of(spank_job_env))
 end
 
+-- The modes of the rule for a name, or nil. As in hybridmem.conf, an account's name holds in any letters, as slurmctld
+-- stores it in small ones.
+local function modes_of(kind, name)
+    for title, modes in pairs(M.allowed[kind]) do
+        if title == name or (kind == "account" and title:lower() == name:lower()) then
+            return modes
+        end
+    end
+end
+
 -- Is `mode` allowed by this rule? If not, tell the user.
 local function check(kind, name, mode)
-    local modes = name and M.allowed[kind][name]
+    local modes = name and modes_of(kind, name)
     if not modes or mode == "off" then
         return true
     end
@@ -105,7 +116,7 @@ local function check_all(spank_job_env, account, partitions)
         return slurm.SUCCESS
     end
     local mode = text:match("^[^,]*")
-    local fine = check("account", account and account:lower(), mode) -- as slurmctld stores it
+    local fine = check("account", account, mode)
     for partition in (partitions or ""):gmatch("[^,]+") do
         fine = check("partition", partition, mode) and fine
     end
@@ -153,8 +164,8 @@ local function asks_for_memory(tres)
     return false
 end
 
--- Add our GRES to those that the job asks for: before them, as Slurm ignores what comes after an item like "gres/0". For
--- an empty gres=, scontrol update sends "gres/".
+-- Add our GRES to those that the job asks for: before them, as Slurm ignores what comes after an item like "gres/0".
+-- For an empty gres=, scontrol update sends "gres/".
 local function beside(asked, gres)
     local items = { gres }
     for item in asked:gmatch("[^,]+") do

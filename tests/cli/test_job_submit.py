@@ -47,6 +47,12 @@ def test_there_is_a_lua():
             ["user: hybridmem: --hybrid-mem=slow is not allowed in account physics: use off, fast, spill"],
         ),
         (
+            f"submit = {{ {env('slow')}, account = 'PHYSICS' }}",
+            DENIED,
+            ["user: hybridmem: --hybrid-mem=slow is not allowed in account PHYSICS: use off, fast, spill"],
+        ),
+        (f"submit = {{ {env('spill')}, partition = 'DEBUG' }}", 0, []),
+        (
             f"submit = {{ {env('slow')}, default_account = 'physics' }}",
             DENIED,
             ["user: hybridmem: --hybrid-mem=slow is not allowed in account physics: use off, fast, spill"],
@@ -80,6 +86,12 @@ def test_who_is_refused_and_what_they_are_told(lua, case, returned, told):
     found = call(lua, f"{RULES}, {case}")
     assert found[0] == returned
     assert told is None or found[1] == told
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+def test_a_rule_for_an_account_is_written_in_any_letters(lua):
+    rules = "rules = { account = { Physics = {} } }"
+    assert call(lua, f"{rules}, submit = {{ {env('spill')}, account = 'physics' }}")[0] == DENIED
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
