@@ -73,14 +73,16 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     struct hm_placed placed;
     struct hm_set allowed;
     uint64_t room[HM_ALLOC_NODES];
-    char said_before[HM_ALLOC_REASON] = ""; /* reasons of later turns, which the first turn has given already */
+    char said_before[HM_ALLOC_REASON] = ""; /* takes the reasons of later turns: the first turn has given them */
     if (hm_kernel_allowed(&allowed) < 0) {
         hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
         return -1;
     }
     const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
     char *reason = known->reason;
-    do { /* repeated as one block where too few mappings are left, and without each folder that has too little space */
+    /* Repeated where too few mappings are left: the allocation is then one block. Also repeated where folders have too
+     * little space: they are then left out. */
+    do {
         give_mappings(known, HM_MAPPINGS_LEAST);
         hm_room_read(&layout, room);
         if (hm_layout_place(&layout, &wish, &place, reason) < 0)

@@ -75,6 +75,8 @@ struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t h
     char *base = hm_kernel_map(whole);
     if (base == MAP_FAILED)
         return NULL;
+    /* From `start` to `end`: the descriptor, a guard page, the data, a guard page. What the alignment leaves over on
+     * both sides is unmapped. */
     char *data = base + round_up((uintptr_t)base + head + page, align) - (uintptr_t)base;
     char *start = data - page - head, *end = data + data_bytes + page;
     if (start > base)

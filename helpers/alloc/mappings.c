@@ -8,8 +8,8 @@
 #include "kernel.h"
 
 #define USUAL 65530 /* DEFAULT_MAX_MAP_COUNT, used where the kernel does not tell its limit */
-/* A kernel's limit above this counts as this. A site raises the limit for other programs, and each mapping costs the
- * kernel some 200 bytes. */
+/* The largest limit that is used; a larger limit of the kernel counts as this one. A site raises its limit for other
+ * programs, and each mapping costs the kernel some 200 bytes. */
 #define MOST ((uint64_t)1 << 20)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -5,7 +5,7 @@
  *
  *     HYBRIDMEM_ISOLATE_NODES    "fast=0@0,1@1 slow=2@0,3@1": nodes, with sockets where known; not set: no rules
  *     HYBRIDMEM_ISOLATE_SIZE     allocations of this size or more are slow; default 32M
- *     HYBRIDMEM_ISOLATE_CALLERS  "fast=NAME,slow=MODULE+0xOFFSET,...": by the caller of malloc, whatever the size
+ *     HYBRIDMEM_ISOLATE_CALLERS  "fast=NAME,slow=MODULE+0xOFFSET,...": by the caller of malloc, any size from 128K on
  */
 #ifndef HM_ALLOC_PRELOAD_H
 #define HM_ALLOC_PRELOAD_H

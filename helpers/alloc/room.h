@@ -15,9 +15,9 @@ void hm_room_take(const struct hm_layout *layout, const struct hm_alloc_run *run
 void hm_room_give(const struct hm_layout *layout, const struct hm_alloc_run *run, size_t n_runs);
 
 /*
- * Room of a node, by its free memory now, the most free memory seen since something was promised, and the bytes
- * promised. Promised memory that has been touched is already missing in `free_bytes`; comparing with `most_bytes`
- * avoids counting it twice. Pure.
+ * Room of a node: `free_bytes`, its free memory now, but at most `most_bytes` less `promised_bytes`. `most_bytes` is
+ * the most free memory that was seen since something was promised. (`free_bytes` less `promised_bytes` would be too
+ * little: promised memory that has been touched is not free any more, and would count twice.) Pure.
  */
 uint64_t hm_room_of(uint64_t free_bytes, uint64_t most_bytes, uint64_t promised_bytes);
 
