@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Locks of whole files (flock(2)). Such a lock belongs to the open file, which a child that was started under the lock
- * shares until it calls exec. A close alone leaves the file locked for as long as that child is stuck, so a lock is
- * given back by these functions alone.
+ * shares until it calls exec. A close alone leaves the file locked for as long as that child is stuck. So a lock is
+ * given back with hm_flock_unlock or hm_flock_close.
  */
 #ifndef HM_BASE_FLOCK_H
 #define HM_BASE_FLOCK_H

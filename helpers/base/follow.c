@@ -13,7 +13,8 @@
 #include "spawn.h"
 
 #define LINE 1024
-#define REST 65536 /* most bytes that are read after the end: a pipe holds no more, unless it was made larger */
+/* Most bytes that are read after the child has ended: a pipe holds no more, unless it was made larger. */
+#define REST 65536
 
 struct reader {
     int fd;
@@ -30,7 +31,7 @@ static void give(struct reader *reader, const char *line)
         reader->end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
 }
 
-/* Hands on the whole lines that have been read, and the rest, too, where there is no room for more of it. */
+/* Hands on each whole line that has been read, and the start of a longer line once it fills the buffer. */
 static void hand_on(struct reader *reader)
 {
     char *start = reader->text, *end;
@@ -102,7 +103,8 @@ int hm_spawn_follow(pid_t pid, int fd, int patience_ms, hm_follow_line *take)
         close(pidfd);
     int64_t left_ms = reader.end_ms - hm_clock_ms(CLOCK_MONOTONIC);
     int status = hm_spawn_wait_for(pid, left_ms > 0 ? (int)left_ms : 0), number = errno;
-    /* Not closed earlier: a program that writes to a closed pipe is ended by SIGPIPE, and would not be found late. */
+    /* Closed only now: on a closed pipe, a program that is late and still writes would end by SIGPIPE, and its status
+     * would not say that it was late (ETIMEDOUT). */
     close(fd);
     errno = number;
     return status;

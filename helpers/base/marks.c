@@ -6,7 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The kernel also marks a new page, even where nobody has cleared marks before. So it is enough to write to one. */
+/* The kernel marks a new page as written even where nobody has cleared marks before. So it is enough to write to a new
+ * page, and to look at its mark. */
 bool hm_marks_are_kept(void)
 {
     char path[64];

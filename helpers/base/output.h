@@ -7,9 +7,9 @@
 
 /*
  * Flush standard output. `name` is the program's name, with which its errors begin. `result` is what printing returned:
- * negative where it failed, with errno. (If stdout then has no error, memory ran out.) Returns `status`. Where output
- * was lost, prints one line on standard error and returns HM_OUTPUT_LOST. Where the reader has gone, the program ends
- * by SIGPIPE, even if it ignores that signal.
+ * negative where it failed, with errno. (Where it failed but stdout has no error, memory ran out.) Returns `status`.
+ * Where output was lost, prints one line on standard error and returns HM_OUTPUT_LOST. Where the reader has gone, the
+ * program ends by SIGPIPE, even if it ignores that signal.
  */
 int hm_output_end(const char *name, int result, int status);
 

@@ -121,8 +121,8 @@ static int open_living(const struct hm_process *process, int *pidfd, struct hm_e
     if (*pidfd < 0)
         return process->pid <= 0 || errno == ESRCH ? 0
                                                    : hm_fail_errno(error, "cannot watch process %d", (int)process->pid);
-    /* Check this after the descriptor is open. A process that still runs has kept its pid since before, so the
-     * descriptor is of this process, not of a later one with its pid. */
+    /* This check has to come after the descriptor is open. A process that runs now had its pid then, too, so the
+     * descriptor is of this process, not of a later one with the same pid. */
     if (!hm_process_is_running(process)) {
         close(*pidfd);
         *pidfd = -1;

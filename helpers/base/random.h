@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers that are the same on every machine, by their seed. They are no secret. */
+/* Pseudorandom numbers: the same seed gives the same numbers on every machine. Not for secrets. */
 #ifndef HM_BASE_RANDOM_H
 #define HM_BASE_RANDOM_H
 

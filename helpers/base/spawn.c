@@ -146,8 +146,9 @@ static int give_up(pid_t pid)
 }
 
 /*
- * Moves a killed child that does not end out of the cgroup of its step. The kernel holds it, for example on a file
- * system that does not answer. slurmstepd waits for all processes of the cgroup, so the node would be drained.
+ * Moves a child out of the cgroup of its step, where it does not end although it was killed: the kernel holds it, for
+ * example on a file system that does not answer. slurmstepd waits for all processes of the cgroup, so the node would be
+ * drained otherwise.
  */
 static void leave_behind(pid_t pid)
 {
@@ -200,7 +201,7 @@ static bool has_protection(void)
 
 /*
  * Hear from the child what failed, for at most `patience_ms`: what it opens and executes may be on a file system that
- * hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it does neither.
+ * hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it did neither in time.
  */
 static int hear(int fd, int patience_ms, struct report *failure)
 {

@@ -41,8 +41,8 @@ static int take(const struct hm_words *words, const struct hm_word *word)
 static int refuse_option(const struct hm_words *words, int letter, const char *word)
 {
     const char form[] = {'-', (char)optopt, '\0'};
-    /* For a wrong letter, `word` may be an earlier word: show the letter instead. But h and V stand for --help=x and
-     * --version=x here, and then `word` is right. */
+    /* Where a letter is wrong (optopt has it), `word` may be an earlier word: show the letter instead. But for --help=x
+     * and --version=x optopt is h or V, and `word` is right. */
     if (letter == '?' && optopt > 0 && optopt < FIRST && !strchr("hV", optopt))
         word = form;
     fprintf(stderr, "hybridmem %s: %soption '%s'%s. Try 'hybridmem %s --help'.\n", words->command,
