@@ -43,7 +43,7 @@ struct hm_config_tier {
     char name[HM_NAME];
     int line; /* the file's line with the tier's `nodes`, else with its first word; 0: not from a file */
     bool has_nodes;
-    struct hm_set nodes;         /* empty: overrides figures of the tier that was found under this name or kind */
+    struct hm_set nodes;         /* empty: the section overrides figures of the tier with this name or kind */
     enum hm_kind kind;           /* HM_KIND_UNKNOWN: not given */
     uint64_t read_latency_ns;    /* 0: not given, as for the next two */
     uint64_t read_bandwidth_mbs; /* of all nodes of the tier together */

@@ -25,7 +25,7 @@ struct hm_configfield {
     const struct hm_configfield_kind *kind;
     size_t offset;              /* offset of the field in hm_config, or in the section's entry */
     uint64_t least, most;       /* numbers and times: their range; texts: `most` is the size of the field */
-    const char *const *choices; /* words in the order of the enum from `least` on; amounts: the unit */
+    const char *const *choices; /* words of an enum, the first for the value `least`; amounts: the unit */
 };
 
 /* Words, names and lists (fieldwords.c); hm_field_modes takes a list. */

@@ -100,7 +100,8 @@ int hm_lookup_ask(const char *program, const struct hm_question *question, int p
     if (pid < 0) {
         errno = EIO; /* not the errno of the start: ENOENT would mean that there is no such user or group */
     } else {
-        /* slurmstepd waits for all children, so the exit status may be lost there. The answer shows if it is torn. */
+        /* In slurmstepd the exit status may be lost, as slurmstepd waits for all children. The status is not needed: a
+         * torn answer is recognized by its text. */
         if (hm_spawn_wait_for(pid, patience_ms) < 0 && errno == ETIMEDOUT)
             hm_fail(error, ETIMEDOUT, "%s %s was not looked up within %d s: does the directory service answer?", kind,
                     word, patience_ms / 1000);

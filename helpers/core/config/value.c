@@ -15,7 +15,7 @@ static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
 static const char *const programs[] = {"none", "papi", "slurm", "all", NULL};
-/* Only fields that a job's owner cannot write: readers could not trust what the owner could change. */
+/* Only fields of Slurm's database that a job's owner cannot write: what the owner can change is not to be trusted. */
 static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
 static const char *const watts[] = {"W", NULL};
 static const char *const picojoules[] = {"pJ/bit", NULL};
@@ -133,7 +133,7 @@ char *hm_configvalue_words(enum hm_section section, char *out, size_t size)
     return out;
 }
 
-/* Check that no node is in two tiers. The functions that read a value see one tier only. */
+/* Check that no node is in two tiers. The function that reads the value cannot do it, as it sees one tier only. */
 static int check_overlap(const struct hm_config *config, int entry, struct hm_error *error)
 {
     char list[60];

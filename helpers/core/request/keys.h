@@ -14,7 +14,7 @@ struct hm_key {
     int (*set)(const struct hm_key *key, const char *value, struct hm_request *request);
     size_t offset;              /* offset of its field in the request */
     uint64_t least, most;       /* range of numbers, sizes and times in ms; of percentages in hundredths */
-    const char *const *choices; /* words in the order of the enum, whose first value is `least` */
+    const char *const *choices; /* words of an enum, the first for the value `least` */
     const char *wants;          /* what a right value is, for errors; NULL: the key takes no value, and `set` gets "" */
     const char *example;        /* a right use, for errors */
     bool is_needed;             /* every mode that takes the key needs it */

@@ -59,6 +59,8 @@ static bool is_near(uint64_t a, uint64_t b, double factor)
     return a == 0 || b == 0 || ((double)a <= (double)b * factor && (double)b <= (double)a * factor);
 }
 
+/* Do two nodes, by their indices, belong in one tier? Known kinds have to be the same, and known figures near each
+ * other. Where these do not tell, the memory tier in sysfs, CPUs and distance decide. */
 static bool is_alike(const struct hm_topology *topology, int first, int second)
 {
     const struct hm_node *a = &topology->node[first], *b = &topology->node[second];

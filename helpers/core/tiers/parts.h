@@ -41,7 +41,7 @@ int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
 /* Sort the groups, fastest first. Between two neighbours one figure decides; returns the least reliable origin of these
- * figures. HM_ORIGIN_NONE: nothing tells which of two neighbours is faster. */
+ * figures. HM_ORIGIN_NONE: nothing tells which of two neighbours is faster. HM_ORIGIN_HWLOC: there is one group. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
 /* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. Returns 0, or

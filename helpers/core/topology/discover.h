@@ -8,7 +8,7 @@
 
 /*
  * Read the topology of this machine (`xml` NULL) or of hwloc's XML file. In a process of root's, only hwloc's built-in
- * Linux back end runs: plugins and device back ends are off, by variables that this sets in the process's environment.
+ * Linux back end runs: this function turns plugins and device back ends off, by variables in the environment.
  * What hwloc does not tell (memory tiers in sysfs, ZONE_MOVABLE, free memory) is read from sysfs and /proc for this
  * machine only. Returns 0, or -1 with a text that names the file or the cause.
  */

@@ -87,9 +87,9 @@ static struct hm_figure read_figure(hwloc_topology_t hwloc, hwloc_obj_t object, 
 }
 
 /*
- * Units: hwloc's manual says MiB/s, but its Linux back end hands on, as they are, the numbers of
- * /sys/devices/system/node/nodeN/accessM/initiators, which are MB/s (Documentation/ABI/stable/sysfs-devices-node), as
- * they are in ACPI's HMAT (6.5, table 5.147). So they are taken as MB/s. Latencies are nanoseconds everywhere.
+ * Units: bandwidths are MB/s. hwloc's manual says MiB/s, but its Linux back end does not convert the numbers that it
+ * reads below /sys/devices/system/node/nodeN/accessM/initiators. These are MB/s, as in ACPI's HMAT (6.5, table 5.147;
+ * Documentation/ABI/stable/sysfs-devices-node in Linux). Latencies are nanoseconds everywhere.
  *
  * Names: hwloc before 2.8 has no separate read and write attributes; "Bandwidth" was then the read bandwidth, later the
  * mean.
