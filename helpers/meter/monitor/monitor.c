@@ -240,8 +240,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
     else
         close((int)given.samples_fd);
-    monitor.signals = take_signals(); /* before the counters are looked for, which may take time, so that SIGTERM does
-                                         not end the monitor without a sample */
+    /* Before the counters are looked for, which may take time: SIGTERM must not end the monitor without a sample. */
+    monitor.signals = take_signals();
     if (!monitor.samples || monitor.signals < 0)
         return 1;
     monitor.started_ns = hm_clock_ns(CLOCK_MONOTONIC);

@@ -20,7 +20,8 @@ enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading,
     raw->is_known = false;
     if (raw->range == 0 || reading >= raw->range)
         return HM_PAPIRAW_UNREADABLE;
-    /* A reading of 0 comes from a counter that stood at 0 at the start and still does. */
+    /* PAPI gives how far the counter has come since the start, or v where the counter has not moved. A reading that is
+     * too large for the former is v, which still is s. A reading of 0 means that v and s are both 0. */
     if (reading != 0 && is_possible(reading, since_start_ns))
         return HM_PAPIRAW_AMBIGUOUS;
     raw->is_known = true;

@@ -18,7 +18,7 @@ static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
 static const char *const names[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
 
 /* Does a better source have this quantity? */
-static bool is_there(const struct hm_gauges *gauges, int source, enum hm_quantity quantity, enum hm_kind kind)
+static bool better_source_has(const struct hm_gauges *gauges, int source, enum hm_quantity quantity, enum hm_kind kind)
 {
     for (size_t i = 0; i < gauges->n; i++)
         if (gauges->gauge[i].quantity == quantity && gauges->gauge[i].kind == kind && gauges->gauge[i].source < source)
@@ -48,11 +48,11 @@ static bool is_needed(const struct hm_tiers *tiers, const struct hm_gauges *gaug
 {
     unsigned gives = hm_counter_source_at(source)->gives;
     for (enum hm_quantity q = HM_PACKAGE_ENERGY; q <= HM_PLATFORM_ENERGY; q++)
-        if (gives & HM_GIVES(q) && !is_there(gauges, source, q, HM_KIND_UNKNOWN))
+        if (gives & HM_GIVES(q) && !better_source_has(gauges, source, q, HM_KIND_UNKNOWN))
             return true;
     for (enum hm_quantity q = HM_READ_BYTES; q <= HM_WRITE_BYTES; q++)
         for (int t = 0; t < tiers->n_tiers && gives & HM_GIVES(q); t++)
-            if (tiers->tier[t].kind != HM_KIND_UNKNOWN && !is_there(gauges, source, q, tiers->tier[t].kind))
+            if (tiers->tier[t].kind != HM_KIND_UNKNOWN && !better_source_has(gauges, source, q, tiers->tier[t].kind))
                 return true;
     return false;
 }
@@ -73,7 +73,7 @@ static int join(struct hm_gauges *gauges, enum hm_papi_program program, bool is_
     int result = hm_papi_reader_described(reader, reason);
     for (unsigned i = 0; result == 0 && i < hm_papi_reader_count(reader); i++) {
         const struct hm_papi_event *event = hm_papi_reader_event(reader, i);
-        if (is_list || !is_there(gauges, source, quantities[event->measure], event->kind))
+        if (is_list || !better_source_has(gauges, source, quantities[event->measure], event->kind))
             result = add_event(gauges, source, program, i, reason);
     }
     if (result == 0 && gauges->n == before)

@@ -11,8 +11,8 @@
  * Skylake lacks), Ice Lake, Sapphire Rapids. */
 #define OPTANE "cpu:type:x86,ven0000fam0006mod00@(55:feature:*,020B,*|6A:*|8F:*)"
 #define SAPPHIRE_RAPIDS "cpu:type:x86,ven0000fam0006mod008F:*"
-/* Processors whose memory channels have subchannels: Granite Rapids and its D, Sierra Forest, Grand Ridge, Clearwater
- * Forest. */
+/* Processors whose memory channels have subchannels: Granite Rapids, Granite Rapids D, Sierra Forest, Grand Ridge,
+ * Clearwater Forest. */
 #define SUBCHANNELS "cpu:type:x86,ven0000fam0006mod00@(AD|AE|AF|B6|DD):*"
 /* Server models with DDR5 (drivers/edac/amd64_edac.c). Other models may have LPDDR5, and MI300A has HBM. */
 #define ZEN_4_5 "cpu:type:x86,ven0002fam00@(19mod00[1A]?|1Amod00[01]?):*"
@@ -31,8 +31,8 @@ static const struct hm_pmu_row energy_rows[] = {
  * UNC_MCHBM_CAS_COUNT.RD and .WR are on the PMU that arch/x86/events/intel/uncore_snbep.c calls hbm. They count 32
  * bytes by Intel's PCM (getHBMCASTransferSize), in the controllers' interleaved mode, which PCM assumes for Xeon Max.
  *
- * UNC_M_CAS_COUNT_SCH0 and _SCH1: uncore_snbep.c has them since 2026. Before that its cas_count_read and
- * cas_count_write counted the first subchannel only, so these rows come first.
+ * UNC_M_CAS_COUNT_SCH0 and _SCH1 (rows *_sch0 and *_sch1) count one subchannel each. These rows come first, because
+ * until 2026 cas_count_read and cas_count_write of uncore_snbep.c counted the first subchannel only.
  */
 static const struct hm_pmu_row imc_rows[] = {
     {"uncore_imc_[0-9]*", "cas_count_read_sch0", "event=0x05,umask=0xcf", SUBCHANNELS, LINE, HM_READ_BYTES,
@@ -67,10 +67,9 @@ static const struct hm_pmu_row amd_rows[] = {
 /*
  * The events' names are from drivers/perf/arm_cspmu/nvidia_cspmu.c. cmem is the CPU memory of the PMU's own socket;
  * rd_data counts beats of 32 bytes (as in LIKWID's groups for Grace). By Documentation/admin-guide/perf/nvidia-pmu.rst
- * in Linux, this PMU sees the traffic of all sockets' CPUs to that memory, and PCIe's ordered writes. No traffic is
- * counted by two sockets as long as the events remote_socket_* are left out, which count the same at the other end.
- * Traffic of GPUs, and PCIe's reads and relaxed writes, are counted by other PMUs, whose events do not tell CPU memory
- * from the GPU's.
+ * in Linux, this PMU sees the traffic of all sockets' CPUs to that memory, and PCIe's ordered writes. The events
+ * remote_socket_* are left out, as they count traffic between sockets a second time, at its other end. Traffic of GPUs,
+ * and PCIe's reads and relaxed writes, are counted by other PMUs, whose events do not tell CPU memory from the GPU's.
  */
 static const struct hm_pmu_row grace_rows[] = {
     {"nvidia_scf_pmu_[0-9]*", "cmem_rd_data", NULL, NULL, BURST, HM_READ_BYTES, HM_KIND_DRAM},

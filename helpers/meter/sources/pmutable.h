@@ -20,7 +20,7 @@ struct hm_pmu_row {
     const char *event;     /* name in the PMU's folder events */
     const char *terms;     /* the vendor's code, where the kernel does not describe the event; for processors that match
                               `processor` */
-    const char *processor; /* pattern for devices/system/cpu/modalias, also with @(A|B) */
+    const char *processor; /* pattern (fnmatch(3), with @(A|B)) of devices/system/cpu/modalias */
     double factor;         /* joules or bytes per count; 0: by the event's scale and unit */
     enum hm_quantity quantity;
     enum hm_kind kind;
