@@ -85,8 +85,8 @@ static int refuse(const char *reason)
     return EXIT_FAILURE;
 }
 
-/* While the library starts, a pipe is in the place of standard error. `saved_error` is a copy of the latter, and `said`
- * the end of the pipe from which the library's messages are read. */
+/* While the library starts, its messages go into a pipe instead of standard error. `said` is the pipe's reading end,
+ * and `saved_error` a copy of standard error. */
 static int saved_error = -1, said = -1;
 
 /* Join the library's messages, lines "NAME: error: TEXT" or "NAME: fatal: TEXT", into one line. */
@@ -121,8 +121,8 @@ static void tell_end(void)
     refuse(reason.text[0] ? reason.text : "Slurm's library ended the program as it started, and printed no reason");
 }
 
-/* Start Slurm's library. If that ends the process, its messages are the reason (tell_end). Returns 0, or -1 with a
- * text. */
+/* Start Slurm's library. If the library ends the process, tell_end gives its messages as the reason. Returns 0, or -1
+ * with a text. */
 static int start_library(struct hm_error *error)
 {
     const char *config = getenv("SLURM_CONF");
