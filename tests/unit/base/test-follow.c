@@ -66,7 +66,7 @@ static void lines_are_handed_on(void **state)
         {"kill -9 $$", "", SIGKILL},
         {"echo one >&2; echo two >&2", "[one][two]", 0},
         {"printf 'one\\n\\nthree' >&2", "[one][][three]", 0},
-        {"printf one >&2; head -c 1 /dev/zero >&2; echo two >&2", "[one two]", 0},
+        {"printf one >&2; head -c 1 /dev/zero >&2; echo two >&2", "[one two]", 0}, /* a NUL byte becomes a space */
         {"exec 2>&-; sleep 0.1; exit 4", "", 4 << 8}, /* it closes its log before its end */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {

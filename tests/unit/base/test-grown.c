@@ -127,7 +127,7 @@ static void test_what_is_no_file_of_a_structure(void **state)
     assert_int_equal(errno, EBADF);
 }
 
-/* The reason is the kernel's own: a file may be refused for other reasons than a full file system. */
+/* The message has the kernel's reason, as a full file system is not the only one. */
 static void test_bytes_that_a_file_cannot_have(void **state)
 {
     (void)state;

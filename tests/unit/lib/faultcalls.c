@@ -36,6 +36,7 @@ WRAPPED(int, unlink, const char *path)
 WRAPPED(int, rmdir, const char *path)
 WRAPPED(int, flock, int fd, int operation)
 
+/* The faults that a call can meet which changes a file, and one which also needs room on the disk. */
 #define CHANGES FAULT(FAULT_KILL)
 #define MAKES (FAULT(FAULT_KILL) | FAULT(FAULT_DISK))
 
@@ -48,7 +49,7 @@ static bool fails(unsigned kinds, const char *call)
     return number;
 }
 
-/* The faults that a call can meet which makes the file `path`; none where the file is there already. */
+/* Returns the faults that a call can meet if it may make the file `path`: none if the file exists. */
 static unsigned makes(int at, const char *path)
 {
     struct stat status;

@@ -15,7 +15,8 @@ struct row {
     const char *request, *cpus, *kernel;
     bool alone;        /* no other job is on the node */
     uint64_t size_gib; /* size of the job's memory; 0: unknown */
-    const char *config, *weights_now;
+    const char *config;
+    const char *weights_now; /* the kernel's weights for interleaving, as "0:5 2:1"; NULL: it has none */
     /* the expected plan */
     enum hm_policy policy;
     const char *nodes;
