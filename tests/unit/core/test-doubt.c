@@ -14,6 +14,7 @@
 
 #include "core/config/lookup.h"
 #include "parseconfig.h"
+#include "unit/lib/rows.h"
 
 static struct hm_config config;
 static struct hm_error error;
@@ -96,7 +97,7 @@ static void test_a_stand_in_for_a_name_is_no_name(void **state)
     struct hm_request request;
     assert_int_equal(parse("user \"alice\" { modes = { fast } }\n", &config, &error), 0);
     assert_int_equal(hm_request_parse("spill", &request, NULL), 0);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct hm_asker asker = {
             .unknown = "it fails", .doubt = "", .user = rows[i].user, .account = "", .partition = ""};
         assert_int_equal(hm_identity_judge(&config, &request, &asker, &error), rows[i].result);

@@ -189,15 +189,15 @@ static void test_where_nothing_tells_writes(void **state)
     free(work);
 }
 
-/* The migrator is told latencies as ratios, slow tier to fast tier: 0 where one is unknown, or the slow tier's is not
- * higher. The ratio of writes is the higher one of two: that of the latencies of writes, or the ratio of reads times
- * (bandwidth of reads / bandwidth of writes) of the slow tier. */
+/* The migrator is told how many times longer a read and a write take in the slow tier than in the fast one. Both
+ * figures come from the tiers' latencies: 0 where a latency is unknown, or the slow tier's is not higher. The slow
+ * tier's bandwidths can raise the figure for writes, to that for reads times (read bandwidth / write bandwidth). */
 static void test_latencies(void **state)
 {
     static const struct {
         uint64_t fast, slow, fast_write, slow_write; /* latencies in ns; 0: unknown */
         uint64_t slow_write_mbs; /* write bandwidth of the slow tier, whose read bandwidth is 39000; 0: unknown */
-        double read, write;      /* the ratios */
+        double read, write;      /* how many times longer */
     } rows_of_latency[] = {
         {80, 240, 100, 500, 0, 3, 5},      {80, 240, 0, 500, 13000, 3, 0},    {0, 240, 100, 0, 13000, 0, 0},
         {120, 100, 100, 100, 13000, 0, 0}, {80, 240, 80, 240, 13000, 3, 9},   {80, 240, 80, 240, 39000, 3, 3},

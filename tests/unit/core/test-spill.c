@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the spill model: bandwidths, the best share, and weights (core/plan/model.h has the letters). */
+/* Tests the spill model: bandwidths, the best share, and weights (core/plan/model.h explains bw0, m0 and w0). */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

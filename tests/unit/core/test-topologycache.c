@@ -157,12 +157,11 @@ static void fails_on_torn_files(void **state)
 
     write_good(fixture);
     assert_int_equal(stat(fixture->path, &status), 0);
-    const off_t sizes[] = {0, 1, 100, status.st_size - 1, status.st_size + 1};
+    const off_t sizes[] = {0, 1, 100, status.st_size - 1};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         write_good(fixture);
         assert_int_equal(truncate(fixture->path, sizes[i]), 0);
-        if (sizes[i] < status.st_size)
-            fails(fixture, EBADMSG, "torn");
+        fails(fixture, EBADMSG, "torn");
     }
     assert_int_equal(truncate(fixture->path, 1 << 20), 0);
     fails(fixture, EBADMSG, "1048576 bytes");
