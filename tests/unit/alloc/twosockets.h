@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated machine with two sockets for libhybridmem: nodes 0 and 1 are fast, 2 and 3 slow. The kernel's answers
- * about nodes are simulated: kernel.h and hm_layout_read are defined here. The mappings are real. */
+ * about nodes are simulated: twosockets.c defines hm_layout_read and the functions of alloc/kernel.h. The mappings are
+ * real. */
 #ifndef TWOSOCKETS_H
 #define TWOSOCKETS_H
 

@@ -15,6 +15,7 @@
 
 #define N_RESULTS 4
 
+/* The functions of run.c and options.c that printing calls. The test is linked without those files. */
 const char *hm_bench_kernel_name(enum hm_bench_kernel kernel)
 {
     return kernel == HM_BENCH_ACCUMULATE ? "accumulate" : kernel == HM_BENCH_COPY ? "copy" : "nt-write";

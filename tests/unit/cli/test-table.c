@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the table of text, and the text, that fit a terminal of a given width. */
+/* Tests how tables and sentences are fitted to the width of a terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     "a      b\n"
 #define EACH ALONE "abcde  none at all\n"
 
-/* Where a column that is alone finds no room, its text is broken. */
+/* Where the terminal is too narrow for NAME and one more column, the text of that column is broken into lines. */
 #define BROKEN ALONE "abcde  none at\n       all\n"
 
 static void test_table(void **state)

@@ -288,7 +288,8 @@ static void test_warnings_on_a_low_screen(void **state)
     free(view);
 }
 
-/* The figures come from a process of a user: none is so large that it turns negative. */
+/* The figures come from a process of a user. Those that are too large for JSON become its largest number, and do not
+ * turn negative. */
 static void test_large_figures(void **state)
 {
     (void)state;
@@ -307,7 +308,8 @@ static void test_large_figures(void **state)
     free(view);
 }
 
-/* The view as JSON, in a string. (jansson's reader would crash where memory is short.) */
+/* Returns the view's JSON text as a JSON string. The text is not parsed, as jansson's parser crashes where memory is
+ * short. */
 static json_t *make(const void *view)
 {
     char *text = NULL;

@@ -75,7 +75,7 @@ static void test_persistent_memory_by_processor(void **state)
 {
     static const struct {
         const char *modalias;
-        size_t n;
+        size_t n; /* number of counters; 16 with those of persistent memory */
     } rows[] = {
         {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020B,020E", 16},
         {"cpu:type:x86,ven0000fam0006mod0055:feature:,0000,0001,0209,020E", 8}, /* Skylake */
@@ -192,7 +192,7 @@ static void test_memory_controllers_of_amd(void **state)
 {
     static const struct {
         const char *modalias;
-        size_t n;
+        size_t n; /* number of counters */
     } rows[] = {
         {"cpu:type:x86,ven0002fam0019mod0011:feature:,0000,020B", 8}, /* Genoa */
         {"cpu:type:x86,ven0002fam0019mod00A0:feature:,0000,020B", 8}, /* Bergamo */

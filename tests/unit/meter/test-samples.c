@@ -126,6 +126,7 @@ static void test_stride_doubles(void **state)
     }
 }
 
+/* Two samples as far apart as the clock allows: their points still have room. */
 static void test_long_gap_ends(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static void test_what_is_not_known_is_left_alone(void **state)
     assert_int_equal(hm_autoonline_hold(scratch, &config, &error), -1);
     assert_policy("online_some");
     assert_false(is_kept());
-    /* One process was killed while it wrote the file, and one wrote something else. */
+    /* The file with the policy to put back is empty, as after a kill, or has a word that is no policy. */
     scratch_write(scratch_path("auto_online_blocks"), "");
     assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
     scratch_write(scratch_path("auto_online_blocks"), "online_movable_or_what_comes_to_mind");

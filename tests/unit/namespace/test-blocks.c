@@ -90,7 +90,7 @@ static void check_states(const char *const wanted[4])
     }
 }
 
-static void test_taking_them_offline(void **state)
+static void test_taking_blocks_offline(void **state)
 {
     (void)state;
     static const char *const but_one[] = {"offline", "online", "offline", "going-offline"};
@@ -108,7 +108,7 @@ static void test_taking_them_offline(void **state)
 }
 
 /* If a block stays online, the other blocks are tried anyway. A signal ends the tries. */
-static void test_one_that_stays(void **state)
+static void test_a_block_that_stays_online(void **state)
 {
     struct hm_blocks blocks;
     (void)state;
@@ -179,9 +179,9 @@ static void test_zones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_blocks_of_a_range),    cmocka_unit_test(test_taking_them_offline),
-        cmocka_unit_test(test_one_that_stays),           cmocka_unit_test(test_how_many_fit),
-        cmocka_unit_test(test_sizes_that_are_not_valid), cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_the_blocks_of_a_range),     cmocka_unit_test(test_taking_blocks_offline),
+        cmocka_unit_test(test_a_block_that_stays_online), cmocka_unit_test(test_how_many_fit),
+        cmocka_unit_test(test_sizes_that_are_not_valid),  cmocka_unit_test(test_zones),
     };
     return cmocka_run_group_tests(tests, setup, scratch_drop);
 }

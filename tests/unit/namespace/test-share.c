@@ -67,7 +67,7 @@ static void test_a_size_is_split_and_rounded_up(void **state)
 static void test_sockets_by_a_word(void **state)
 {
     (void)state;
-    const struct hm_region both[] = {region(0, 0, 1264, 1264), region(1, 1, 1264, 1264), region(2, -1, 1264, 1264)};
+    const struct hm_region regions[] = {region(0, 0, 1264, 1264), region(1, 1, 1264, 1264), region(2, -1, 1264, 1264)};
     static const struct {
         enum hm_socket which;
         const char *local;
@@ -88,7 +88,7 @@ static void test_sockets_by_a_word(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_set local, sockets, wanted;
         assert_int_equal(hm_set_parse(&local, rows[i].local, &error), 0);
-        int result = hm_share_sockets(rows[i].which, both, rows[i].n_regions, &local, &sockets, &error);
+        int result = hm_share_sockets(rows[i].which, regions, rows[i].n_regions, &local, &sockets, &error);
         assert_int_equal(result, rows[i].sockets ? 0 : -1);
         if (rows[i].said)
             assert_string_equal(error.text, rows[i].said);

@@ -22,7 +22,7 @@
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
-#define SIZE (9 * MIB)    /* some strides of the verification */
+#define SIZE (9 * MIB)    /* several strides of the verification */
 #define LARGE (600 * MIB) /* three pieces, zeroed one after the other */
 
 static struct hm_error error;

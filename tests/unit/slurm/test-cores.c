@@ -19,7 +19,7 @@
  */
 static const struct machine {
     const char *socket[4]; /* NULL: end of the list */
-    unsigned siblings;
+    unsigned siblings;     /* threads of a core; 0: unknown */
 } plain = {{"0-23", "24-47"}, 1}, smt = {{"0-23,48-71", "24-47,72-95"}, 2}, four = {{"0-1", "2-3", "4-5", "6-7"}, 1},
   smt_off = {{"0-23", "24-47"}, 1}, core_off = {{"0-22,48-70", "24-47,72-95"}, 2},
   thread_off = {{"0-23,48-70", "24-47,72-95"}, 2}, unknown = {{"0-23", "24-47"}, 0};
