@@ -13,7 +13,7 @@
 struct simdamon_region {
     unsigned space;
     uint64_t first, n_pages;
-    uint32_t accesses; /* looks of the last aggregation that found an access */
+    uint32_t accesses; /* how many looks found an access, in the last aggregation */
 };
 
 struct simdamon {

@@ -47,7 +47,7 @@ static int set_up(void **state)
 {
     (void)state;
     clients = calloc(1, sizeof(*clients));
-    hm_damon_clients_init(clients, &broker, 0); /* without patience, it serves one turn */
+    hm_damon_clients_init(clients, &broker, 0); /* after 0 s without clients, serving returns */
     clients->run_dir = "/run/test";
     snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", scratch_path("damon.sock"));
     clients->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

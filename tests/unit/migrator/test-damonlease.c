@@ -31,7 +31,7 @@ static struct {
     char path[FILES][128], text[FILES][32];
     bool is_busy; /* another process reads or writes one of these files all the time */
     unsigned commits;
-    uint64_t now_ns, commit_ns; /* commit_ns: time of a commit */
+    uint64_t now_ns, commit_ns; /* commit_ns: how long a commit takes */
 } kernel;
 
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);

@@ -17,7 +17,7 @@
 #define PHASE_MS 10000
 #define MOVES 4000     /* pages that may be moved in a phase */
 #define LOOK_S 5e-6    /* cost of a look at a region */
-#define STEP_MS 1200.0 /* of the program */
+#define STEP_MS 1200.0 /* length of the program's steps */
 #define HOT 250        /* pages of each of the program's two hot arrays */
 #define CAPACITY (RANKS * 2 * HOT)
 #define ALWAYS 10     /* pages that are always in use: stack and counters */
@@ -151,8 +151,8 @@ static double do_phase(struct trial *trial)
 static struct trial trial;
 
 /*
- * The share of the hot pages in the fast tier, as the mean over the second half. `moved` is the number of moved pages
- * in all.
+ * The share of the hot pages in the fast tier, as the mean over the second half of the phases. `moved` is the number
+ * of moved pages in all.
  */
 static double run(enum kind kind, uint64_t seed, uint64_t *moved)
 {
@@ -183,7 +183,7 @@ static void what_is_swept_often_is_found(void **state)
     assert_true(sum / 4 > 0.75);
 }
 
-static void nothing_is_found_where_nothing_is(void **state)
+static void little_is_moved_where_nothing_is_hot(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -220,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_swept_often_is_found),
-        cmocka_unit_test(nothing_is_found_where_nothing_is),
+        cmocka_unit_test(little_is_moved_where_nothing_is_hot),
         cmocka_unit_test(a_jump_is_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

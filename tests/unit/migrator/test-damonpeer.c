@@ -31,6 +31,7 @@ static void enter(uint32_t job_id, uint32_t uid, const char *cgroup)
     hm_job_init(&job, job_id);
     job.uid = uid;
     snprintf(job.cgroup, sizeof(job.cgroup), "%s", cgroup);
+    /* The user's request tries to add fields to the entry. */
     snprintf(job.request, sizeof(job.request), "a\nuid 0\ncgroup /sys/fs/cgroup/user.slice");
     if (hm_ledger_write(&config, &job, &error) != 0)
         fail_msg("%s", error.text);

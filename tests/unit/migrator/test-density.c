@@ -81,7 +81,7 @@ static void test_few_samples_are_even(void **state)
         assert_true(heat_of[page] > 0.5 * 8 / 509 && heat_of[page] < 2.0 * 8 / 509);
 }
 
-/* A range is known to be even: hot and cold ranges keep their heat, exact to the page. */
+/* A range's samples are taken to be even over its pages. So hot and cold ranges keep their heat, exact to the page. */
 static void test_ranges_keep_their_borders(void **state)
 {
     (void)state;
@@ -121,7 +121,8 @@ static void test_a_vague_neighbour_is_no_border(void **state)
     assert_true(heat_of[10] > 1.8 * heat_of[1000]);
 }
 
-/* At a border that halving the ranges never meets, memory is not hotter than far from the border. */
+/* The estimate halves memory again and again, and hardly ever meets the border between cold and hot memory. Still,
+ * memory at the border must not seem hotter than memory far from it. */
 static void test_no_edge_is_hotter(void **state)
 {
     (void)state;

@@ -36,7 +36,8 @@ static void a_steps_migrator_is_never_dumpable(void **state)
     hm_live_begin(&live, &options);
     assert_false(was_dumpable);
     hm_softdirty_free(live.window.softdirty);
-    options.uid = options.gid = HM_OPTIONS_NO_ID; /* a user's own, which may not read its page map otherwise */
+    /* A migrator that a user has started can read its own page map only while it is dumpable. */
+    options.uid = options.gid = HM_OPTIONS_NO_ID;
     hm_live_begin(&live, &options);
     assert_true(was_dumpable);
     assert_false(is_dumpable);

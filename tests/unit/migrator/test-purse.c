@@ -121,7 +121,7 @@ static void test_resting(void **state)
         bool is_resting;
     } rows[] = {
         {little, true},  {little, true},                   /* resting from the start */
-        {much, false},   {little, false}, {little, false}, /* the third one would be a rest */
+        {much, false},   {little, false}, {little, false}, /* a third one would begin a rest */
         {much, false},   {little, false}, {little, false}, {little, true},
         {little, true},  {much, false},   {little, false}, {NULL, false}, /* NULL: not known, so there may be work */
         {little, false}, {little, false}, {little, true},  {NULL, false},

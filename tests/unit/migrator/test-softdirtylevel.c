@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which differences between processes' windows are believed. */
+/* Tests how much each process is believed to write, if windows of soft-dirty marks differ, by chance or in fact. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void nothing_is_told_before_a_window(void **state)
     assert_int_equal(belief.n, 0);
 }
 
-/* All ranks behave alike. But their first windows differ by chance. */
+/* All ranks behave alike, but their first windows differ by chance. */
 static void one_window_tells_no_difference(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static struct hm_softdirty *with_windows(uint32_t n)
 }
 
 /* Each process gets half of the room. Even its last mapping is in a piece. */
-static void all_memory_of_all_processes_is_named(void **state)
+static void all_memory_of_all_processes_is_in_pieces(void **state)
 {
     (void)state;
     static const uint64_t n_pages[] = {1, 8, 100, 5000};
@@ -58,7 +58,7 @@ static void all_memory_of_all_processes_is_named(void **state)
 }
 
 /* The kernel marks the whole of a mapping that is new or has grown. */
-static void what_has_grown_is_not_named(void **state)
+static void what_has_grown_is_in_no_piece(void **state)
 {
     (void)state;
     struct hm_maps begun = make_maps(3, 1000, 100), now = {.is_apart = true};
@@ -100,8 +100,8 @@ static void by_place_neighbours_of_one_share_are_joined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_memory_of_all_processes_is_named),
-        cmocka_unit_test(what_has_grown_is_not_named),
+        cmocka_unit_test(all_memory_of_all_processes_is_in_pieces),
+        cmocka_unit_test(what_has_grown_is_in_no_piece),
         cmocka_unit_test(by_place_neighbours_of_one_share_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

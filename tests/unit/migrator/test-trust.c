@@ -45,7 +45,8 @@ static void test_trust(void **state)
 }
 
 /*
- * Memory above the mean misses less often, by the square root. The heat that reaches memory still grows with the heat.
+ * Pages that are hotter than the mean miss the caches less often, by the square root of the ratio (misses.h). Still,
+ * the hotter a page is, the more of its accesses reach memory.
  */
 static void test_misses(void **state)
 {
