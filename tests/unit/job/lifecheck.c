@@ -86,7 +86,7 @@ static bool lacks_records(const struct life *life, const struct outcome *came, b
              came->was_entered[0], came->was_entered[1], records.differs ? ", with different ends" : "");
     if (records.differs)
         return true;
-    if (life->is_one_by_a_fault && has_fault)
+    if (life->runs_may_merge && has_fault)
         return records.n[0] + records.n[1] == 0;
     return (came->was_entered[0] && records.n[0] == 0) || (came->was_entered[1] && records.n[1] == 0);
 }
@@ -102,5 +102,5 @@ const char *life_check(const struct life *life, const struct outcome *came, bool
         return "persistent memory is left";
     /* After a kill the ledger may no longer name a program that runs. On a real node that program ends with the job's
      * cgroup, or a reap finds it in /proc. Neither is played here. */
-    return world_programs() > 0 && !was_killed && !(life->is_one_by_a_fault && has_fault) ? "a program is left" : NULL;
+    return world_programs() > 0 && !was_killed && !(life->runs_may_merge && has_fault) ? "a program is left" : NULL;
 }

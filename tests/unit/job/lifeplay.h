@@ -24,12 +24,12 @@
  */
 struct life {
     const char *events, *request;
-    const char *lines;      /* of hybridmem.conf */
-    bool has_no_cgroup;     /* the node has cgroup v1 */
-    bool is_refused;        /* a rule refuses the request */
-    bool has_company;       /* another job has changed the setting before */
-    bool waits;             /* there is no folder of records until all has ended */
-    bool is_one_by_a_fault; /* with a fault, both runs together may have one record */
+    const char *lines;   /* of hybridmem.conf */
+    bool has_no_cgroup;  /* the node has cgroup v1 */
+    bool is_refused;     /* a rule refuses the request */
+    bool has_company;    /* another job has changed the setting before */
+    bool waits;          /* there is no folder of records until all has ended */
+    bool runs_may_merge; /* with a fault, both runs together may have one record, and leave a program */
 };
 
 /* What became of a life. */

@@ -20,7 +20,7 @@ struct world {
     bool job_runs;           /* it has processes on the node */
     bool has_cgroup;         /* the processes that run now are in a cgroup of version 2 */
     const char *step;        /* folder of the step that runs now; NULL: it is no step */
-    const char *wanted;      /* the value that the step wants of the setting */
+    const char *wanted;      /* the value that the step wants the setting to have */
     bool has_namespaces;     /* the job has persistent memory */
     void (*meanwhile)(void); /* called once while its persistent memory is made */
     bool was_planned;        /* a step was given what it had asked for */

@@ -14,12 +14,12 @@
 /* State of a test, which reap_set_up resets. */
 extern struct hm_config config;
 extern struct hm_job job;
-extern int left_by; /* errno if the namespaces of no job cannot be removed; 0: they are removed */
-extern bool is_living, can_drain;
-extern unsigned sought_grace_s;     /* the grace with which a job's cgroup was looked for last */
-extern bool is_used_again;          /* another run uses the job's number while the job's cgroup is looked for */
-extern int n_reaped, n_reads;       /* reaps of namespaces; reads of the ledger's entries */
-extern uid_t monitors;              /* the monitors' system user */
+extern int left_by;               /* errno if namespaces that belong to no job cannot be removed; 0: they are removed */
+extern bool is_living, can_drain; /* the search for the job finds it alive; a drain works */
+extern unsigned sought_grace_s;   /* the grace with which a job's cgroup was looked for last */
+extern bool is_used_again;        /* another run uses the job's number while the job's cgroup is looked for */
+extern int n_reaped, n_reads;     /* reaps of namespaces; reads of the ledger's entries */
+extern uid_t monitors;            /* the monitors' system user */
 extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
 
 /* Set-up for cmocka: an entry of job 7, which lives, and in which no cgroup is noted. */

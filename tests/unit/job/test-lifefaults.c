@@ -103,7 +103,7 @@ static void a_step_before_its_prolog(void **state)
 static void a_requeued_job(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psrPse", .request = "slow", .is_one_by_a_fault = true});
+    live(&(struct life){.events = "psrPse", .request = "slow", .runs_may_merge = true});
 }
 
 static void a_job_quicker_than_its_prolog(void **state)

@@ -267,8 +267,8 @@ static const struct {
 };
 
 /*
- * The same where create uses up the time: how the reap before it ended. The message names the wipe only where memory is
- * still being wiped or in use, as only that memory may become free later.
+ * The same where create uses up the time that was left. The reap before it ends in different ways: the reason names the
+ * wipe only if memory is still being wiped or in use, as only that memory may become free later.
  */
 static const struct {
     const char *script, *said;

@@ -78,7 +78,7 @@ static void a_users_process_is_no_monitor(void **state)
     char program[256], link[64], path[64];
     pid_t monitor = start_monitor();
     snprintf(program, sizeof(program), "%s", hm_monitor_program());
-    if (geteuid() == 0) { /* root's would be taken for a monitor */
+    if (geteuid() == 0) { /* a process of root's would be taken for a monitor */
         const struct hm_spawn_call call = {
             .run = execute_monitor, .data = program, .kept = -1, .drop = true, .uid = 4242, .gid = 4242};
         kill(monitor, SIGKILL);
@@ -124,7 +124,7 @@ static void processes_of_users_do_not_prolong_the_lock(void **state)
     assert_int_equal(reads_beside(8), reads_beside(1));
 }
 
-/* A user's many steps leave files, which do not prolong it either. */
+/* The files that a user's many steps leave do not prolong the time with the lock either. */
 static void files_of_many_steps_do_not_prolong_the_lock(void **state)
 {
     (void)state;

@@ -159,12 +159,12 @@ static void reread(void)
     assert_int_equal(hm_ledger_read(&config, 7, &now, &error), 0);
 }
 
-/* The program runs where the entry has it, and is gone where nobody else would end it. */
+/* If the entry names the program, it runs. Otherwise it was ended, as nobody else would end it later. */
 static const struct {
     enum meanwhile meanwhile;
     int result;
     bool runs;
-    const char *text; /* part of the error, or of the warning where there is none */
+    const char *text; /* part of the error, or of the warning if there is no error */
 } rows[] = {
     {NOTHING, 0, true, ""},
     {IS_CLAIMED, -1, false, "job 7 has ended meanwhile: "},
@@ -219,7 +219,7 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
     }
 }
 
-/* Of two steps that begin at a time, one starts the job's monitor. If that one has died, the next one does. */
+/* Of two steps that begin at a time, one starts the job's monitor. If that step has died, the next one does. */
 static void test_one_step_starts_the_monitor(void **state)
 {
     (void)state;
@@ -233,7 +233,8 @@ static void test_one_step_starts_the_monitor(void **state)
     assert_int_equal(now.monitor.pid, started);
 }
 
-/* A place is its starter's until the migrator is noted; where the starter has died, the next step may have it. */
+/* A place in the entry's list of migrators is its starter's until the migrator is noted. If the starter has died, the
+ * next step may have the place. */
 static void test_a_place_of_a_dead_starter_is_free(void **state)
 {
     (void)state;

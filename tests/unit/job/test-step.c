@@ -26,8 +26,8 @@ static struct hm_error error;
 static char config_path[64];
 static struct hm_config config;
 static struct hm_job job;
-
 static unsigned n_lookups;
+static bool inherited; /* the option of a step is the job's, from the environment of the job's script */
 
 /* Stands for the directory service, which knows everybody here. The ledger's lock must be free meanwhile. */
 int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
@@ -47,16 +47,14 @@ int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 /* There is no user for the monitor here. */
 int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *why)
 {
-    (void)uid;
-    (void)gid;
+    (void)uid, (void)gid;
     return hm_fail(why, ENOENT, "no user %s", name);
 }
 
 /* The directory service knows every group, and nobody is in one. */
 int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *why)
 {
-    (void)name;
-    (void)why;
+    (void)name, (void)why;
     *gid = getgid();
     return 0;
 }
@@ -81,8 +79,6 @@ static void begin(const char *request, bool is_default)
     job.request_is_default = is_default;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
 }
-
-static bool inherited;
 
 static struct hm_step_facts facts_of(const char *option)
 {
@@ -314,6 +310,7 @@ static void test_what_the_configuration_says_of_steps(void **state)
     assert_true(job.recorded);
 }
 
+/* The script of a heterogeneous job passes its option on to all steps. They use the request of their own component. */
 static void test_a_component_has_its_own_request(void **state)
 {
     (void)state;
@@ -364,15 +361,10 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     free(step);
 }
 
-static void test_names(void **state)
+static void test_levels_of_lines_for_the_log(void **state)
 {
     (void)state;
-    char name[16];
     const char *text;
-    assert_string_equal(hm_step_name(HM_STEP_BATCH, name, sizeof(name)), "batch");
-    assert_string_equal(hm_step_name(HM_STEP_EXTERN, name, sizeof(name)), "extern");
-    assert_string_equal(hm_step_name(HM_STEP_INTERACTIVE, name, sizeof(name)), "interactive");
-    assert_string_equal(hm_step_name(12, name, sizeof(name)), "12");
     assert_int_equal(hm_log_parse("warning: low", &text), HM_LOG_WARNING);
     assert_string_equal(text, "low");
     assert_int_equal(hm_log_parse("info: x", &text), HM_LOG_INFO);
@@ -400,7 +392,7 @@ int main(void)
         cmocka_unit_test(test_what_the_configuration_says_of_steps),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_levels_of_lines_for_the_log),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }

@@ -45,7 +45,7 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     assert_true(pid == 77 && patience_ms > 0);
-    errno = ETIMEDOUT; /* it matters where the status is -1 */
+    errno = ETIMEDOUT; /* the reason if the status is -1 */
     return status;
 }
 
