@@ -69,8 +69,8 @@ int hm_energy_plugin_value(const struct hm_energy_plugin *plugin, const struct h
     if (answer->n_sensors > 1)
         return hm_fail(reason, EBADMSG, PREFIX "%s has %u sensors, and Slurm does not say which is the node's",
                        plugin->name, answer->n_sensors);
-    /* A raw counter that is 0 could not be read. Another counter may be 0; but where the power is 0, too, the sensor
-     * was not read yet. */
+    /* A raw counter is 0 where slurmd could not read it. Another counter may be 0; but where the power is 0, too, the
+     * sensor was not read yet. */
     if (counter >= NO_NUMBER || (counter == 0 && (plugin->is_raw || answer->current_w == 0)))
         return hm_fail(reason, EBADMSG, "slurmd could not read the energy by " PREFIX "%s", plugin->name);
     if (answer->read_s > answered_s)

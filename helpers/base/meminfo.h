@@ -7,8 +7,8 @@
 
 /*
  * Find the value of a key ("MemFree") in the text of such a file, in bytes. Its lines are "KEY: N kB"; in the files of
- * nodes "Node N " comes before the key. Returns 0, or -1 (EBADMSG: there is no such key, or its number of kB does not
- * fit); `bytes` is then undefined. Pure; never allocates.
+ * nodes "Node N " comes before the key. Returns 0, or -1 (EBADMSG: there is no such key, or its value is not a number
+ * of kB below 2^64 bytes); `bytes` is then undefined. Pure; never allocates.
  */
 int hm_meminfo_parse(const char *text, const char *key, uint64_t *bytes);
 

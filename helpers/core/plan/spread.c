@@ -19,7 +19,8 @@ struct pair {
     char kept[120];     /* the reserve, in words; "": none */
 };
 
-/* Predict the bandwidth, by the model, for the share that the fast tier really gets; -1: unknown. */
+/* Predict the bandwidth by the model; -1: unknown. `share` is the share of pages that is wanted in the fast tier. Where
+ * the capacities allow only another share (hm_scene_share), that is the one used. */
 static double predict(const struct hm_scene *scene, const struct pair *pair, double share)
 {
     return hm_spill_bandwidth(pair->channels, pair->fast.bandwidth_mbs, pair->slow.bandwidth_mbs,

@@ -189,7 +189,7 @@ static int check_content(const struct cache *cache, const struct cache *now, con
     if (strcmp(cache->boot_id, now->boot_id) != 0)
         return hm_fail(error, ESTALE, "topology cache %s is of another boot", path);
     if (!hm_set_equal(&cache->has_memory, &now->has_memory))
-        return hm_fail(error, ESTALE, "topology cache %s is older than the nodes that have memory now", path);
+        return hm_fail(error, ESTALE, "topology cache %s was written when other nodes had memory", path);
     if (!is_sound(&cache->topology))
         return hm_fail(error, EBADMSG, "topology cache %s has values out of range", path);
     return 0;

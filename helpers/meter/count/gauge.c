@@ -145,7 +145,8 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
         state = hm_counter_lose(&gauge->counter, number);
-        /* A counter that is gone is opened again at the next reading; one that is busy or odd stays open. */
+        /* A counter that is gone is opened again at the next reading. One that somebody else uses, or that gave no
+         * valid value, stays open. */
         if (gauge->fd >= 0 && state != HM_COUNTER_UNREADABLE && state != HM_COUNTER_TAKEN) {
             close(gauge->fd);
             gauge->fd = -1;
