@@ -36,8 +36,8 @@ enum held { HEAP, MAPPED, FILES, EXTENTS, DECIDER, N_HELD };
 
 static const struct {
     const char *name;
-    /* how much may be added to the largest value of hour 1 in any later hour, and to the mean of hour 2 in the last
-     * hour */
+    /* by how much the largest value of any later hour may exceed that of hour 1, and the last hour's mean that of
+     * hour 2 */
     double margin;
 } held_rows[N_HELD] = {
     [HEAP] = {"bytes of heap in use", 384},

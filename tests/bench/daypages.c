@@ -125,7 +125,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
 }
 
 /* An entry of a page map. In a process of the job, the hot pages of every other slot are marked as written. In this
- * process, the pages are marked that it has written to since it cleared the marks. */
+ * process, a page is marked as written unless it contains UNTOUCHED. */
 static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 {
     uint64_t within;

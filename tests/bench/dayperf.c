@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf events of the simulated node (daysim.h), whose processor samples addresses: each is a pipe to poll, and a
- * ring. */
+/* The perf events of the simulated node (daysim.h), whose processor samples addresses. Each event is a pipe, for
+ * poll(2), and a ring for its records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

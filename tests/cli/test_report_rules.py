@@ -189,8 +189,8 @@ ROWS = (
 
 
 def test_changed_columns_of_a_history_need_a_new_form():
-    """A history keeps the rows that were made of records. If this fails, what row() makes has changed: count
-    layout.FORM up, and write the new number and the new digest down here."""
+    """A history keeps the rows that were made of records. If this fails, what row() makes has changed: increase
+    layout.FORM, and put the new number and the new digest here."""
     changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]
     made = [layout.row(record(1, **copy.deepcopy(one)), "2025-03-01", "n1.jsonl", 1, "") for one in changes]
     assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (3, "809ccb7a")

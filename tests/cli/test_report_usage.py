@@ -8,7 +8,7 @@ ALONE = {"shared": False}
 SHARED = {"shared": True}
 
 
-def test_waste_wants_the_capacity(tmp_path):
+def test_waste_needs_the_capacity_of_the_fast_tier(tmp_path):
     write(tmp_path, record(1, **ALONE, memory=memory((9 * GIB, 6 * GIB), (4 * GIB, 3 * GIB), 10 * GIB)))
     write(tmp_path, record(2, **ALONE))
     found = view_json(tmp_path, "waste")
@@ -75,7 +75,7 @@ def test_a_mean_above_the_capacity_wastes_nothing(tmp_path):
     assert view_json(tmp_path, "waste")["rows"][0]["unused_byte_hours"] == 0
 
 
-def test_energy_counts_who_measured_it(tmp_path):
+def test_energy_is_summed_over_the_records_that_have_it(tmp_path):
     measured = {"package_j": 360000, "memory_j": None, "node": {"seconds": 1800}, "source": "powercap"}
     others = [{**measured, "node": node} for node in (None, {"seconds": None}, {"seconds": 0}, 7)]
     write(tmp_path, *(record(job, energy=energy) for job, energy in enumerate((measured, *others), 1)), record(6))

@@ -73,7 +73,7 @@ static void check_json(const struct hm_view *view)
     free(text);
 }
 
-/* The migrator answers with this message. */
+/* Asks for a view, and answers with this message as the migrator would. */
 static void check_answer(const void *message, size_t size)
 {
     static struct hm_view view;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks JSON that is written of figures which others have sent. */
+/* Checks JSON that is made from figures which other processes have sent. */
 #ifndef JSONLINE_H
 #define JSONLINE_H
 

@@ -8,10 +8,10 @@
 #   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest if none of
 #          kind host or fill runs and none of kind fill waits
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
-#   fill   needs no guest and no clock, runs at low priority: beside it runs any stage, and with fewer guests there are
-#          more of its kind
-# The longest come first, so that all lanes end at about the same time. Figures of time are taken in guests whose time is
-# counted, so that no stage suffers from those beside it.
+#   fill   needs no guest, measures no time of a clock, and runs at low priority: beside it runs any stage. Where fewer
+#          guests run, more stages of kind fill run
+# The longest come first, so that all lanes end at about the same time. Times are measured in guests whose clock counts
+# instructions, so that no stage suffers from those beside it.
 stage_table() {
     cat << 'EOF'
 system     guest real Slurm, kernel and memory tiers in the guest
@@ -41,7 +41,8 @@ stage_names() { stage_table | awk '{ print $1 }'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
-# Another clone compiles only what differs, and dash runs libtool and configure in two thirds of bash's time.
+# ccache, with paths relative to the clone: another clone compiles only what differs. dash runs libtool and configure in
+# two thirds of bash's time.
 export CCACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/hybridmem/ccache-host CCACHE_MAXSIZE=2G
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=yes
 export PATH=/usr/lib/ccache:$PATH CONFIG_SHELL=/bin/dash

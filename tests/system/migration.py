@@ -155,7 +155,7 @@ def fast_full_of_files(pids):
     more.
 
     The files are read only after the processes have their memory: otherwise the kernel would reclaim pages of the files
-    for the processes, as many as it has time for."""
+    for the processes, a different number each time."""
     for pid in pids:
         leave_fast(pid)
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}

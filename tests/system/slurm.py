@@ -48,8 +48,8 @@ def situation():
 
 def wait_for(condition, what, patience=PATIENCE, every=0.05):
     """Waits until condition() is true and returns its value. Fails after `patience` seconds; the text names `what`.
-    Looks each `every` seconds at first, then less and less often: in a guest whose time is counted (tests/testbed) only
-    looks take host time, sleeping does not."""
+    Looks each `every` seconds at first, then less and less often: in a guest whose clock counts instructions
+    (tests/testbed) only looks take host time, sleeping does not."""
     deadline = time.monotonic() + patience
     while not (value := condition()):  # tried once more after the last sleep, as the guest may have stood still
         if time.monotonic() >= deadline:

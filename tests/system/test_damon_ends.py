@@ -57,6 +57,7 @@ def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir)
     marks = []
     try:
         with sleeper("alice") as watched:
+            # None: kdamond 0 stays as the kill has left it, watching.
             for leave in (empty_it, None, make_a_context, None, mark_it, None, name_no_process_yet, None):
                 with broker(run_dir, "--kdamonds", "2") as (process, path):
                     client = damonclient.Client(path)
@@ -118,7 +119,7 @@ def test_reap_does_not_wait_for_a_broker_that_hangs():
     try:
         program.write_text("#!/bin/sh\nexec sleep 100000007\n")
         program.chmod(0o755)
-        state_file.write_text("what it hangs over")
+        state_file.write_text("any text")
         done = slurm.run("hybridmem reap")
         assert "killed after 5 s" in done.stderr
         slurm.wait_for(lambda: not slurm.run("pgrep -f 'sleep 100000007'", check=False).stdout, "its end")

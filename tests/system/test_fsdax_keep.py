@@ -112,7 +112,7 @@ def check_next_job(first, until):
     assert "kept on this node for your next jobs there until 168 h" in record["plan"]["reason"]
 
 
-def test_what_is_kept_goes_with_its_age_but_not_under_a_job_that_has_it(steps):
+def test_what_is_kept_is_removed_at_its_age_but_not_while_a_job_has_it(steps):
     """The kept file systems were made two minutes ago, when the site kept them for a week. While a job has them, the
     site sets the age to 60 s."""
     kept = by_socket(keep(ALICE, 128, "0,1", env={"LD_PRELOAD": STEPS, "STEPS_CLOCK": "-120"}))

@@ -44,8 +44,8 @@ def hostile(user, *words):
 
 
 class Watch:
-    """Meanwhile takes the ledger's lock again and again, and looks for prologs and epilogs: `waits` has the seconds of
-    each wait for the lock, `hooks` those of each job's hooks by its id."""
+    """While the context is open, threads take the ledger's lock again and again, and look for prologs and epilogs.
+    `waits` has the seconds of each wait for the lock, `hooks` those of each job's hooks by its id."""
 
     def __init__(self):
         self.waits, self.hooks = [], {}
@@ -135,7 +135,8 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
 
 @pytest.mark.parametrize("words", (("trace", "renice", "sockets"), ("limit", "kill", "processes")), ids="-".join)
 def test_a_user_hostile_to_all_that_becomes_theirs_holds_up_nobody(words):
-    """They also flood the node, during their job's steps, its end and its epilog."""
+    """The user also floods the node with processes or connections, while the job's steps run, at its end and during its
+    epilog."""
     run_job("bob")
     job_id = slurm.sbatch("alice", "true", "-n1", "-H", "--hybrid-mem=migrate")
     with Watch() as watch, hostile("alice", *words) as done:

@@ -146,7 +146,8 @@ def test_a_jump_is_recovered_in_two_phases(make):
 
 
 def test_uniform_accesses_move_nothing(make):
-    # Without a cap, memory that others free would be filled. What is demoted to get below the cap is no exchange.
+    # Without a cap, the migrator would fill memory that others free. Demotions to get below the cap are no exchange of
+    # hot pages for cold ones.
     hotset = make(f"{SOON},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
     hotset.wait_accesses(STRETCH)

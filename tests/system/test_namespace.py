@@ -245,7 +245,7 @@ def test_no_byte_of_one_job_reaches_the_next(is_wiped, place):
         assert second["bytes"] == first["bytes"]
         found = count_markers(second["device"])
         with Path(second["device"]).open("rb") as file:
-            assert any(file.read(MIB)) != is_wiped, "there is no file system yet, unless the first job's"
+            assert any(file.read(MIB)) != is_wiped, "data before mkfs is the first job's"
         with raw_device(second) as device:
             found_everywhere = count_markers(device)
     if is_wiped:

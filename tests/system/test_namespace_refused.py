@@ -106,7 +106,7 @@ def test_missing_tools_and_modules():
     slurm.run("modprobe dax_pmem")
 
 
-def test_what_nobody_is_told_of_is_not_made():
+def test_nothing_is_left_where_the_answer_cannot_be_written():
     words = ["--job=32", "--restart=0", f"--uid={ALICE}", "--size=64M", "--sockets=0"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([PROGRAM, "create", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -128,6 +128,7 @@ def test_a_mount_without_dax_is_refused():
 
 
 def test_an_administrator_who_takes_the_same_seed_keeps_it():
+    """The administrator labels the namespace that create sets up, just before create writes its size."""
     log = Path("/tmp/steps.log")
     log.unlink(missing_ok=True)
     create(34, 64, env={"LD_PRELOAD": STEPS, "STEPS_LOG": str(log)})

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
                 sum += (unsigned char)memory[at];
         }
         accesses += BATCH;
-        nanosleep(&rest, NULL); /* a guest's host has to emulate each access, but no rest */
+        nanosleep(&rest, NULL); /* rests cost the guest's host nothing; each access, it has to emulate */
     }
     printf("%lu accesses, sum %lu, %.2f s\n", accesses, sum, (double)clock() / CLOCKS_PER_SEC);
     return 0;

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
             written[at] = (char)x;
             sum += (uint64_t)read[at];
         }
-        nanosleep(&rest, NULL); /* a guest's host has to emulate each access, but no rest */
+        nanosleep(&rest, NULL); /* rests cost the guest's host nothing; each access, it has to emulate */
     }
     printf("%llu\n", (unsigned long long)sum);
     return 0;

@@ -32,7 +32,7 @@ def kill(pid):
 
 
 def trace(pid):
-    """Stops it, too: nobody lets it go on."""
+    """Traces the process, which also stops it: it is never continued."""
     if LIBC.ptrace(PTRACE_ATTACH, pid, None, None) != 0:
         raise OSError(ctypes.get_errno(), "not traced")
 
@@ -43,7 +43,7 @@ def renice(pid):
 
 
 def limit(pid):
-    """Sets its limits to 0. Some of them kill a process that has used more already."""
+    """Sets the process's limits to 0. Some of them kill a process that has used more already."""
     for name in LIMITS:
         resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (0, 0))
 
@@ -77,7 +77,7 @@ def work_shortly():
 
 
 def processes():
-    """Keeps as many children as it may have, which need CPU time and end."""
+    """Starts children without end, as many at a time as its limit allows. Each uses CPU time for a moment and ends."""
     resource.setrlimit(resource.RLIMIT_NPROC, (CHILDREN, CHILDREN))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
