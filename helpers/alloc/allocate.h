@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. Nothing here calls malloc, but
- * in libhybridmem the function hm_layout_read does. The preload library has its own hm_layout_read, which does not. */
+/* Makes, finds and frees placed allocations, for hm_alloc and for the preload library. No malloc is called here, except
+ * by the hm_layout_read of libhybridmem (the preload library has another hm_layout_read, without malloc). */
 #ifndef HM_ALLOC_ALLOCATE_H
 #define HM_ALLOC_ALLOCATE_H
 

@@ -47,7 +47,8 @@ struct hm_field {
     enum hm_field_type type;
     size_t offset, size; /* of one value, in bytes */
     uint32_t places;     /* length of the list; 0: not a list */
-    /* The uint32_t or int at `count_at` counts the used places. Without such a count, all that are not 0 are used. */
+    /* A list with a count: the uint32_t or int at `count_at` says how many places are used. In a list without a count,
+     * the places that are not zero are used. */
     bool is_counted;
     bool may_exceed; /* the count may be larger than `places` */
     size_t count_at;

@@ -38,8 +38,8 @@ struct hm_words {
  * done. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
 
-/* Width at which rows are wrapped: that of the terminal that `out` (stdout or stderr) is. 0 (do not wrap) where it is
- * no terminal, as programs that read it expect one line for each thing. */
+/* Width at which rows are wrapped: the width of the terminal, if `out` (stdout or stderr) is one. Else 0 (do not wrap),
+ * as programs that read the output expect one line for each thing. */
 size_t hm_words_columns(FILE *out);
 
 /* Print a row: the head (printf style), then the text from `column` on, wrapped at `columns` into as many lines as it

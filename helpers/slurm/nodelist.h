@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is `node` in the list of `length` bytes? A text that is no list has no nodes. The time does not grow with the ranges
- * that the list names, as users can write such texts. Pure. */
+/* Is `node` in the list of `length` bytes? A text that is no list has no nodes. As users can write such texts, the time
+ * that this takes does not grow with the size of the ranges. Pure. */
 bool hm_nodelist_has(const char *list, size_t length, const char *node);
 
 #endif

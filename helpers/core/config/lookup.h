@@ -21,8 +21,8 @@ int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
 /*
  * May the user be in a group that forbids the request, though it is not among their groups? Where one of several
  * directory services fails, the C library reports the user's groups from the others, without an error. The groups of
- * the failed one then cannot be looked up either. So this looks up each group whose rule does not allow the request,
- * up to the first that is unknown. Returns true where one is, with a text for the job's user, else false.
+ * the failed one then cannot be looked up either. So this looks up each group whose rule does not allow the request.
+ * Returns true at the first group that is unknown, with a text for the job's user; else false.
  */
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
                       const struct hm_identity *identity, struct hm_error *doubt);

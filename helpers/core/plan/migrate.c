@@ -87,8 +87,8 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
              "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
 }
 
-/* Fill in keys that the request does not give: from the site, then the built-in ones. For what makes data hot, the
- * mode's choice `own` comes before the site's; HM_HOT_BY_UNSAID: the mode has none. */
+/* Fill in keys that the request does not give: from the site, then the built-in ones. For hot-by, the mode's own choice
+ * comes before the site's; `own` is HM_HOT_BY_UNSAID where the mode has none. */
 static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 {
     scene->keys = scene->request->migrate;

@@ -27,8 +27,8 @@
 #include "meter/memory/guard.h"
 #include "samples.h"
 
-/* Time from the start to the second sample. The time to each further sample is twice as long, until it reaches the
- * interval: so the peaks of short jobs are seen, too. */
+/* Time from the start to the second sample. For each further sample the time from the start is doubled, until
+ * it reaches the interval: so the peaks of short jobs are seen, too. */
 #define FIRST_WAIT_NS UINT64_C(10000000)
 
 /*
