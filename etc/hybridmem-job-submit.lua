@@ -14,9 +14,8 @@
 --         return hybridmem.modify(job_desc, job_rec)
 --     end
 --
--- Rules are only told early here. The account and partition sections of hybridmem.conf are what counts, as every node
--- checks them: keep both the same. But jobs whose SPANK variables are too large for any node's prolog are refused only
--- here.
+-- These rules only refuse jobs earlier. Every node checks the account and partition sections of hybridmem.conf, so keep
+-- both the same. But jobs whose SPANK variables are too large for a node's prolog are refused only here.
 local M = {}
 
 -- The modes that each account or partition may use. One that is not named here may use all. "off" is always allowed.
@@ -48,7 +47,7 @@ local function options_of(spank_job_env)
 end
 
 -- The most bytes of one of a job's SPANK variables, and of all. slurmd gives them to the node's SPANK prolog and
--- epilog. The kernel starts no program with one of 128 KiB; the prolog then fails, and Slurm drains the node.
+-- epilog. The kernel starts no program with a variable of 128 KiB; the prolog then fails, and Slurm drains the node.
 local MOST_OF_ONE, MOST_OF_ALL = 4096, 65536
 
 local function is_small(spank_job_env)
@@ -82,8 +81,8 @@ local function option_of(spank_job_env)
     return (options_of(spank_job_env))
 end
 
--- The modes of the rule for a name, or nil. As in hybridmem.conf, an account's name holds in any letters, as slurmctld
--- stores it in small ones.
+-- The modes of the rule for a name, or nil. As in hybridmem.conf, capital and small letters are the same in an
+-- account's name, as slurmctld stores it in small letters.
 local function modes_of(kind, name)
     for title, modes in pairs(M.allowed[kind]) do
         if title == name or (kind == "account" and title:lower() == name:lower()) then
