@@ -10,7 +10,7 @@ import sys
 import engine
 import pytest
 from engine import ingest
-from histories import append, plain, same, source, varied
+from histories import FORMS, append, plain, same, source, varied
 from installed import DATA, helper
 from makerecords import record, tier, write
 from oddrecords import odd_records
@@ -38,7 +38,7 @@ def test_the_help_lists_all_views():
 
 @pytest.mark.parametrize("view", views.NAMES)
 def test_odd_records_have_the_same_figures(odd, view):
-    found = same(*odd, "--view", view)
+    found = same(*odd, "--view", view, forms=FORMS)
     few = 2 if view == "advice" else 6  # a rule must hold on most nodes of a job, and figures are odd
     assert len(found["rows"]) >= few and found["left_out"]["duplicate"] > 20
     assert view not in ("energy", "writes") or any(
