@@ -243,7 +243,7 @@ def test_a_spool_that_is_not_ours_is_left_as_it_is(site, owner, mode, said):
     assert list(site.spool.iterdir()) == []
 
 
-def test_records_that_may_not_be_read_want_a_group(tmp_path, monkeypatch):
+def test_unreadable_records_name_the_group_to_join(tmp_path, monkeypatch):
     def denied(_):
         raise PermissionError(13, "Permission denied")
 
@@ -300,7 +300,7 @@ def test_commands_that_fail(command, text, said):
     assert str(failed.value) == said
 
 
-def test_commands_get_nothing_of_ours(command, monkeypatch):
+def test_commands_get_a_clean_environment(command, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", "/x/slurm.conf")
     monkeypatch.setenv("LD_PRELOAD", "")
     monkeypatch.setenv("SACCT_FORMAT", "user")

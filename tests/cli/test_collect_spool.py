@@ -118,7 +118,7 @@ def test_what_killed_processes_left_is_removed(bench):
     assert not (bench.folder / ".6.draft").exists()
 
 
-def test_files_that_cannot_be_removed_are_in_nobodys_way(bench):
+def test_files_that_cannot_be_removed_stop_nothing_else(bench):
     """Folders in place of files: each is reported once, and everything else is done."""
     stuck = [bench.folder / name for name in (".5.draft", "9.5.json.failed", "aside/1.5.json")]
     for path in stuck:

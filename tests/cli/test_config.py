@@ -16,7 +16,7 @@ def show(path):
     return helper("hybridmem-config", "show", "--config", path).stdout
 
 
-def test_show_can_be_read_again(configure):
+def test_what_show_prints_is_a_file_with_the_same_values(configure):
     text = re.sub(r"^#(?=[a-z])", "", EXAMPLE.read_text(), flags=re.MULTILINE)
     first = show(configure(text.replace("ram = none", "ram = normal")))
     assert "ram = normal\n" in first and "fsdax_keep_quota = 107374182400\n" in first

@@ -81,7 +81,7 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
         ),
     ],
 )
-def test_tiers_that_this_node_has_not(configure, tmp_path, text, word, said):
+def test_tiers_that_this_node_does_not_have(configure, tmp_path, text, word, said):
     """Values that are valid in form but not on this node."""
     config = configure(text)
     words = ("hybridmem-config", "check", "--config", config)

@@ -195,7 +195,7 @@ def test_runs_are_ranked_by_each_figure(odd, view, figure):
 
 
 @pytest.mark.parametrize("top", ["1", "60000"])
-def test_so_many_runs_are_shown_as_are_wanted(odd, top):
+def test_as_many_runs_are_shown_as_top_says(odd, top):
     """If very many are wanted, the report reads the records."""
     same(*odd, "--view", "jobs", "--top", top)
 

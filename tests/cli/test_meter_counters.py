@@ -115,7 +115,7 @@ def test_monitoring_groups_that_come_and_go(sysfs):
             assert step()["memory total"]["bytes"] == 0
 
 
-def test_a_resctrl_group_of_choice(sysfs, tmp_path_factory):
+def test_the_resctrl_group_can_be_chosen(sysfs, tmp_path_factory):
     other = Sysfs(tmp_path_factory.mktemp("other"))
     other.bytes_of_group("mbm_total_bytes", 1000)
     with sysfs.meter("--resctrl", other.folder / "fs" / "resctrl") as step:
@@ -201,7 +201,7 @@ def test_the_reason_why_amds_data_fabric_is_not_used(sysfs):
     assert "amd_df has four counters for eight channels up to Zen 3, and does not tell reads" in shown["reason"]
 
 
-def test_a_pmu_that_the_kernel_has_not(sysfs):
+def test_a_pmu_that_the_kernel_does_not_have(sysfs):
     sysfs.event("uncore_imc_0", NO_TYPE, "cas_count_read", CPU_CLOCK)
     reason = sources(sysfs)["perf-imc"]["reason"]
     assert reason.startswith("uncore_imc_0/cas_count_read on CPU 0: the kernel")

@@ -66,6 +66,6 @@ def test_a_word_that_is_wrong_is_named(words, named):
         (["--pid", str(os.getpid()), *NODES, "--progress-fd", "0"], "is no progress file"),
     ],
 )
-def test_what_this_machine_has_not(words, named):
+def test_what_this_machine_does_not_have(words, named):
     done = helper("hybridmem-migrator", *words, status=1)
     assert named in done.stderr and done.stderr.count("\n") == 1

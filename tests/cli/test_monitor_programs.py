@@ -127,7 +127,7 @@ def test_no_program_is_started_where_no_figure_is_missing(job, node):
     assert [program.pid() for program in programs] == [None, None]
 
 
-def test_nothing_is_handed_down(job, node):
+def test_programs_inherit_nothing_of_the_monitors_parent(job, node):
     """The program has root's rights, but no descriptor and no variable of the process that started the monitor."""
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     os.environ["HM_SECRET"] = "x"

@@ -140,7 +140,7 @@ def test_an_empty_input_that_is_no_pipe_does_not_end_it():
     assert len(readings(done.stdout)) == 2
 
 
-def test_events_that_papi_has_not():
+def test_events_that_papi_does_not_have():
     for name in ("perf::NO-SUCH", "powercap:::ENERGY_UJ:ZONE4000", "", "x" * 2000):
         done = helper("hybridmem-papi", "--read", f"--event={name}", status=1)
         assert done.stderr.startswith(f'hybridmem papi: PAPI has no event "{name[:128]}" here: ')

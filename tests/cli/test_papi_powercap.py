@@ -162,7 +162,7 @@ def test_the_meter_takes_from_papi_what_nobody_else_has(tree):
         assert "killed by signal 9" in step()["memory-0"]["reason"]
 
 
-def test_papi_is_not_kept_where_nothing_of_it_is_wanted(tree):
+def test_papi_is_ended_if_none_of_its_counters_is_needed(tree):
     tree.zone("intel-rapl:0", "package-0", 10**11)
     with tree.run(METER, "--step", "--json") as meter:
         assert {flow["name"]: flow for flow in json.loads(ask(meter))["energy"]}["package-0"]["source"] == "powercap"

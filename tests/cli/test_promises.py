@@ -150,7 +150,7 @@ def test_what_is_said_of_others_does_not_count(project, test, line):
     assert promises(project, [(stage, test)], "ran", "build/check", stage)[0] == 1
 
 
-def test_stages_that_did_not_run_owe_nothing(project):
+def test_promises_of_stages_that_did_not_run_are_not_checked(project):
     rows = [(stage, test) for test, (stage, _) in KINDS.items()]
     write_logs(project, KINDS["tests/fuzz/fuzz-e.c"][1])
     assert promises(project, rows, "ran", "build/check", "fuzz") == (0, ["1 passed, 0 failed"])

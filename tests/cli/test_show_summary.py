@@ -307,7 +307,7 @@ def test_records_come_first(login):
     assert "summary" not in login.show("7") and login.asked() == []
 
 
-def test_a_folder_that_was_named_is_taken_at_its_word(login):
+def test_with_a_folder_named_no_summary_is_looked_for(login):
     login.rows = [f"7|7|alice|physics|main|test|{text_of()}"]
     write(login.records, record(8))
     assert refused(login, "--records", str(login.records), "7") == NO_RECORD

@@ -106,7 +106,7 @@ def test_at_most_4096_characters(count, missing, left_out):
 
 
 @pytest.mark.parametrize("count", [500, 700, 850, 1000])
-def test_what_packs_well_is_decoded_as_well(count):
+def test_a_short_text_with_a_long_content_is_decoded(count):
     """Equal figures on nodes with long names: the text is short, its content long."""
     nodes = [f"{'long-name-of-a-node' * 3}-{n}" for n in range(count)]
     made = merge.summary(ENTRY, nodes, [record(7, node=node) for node in nodes])

@@ -265,7 +265,7 @@ def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
         assert min(shares) < MOST_SHARE, shares
 
 
-def test_program_that_ends_is_no_harm(run_dir):
+def test_a_watched_program_that_ends_does_no_harm(run_dir):
     with broker(run_dir) as (process, path), sleeper("alice") as stays:
         gone = subprocess.Popen(["sleep", "100000"])
         client = damonclient.Client(path)

@@ -149,7 +149,7 @@ def test_one_socket():
         assert with_memory() == []
 
 
-def test_whatever_the_kernel_does_with_new_memory():
+def test_the_zone_is_right_under_each_policy_for_new_memory():
     """Each of the kernel's policies for new memory is tried with the zone that it would not choose."""
     with devdax("region0", mib=320):
         for policy, zone in POLICIES.items():
