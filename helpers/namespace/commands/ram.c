@@ -125,8 +125,11 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
                        hm_size_format(device->bytes, size, sizeof(size)),
                        hm_size_format(block, block_size, sizeof(block_size)));
     snprintf(path, sizeof(path), "/dev/%s", device->name);
-    if (hm_holders_name(path, hm_clock_s(CLOCK_MONOTONIC) + LOOK_S, holders, sizeof(holders))[0])
+    int found = hm_holders_find(path, hm_clock_s(CLOCK_MONOTONIC) + LOOK_S, holders, sizeof(holders));
+    if (found > 0)
         return hm_fail(error, EBUSY, "it is open in %s", holders);
+    if (found < 0)
+        return hm_fail_errno(error, "cannot tell within %d s whether a process has it open", LOOK_S);
     if (hm_driver_load(&hm_driver_kmem, error) != 0 || hm_autoonline_hold(HM_BLOCKS_SYSTEM, config, error) != 0)
         return -1;
     int result = hm_ram_bind(device, HM_RAM_KMEM, error), number = errno;

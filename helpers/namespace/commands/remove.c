@@ -150,8 +150,14 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
 {
     struct hm_error one;
     char holders[HOLDERS];
-    hm_holders_name(namespace->device, end_s, holders, sizeof(holders));
-    const char *by = holders[0] ? holders : left->detached[0] ? left->detached : "no process that /proc shows";
+    const char *by = "no process that /proc shows";
+    int found = hm_holders_find(namespace->device, end_s, holders, sizeof(holders));
+    if (found > 0)
+        by = holders;
+    else if (left->detached[0])
+        by = left->detached;
+    else if (found < 0)
+        by = "a process that was not found in time";
     hm_fail(&one, EBUSY, "%s is still in use after %u s: %s is mounted or open in %s", namespace->name, patience_s,
             namespace->device, by);
     add(&left->text, one.text);

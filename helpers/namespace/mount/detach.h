@@ -10,7 +10,7 @@
  * administrators mount. The device stays in use while files are open, and while a user namespace has the mount: the
  * kernel does not let anybody remove a mount that it has copied into a user namespace. Takes at most ten seconds. Call
  * this only for the device of a job that has ended, while nobody can give the device to another job. Returns the number
- * of mount namespaces in which it was detached. `names` (`size` bytes) names a process of each, as hm_holders_name
+ * of mount namespaces in which it was detached. `names` (`size` bytes) names a process of each, as hm_holders_find
  * does.
  */
 int hm_detach(const char *device, char *names, size_t size);

@@ -2,6 +2,7 @@
 #include "holders.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,15 +12,14 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/look.h"
 #include "base/process.h"
 #include "base/size.h"
-#include "base/spawn.h"
 #include "mountinfo.h"
 
 #define MOST_NAMED 4
 #define LONGEST_S 60.0 /* of a look, whatever the caller says */
-#define GRACE_MS 1000  /* for the child to say what it has found until the time is over */
-#define NOT_FOUND "a process that was not found in time"
+#define GRACE_MS 1000  /* for the child to end by itself once the time is over */
 
 static bool is_before(double end_s)
 {
@@ -79,62 +79,45 @@ static bool holds(const char *pid, const char *device, const struct stat *status
            has_link(pid, "fd", device, end_s) || has_link(pid, "map_files", device, end_s);
 }
 
-static void look(const char *device, double end_s, char *out, size_t size)
+struct question {
+    const char *device;
+    double end_s;
+    size_t size; /* bytes of the list */
+};
+
+/* Add to the list, which begins empty, the processes that hold the device. Returns 0 or an errno. */
+static int look(const void *data, void *list)
 {
+    const struct question *question = data;
     struct stat status;
     struct dirent *item;
     struct hm_mountspaces seen = {.n = 0};
     uint64_t pid;
     int n = 0;
-    out[0] = '\0';
+    if (stat(question->device, &status) != 0)
+        return 0;
     DIR *proc = opendir("/proc");
-    if (!proc || stat(device, &status) != 0)
-        goto done;
-    while (n <= MOST_NAMED && is_before(end_s) && (item = readdir(proc)))
+    if (!proc)
+        return errno;
+    while (n <= MOST_NAMED && is_before(question->end_s) && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
-            holds(item->d_name, device, &status, &seen, end_s))
-            hm_holders_add(out, size, item->d_name, n++);
-    if (n == 0 && !is_before(end_s))
-        snprintf(out, size, NOT_FOUND);
-done:
-    if (proc)
-        closedir(proc);
+            holds(item->d_name, question->device, &status, &seen, question->end_s))
+            hm_holders_add(list, question->size, item->d_name, n++);
+    closedir(proc);
+    return is_before(question->end_s) ? 0 : ETIMEDOUT;
 }
 
-struct question {
-    const char *device;
-    double end_s;
-    char *out; /* of the child, which has a copy of this */
-    size_t size;
-    int answer; /* descriptor for what is found */
-};
-
-static int look_in_child(void *data)
+int hm_holders_find(const char *device, double end_s, char *out, size_t size)
 {
-    const struct question *question = data;
-    look(question->device, question->end_s, question->out, question->size);
-    size_t length = strlen(question->out);
-    return write(question->answer, question->out, length) == (ssize_t)length ? 0 : 1;
-}
-
-/* Even to list a process's mappings can wait for ever: where the process waits in a page fault of a file system that a
- * user serves, it may hold the lock of its mappings. A child can be killed meanwhile. */
-char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
-{
-    int ends[2];
     double left_s = end_s - hm_clock_s(CLOCK_MONOTONIC);
-    snprintf(out, size, NOT_FOUND);
-    if (left_s <= 0 || pipe2(ends, O_CLOEXEC) != 0)
-        return out;
-    struct question question = {device, end_s, out, size, ends[1]};
-    const struct hm_spawn_call call = {.run = look_in_child, .data = &question, .kept = ends[1]};
-    pid_t child = hm_spawn_call(&call, NULL);
-    close(ends[1]);
-    if (child > 0 &&
-        hm_spawn_wait_for(child, (int)((left_s < LONGEST_S ? left_s : LONGEST_S) * 1000) + GRACE_MS) == 0) {
-        ssize_t length = read(ends[0], out, size - 1);
-        out[length > 0 ? length : 0] = '\0';
+    struct question question = {device, end_s, size};
+    out[0] = '\0';
+    if (left_s <= 0) {
+        errno = ETIMEDOUT;
+        return -1;
     }
-    close(ends[0]);
-    return out;
+    int patience_ms = (int)((left_s < LONGEST_S ? left_s : LONGEST_S) * 1000) + GRACE_MS;
+    int result = hm_look(look, &question, out, size, patience_ms);
+    out[size - 1] = '\0'; /* the child may have been killed while it wrote */
+    return out[0] ? 1 : result;
 }

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/look.h"
 #include "base/process.h"
 #include "base/size.h"
 
 #define KIB 1024
-#define PAGE_KIB 4 /* size of a page where the line does not tell it */
+#define LONGEST_S 60 /* of a look at all processes */
+#define PAGE_KIB 4   /* size of a page where the line does not tell it */
 
 /* A word of the line; it ends at a blank. */
 struct word {
@@ -103,9 +105,10 @@ static int read_use(const char *pid, const struct hm_set *nodes, struct hm_node_
     return 0;
 }
 
-static void take(struct hm_node_holder *holder, const char *pid, const struct hm_node_use *use, bool is_first)
+static void take(struct hm_node_holder *holder, const char *pid, const struct hm_node_use *use)
 {
     char path[40];
+    bool is_first = holder->pid == 0;
     if (!is_first)
         holder->others++;
     if (!is_first && use->bytes <= holder->use.bytes)
@@ -117,28 +120,51 @@ static void take(struct hm_node_holder *holder, const char *pid, const struct hm
         hm_text_copy(holder->name, "?", sizeof(holder->name));
 }
 
-int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error)
+struct found {
+    struct hm_node_holder holder; /* its pid is 0 while no process was found */
+    uint64_t looking_at;          /* pid */
+    struct hm_error error;
+};
+
+/* Returns 0 or an errno. */
+static int look(const void *nodes, void *data)
 {
+    struct found *found = data;
     struct dirent *item;
     struct hm_node_use use;
-    uint64_t pid;
-    int result = 0;
-    *holder = (struct hm_node_holder){0};
-    if (access("/proc/self/numa_maps", R_OK) != 0)
-        return hm_fail_errno(error, "cannot tell who has memory: /proc/self/numa_maps");
+    uint64_t pid, caller = (uint64_t)getppid();
     DIR *proc = opendir("/proc");
-    if (!proc)
-        return hm_fail_errno(error, "cannot tell who has memory: /proc");
-    while (result >= 0 && (item = readdir(proc))) {
-        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) != 0 || (pid_t)pid == getpid())
+    if (!proc || access("/proc/self/numa_maps", R_OK) != 0) {
+        hm_fail_errno(&found->error, "cannot tell who has memory: %s", proc ? "/proc/self/numa_maps" : "/proc");
+        return errno;
+    }
+    while ((item = readdir(proc))) {
+        if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) != 0 || pid == caller ||
+            (pid_t)pid == getpid())
             continue;
-        if (read_use(item->d_name, nodes, &use, error) != 0) {
-            result = -1;
-        } else if (use.bytes > 0 || use.is_by_name) {
-            take(holder, item->d_name, &use, result == 0);
-            result = 1;
-        }
+        found->looking_at = pid;
+        if (read_use(item->d_name, nodes, &use, &found->error) != 0)
+            return errno;
+        if (use.bytes > 0 || use.is_by_name)
+            take(&found->holder, item->d_name, &use);
     }
     closedir(proc);
-    return result;
+    return 0;
+}
+
+int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error)
+{
+    struct found found = {0};
+    int result = hm_look(look, nodes, &found, sizeof(found), LONGEST_S * 1000);
+    *holder = found.holder;
+    if (holder->pid > 0)
+        return 1;
+    if (result == 0)
+        return 0;
+    if (errno == ETIMEDOUT)
+        return hm_fail(error, ETIMEDOUT, "cannot tell within %d s who has memory: process %d is still being looked at",
+                       LONGEST_S, (int)found.looking_at);
+    if (!found.error.text[0])
+        return hm_fail_errno(error, "cannot tell who has memory");
+    return hm_fail(error, errno, "%s", found.error.text);
 }

@@ -60,12 +60,12 @@ int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holde
     return 1;
 }
 
-char *hm_holders_name(const char *device, double end_s, char *out, size_t size)
+int hm_holders_find(const char *device, double end_s, char *out, size_t size)
 {
     (void)end_s;
     assert_memory_equal(device, "/dev/dax", 8);
     snprintf(out, size, "%s", fake_ram.is_open ? "7 (a.out)" : "");
-    return out;
+    return fake_ram.is_open;
 }
 
 uint64_t hm_blocks_size(const char *system, struct hm_error *why)
