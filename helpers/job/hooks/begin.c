@@ -31,7 +31,7 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  * - EARLIER_KEPT: an earlier prolog of this run made the entry. It stays, and with it the namespaces of this run, so
  *   that the job gets no second set.
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made the entry. The prolog completes it.
- * - EARLIER_OF_OTHERS: the entry is of an earlier run or of another job, which is to be finished.
+ * - EARLIER_OF_OTHERS: the entry is of an earlier run, of another user's job or of a dead job, which is to be finished.
  * - EARLIER_NONE: there is no entry, or its content is not valid (EBADMSG).
  * - EARLIER_UNREADABLE: the entry cannot be opened or loaded. It is not replaced, as it may say what has to be undone
  *   on the node.
@@ -216,7 +216,7 @@ done:
     return result;
 }
 
-/* Finds out what the entry has to say, then enters the job. */
+/* Builds the job's new entry, with the verdict on its request, and enters the job with it. */
 static int decide_and_enter(const struct hm_config *config, const char *config_error, const struct hm_begin *begin,
                             struct hm_job *job, struct hm_error *error)
 {

@@ -40,8 +40,9 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 }
 
 /*
- * Notes when the job ended: when it was found dead, or now, if its own epilog is the first to claim it. A process that
- * takes over from one that was killed finds the time noted: so it writes the same record again, not one of another day.
+ * Notes when the job ended: now for its own epilog; otherwise when it was found dead, if that was noted. A process that
+ * takes over from one that was killed keeps the time that is noted. So it writes the same record, not a second one of
+ * another day.
  */
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {

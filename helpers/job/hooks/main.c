@@ -37,7 +37,7 @@ enum argument_id {
     PARTITION,
     CLUSTER,
     NODE,
-    N_WORDS, /* arguments before this have a text; those after it a number, up to GRACE; the others have no value */
+    N_WORDS, /* arguments before this have a text, those from JOB to GRACE a number, and the rest no value */
     JOB = N_WORDS,
     UID,
     GID,
@@ -135,13 +135,13 @@ static int take(struct arguments *arguments, int id, const char *name, const cha
     return 0;
 }
 
-/* Runs reap. Returns what it leaves for systemd to wipe, as a text for put_off; "" where nothing is left. */
+/* Runs reap. If systemd is to wipe what is left, returns the reason why it is left, for put_off; otherwise "". */
 static struct hm_error clean_up(const struct hm_config *config, const char *config_error,
                                 const struct arguments *arguments, struct hm_reap reap)
 {
     struct hm_error left = {0};
     const char *cluster = config->cluster[0] ? config->cluster : arguments->word[CLUSTER];
-    /* At boot no job is running, of whatever cluster. */
+    /* At boot no job of any cluster is running, so the namespaces of all clusters are looked for. */
     reap.namespaces.cluster = arguments->given[BOOT] ? NULL : cluster;
     reap.node = arguments->word[NODE];
     reap.is_config_known = !config_error[0];

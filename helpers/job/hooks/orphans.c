@@ -121,8 +121,8 @@ static bool is_named(pid_t pid, const pid_t *named, int count)
 }
 
 /*
- * Finds monitors that no entry names, of root's and of user `*uid`; where `uid` is NULL, of any user. The caller holds
- * the lock: while it is held, no monitor gets its name into an entry. Returns their number.
+ * Finds monitors that no entry names: those that run as root or as user `*uid`, or as any user if `uid` is NULL. The
+ * caller holds the lock: while it is held, no monitor is added to an entry. Returns their number.
  */
 static int find_orphaned_monitors(const struct hm_config *config, const uid_t *uid, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])

@@ -18,7 +18,7 @@
 #include "slurm/scontrol.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define UNSEEN_S 600 /* the least time for a job's first step: a site's own prolog comes before it */
+#define UNSEEN_S 600 /* the least time that a job has to start its first step: a site's own prolog may take long */
 
 /*
  * Is the grace of a dead job over? It is measured by CLOCK_BOOTTIME, which nobody can set: CLOCK_REALTIME may be set
@@ -73,9 +73,9 @@ static void note_life(const struct hm_config *config, struct hm_job *job)
 }
 
 /*
- * Looks for a job whose entry has no cgroup: its epilog may have been lost, and nothing else tells its end. Looking
- * takes long and does not hold the lock, so the entry is read once more. Returns true where the job's end was noted
- * now.
+ * Checks whether a job without a cgroup in its entry lives: its epilog may have been lost, and nothing else tells its
+ * end. The check takes long and does not hold the lock, so the entry is read once more. Returns true where the job's
+ * end was noted now.
  */
 static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct hm_job *job)
 {

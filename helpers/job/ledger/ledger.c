@@ -206,7 +206,7 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
     int folder = open_jobs(config, error);
     if (folder < 0)
         return -1;
-    /* The entry goes last: if this is cut short by a crash, the next reap finds the entry and repeats it. */
+    /* The entry is removed last: after a crash in between, the next reap finds the entry and removes the rest. */
     snprintf(name, sizeof(name), "%u.samples", job_id);
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove %s/" JOBS "/%s", config->run_dir, name);

@@ -135,8 +135,8 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
 char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size);
 
 /*
- * For a prolog that may have waited: is `now`, the entry as it is read again, still that of `job`, and has nobody begun
- * to end it? Returns 0, or -1 (ESTALE). Pure.
+ * A prolog that has waited checks here whether its job has ended meanwhile. `now` is the entry that it has read again:
+ * it must be of the same run as `job`, and no process may have begun to end the job. Returns 0, or -1 (ESTALE). Pure.
  */
 int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of the fields of a ledger entry (base/fields.h). A new member of struct hm_job needs a row in table.c, and
- * only there.
+ * nothing else.
  */
 #ifndef HM_JOB_LEDGER_TABLE_H
 #define HM_JOB_LEDGER_TABLE_H

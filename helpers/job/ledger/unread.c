@@ -20,9 +20,10 @@
 #define STEP "step_"
 
 /*
- * Was the entry written, or first looked at by a reap, less than `grace_s` seconds ago? The clock that gives files
- * their times may be set. So the first reap that looks at the file sets its time to CLOCK_BOOTTIME's. A file with a
- * later time than that was written since, or no reap has looked at it yet.
+ * Was the entry written, or first looked at by a reap, less than `grace_s` seconds ago? An administrator may set the
+ * clock that gives files their times. So the first reap that looks at the file sets its time by CLOCK_BOOTTIME, which
+ * is always far behind the time of day. If the file's time is after CLOCK_BOOTTIME, no reap has looked at it since it
+ * was written.
  */
 static bool is_young(const struct hm_config *config, uint32_t job_id, unsigned grace_s)
 {
@@ -76,8 +77,8 @@ static bool may_be_of(const FTSENT *folder, uint32_t job_id)
 
 /*
  * Is it a folder without processes? slurmstepd sometimes leaves one of a job that has ended. In cgroup v1 a folder
- * tells only of its own processes, and those in it are looked at in their turn. A folder whose state cannot be read
- * counts as not empty.
+ * lists only its own processes; the walk comes to the folders in it later. A folder whose state cannot be read counts
+ * as not empty.
  */
 static bool is_empty(const char *folder)
 {

@@ -33,8 +33,8 @@ static int check_dax(int root, const char *path, struct hm_error *error)
 }
 
 /*
- * Mounts one file system by mount(2) itself: this runs in the plugin, which links few libraries, and libmount would
- * read fstab.
+ * Mounts one file system by mount(2), not by libmount: that would read fstab, and this code is in the plugin, which
+ * links few libraries.
  */
 static int mount_one(const struct hm_job_namespace *one, const char *path, struct hm_error *error)
 {

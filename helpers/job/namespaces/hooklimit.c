@@ -14,7 +14,7 @@
 #define LINE "limit: "
 #define SPARE_S (HM_HOOKLIMIT_FIRST_S - HM_HOOKLIMIT_OWN_S)
 #define DAY_S 86400       /* the longest that hybridmem-namespace works */
-#define BEYOND_S 90       /* what is beyond fsdax_wipe_limit: waiting, wiping what failed, detaching, systemctl */
+#define BEYOND_S 90       /* work after fsdax_wipe_limit: a wait, wiping what create made, detaching, systemctl */
 #define SLOW_MEMORY_S 610 /* bringing slow memory online waits for 600 s */
 
 static int64_t begin_ms;

@@ -30,8 +30,10 @@ void hm_hooklimit_resume(unsigned left_s);
  */
 bool hm_hooklimit_parse(const char *line, unsigned *limit_s);
 
-/* Returns the most seconds that a prolog or epilog may take that works on persistent memory: some more than
- * fsdax_wipe_limit, or more than a day where that is not set (Slurm's PrologEpilogTimeout is the limit then). Pure. */
+/*
+ * Returns how many seconds a prolog or epilog that works on persistent memory may take at most: some minutes more than
+ * fsdax_wipe_limit, or more than a day where that is not set (Slurm's PrologEpilogTimeout is the limit then). Pure.
+ */
 unsigned hm_hooklimit_most_s(const struct hm_config *config);
 
 #endif

@@ -210,8 +210,8 @@ static bool is_reap_wanted(const struct hm_config *config)
 }
 
 /*
- * Should systemd go on with what is left? It should for what the limit has cut short. For what is in use or locked it
- * should only if a job has just left it: otherwise each prolog and epilog would hand over the same work.
+ * Should systemd go on with what is left? Yes, if the limit has cut the work short. If something is in use or locked,
+ * only for a job that has just left it: otherwise each prolog and epilog would hand over the same work.
  */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {

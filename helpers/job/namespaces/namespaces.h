@@ -19,12 +19,12 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
 /*
  * Wipes and removes the job's namespaces, unless its user keeps them. Can be repeated after a crash. With `waits` it
  * waits for what is in use: only the job's own epilog may, as others must not be delayed. Returns 0, or -1 with a text
- * if something is still there; EBUSY: it is in use, and a later reap removes it.
+ * if something is still there; EBUSY: it is in use; ETIME: fsdax_wipe_limit is used up. A later reap removes it then.
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
 struct hm_namespaces_reap {
-    /* the cluster whose namespaces are looked for, as this ledger does not know jobs of others; NULL: any */
+    /* look only for namespaces of this cluster, as the ledger does not know jobs of other clusters; NULL: of any */
     const char *cluster;
     /* wait for other processes' work, and some minutes for what is in use: nobody waits for this reap */
     bool waits;

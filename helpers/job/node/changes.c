@@ -91,7 +91,7 @@ static struct hm_change *add(struct hm_job *job, const struct hm_change *change)
     return &job->change[job->n_changes++];
 }
 
-/* Removes the rows of this setting but the last, which has the value that is set. */
+/* Removes all rows of this setting except `last`, which has the value that is set. */
 static void keep_last(struct hm_job *job, const struct hm_change *last)
 {
     uint32_t n = 0;
@@ -170,7 +170,7 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
         return 0; /* an earlier step of the job has raised it further, and that change is in the entry */
     } else if (!serves && strcmp(now, mine->after) == 0) {
-        /* The new value may never be set: the row with the present value stays, and the new one gets a second row. */
+        /* Setting the new value may fail, so the row with the present value stays, and the new one gets another row. */
         const struct hm_change last = *mine;
         keep_last(job, mine);
         mine = add(job, &last);
@@ -207,7 +207,7 @@ static int undo(const struct hm_config *config, uint32_t job_id, const struct hm
     struct hm_change theirs;
     char now[16];
     if (hm_file_read(change->path, now, sizeof(now), error) != 0)
-        return errno == ENOENT ? 0 : -1; /* the weight of a node goes with it */
+        return errno == ENOENT ? 0 : -1; /* ENOENT: the memory node is gone, and its weight with it */
     if (strcmp(now, change->after) != 0)
         /* the change was never made, was taken back, was raised for another job, or the site has changed it */
         return 0;

@@ -2,7 +2,7 @@
 /*
  * System settings that are changed for a job's plan: interleave weights, and the free memory that the kernel keeps
  * back. Each change is a row {path, before, after} in the job's ledger entry, written there before the setting is
- * touched. A setting has two rows where a job has changed it twice: the value of the second may never be set. Jobs that
+ * touched. A setting has two rows where a job has changed it twice, as setting the second value may fail. Jobs that
  * need the same setting share it: each new one takes over `before` of the others, and the last one writes it back,
  * unless the setting has another value than `after` by then.
  */

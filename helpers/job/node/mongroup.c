@@ -17,7 +17,7 @@
 #include "slurm/stepname.h"
 
 #define GROUPS "mon_groups"
-#define MODE 0700 /* the kernel's default would let everybody see who is in a group, and what they move */
+#define MODE 0700 /* the kernel's default would let everybody see which tasks are in a group, and their traffic */
 #define FEATURES "info/L3_MON/mon_features"
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)

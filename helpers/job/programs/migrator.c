@@ -201,7 +201,7 @@ int hm_migrator_stop(const struct hm_process *process, struct hm_error *error)
 {
     int status;
     int result = hm_process_stop(process, PATIENCE_MS, error);
-    /* slurmstepd may have reaped it before, or not be its parent. */
+    /* This fails, without harm, if the migrator was reaped before or is no child of this process. */
     if (process->pid > 0)
         waitpid(process->pid, &status, WNOHANG);
     return result;
@@ -213,7 +213,7 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
     return access(path_of(config, job_id, step_id, path, sizeof(path)), F_OK) == 0;
 }
 
-/* Adds warnings that explain the figures: that the migrator did not begin, or was killed, and the migrator's own. */
+/* Adds warnings that explain the figures: one if the migrator did not begin or was killed, and those it left itself. */
 static void explain(struct hm_job *job, const struct hm_progress *progress, const char *step)
 {
     char last[HM_MOMENT];
@@ -269,7 +269,7 @@ static bool take(const struct hm_config *config, struct hm_job *job, uint32_t st
 
 int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error)
 {
-    /* Removes a file that a call before this one took, but was killed before it could remove. */
+    /* An earlier call may have taken a file and been killed before it could remove it: remove that file now. */
     if (remove_taken(config, job, error) != 0)
         return -1;
     if (!take(config, job, step_id))

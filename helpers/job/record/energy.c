@@ -128,8 +128,8 @@ static json_t *group_seconds(const struct hm_mongroup *group, const struct hm_me
 }
 
 /*
- * The group's figures. Null if the node does not count them; figures are null if the group did not have all tasks of
- * the job.
+ * What the job's resctrl group counted; null if none was wanted. If the group is missing or did not have all tasks of
+ * the job, each figure is null, and "source" says why.
  */
 static json_t *group_of(const struct hm_mongroup *group, const struct hm_metered *metered, const char *why)
 {

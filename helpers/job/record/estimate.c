@@ -109,16 +109,16 @@ json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const str
     const json_t *traffic = json_object_get(json_object_get(record, "traffic"), "tiers");
     const json_t *elapsed = samples && samples->finished ? json_object_get(record, "elapsed_s") : NULL;
     json_t *list = json_array();
-    bool is_said = false;
+    bool has_any_model = false;
     for (int t = 0; t < tiers->n; t++) {
         const struct hm_record_tier *tier = &tiers->tier[t];
-        is_said = is_said || has_model(&tier->energy);
+        has_any_model = has_any_model || has_model(&tier->energy);
         json_array_append_new(list,
                               json_pack("{s:o, s:o, s:o}", "name", hm_json_text(tier->name, HM_NAME), "static_j",
                                         joules(static_joules(tier, json_array_get(memory, (size_t)t), elapsed)),
                                         "dynamic_j", joules(dynamic_joules(tier, json_array_get(traffic, (size_t)t)))));
     }
-    if (is_said)
+    if (has_any_model)
         return json_pack("{s:o, s:s}", "tiers", list, "source",
                          "model of hybridmem.conf: static_power x elapsed_s x mean_bytes / capacity_bytes; read_energy "
                          "and write_energy x the bits of the job's measured traffic");

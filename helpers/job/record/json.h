@@ -9,7 +9,7 @@
 
 #include "base/set.h"
 
-/* A text of at most `size` bytes; null if it is empty. If it is not UTF-8, all but its ASCII is written as \xNN. */
+/* A text of at most `size` bytes; null if it is empty. If it is not UTF-8, bytes above 0x7f are written as \xNN. */
 json_t *hm_json_text(const char *text, size_t size);
 /* A time, as RFC 3339 in UTC with milliseconds; null if it is not known (0 or less). */
 json_t *hm_json_time(int64_t ns);

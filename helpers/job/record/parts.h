@@ -58,9 +58,9 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
  *
  * dynamic_j = (bytes read * read energy + bytes written * write energy) [pJ/bit] * 8 * 1e-12
  *
- * The static power is that of the whole tier; the job's part of it is its part of the memory. The traffic is what was
- * counted for this job. A figure is null if one of its factors is not known. If the monitor was killed, its mean is not
- * that of the whole time, so the static part is null.
+ * The static power is that of the whole tier; the job gets as large a part of it as it uses of the tier's memory. The
+ * traffic is what was counted for this job. A figure is null if one of its factors is not known. If the monitor was
+ * killed, its mean is not that of the whole time, so the static part is null.
  */
 json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const struct hm_samples *samples,
                                   const json_t *record);

@@ -18,7 +18,7 @@ static json_t *id_or_null(uint32_t id)
     return id == HM_NO_ID ? json_null() : json_integer(id);
 }
 
-/* Sets what the node's present tier with the same nodes has. It stays unknown if there is no such tier any more. */
+/* Takes capacity and energy model from the node's present tier with the same nodes. Without one they stay unknown. */
 static void look_up(const struct hm_tiers *tiers, struct hm_record_tier *tier)
 {
     for (int t = 0; tiers && t < tiers->n_tiers; t++)
@@ -93,7 +93,7 @@ static json_t *plan_of(const struct hm_job *job, const struct hm_tiers *tiers, c
                      hm_json_set(&plan->nodes), "weights", weights_of(plan, tiers));
 }
 
-/* As a shell gives it: 128 + the signal for a task that a signal has ended. */
+/* The exit code as a shell shows it: 128 + the signal's number if a signal has ended the task. */
 static json_t *exit_code(const struct hm_job *job)
 {
     if (job->has_exit_status && WIFEXITED(job->exit_status))

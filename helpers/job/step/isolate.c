@@ -43,6 +43,7 @@ static int read_preload(const struct hm_environment *environment, char *value, s
     return strlen(hm_isolate_strip(value, hm_preload_library())) < before;
 }
 
+/* Sets the variable; unsets it if `value` is "". */
 static int set(const struct hm_environment *environment, const char *name, const char *value, struct hm_error *error)
 {
     int result =

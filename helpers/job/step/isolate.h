@@ -25,7 +25,7 @@ struct hm_environment {
     void *data;
 };
 
-/* Removes what was set for the step or job whose environment this one was made from. Returns 0, or -1 with a text. */
+/* Removes what hm_isolate_enter has set in this environment for another step or job. Returns 0, or -1 with a text. */
 int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *error);
 
 /* Sets the environment of a task with this plan. Returns 0, or -1 with a text. */
@@ -39,8 +39,7 @@ int hm_isolate_enter(const struct hm_environment *environment, const struct hm_p
 int hm_isolate_nodes(const struct hm_plan *plan, const struct hm_topology *topology, char *out, size_t size);
 
 /*
- * Removes `library` from a value of LD_PRELOAD, where colons and spaces separate, as for the loader. Returns `value`.
- * Pure.
+ * Removes `library` from a value of LD_PRELOAD, a list separated by colons or spaces (ld.so(8)). Returns `value`. Pure.
  */
 char *hm_isolate_strip(char *value, const char *library);
 

@@ -13,7 +13,7 @@ struct hm_preparation {
     struct hm_step *step;
     struct hm_job *job;
     bool has_ledger;
-    bool is_monitors; /* this process is to start the job's monitor */
+    bool must_start_monitor; /* the job has no monitor, and this process is to start it */
     bool knows_user;
     struct hm_identity user;
     struct hm_plan_migration migration;
@@ -40,7 +40,8 @@ int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_err
 
 /*
  * Makes the job's resctrl group, and notes in the entry that this process is to start the job's monitor, if none is
- * there and one is wanted. The caller holds the lock, writes the entry, and then calls hm_step_watch if `is_monitors`.
+ * there and one is wanted. The caller holds the lock, writes the entry, and then calls hm_step_watch if
+ * `must_start_monitor` is set.
  */
 void hm_step_begin_watch(struct hm_preparation *p);
 /* Starts the monitor. Do not hold the lock. Returns 0, or -1 with a text. */

@@ -214,7 +214,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (!p.has_ledger || hm_ledger_write(&step->config, p.job, error) != 0)
         result = -1;
     hm_ledger_unlock(lock);
-    if (result == 0 && p.is_monitors)
+    if (result == 0 && p.must_start_monitor)
         result = hm_step_watch(&p, error);
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);

@@ -221,8 +221,8 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     if (!is_last && outcome->n_stored == count + 1 && outcome->has_status && status <= outcome->status)
         return 0;
     /*
-     * Without the lock, as it may take long. A migrator that cannot be stopped here ends when the tasks' cgroup is
-     * empty (--guard).
+     * The lock is not held for this, as it may take long. A migrator that cannot be stopped here ends when the tasks'
+     * cgroup is empty (--guard).
      */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);

@@ -32,7 +32,7 @@ void hm_step_begin_watch(struct hm_preparation *p)
     }
     /* The group comes first, as the monitor reads what it counts. */
     hm_mongroup_make(&p->step->config, job, p->facts->step_id);
-    p->is_monitors = hm_monitor_begin(job);
+    p->must_start_monitor = hm_monitor_begin(job);
 }
 
 int hm_step_watch(struct hm_preparation *p, struct hm_error *error)

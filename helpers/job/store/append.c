@@ -20,7 +20,7 @@
 /*
  * Opens `name` in the folder without following a link. In a user's folder it does not enter what is mounted there,
  * either: the kernel looks at the mount before it asks the mounted file system for anything. Kernels before 5.6 cannot
- * (ENOSYS).
+ * do that: there, every call for a user's folder fails with ENOSYS.
  */
 static int open_in(int folder, const char *name, int flags, const struct hm_rights *rights)
 {

@@ -17,7 +17,7 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
 /* The day of `end_ns` as YYYY-MM-DD in UTC. */
 void hm_store_day(int64_t end_ns, char day[11]);
 
-/* Makes a safe file name of at most size - 1 bytes of the node's name. */
+/* Makes a safe file name of the node's name: at most size - 1 bytes, without the characters that store.h excludes. */
 void hm_store_node(const char *node, char *out, size_t size);
 
 #endif

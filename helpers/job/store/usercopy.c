@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/spawn.h"
 
-#define COPY_MS 3000 /* shorter than the wait for a lock, as users can hold the lock of their own file */
+#define COPY_MS 3000 /* how long a user can hold this process up, for example by a lock on their own file */
 
 /* What the child needs to know. */
 struct copy {

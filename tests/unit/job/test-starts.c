@@ -151,7 +151,7 @@ static int begin_and_watch(void)
 {
     hm_step_begin_watch(&preparation);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    return preparation.is_monitors ? hm_step_watch(&preparation, &error) : 1;
+    return preparation.must_start_monitor ? hm_step_watch(&preparation, &error) : 1;
 }
 
 static void reread(void)
