@@ -23,8 +23,8 @@ struct hm_damon_pool {
 };
 
 /*
- * Returns the index of the client's kdamond, and lends it one if it has none. -1 (EBUSY): none is lent; the text says
- * how many there are, and why.
+ * Returns the index of the client's kdamond, and lends it one if it has none. -1 (EBUSY): it gets none; the text says
+ * why, and how many kdamonds there are.
  */
 int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error);
 /* Takes the client's kdamond back, if it has one. */

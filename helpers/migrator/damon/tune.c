@@ -5,7 +5,7 @@
 #define SHORTEST_LOOK_US 5000.0
 /* An aggregation then takes 5 s. A change of settings makes the broker and all its clients wait for one aggregation. */
 #define LONGEST_LOOK_US 250000.0
-#define FIRST_COST_S 3e-6 /* of a look at a region, before it was measured */
+#define FIRST_COST_S 3e-6 /* assumed cost of one look at one region, until it is measured */
 #define WANTED_REGIONS 40 /* for each process; fewer only if they cost too much even with the longest look */
 #define FEWEST_REGIONS 6  /* for each process, in any case: three lie around heap, mappings and stack */
 #define LEAST_REGIONS 10  /* for all processes together */

@@ -48,7 +48,7 @@ struct hm_decider {
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
 /* Sets `order` to the indexes of the extents, by ascending priority. */
 void hm_decider_order(struct hm_decider *decider, uint32_t *order);
-/* Adds a move, unless `limit` is 0. */
+/* Adds a move of at most `limit` pages of the extent; none if `limit` is 0. */
 void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast);
 
 #endif

@@ -191,8 +191,9 @@ void hm_cells_sort_in(struct hm_cells *cells)
 }
 
 /*
- * Is the border between two cells worth keeping? DAMON's regions have wandering borders, which cut samples that are
- * spread over pages at any place. If neither side has the evidence of even one sample, the border says nothing.
+ * Is the border between two cells worth keeping? The borders of DAMON's regions wander, so that cells whose samples are
+ * spread evenly are cut at arbitrary places. If neither side has the evidence of even one sample, the border says
+ * nothing.
  */
 static bool is_worth_a_border(const struct hm_cell *last, const struct hm_cell *cell)
 {

@@ -72,8 +72,8 @@ enum hm_verdict {
 };
 
 /*
- * A run of pages that stays or moves as one: storage with tiers calls it an extent. Users read "region", as in
- * algorithm=regions; in the code a region is persistent memory (core/topology/regions.h), or DAMON's.
+ * A run of pages that stays or moves as one: tiered storage systems call it an extent. Users know it as a "region", as
+ * in algorithm=regions; in the code a region is persistent memory (core/topology/regions.h), or DAMON's.
  */
 struct hm_extent {
     uint64_t first;       /* first page */

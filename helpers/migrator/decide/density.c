@@ -4,7 +4,7 @@
 
 #include "densityline.h"
 
-#define LEAST_TO_SPLIT 4.0  /* samples: fewer hardly tell halves apart, wherever they are */
+#define LEAST_TO_SPLIT 4.0  /* samples in a node: with fewer, its halves can hardly be told apart */
 #define MOST_EXPONENT 600.0 /* e to the power of this is still a finite double */
 #define LEAST_WORTH 1e-12   /* smallest worth of a sample, which may be spread over very many pages */
 #define SHARE_PRIOR 2.0     /* weight, in samples, of the whole's share of writes when a part's share is estimated */
@@ -42,8 +42,8 @@ static double mass_of(const struct node *node)
 }
 
 /*
- * What a sample in the node tells. A node without samples takes the value of `other`. Neither a weight above 1 nor a
- * spread over many pages makes a sample tell more.
+ * How much a sample in the node tells (`worth`). A node without samples takes the value of `other`. Neither a weight
+ * above 1 nor a spread over many pages makes a sample tell more.
  */
 static double worth_of(const struct node *node, const struct node *other)
 {
@@ -133,7 +133,7 @@ static bool is_leaf(const struct descent *descent, const struct node *node)
  *
  *     (1 + (two rates / one rate) * the same for the left half * the same for the right half) / 2
  *
- * This is exact for counted samples, and cautious for spread ones. Returns its logarithm.
+ * Returns the logarithm of this. It is exact for counted samples, and cautious for spread ones.
  */
 static double weigh(struct descent *descent, const struct node *node)
 {

@@ -23,7 +23,7 @@ struct hm_stretch {
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
     double variance;     /* variance of the sum, as if no sample had a weight above 1 */
-    double evidence;     /* number of counted samples, weighted, that would tell as much */
+    double evidence;     /* number of counted samples, weighted, that would tell as much as these samples */
 };
 
 struct hm_density {

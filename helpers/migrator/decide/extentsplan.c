@@ -141,6 +141,7 @@ static void drop_moves(struct hm_extents *extents)
     }
 }
 
+/* Adds the promotions (`up`) or the demotions to the decider's moves. */
 static void give_out(struct hm_extents *extents, bool up)
 {
     for (size_t i = 0; i < extents->base.n_extents; i++) {

@@ -39,7 +39,7 @@ static int parse_name(char *word, struct hm_view_name *name)
     return 0;
 }
 
-/* Parses a line of /proc/net/unix. Returns 0, or -1: it is of no socket that listens under such a name. */
+/* Parses a line of /proc/net/unix. Returns 0, or -1 if it is not of a socket that listens under a migrator's name. */
 static int parse_line(const char *text, size_t length, struct hm_view_name *name)
 {
     static const char mark[] = "@" HM_VIEW_SOCKET;

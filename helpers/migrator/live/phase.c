@@ -10,7 +10,7 @@
 #define LOOK_SHARE 0.2     /* share of the saved CPU time that may be spent on looking up where pages are */
 #define LOOK_S 0.5e-6      /* assumed CPU time of one look, until it is measured */
 #define LOOKS_MOST 262144  /* most looks in one phase */
-#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved is a warning */
+#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
 
 struct end { /* what is known at the end of one phase */
     struct hm_extent *extent;

@@ -78,8 +78,10 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
         hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
 }
 
-/* Returns room that was reserved and not used. If more was used than reserved, the sums of unsigned numbers wrap, and
- * the room shrinks. */
+/*
+ * Gives back room that was reserved and not used. If more was used than reserved, the unsigned sums wrap around, so
+ * that the room shrinks by the difference.
+ */
 static void give_back(struct hm_mover *mover)
 {
     const struct hm_batch *batch = mover->batch;
@@ -152,9 +154,9 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
 }
 
 /*
- * Adds the page. If there is no room, the batch is carried out, which may free some, and the page is tried again. A
- * batch of batch_pages is carried out first; but it may grow a little, so that no huge page is split between two
- * batches.
+ * Adds the page. A batch that has batch_pages already is carried out first; but it may grow a little, so that no huge
+ * page is split between two batches. If no node has room for the page, the batch is carried out, which may free some,
+ * and the page is tried again.
  */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {

@@ -54,8 +54,8 @@ void hm_mover_free(struct hm_mover *mover);
 /* Begins a new phase: reads again what is free on the nodes. The limits are in pages; UINT64_MAX: no limit. */
 void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages);
 /*
- * Carries the moves out. Earlier moves get room first. But neighbouring moves, up to some thousand, are first sorted by
- * page in place, so that those in one process share a call.
+ * Carries the moves out. Earlier moves get room first, with one exception: each group of up to some thousand moves is
+ * sorted by page, so that moves in one process share a call. This changes the order in `moves`.
  */
 void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count);
 /* Forgets which of these pages could not be moved (page numbers as in decide/decide.h). */

@@ -33,8 +33,8 @@ struct hm_nodes {
 /*
  * Reads the nodes of both tiers, their memory and distances. `reserve_bytes` of the fast tier are kept free, divided
  * among its nodes by size; UINT64_MAX: a fiftieth of each node. Of slow nodes a fiftieth is kept free, too. File cache
- * that can be dropped counts as free: the kernel itself keeps as much free as its watermarks say. Returns 0, or -1
- * (EINVAL: a set is empty, a node is in both, too many nodes; ENOENT: no such node).
+ * counts as free if the kernel would drop it for new pages (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a set is
+ * empty, a node is in both, too many nodes; ENOENT: no such node).
  */
 int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
                   struct hm_error *error);

@@ -102,7 +102,7 @@ static void fill_in(const struct run *run, struct hm_extent *extent, size_t n_ex
     }
 }
 
-/* Carries out a move. That the fast tier has room for it is part of the plan (hm_decider_plan). */
+/* Carries out a move. The plan has made sure that the fast tier has room for it (hm_decider_plan). */
 static void carry_out(struct run *run, const struct hm_move *move)
 {
     struct hm_placement *placement = &run->placement;

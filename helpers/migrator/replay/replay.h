@@ -11,7 +11,7 @@
 
 #define HM_REPLAY_BINS 1000 /* default of max_extents */
 
-/* What is sampled: loads and stores, or the accesses to memory that caches leave of them. */
+/* What is sampled: all loads and stores (RAW), or those of them that reach memory, as no cache serves them (MEM). */
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
 struct hm_replay_options {

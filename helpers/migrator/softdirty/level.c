@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "level.h"
 
-#define MEMORY 16 /* windows of a process that count in full: of more, older ones count less and less */
+#define MEMORY 16 /* windows of a process that count equally; after more windows, older ones count less and less */
 /*
  * A difference between processes is believed only if the variance of their means is more than this many times the
- * variance that windows explain: with few processes, it is large by chance.
+ * variance that windows explain: with few processes, the variance of the means may be large by chance.
  */
 #define IMPROBABLE 4.0
 

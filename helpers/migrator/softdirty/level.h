@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the windows of one process saw: of more than 16, older ones count less and less. All 0: it had none yet. */
+/* What the windows of one process saw. After 16 windows, older ones count less and less. All 0: no window yet. */
 struct hm_softdirty_level {
     double mean;    /* mean share of written pages over its windows */
     double squares; /* sum of the squared differences of windows from that mean */

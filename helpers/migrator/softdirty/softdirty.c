@@ -21,8 +21,10 @@
 #define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
 #define CHUNK 8                                      /* neighbouring pages read together */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
-/* From one window to the next, the first place moves on by SHIFT / PLACES of a range. Within a window look() moves on
- * by the golden ratio, which is far from that. */
+/*
+ * From one window to the next, the first place moves on by SHIFT / PLACES of a range. Within a window, look() moves on
+ * by the golden ratio. The two steps differ, so that a window does not repeat places of the window before.
+ */
 #define SHIFT 7549
 #define PLACES 10000
 /* ranges of a process from which the cost of its last window is estimated */

@@ -22,7 +22,7 @@ void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struc
 
 /*
  * Are the present ranges still good enough for these mappings? New ranges restart DAMON, which loses what it has found
- * out: up to 5 % of the pages, counted as above, may be outside.
+ * out. So the old ranges are good enough if at most 5 % of the pages, counted as above, are outside of them.
  */
 bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps, uint64_t resident);
 

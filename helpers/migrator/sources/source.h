@@ -52,8 +52,8 @@ struct hm_source_row {
     const char *knows; /* "address, load or store, level" */
     const char *cost;  /* for a user; with the origin of its figures */
     /*
-     * Opens the source. Returns NULL with a text that says what is missing, which goes into the record, and leaves
-     * nothing behind.
+     * Opens the source. If it cannot be opened, returns NULL with a text for the record that says what is missing, and
+     * leaves nothing behind.
      */
     struct hm_source *(*open)(const struct hm_source_setup *setup, struct hm_error *error);
 };

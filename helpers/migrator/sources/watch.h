@@ -30,8 +30,8 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
                                 const struct hm_perf_plan *plan, struct hm_error *error);
 
 /*
- * Makes an observation, without its page, of a sample. The sample stands for its own period, or for `period` if it does
- * not have one; `unit` is the period that counts as 1. Pure.
+ * Makes an observation of a sample; the caller sets its page. The sample stands for its own period, or for `period` if
+ * it does not have one; `unit` is the period that counts as 1. Pure.
  */
 struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm_perf_kind kind, uint64_t period,
                                     uint64_t unit);

@@ -19,9 +19,9 @@ struct hm_damon_peer {
 };
 
 /*
- * Finds the process that has connected, and the job of the node's ledger in `run_dir` in whose step it runs. Root may
- * be anywhere. The caller closes peer->pidfd. Returns 0, or -1 with a text: EPERM: it is in no step of a job; ESRCH: it
- * has ended.
+ * Finds which process has connected, and which job's step it runs in (by the node's ledger in `run_dir`). A process of
+ * root may be outside of all jobs. The caller closes peer->pidfd. Returns 0, or -1 with a text: EPERM: it is in no step
+ * of a job; ESRCH: it has ended.
  */
 int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
 
