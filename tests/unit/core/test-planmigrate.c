@@ -102,7 +102,8 @@ static void test_migration(void **state)
     free(work);
 }
 
-/* What makes data hot: the job's key, then the mode, and for migrate the site's key. */
+/* Whether all accesses or only writes make data hot: the job's key decides. Without the key, isolate counts writes, and
+ * migrate does what the site's key says. */
 static void test_what_is_hot(void **state)
 {
     static const char by_writes[] = "migrate = \"hot-by=writes\"", by_accesses[] = "migrate = \"hot-by=accesses\"";

@@ -115,8 +115,8 @@ int hm_discover(const char *xml, struct hm_topology *topology, struct hm_error *
 
 static const struct {
     const char *request, *by_default; /* one of them is set */
-    const char *cores;                /* from Slurm */
-    unsigned n_cores;                 /* likewise */
+    const char *cores;                /* the job's cores, from Slurm */
+    unsigned n_cores;                 /* the node's number of cores, from Slurm; 0: not known */
     bool can_make;
     int n_made;
     uint32_t n; /* number of file systems in the entry */

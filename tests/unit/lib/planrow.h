@@ -16,11 +16,11 @@ struct row {
     bool alone;        /* no other job is on the node */
     uint64_t size_gib; /* size of the job's memory; 0: unknown */
     const char *config;
-    const char *weights_now; /* the kernel's weights for interleaving, as "0:5 2:1"; NULL: it has none */
+    const char *weights_now; /* the kernel's weights for interleaving, in the form of `weights`; NULL: it has none */
     /* the expected plan */
     enum hm_policy policy;
     const char *nodes;
-    const char *weights; /* as "0:5 2:1"; NULL: none */
+    const char *weights; /* NODE:WEIGHT of each node, as "0:5 2:1"; NULL: none */
     bool must_set;
     double predicted_gbs; /* -1: unknown */
     const char *reason;   /* a part of the reason */

@@ -26,7 +26,7 @@ static void test_difference_or_a_named_state(void **state)
         enum hm_counter_state state;
         uint64_t difference;
     } rows[] = {
-        /* it went further than is possible */
+        /* the counter went further than is possible */
         {RAPL, WATTS, 1000, 1000 + 2200000001, 1, HM_COUNTER_RESET, 0},
         {0, 100, 0, 111, 1, HM_COUNTER_RESET, 0},
         /* it went back, and had no time to wrap */

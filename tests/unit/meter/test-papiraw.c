@@ -32,7 +32,7 @@ static void test_beginnings(void **state)
     } rows[] = {
         {0, 50000, HM_PAPIRAW_VALUE},
         {1, 50000, HM_PAPIRAW_AMBIGUOUS},
-        {1000001, 50000, HM_PAPIRAW_AMBIGUOUS}, /* one more than 20 kW for 50 microseconds */
+        {1000001, 50000, HM_PAPIRAW_AMBIGUOUS}, /* 1 microjoule more than 20 kW are in 50 microseconds */
         {1000002, 50000, HM_PAPIRAW_VALUE},
         {1000002, 60000, HM_PAPIRAW_AMBIGUOUS},
         {RANGE - 1, 50000, HM_PAPIRAW_VALUE},

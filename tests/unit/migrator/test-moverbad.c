@@ -88,7 +88,7 @@ static void test_a_node_that_is_full(void **state)
     assert_int_equal(mover.moved.promoted, 0);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_ROOM], 100);
     assert_int_equal(nodes.node[0].free_bytes, 0);
-    promote(0, 100); /* not tried again in this phase */
+    promote(0, 100); /* the full node is not tried again in this phase */
     assert_int_equal(kernel_count_on(1), 100);
 }
 
