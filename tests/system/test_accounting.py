@@ -15,12 +15,12 @@ import slurm
 
 pytestmark = pytest.mark.accounting
 
-MODES = ("off", "fast", "slow", "interleave", "spill", "migrate")
+MODES = ("off", "fast", "spill", "migrate")
 PAIRS = tuple(itertools.product(slurm.USERS, MODES))
 COMMENT_BYTES = 4096  # the most that a summary takes
 NO_JOB = 4000000
-STORM = 3 * len(PAIRS)  # jobs
-FAILING, CODE = 3, 7  # every third task of the storm's arrays ends with this code
+STORM = 2 * len(PAIRS)  # jobs
+FAILING, CODE = 2, 7  # every second task of the storm's arrays ends with this code
 CUT = 1  # second: sacct's times are truncated to whole seconds
 TO_RUN = 900  # seconds after which a wait is given up, far more than an emulated node needs
 
