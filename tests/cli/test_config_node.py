@@ -38,13 +38,13 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
 
 
 def test_groups_that_have_rules(site, configure):
-    """Nobody can tell whom a rule for an unknown group concerns, so such a rule refuses everybody."""
+    """A node that does not know a group cannot tell whom its rule concerns, so the rule applies to everybody."""
     config = configure('group "root" { modes = { fast } }\ngroup "no-such-group" { modes = { fast } }\n')
     lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
     said = [line.split(":")[0] for line in lines.splitlines() if ", which has a rule, " in line]
     assert said == [
         "ok      group root, which has a rule, exists",
-        "change  group no-such-group, which has a rule, does not exist here, so nobody is known to be outside of it",
+        "change  group no-such-group, which has a rule, does not exist here, so this node cannot tell who is in it",
     ]
 
 

@@ -49,7 +49,7 @@ struct worker {
     struct crew *crew;
     pthread_t thread;
     int index;
-    /* of the last repetition; each thread reads the clock itself, as the thread that waits for it may wake late */
+    /* of the last repetition, by CLOCK_MONOTONIC, which each worker reads itself: the main thread may wake late */
     double start_s, end_s;
 };
 

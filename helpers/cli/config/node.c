@@ -99,7 +99,7 @@ static void check_groups(const struct hm_config *config, struct hm_report *repor
             hm_report_ok(report, "group %s, which has a rule, exists", rule->name);
         else
             hm_report_change(report,
-                             "group %s, which has a rule, does not exist here, so nobody is known to be outside of it: "
+                             "group %s, which has a rule, does not exist here, so this node cannot tell who is in it: "
                              "users without a rule of their own get only the modes that this rule names; make the "
                              "group, or remove the rule",
                              rule->name);

@@ -14,7 +14,7 @@
  */
 static inline json_t *hm_figures_whole(json_t *values, size_t n)
 {
-    /* one of the two sizes is 0, as it is not of that type */
+    /* jansson returns 0 as the size of a value of the other type */
     if (json_array_size(values) + json_object_size(values) == n)
         return values;
     json_decref(values);

@@ -47,7 +47,7 @@ FILE *hm_picture_choose_output(const char *path)
 /* Puts the figures into a memory file and makes it standard input. Returns 0, or -1 with errno. */
 static int put_on_input(const json_t *figures)
 {
-    /* No MFD_CLOEXEC: if standard input was closed, this descriptor is already 0. */
+    /* No MFD_CLOEXEC: if standard input was closed, the memory file itself gets descriptor 0, and must stay open. */
     int fd = memfd_create("figures", 0);
     errno = fd < 0 ? errno : ENOMEM; /* json_dumpfd may leave errno unset */
     if (fd < 0 || json_dumpfd(figures, fd, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) != 0 ||

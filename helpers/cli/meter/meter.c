@@ -139,8 +139,12 @@ static int show_reading(struct meter *meter)
     return hm_output_end(NAME, result, EXIT_SUCCESS);
 }
 
-/* The next reading is due, or it is not yet, or the program is to end. */
-enum waited { WAITED_DUE, WAITED_MORE, WAITED_END };
+/* How a wait has ended. */
+enum waited {
+    WAITED_DUE,  /* the next reading is due */
+    WAITED_MORE, /* it is not due yet */
+    WAITED_END   /* the program is to end */
+};
 
 /* Waits for a signal and, with --step, for a byte of standard input; at most until `until_ns`. */
 static enum waited wait_once(const struct meter *meter, uint64_t until_ns)

@@ -21,7 +21,8 @@
 #include "print.h"
 
 #define NAME "hybridmem replay"
-#define LONG_TRACE 100000 /* progress is shown while more bytes are read, and while more rows are replayed */
+/* Progress is shown while a trace of more bytes than this is read, and while one of more rows than this is replayed. */
+#define LONG_TRACE 100000
 
 /* One run, with everything that its watch function needs. */
 struct work {

@@ -154,8 +154,8 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
     if (!options->kernel && hm_abilities_read(tiers, abilities, error) < 0)
         return -1;
     /*
-     * With --topology the plan is for another machine. Nothing is known of its weights, its regions, what is installed
-     * there, and what tells writes from reads.
+     * With --topology the plan is for another machine. Its weights and regions are not known. It is assumed to have
+     * the preload library, soft-dirty marks and samples of stores.
      */
     if (options->topology) {
         abilities->has_weights = abilities->lacks_preload = false;

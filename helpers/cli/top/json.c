@@ -15,7 +15,8 @@ static json_t *amount_or_null(double value)
     return value < 0 ? json_null() : json_real(value);
 }
 
-/* A number, limited to INT64_MAX, the largest integer of many JSON readers: the migrator is a process of a user. */
+/* A number, limited to INT64_MAX, the largest integer of many JSON readers. The migrator is a process of the user, and
+ * may report anything. */
 static json_t *count(uint64_t value)
 {
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);

@@ -184,7 +184,8 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
 
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen)
 {
-    unsigned left = screen->lines > OTHER_LINES + 1 ? screen->lines - OTHER_LINES - 1 : 0; /* one for the maps' end */
+    /* one line is kept for the last line of put_maps, which counts the processes left out */
+    unsigned left = screen->lines > OTHER_LINES + 1 ? screen->lines - OTHER_LINES - 1 : 0;
     put_head(out, view, host, screen);
     put_sums(out, view, screen);
     for (uint32_t i = 0; i < view->progress.n_warnings && left > 0; i++, left--) {

@@ -23,7 +23,7 @@
 #include "slurm/stepname.h"
 
 #define NAME "hybridmem top"
-/* How to run it on the job's node, for --help and for messages. Takes the job's number, and what to show. */
+/* The command that runs `hybridmem top` on the job's node. Takes the job's number, and the job or step to show. */
 #define ELSEWHERE "srun --jobid=%s --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top %s"
 
 enum { EXIT_NONE = 1, EXIT_BAD = HM_WORDS_BAD };
@@ -54,7 +54,7 @@ static void print_help(void)
            "\n"
            "Exit status: 0 shown (also when the step ends meanwhile), 1 there is no such\n"
            "migrator on this node, or the output cannot be written, 2 wrong usage, or\n"
-           "several and none named.\n",
+           "several migrators and none named.\n",
            "JOBID", "JOBID.STEP");
 }
 
@@ -159,7 +159,7 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
         return found;
     if (count > 1) {
         close(found);
-        return hm_fail(error, EINVAL, "there are several: name one of%s", list);
+        return hm_fail(error, EINVAL, "there are several migrators: name one of%s", list);
     }
     snprintf(job, sizeof(job), "%u", wanted.job_id);
     if (options->which)
