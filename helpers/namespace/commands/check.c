@@ -9,7 +9,7 @@
 #include "namespace/pmem/driver.h"
 #include "parts.h"
 
-/* Print one line. Returns `is_right`, for the caller's sum. */
+/* Print one line. Returns `is_right`. */
 static bool tell(bool is_right, const char *part, const char *text)
 {
     printf("%-5s %s: %s\n", is_right ? "ok" : "error", part, text);

@@ -27,8 +27,8 @@ static int refuse_twice(const struct hm_owned *owned, const struct hm_owner *own
     return 0;
 }
 
-/* Choose space for the namespaces. A job's own may take all free space, those that a user keeps only what may be kept.
- * Returns the number of shares, or -1. */
+/* Choose space for the namespaces. Those of a job may take all free space. Those that a user keeps may take only the
+ * share that hybridmem.conf allows for keeping. Returns the number of shares, or -1. */
 static int divide(const struct hm_config *config, const struct hm_namespace_request *request,
                   const struct hm_owner *owner, struct hm_pmem *pmem, struct hm_region *region, int n_regions,
                   struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error)

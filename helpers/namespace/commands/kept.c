@@ -42,7 +42,8 @@ static int list(const struct hm_namespace_request *request, const char *cluster,
     return n < 0 ? -1 : result;
 }
 
-/* Were all kept namespaces finished? Returns 1, 0 where one was not, or -1 where one cannot be read. */
+/* Were all kept namespaces finished? Fills in their file systems. Returns 1, 0 where one was not finished, or -1 where
+ * one cannot be read. */
 static int are_finished(struct hm_kept *kept, struct hm_error *error)
 {
     int result = 1;

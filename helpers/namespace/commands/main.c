@@ -19,7 +19,7 @@
 static const struct {
     int (*run)(const struct hm_config *, const struct hm_namespace_request *, struct hm_error *);
     bool changes; /* changes something, so it needs the lock */
-    bool removes; /* removes something, which does not depend on the configuration: it also runs with a wrong one */
+    bool removes; /* removes something: this also runs if hybridmem.conf is wrong, with the built-in values */
 } commands[] = {
     [HM_NAMESPACE_CREATE] = {hm_namespace_create, true, false},
     [HM_NAMESPACE_DESTROY] = {hm_namespace_destroy, true, true},

@@ -54,8 +54,8 @@ int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *re
 
 /*
  * Read and check the list of --living: `living` itself, or the content of the file with that name. Call this with the
- * lock held. A job is entered in the list before its namespaces are made. Under the lock nobody makes namespaces, so
- * the list has the living job of each namespace. Returns a text to free, or NULL.
+ * lock held: a job is entered in the list before its namespaces are made, and under the lock nobody makes namespaces.
+ * So a namespace whose job is not in the list has no living job. Returns a text to free, or NULL.
  */
 char *hm_living_read(const char *living, struct hm_error *error);
 

@@ -4,8 +4,8 @@
 
 #include "parts.h"
 
-/* Where the device was memory, bring its blocks online if fewer are than before. Where it was none, take its blocks
- * offline and give it its former driver. Returns 0 or -1. */
+/* Where the device was memory, bring its blocks online if fewer of them are online than before. Where it was not, take
+ * its blocks offline and give it its former driver. Returns 0 or -1. */
 static int undo(const struct hm_ram_device *before, unsigned patience_s, struct hm_error *error)
 {
     struct hm_ram_device now = *before;

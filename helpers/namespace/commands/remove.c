@@ -41,9 +41,9 @@ static bool is_unfinished(const struct hm_namespace *namespace)
     return namespace->device[0] && hm_mark_read(namespace->device, &namespace->owner, filesystem, NULL) == 0;
 }
 
-/* Is it what a crash has left of a kept set? It is if any namespace that was made together with it is unfinished: such
- * a set is whole only if all of it is. A label without size is no namespace. It is such a rest, but does not make its
- * set unfinished. */
+/* Is this kept namespace left over from a crash? The namespaces that a user keeps are made together, as a set. If one
+ * of a set is unfinished, all of the set is left over. A label without size is left over as well, but as it is no
+ * namespace, the others of its set are not. */
 static bool is_rest(const struct hm_namespace *owned, int n, const struct hm_namespace *one)
 {
     const struct hm_owner *owner = &one->owner;

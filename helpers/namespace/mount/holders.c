@@ -71,7 +71,8 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n)
         snprintf(out + used, size - used, ", ...");
 }
 
-/* Does the process use the device, or is it the first one seen that sees a mount of it? */
+/* Does the process have the device open or mapped? Or does it see a mount of the device, as the first process of its
+ * mount namespace that is looked at? */
 static bool holds(const char *pid, const char *device, const struct stat *status, struct hm_mountspaces *seen,
                   double end_s)
 {

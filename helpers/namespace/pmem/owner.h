@@ -20,7 +20,7 @@
 #define HM_OWNER_CLUSTER 28
 #define HM_OWNER_NAME 64
 
-#define HM_OWNER_MINUTES UINT32_C(999999999) /* largest minute: 9 digits, so that the name stays that short */
+#define HM_OWNER_MINUTES UINT32_C(999999999) /* largest minute: 9 digits, so that the name fits into HM_OWNER_NAME */
 
 enum hm_owner_kind { HM_OWNER_JOB, HM_OWNER_USER };
 
@@ -29,7 +29,7 @@ struct hm_owner {
     enum hm_owner_kind kind;
     uint32_t job_id, restart; /* for a job; else 0 */
     uint32_t uid;             /* for a user; else 0 */
-    uint32_t minute;          /* for a user: when it was made, in minutes since 1970; its age counts from then */
+    uint32_t minute;          /* for a user: when the namespace was made, in minutes since 1970 */
     unsigned socket;
 };
 

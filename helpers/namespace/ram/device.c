@@ -110,15 +110,15 @@ int hm_ram_find(const struct hm_topology *topology, struct hm_ram_device **devic
     return found.n;
 }
 
-/* A change of one device. */
+/* What to do with the device `name`, by the function `make`: look, bind, online or offline. */
 struct change {
     const char *name;
     int (*make)(struct daxctl_dev *device, const struct change *change, struct hm_error *error);
-    struct hm_ram_device *look;
-    enum hm_ram_driver driver;
-    enum hm_zone zone;
-    bool with_last;
-    unsigned patience_s;
+    struct hm_ram_device *look; /* for look: gets the state */
+    enum hm_ram_driver driver;  /* for bind: the new driver */
+    enum hm_zone zone;          /* for online */
+    bool with_last;             /* for offline: also the highest block */
+    unsigned patience_s;        /* for offline */
 };
 
 /* Change the device if it has the right name. Returns 1 when it was changed, so that use_each ends. */

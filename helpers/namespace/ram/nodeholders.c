@@ -87,8 +87,8 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
         use->bytes += pages * page_kib * KIB;
 }
 
-/* Read what a process has on the nodes. It is nothing where the process has gone, also while its file is read. Returns
- * 0 or -1. */
+/* Read what a process has on the nodes. A process that has gone, even while its file is read, has nothing there.
+ * Returns 0 or -1. */
 static int read_use(const char *pid, const struct hm_set *nodes, struct hm_node_use *use, struct hm_error *error)
 {
     char path[40], *line = NULL;
