@@ -56,7 +56,8 @@ class Collector:
         self.log = log or (lambda line: program.tell(NAME, line))
         self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
-        self.visits, self.folder, self.told, self.failing = {}, Visit(), set(), set()
+        self.visits, self.told, self.failing = {}, set(), set()
+        self.of_folder = Visit()  # for failures to read the spool folder itself
         self.next_turn = self.next_tidy = 0
         self.answers = 0  # how often the database has answered, for any entry
 
@@ -68,9 +69,9 @@ class Collector:
         try:
             names = self.spool.names()
         except OSError as error:
-            self.begin_failing(self.folder, error, str(error))
+            self.begin_failing(self.of_folder, error, str(error))
             return
-        self.end_failing(self.folder)
+        self.end_failing(self.of_folder)
         self.visits = {name: self.visits.get(name) or Visit(self.answers) for name in names}
         for name in names:
             if self.visits[name].due <= self.clock():
@@ -156,10 +157,10 @@ class Collector:
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
     def put_off(self, name, visit, error, is_own):
-        """Sets when the entry is tried again: each time after twice the time. `is_own`: the failure is the entry's own,
-        as the database works. It has answered for some entry since this one failed last, or has just said that it does
-        not know the end of this entry's job yet. After a day of such failures the entry is given up. While the database
-        is down or no collector runs, entries only wait."""
+        """Sets when the entry is tried again: each time after twice the time. `is_own`: the database works, so the
+        failure is the entry's own. (The database has answered for some entry since this one failed last, or it has just
+        said that it does not know the end of this entry's job yet.) After a day of such failures the entry is given up.
+        While the database is down or no collector runs, entries only wait."""
         if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return
@@ -206,8 +207,8 @@ def arguments():
 
 
 def check_records(folder, group):
-    """Checks that the folder of the records can be listed: only those can who may read all records. Raises Failure with
-    advice."""
+    """Checks that the folder of the records can be listed, as only users who may read all records can list it. Raises
+    Failure with advice."""
     try:
         with os.scandir(folder):
             return

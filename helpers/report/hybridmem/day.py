@@ -167,6 +167,7 @@ class Day:
 
 
 def read_fresh(path):
+    """SQL for the rows in a file of JSON lines that layout.row() made."""
     types = ", ".join(f"{name}: '{kind}'" for name, kind in layout.COLUMNS)
     return (
         f"SELECT * FROM read_json({engine.quoted(path)}, format = 'newline_delimited', columns = {{{types}}}, "

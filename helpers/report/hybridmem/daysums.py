@@ -17,8 +17,8 @@ from .folds import is_of_runs
 
 BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
-# SQL by the function that combines the cells of several rows. MADE is a cell as the table stores it: Parquet has no
-# whole numbers of 128 bits, so a sum is stored as a decimal. FOLDED are such cells of several rows, combined. fields.py
+# For each function that combines the cells of several rows: MADE is the SQL for a cell as the table stores it, FOLDED
+# the SQL that combines such cells. Parquet has no whole numbers of 128 bits, so a sum is stored as a decimal. fields.py
 # limits the figures of a record: sums of 75 million records have less than 38 digits.
 MADE = {"sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"sum": "sum({})::HUGEINT", "max": "max({})"}

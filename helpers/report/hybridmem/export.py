@@ -105,7 +105,7 @@ def folder_of(options, config_program):
 
 
 def has_records(folder, node):
-    """Does the node have a record of any day? To have none of the window is normal: no job ended then."""
+    """Does the node have a record of any day? It is normal that no record is of the window: no job ended then."""
     return not all(is_absent(f"{folder}/{day}/{node}.jsonl") for day in records.days(folder))
 
 

@@ -14,8 +14,8 @@ INVALID = "invalid"  # the mode of a job whose option names no mode: its text ca
 MODES = (*OPTION_MODES, NONE, INVALID)
 MIGRATED = frozenset(("isolate", "migrate"))  # modes with a migrator
 MAXIMUM = 1 << 64  # also refuses the infinities that JSON makes of 1e999
-# Limits that no node's memory and no job's time reach: 64 PiB, 557 years. With them, sums of products of both fit into
-# 127 bits, the sums of an SQL engine, in any order.
+# Limits that no node's memory and no job's time reach: 64 PiB, 557 years. With these limits, an SQL engine can add up
+# products of both, in any order: the sums fit into 127 bits.
 MOST_BYTES = 1 << 56
 MOST_MILLISECONDS = 1 << 44
 BIGINT = 1 << 63  # whole numbers in an engine's tables are smaller

@@ -154,7 +154,7 @@ class Most(Fold):
             self.found(cells, at, case)
 
     def found(self, cells, at, case):
-        """A case has a larger figure than those before."""
+        """Is called if a case has a larger figure than those before."""
 
     def cells(self):
         return f"max({self.figure.sql})", f"count(*) - count({self.figure.sql})"

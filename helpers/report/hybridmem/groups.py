@@ -72,7 +72,7 @@ class Sums:
         of_total = ((at, column) for at, column in placed(view.columns) if not view.is_whole or is_of_runs(column))
         self.total_adders = [(column.fold.add, at) for at, column in of_total]
         self.dropped = 0  # number of rows that are not among the top
-        self.has_records = False  # a record need not have a row
+        self.has_records = False  # whether a record was added; it need not have a row
 
     def next_day(self):
         self.counted.next_day()

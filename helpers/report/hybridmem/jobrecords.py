@@ -73,8 +73,7 @@ def steps_back(descriptor, first, end):
             resume = start + block.rindex(b"\n") + 1
         block += rest
         cut = 0 if start == first else block.find(b"\n") + 1 or len(block)
-        # The beginning of a line that begins further back. Of a line that is too long only enough is kept to recognize
-        # that.
+        # The end of a line that begins further back in the file. A line that is too long is cut, but stays too long.
         rest = block[:cut][-records.LINE_MAX - 1 :]
         yield [line for line in block[cut:].split(b"\n") if line and len(line) < records.LINE_MAX], resume or first
         end, step = start, min(2 * step, LAST_STEP)
@@ -88,7 +87,8 @@ class JobRecords:
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes
         self.needle = str(entry["job_id"]).encode()
         self.before_s = (entry["start_s"] or entry["end_s"]) - SKEW_S  # jobs that ended before this do not matter
-        self.seen, self.reported = {}, {}  # seen: path -> the file's size, and the byte to read from the next time
+        self.seen = {}  # path -> the file's size, and the byte to read from the next time
+        self.reported = {}  # restart count -> the nodes that have a record with it
 
     def look(self, now):
         """Have all nodes reported?"""

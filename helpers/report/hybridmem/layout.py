@@ -200,10 +200,10 @@ class History:
 
     def damaged(self, day):
         """Says what to do about a damaged table."""
-        return f"{self.parquet(day)} is damaged: {self.remedy(day, 'it')}"
+        return f"{self.parquet(day)} is damaged: {self.remedy(day)}"
 
-    def remedy(self, day, what):
-        return f"remove {what} and {self.taken(day)}, and run hybridmem ingest, which makes the day anew of its records"
+    def remedy(self, day):
+        return f"remove it and {self.taken(day)}, and run hybridmem ingest, which makes the day anew of its records"
 
     def left_out(self, day, file):
         return self.folder / "left-out" / day / file
@@ -254,4 +254,4 @@ class History:
                 return found
         except (ValueError, TypeError, KeyError):
             pass
-        raise records.Failure(f"{path} is damaged: {self.remedy(path.parent.name, 'it')}")
+        raise records.Failure(f"{path} is damaged: {self.remedy(path.parent.name)}")

@@ -29,7 +29,7 @@ def figure(pairs):
 
 
 def tidy(number):
-    """Sums of fractions end in digits that mean nothing."""
+    """Rounds a sum of fractions, as its last digits mean nothing."""
     return number if isinstance(number, int) else round(number, 3)
 
 
@@ -115,8 +115,9 @@ def has_figure(value):
 
 
 def sources(records):
-    """Where figures come from, or why there are none: what the nodes that measured them say, or else all nodes; None
-    where they differ. If nothing is known, there is no key `sources`. (A summary that is too long also loses it.)"""
+    """Where the figures of each group come from, or why there are none, as the nodes say that measured them, or else
+    all nodes. None if the nodes differ. If nothing is known, the key `sources` is left out (also from a summary that is
+    too long)."""
     found = {}
     for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
         values = [fields.part(record, group) for record in records]

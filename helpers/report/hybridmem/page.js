@@ -66,7 +66,7 @@ function makeFilterable(table) {
 }
 
 // Shows the words of the shape under the pointer, below the plot.
-function makeTold(plot) {
+function addTips(plot) {
   const tip = document.createElement("div");
   tip.className = "tip";
   plot.append(tip);
@@ -75,4 +75,4 @@ function makeTold(plot) {
 }
 
 document.querySelectorAll("table.data").forEach((table) => { makeFilterable(table); makeSortable(table); });
-document.querySelectorAll(".plot").forEach(makeTold);
+document.querySelectorAll(".plot").forEach(addTips);

@@ -141,7 +141,7 @@ def fast_memory_was_left(seen):
 
 
 def half_of_it_was_page_cache(seen):
-    """Half of what the job had in the fast tier, at the moment when it had most memory in all."""
+    """When the job had most memory in all, half of what it had in the fast tier was page cache."""
     if seen.mode not in ("spill", "interleave"):
         return None
     parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]

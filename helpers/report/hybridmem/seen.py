@@ -103,7 +103,7 @@ class Counted:
         self.failures.next_day()
 
     def look_at(self, case, place):
-        """Tells the case if its run is new in this place, and if its failure is."""
+        """Sets the case's is_new, if its run is new in this place, and is_new_failure, if the run's failure is."""
         run = place, *case.figures.run_key
         case.is_new = self.jobs.is_new(*run)
         case.is_new_failure = bool(case.figures.exit_code) and self.failures.is_new(*run)

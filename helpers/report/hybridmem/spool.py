@@ -177,7 +177,8 @@ class Spool:
 
     def failed(self, name, now):
         """Notes a failure of the entry itself. Returns for how many seconds it has been failing. A file beside the
-        entry has them and the time of the last failure ("SECONDS LAST"), so that later processes go on counting."""
+        entry has these seconds and the time of the last failure ("SECONDS LAST"), so that later processes go on
+        counting."""
         seconds, now = 0, int(now)
         try:
             found = _FAILED.fullmatch(self._note(name).read_text(encoding="ascii", errors="replace"))

@@ -9,7 +9,8 @@ RUNS_AT_ONCE = 2_000_000  # runs that are counted at one time: each has rows in 
 
 
 def in_part(part, parts):
-    """SQL for: is a run in this part of so many parts? The number of a run may be negative."""
+    """SQL that tests whether a run is in this part of `parts`. Of the run's number, which may be negative, it uses 30
+    bits."""
     return f"(run & {(1 << 30) - 1}) % {parts} = {part}"
 
 

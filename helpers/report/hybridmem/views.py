@@ -19,7 +19,7 @@ class Column(NamedTuple):
     title: str
     unit: str  # a row of forms.UNITS
     fold: Any
-    digits: Optional[int] = None  # after the point in JSON and CSV; people's are rounded from the figure itself
+    digits: Optional[int] = None  # after the point in JSON and CSV; tables for people round the exact figure
 
 
 TOGETHER = {"sum": sum, "max": max}  # by a fold's `alls`
@@ -34,7 +34,7 @@ class View(NamedTuple):
     by: Optional[str] = None  # the figure that ranks the rows; None: they are in the order of their keys
     has_total: bool = True
     is_whole: bool = False  # all rows and columns are shown, however many there are, and with or without figures
-    is_of_jobs: bool = False  # a row is one run of a job: of so many only the top is kept
+    is_of_jobs: bool = False  # a row is one run of a job; there are so many that only the top rows are kept
     top: Optional[int] = None
     wants: Optional[str] = None  # a row without this figure is not shown
     note: str = ""

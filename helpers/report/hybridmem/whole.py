@@ -31,8 +31,8 @@ def settle(draft, target, mode=0o644, group=-1):
 
 def is_special(target):
     """Is the target something that must not be replaced: a device, a pipe, a folder? stat() follows links as open()
-    does, so the kernel's protection against links of others in shared folders such as /tmp applies. Its protection
-    against pipes of others needs O_CREAT. Raises OSError."""
+    does, so the kernel's protection against links of others in shared folders such as /tmp applies. (Its protection
+    against pipes of others applies in write(), as it needs O_CREAT.) Raises OSError."""
     try:
         return not stat.S_ISREG(Path(target).stat().st_mode)
     except FileNotFoundError:
@@ -69,7 +69,8 @@ def replace(target, content, mode, group, what):
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
-            finish(stream.fileno(), mode, group)  # not by its name: in a folder of somebody else's it may be replaced
+            # by the descriptor: in another user's folder, another file may have got the draft's name
+            finish(stream.fileno(), mode, group)
         draft.replace(target)
     except OSError as error:
         raise records.Failure(f"{what or f'cannot write {target}'}: {error.strerror}") from error

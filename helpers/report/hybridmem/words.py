@@ -53,7 +53,8 @@ class Parser(argparse.ArgumentParser):
             epilog=filled(epilog),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        # argparse takes words of this form for values of options: also "-7d", so that the error says what is right.
+        # argparse takes a word of this form for the value of an option, not for an option. So the error about
+        # "--since -7d" says which values are right.
         self._negative_number_matcher = re.compile(r"-\d")
 
     def error(self, message):
