@@ -12,7 +12,7 @@
 #include "core/config/config.h"
 
 #define HM_SPOOL_SCHEMA 1
-#define HM_SPOOL_NAME 64
+#define HM_SPOOL_NAME 64           /* bytes of a cluster's name, with its end */
 #define HM_SPOOL_NODES 65536       /* longest node list, in bytes, as Slurm writes it */
 #define HM_SPOOL_ABSENT UINT64_MAX /* slurmctld gives no such number for this job */
 

@@ -137,6 +137,7 @@ static json_t *json_bandwidth(double mbs)
     return mbs < 0 ? json_null() : json_real(mbs);
 }
 
+/* Describes the array that has this role; null if the kernel has none. */
 static json_t *json_array_of(const struct hm_bench *bench, const struct hm_bench_result *result,
                              enum hm_bench_role role)
 {

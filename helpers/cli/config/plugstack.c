@@ -35,6 +35,7 @@ static void search_include(const char *pattern, const char *from, int depth, str
     globfree(&paths);
 }
 
+/* Whether the last part of the path `text` is `end`. */
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);

@@ -62,6 +62,7 @@ class Day:
         return [path for path in map(Path, paths) if layout.state_of(path) != taken.get(path.name)]
 
     def take(self, connection, paths):
+        """Takes these files: adds their new records to the table, and stores their lines that are left out."""
         taken, fresh, asides = self.taken(), self.work / "fresh.jsonl", []
         self.read_keys(connection)
         with fresh.open("w", encoding="ascii") as stream:
