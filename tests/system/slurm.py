@@ -19,6 +19,7 @@ RECORDS = Path("/var/lib/hybridmem/records")
 JOBS = Path("/run/hybridmem/jobs")
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
 CONFIG = Path("/etc/hybridmem/hybridmem.conf")
+TRUST = "fsdax_trust = yes\n"  # which fsdax needs on the guest's kernel
 PLUGSTACK = Path("/etc/slurm/plugstack.conf.d/hybridmem.conf")
 PATIENCE = 240  # seconds after which a condition counts as never coming; the guest is emulated and slow
 STOP_PATIENCE = 60  # seconds after which a slurmctld that was told to end counts as hanging

@@ -198,7 +198,7 @@ def check_stores(jobs, asked, sockets):
 
 def test_the_sites_file_system_and_place_for_the_map(look):
     """The size is 1 GiB because XFS needs a log of 64 MiB and refuses devices of less than 300 MiB."""
-    with slurm.configured("fsdax_fs = xfs\nfsdax_map = pmem\n"):
+    with slurm.configured(slurm.TRUST + "fsdax_fs = xfs\nfsdax_map = pmem\n"):
         with job_with_file_systems(f"{look} > seen", "--hybrid-mem=fsdax,size=1G") as (job_id, folder):
             looks = json.loads((folder / "seen").read_text())["seen"]
             assert sorted(looks) == ["0", "1"]

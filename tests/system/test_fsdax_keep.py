@@ -24,7 +24,7 @@ from namespaces import (
     room,
 )
 
-CONFIG = "fsdax_keep_share = 20%\n"  # some 256 MiB of each region
+CONFIG = slurm.TRUST + "fsdax_keep_share = 20%\n"  # some 256 MiB of each region
 SIZE = "--hybrid-mem=fsdax,size=128M"
 KEEP = f"{SIZE},keep"
 ALICE, BOB = 1001, 1002
@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_refused_and_what_is_there_stays():
     with slurm.configured(CONFIG + "fsdax_keep_quota = 70M\n"):
         said = refused("bob", "--hybrid-mem=fsdax,size=66M,keep")
         assert f"user {BOB} may keep 70.0 MiB on this node (fsdax_keep_quota) and keeps 0 B: 96.0 MiB more" in said
-    with slurm.configured(""):
+    with slurm.configured(slurm.TRUST):
         assert "keep is not offered on this node: hybridmem.conf sets no fsdax_keep_share" in refused("alice", KEEP)
         slurm.run("hybridmem reap")
     _, told = run_job("alice", "cat $HYBRIDMEM_FSDAX_DIR/file", "--hybrid-mem=fsdax,size=64M,keep")

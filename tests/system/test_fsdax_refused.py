@@ -76,6 +76,14 @@ def test_a_jobs_name_forges_no_cpus():
     assert slurm.output(job_id).startswith("0=") and ":" not in slurm.output(job_id).strip()
 
 
+def test_an_older_kernel_refuses_unless_the_site_trusts_its_users():
+    with slurm.configured(""), epilogs_over():
+        check_job_refused(SIZE, "use Linux 6.15 or later, or say fsdax_trust = yes if the users of fsdax trust each")
+        lines = slurm.run("hybridmem namespace check", check=False).stdout.splitlines()
+        assert [line for line in lines if line.startswith("error kernel: Linux ")], lines
+        assert ours() == []
+
+
 def test_what_is_wrong_is_said_until_it_is_mended():
     """The program that makes the file systems finds the fault, which the plan cannot know of."""
     with mkfs_absent(), epilogs_over():

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("steps", "empty_regions")
 
 def limited(seconds):
     """Limit the time that an epilog or a prolog may spend on wiping."""
-    return slurm.configured(f"fsdax_wipe_limit = {seconds}s\n")
+    return slurm.configured(f"{slurm.TRUST}fsdax_wipe_limit = {seconds}s\n")
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ ALICE, BOB = 1001, 1002
 
 @pytest.fixture(autouse=True)
 def the_site_offers_keep(steps, empty_regions):
-    with slurm.configured("fsdax_keep_share = 60%\nfsdax_keep_age = 2h\n"):
+    with slurm.configured(slurm.TRUST + "fsdax_keep_share = 60%\nfsdax_keep_age = 2h\n"):
         yield
         for uid in {one["uid"] for one in ours()} - {None}:
             destroy_kept(uid)

@@ -94,6 +94,7 @@ struct hm_config {
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
+    bool fsdax_trust;                 /* no; the users of fsdax trust each other */
     unsigned fsdax_wipe_limit_s;      /* 0 (no limit): longest that a prolog or epilog may wipe */
     double keep_percent;       /* 0: share of each region for file systems that users keep; 0: users cannot keep any */
     uint64_t keep_quota_bytes; /* limit for each user on a node; 0: keep_percent is the only limit */

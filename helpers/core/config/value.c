@@ -51,6 +51,7 @@ static const struct hm_configfield rows[] = {
     TOP("migrate", hm_field_migrate, migrate, 0, 0, NULL),
     TOP("fsdax_fs", hm_field_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", hm_field_choice, fsdax_map, 0, 0, maps),
+    TOP("fsdax_trust", hm_field_yes_no, fsdax_trust, 0, 0, NULL),
     TOP("fsdax_wipe_limit", hm_field_seconds, fsdax_wipe_limit_s, 0, 24 * 3600, NULL),
     TOP("fsdax_keep_share", hm_field_percent, keep_percent, 0, 100, NULL),
     TOP("fsdax_keep_quota", hm_field_size, keep_quota_bytes, UINT64_C(32) << 20, UINT64_C(1) << 50, NULL),

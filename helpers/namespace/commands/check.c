@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "core/tiers/boot.h"
+#include "namespace/pmem/daxkernel.h"
 #include "namespace/pmem/driver.h"
 #include "parts.h"
 
@@ -72,6 +73,16 @@ static bool check_module(const struct hm_driver *driver)
     return tell(is_there, "module", text);
 }
 
+static bool check_kernel(const struct hm_config *config)
+{
+    struct hm_error error = {{0}};
+    if (hm_dax_kernel_check(config, &error) != 0)
+        return tell(false, "kernel", error.text);
+    return tell(true, "kernel",
+                config->fsdax_trust ? "fsdax_trust = yes: its users trust each other"
+                                    : "waits for pages that are in use when a file system ends");
+}
+
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_error *error)
 {
@@ -84,6 +95,7 @@ int hm_namespace_check(const struct hm_config *config, const struct hm_namespace
     bool is_right = check_module(&hm_driver_pmem);
     if (config->ram != HM_SLOW_RAM_NONE)
         is_right = check_module(&hm_driver_kmem) && is_right;
+    is_right = check_kernel(config) && is_right;
     is_right = check_regions(config, topology) && is_right;
     is_right = check_programs() && is_right;
     free(topology);

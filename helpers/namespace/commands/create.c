@@ -12,6 +12,7 @@
 #include "kept.h"
 #include "namespace/mount/firstmount.h"
 #include "namespace/pmem/blockdevice.h"
+#include "namespace/pmem/daxkernel.h"
 #include "namespace/pmem/keep.h"
 #include "parts.h"
 
@@ -184,7 +185,7 @@ int hm_namespace_create(const struct hm_config *config, const struct hm_namespac
     if (request->keep)
         owner = (struct hm_owner){.kind = HM_OWNER_USER, .uid = request->uid, .minute = (uint32_t)(time(NULL) / 60)};
     hm_owner_set_cluster(&owner, request->cluster ? request->cluster : config->cluster);
-    if (name_sockets(config, &named, error) != 0)
+    if (hm_dax_kernel_check(config, error) != 0 || name_sockets(config, &named, error) != 0)
         return HM_NAMESPACE_REFUSED;
     if (request->keep &&
         (hm_keep_check_offer(config, error) != 0 || hm_kept_find(config, request, owner.cluster, &kept, error) != 0))

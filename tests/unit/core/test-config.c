@@ -29,6 +29,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.interval_ms, 1000);
     assert_float_equal(defaults.reserve_percent, 2, 0);
     assert_int_equal(defaults.reap_grace_s, 600);
+    assert_false(defaults.fsdax_trust);
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_false(defaults.resctrl);
@@ -61,7 +62,7 @@ static const char full[] =
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
     "resctrl = yes\nresctrl_dir = /mnt/resctrl\nmeter_programs = slurm\n"
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
-    "fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
+    "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
     "  read_bandwidth = 204000 write_bandwidth = 100000\n"
@@ -100,6 +101,7 @@ static void test_every_word(void **state)
     assert_int_equal(config.summary_rate, 6000);
     assert_int_equal(config.collect_wait_s, 120);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
+    assert_true(config.fsdax_trust);
     assert_float_equal(config.keep_percent, 12.5, 0);
     assert_int_equal(config.keep_quota_bytes, UINT64_C(300) << 30);
     assert_int_equal(config.keep_age_s, 72 * 3600);
