@@ -28,7 +28,7 @@ static double clamp(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* A phase gets at least two aggregations; one takes at most 5 s. */
+/* A phase gets at least two aggregations, if the budget allows; one takes at most 5 s. */
 static double longest_look_us(const struct hm_damon_needs *needs)
 {
     return clamp(needs->interval_ms * 1000.0 / (2 * HM_DAMON_LOOKS), SHORTEST_LOOK_US, LONGEST_LOOK_US);
@@ -37,7 +37,7 @@ static double longest_look_us(const struct hm_damon_needs *needs)
 /*
  * Returns settings within the budget, with a time between looks near `look_us`: cost [CPUs] = regions * cost_s /
  * look_s. If the budget is too small, the number of regions falls first, down to WANTED_REGIONS; then the time grows,
- * up to the longest; then the number of regions falls further.
+ * up to the longest; then the number of regions falls further, down to the fewest; then the time grows again.
  */
 static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double look_us, double cost_s)
 {
@@ -51,6 +51,9 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     double most = HM_DAMON_MOST_REGIONS / SPLIT_ROOM;
     double fewest = clamp(processes * FEWEST_REGIONS, LEAST_REGIONS, most);
     double regions = clamp(budget * look_us * 1e-6 / cost_s, fewest, most);
+    /* The budget holds also for many processes and short phases: these then have less than two aggregations. */
+    if (regions * cost_s / (look_us * 1e-6) > budget)
+        look_us = clamp(regions * cost_s / budget * 1e6, look_us, LONGEST_LOOK_US);
     return (struct hm_damon_settings){.look_us = (uint32_t)look_us,
                                       .min_regions = (uint32_t)(regions / JOIN_ROOM),
                                       .max_regions = (uint32_t)regions * SPLIT_ROOM};

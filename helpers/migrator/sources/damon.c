@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/patience.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
@@ -17,6 +18,9 @@
 #include "rows.h"
 
 #define PATIENCE_S 10 /* time for the first answer: the broker may be waiting for another client's kdamond */
+/* time after which the broker is given up: it sends lists every 5 s at least, unless a process that it watches, which
+ * may be another user's, does not let DAMON look at its memory */
+#define SILENT_S 60
 /* the kdamond's share of the overhead; the migrator has half, and the rest is for the broker and for reading */
 #define BUDGET_SHARE 0.3
 /* share of the memory: the smallest processes, which together have less, are not watched */
@@ -27,6 +31,7 @@ struct damon_source {
     struct hm_source base;
     int fd;
     bool is_stale;                    /* the list of processes must be sent again */
+    double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
     struct hm_damon_watch watch;      /* as last sent */
     uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
 };
@@ -189,11 +194,21 @@ static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, str
     }
 }
 
+/* Has the broker said nothing for too long, though it watches processes? */
+static bool is_silent(const struct damon_source *source)
+{
+    char byte;
+    return source->watch.head.n > 0 && hm_clock_s(CLOCK_MONOTONIC) - source->heard_s > SILENT_S &&
+           recv(source->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error)
 {
     struct damon_source *source = (struct damon_source *)base;
     struct wanted wanted = {.watch = source->watch};
+    if (is_silent(source))
+        return hm_fail(error, ETIMEDOUT, "the DAMON broker has sent nothing for %d s", SILENT_S);
     gather(ranks, maps, &wanted);
     if (!is_worth_sending(source, &wanted, maps))
         return 0;
@@ -202,6 +217,7 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
         return errno == EAGAIN ? 0 : hm_fail_errno(error, "the DAMON broker is gone");
     source->watch = wanted.watch;
     source->is_stale = false;
+    source->heard_s = hm_clock_s(CLOCK_MONOTONIC);
     memcpy(source->space, wanted.space, wanted.n * sizeof(wanted.space[0]));
     return 0;
 }
@@ -241,6 +257,7 @@ static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_s
         if (length <= 0)
             return length < 0 ? hm_fail_errno(error, "the DAMON broker is gone")
                               : hm_fail(error, EPIPE, "the DAMON broker is gone");
+        source->heard_s = hm_clock_s(CLOCK_MONOTONIC);
         if (hm_damon_wire_check_reply(&message, (size_t)length, error) != 0)
             return -1;
         if (message.head.kind == HM_DAMON_LIST)

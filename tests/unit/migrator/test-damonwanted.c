@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,6 +33,16 @@ static struct {
 } process[MOST];
 
 static int end; /* the broker's end of the connection */
+static time_t now_s;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    (void)clock;
+    *time = (struct timespec){.tv_sec = now_s};
+    return 0;
+}
 
 int __wrap_socket(int domain, int type, int protocol);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t size);
@@ -79,17 +90,15 @@ static void take(struct hm_damon_watch *watch, uint32_t n)
     assert_int_equal(hm_damon_wire_check_watch(watch, (size_t)size, &error), 0);
 }
 
-/* Asks the broker to watch the first n processes; `n_wanted` of them must be in its list. */
-static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
+static struct hm_maps maps[MOST];
+
+/* Returns the first n processes, and fills their maps. */
+static const struct hm_ranks *first_of(uint32_t n)
 {
     static struct hm_rank rank[MOST];
     static struct hm_range range[MOST];
-    static struct hm_maps maps[MOST];
-    const struct hm_ranks ranks = {.n = n, .rank = rank};
-    const struct hm_source_setup setup = {
-        .overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .broker = "socket", .stop = -1};
-    struct hm_error error = {""};
-    char why[HM_WARNING];
+    static struct hm_ranks ranks = {.rank = rank};
+    ranks.n = n;
     for (uint32_t i = 0; i < n; i++) {
         enum kind kind = process[i].kind;
         rank[i] = (struct hm_rank){
@@ -98,10 +107,27 @@ static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
         maps[i] =
             kind == UNMAPPED ? (struct hm_maps){0} : (struct hm_maps){.range = &range[i], .n = 1, .n_pages = MAPPED};
     }
+    return &ranks;
+}
+
+static struct hm_source *connect_source(struct hm_damon_watch *watch)
+{
+    const struct hm_source_setup setup = {
+        .overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .broker = "socket", .stop = -1};
+    struct hm_error error = {""};
+    char why[HM_WARNING];
     struct hm_source *source = hm_source_open("damon", &setup, why, &error);
     assert_non_null(source);
     take(watch, 0);
-    assert_int_equal(source->update(source, &ranks, maps, &error), 0);
+    return source;
+}
+
+/* Asks the broker to watch the first n processes; `n_wanted` of them must be in its list. */
+static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
+{
+    struct hm_error error = {""};
+    struct hm_source *source = connect_source(watch);
+    assert_int_equal(source->update(source, first_of(n), maps, &error), 0);
     take(watch, n_wanted);
     source->close(source);
     close(end);
@@ -173,12 +199,44 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
     assert_is(&watch.process[1], 0);
 }
 
+/* A process that does not let DAMON look at its memory holds up the broker. It is given up only if it watches
+ * something, and if nothing that it said waits to be read. */
+static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    struct hm_damon_answer answer = {0};
+    size_t size = hm_damon_wire_begin(&answer, HM_DAMON_ANSWER, 1, 0);
+    memset(process, 0, sizeof(process));
+    process[0].resident = 1000;
+    struct hm_source *source = connect_source(&watch);
+    now_s += 1000;
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    take(&watch, 1);
+    now_s += 60;
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    now_s += 1;
+    assert_int_equal(send(end, &answer, size, 0), size);
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    assert_int_equal(source->read(source, first_of(1), NULL, NULL, &error), 0);
+    now_s += 60;
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    now_s += 1;
+    assert_int_equal(source->update(source, first_of(1), maps, &error), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+    assert_string_equal(error.text, "the DAMON broker has sent nothing for 60 s");
+    source->close(source);
+    close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_are_left_out_up_to_a_hundredth),
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
+        cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
