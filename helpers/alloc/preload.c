@@ -49,7 +49,7 @@ static void *take_from_arena(size_t bytes)
 {
     size_t whole = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN; /* with room for the size before it */
     size_t start = bytes <= ARENA ? atomic_fetch_add(&arena_used, whole) : ARENA;
-    if (start + whole > ARENA) {
+    if (start >= ARENA || whole > ARENA - start) {
         errno = ENOMEM;
         return NULL;
     }

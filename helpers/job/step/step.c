@@ -46,6 +46,17 @@ static void look_up_user(struct hm_preparation *p)
         hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);
 }
 
+/* Returns 0, or -1: ENOENT where there is no entry, EPERM where it is that of another user's job with this number, as
+ * of another cluster. */
+static int find_entry(struct hm_preparation *p, struct hm_error *error)
+{
+    if (hm_ledger_read(&p->step->config, p->facts->job_id, p->job, error) != 0)
+        return -1;
+    if (p->job->uid == p->facts->uid)
+        return 0;
+    return hm_fail(error, EPERM, "the entry of job %u is that of user %u", p->facts->job_id, p->job->uid);
+}
+
 /*
  * Reads the job's entry, or begins a new one if the prolog left none. An entry that cannot be read is not replaced, as
  * it says what has to be undone on the node: the step goes on without one.
@@ -55,7 +66,7 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
     struct hm_error why = {0};
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
-    if (hm_ledger_read(&p->step->config, facts->job_id, job, &why) == 0)
+    if (find_entry(p, &why) == 0)
         return;
     int number = errno;
     hm_job_init(job, facts->job_id);

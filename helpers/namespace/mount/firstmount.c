@@ -32,7 +32,11 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
     int file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file < 0)
         return hm_fail_errno(error, "cannot make a file in the new file system of %s", device);
-    int result = hm_file_is_dax(file) > 0 ? 0 : hm_fail(error, ENOTSUP, "%s was mounted, but without DAX", device);
+    int result = hm_file_is_dax(file);
+    if (result < 0)
+        hm_fail_errno(error, "cannot tell whether %s was mounted with DAX", device);
+    else
+        result = result > 0 ? 0 : hm_fail(error, ENOTSUP, "%s was mounted, but without DAX", device);
     close(file);
     return result;
 }

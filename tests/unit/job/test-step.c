@@ -17,7 +17,6 @@
 #include "base/files.h"
 #include "core/config/lookup.h"
 #include "freshledger.h"
-#include "job/ledger/log.h"
 #include "job/step/step.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -361,15 +360,23 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     free(step);
 }
 
-static void test_levels_of_lines_for_the_log(void **state)
+/* As of another cluster's job with this number. */
+static void test_an_entry_of_another_user_stays(void **state)
 {
     (void)state;
-    const char *text;
-    assert_int_equal(hm_log_parse("warning: low", &text), HM_LOG_WARNING);
-    assert_string_equal(text, "low");
-    assert_int_equal(hm_log_parse("info: x", &text), HM_LOG_INFO);
-    assert_int_equal(hm_log_parse("a library's own words", &text), HM_LOG_ERROR);
-    assert_string_equal(text, "a library's own words");
+    configure("");
+    begin("spill", false);
+    job.uid = getuid() + 1;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    struct hm_step_facts facts = facts_of("slow");
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
+    assert_non_null(strstr(error.text, "the entry of job 7 is that of user "));
+    free(step);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.uid, getuid() + 1);
+    assert_int_equal(job.n_steps, 0);
 }
 
 static int set_up(void **state)
@@ -391,8 +398,8 @@ int main(void)
         cmocka_unit_test(test_company_that_cannot_be_noted),
         cmocka_unit_test(test_what_the_configuration_says_of_steps),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
+        cmocka_unit_test(test_an_entry_of_another_user_stays),
         cmocka_unit_test(test_a_component_has_its_own_request),
-        cmocka_unit_test(test_levels_of_lines_for_the_log),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_drop);
 }
