@@ -146,6 +146,13 @@ def placed_program():
 
 
 @pytest.fixture
+def half_of_the_regions():
+    """Takes half of each region: less is left to fill, to wipe and to search."""
+    with namespaces.foreign("half-0", "region0", 640), namespaces.foreign("half-1", "region1", 640):
+        yield
+
+
+@pytest.fixture
 def empty_regions():
     """Checks that each region is free in one piece before the test, and again after it."""
     before = [namespaces.room(region) for region in namespaces.REGIONS]

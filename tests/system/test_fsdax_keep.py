@@ -64,7 +64,7 @@ def seconds(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
-def test_the_users_next_job_finds_what_is_kept_and_nobody_else_does():
+def test_the_users_next_job_finds_what_is_kept_and_nobody_else_does(half_of_the_regions):
     """No other job gets the kept file systems while a job has them. Nobody finds a byte of them after their
     removal."""
     begin = time.time() // 60 * 60  # the label has the time in whole minutes

@@ -152,7 +152,6 @@ def test_uniform_accesses_move_nothing(make):
     # hot pages for cold ones.
     hotset = make(f"{SOON},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
-    hotset.wait_accesses(STRETCH)
     figures = migration.progress(hotset.job_id)
     print(json.dumps(figures))
     hotset.end()

@@ -302,13 +302,6 @@ def test_killed_at_each_step_of_destroy():
     assert {"BLKZEROOUT", "fsync"} <= set(seen_steps[raw:])
 
 
-@pytest.fixture
-def half_of_the_regions():
-    """Takes half of each region: less is left to wipe."""
-    with foreign("half-0", "region0", 640), foreign("half-1", "region1", 640):
-        yield
-
-
 def test_forty_cycles_in_mixed_sizes(half_of_the_regions):
     """A create fails only where no gap is large enough."""
     chance = random.Random(4)
