@@ -36,7 +36,7 @@ PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_
         return NULL;
     }
     if (size < HM_ALLOC_LEAST) {
-        hm_reason_add(last_reason, "less than %d bytes are left to malloc", HM_ALLOC_LEAST);
+        hm_reason_add(last_reason, "sizes below %d bytes are left to malloc", HM_ALLOC_LEAST);
         return calloc(1, size);
     }
     void *memory = hm_allocate(size, policy, hint ? hint : &none, last_reason);

@@ -122,5 +122,5 @@ int main(void)
 """
     assert start(build(tmp_path, "gcc", "program.c", text)).splitlines() == [
         "1 1 policy 9 is not known: use HM_ALLOC_SPILL to HM_ALLOC_INTERLEAVE",
-        "1 less than 131072 bytes are left to malloc",
+        "1 sizes below 131072 bytes are left to malloc",
     ]

@@ -61,7 +61,7 @@ def test_no_records_are_no_rows(tmp_path, view):
 @pytest.mark.parametrize(
     ("view", "said"),
     [
-        ("advice", "No job wanted another mode."),
+        ("advice", "Another mode would have suited no job better."),
         ("failures", "No job failed, was refused anything or was warned."),
         ("tiers", "No record has any tier's memory."),
     ],

@@ -46,7 +46,7 @@ def test_a_wipe_goes_on_where_it_was_cut_and_the_whole_device_is_checked():
     kept = WIPED / made["name"]
     assert kept.read_text() == f"{made['name']} {size} {PIECE}\n"
     assert (WIPED.stat().st_mode & 0o777, kept.stat().st_mode & 0o777) == (0o700, 0o600)
-    # Only root can write there. The byte is not wiped again, but it is found.
+    # A byte in the part that was wiped already: only root can write it. It is not wiped again, but it is found.
     write_byte(made["device"], MIB // 2)
     assert (
         f"{made['device']} is not zero within {MIB} bytes from byte 0 on after its wipe" in destroy(64, status=5).stderr

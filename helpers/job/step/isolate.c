@@ -31,8 +31,8 @@ char *hm_isolate_strip(char *value, const char *library)
 }
 
 /*
- * Reads LD_PRELOAD without our library; "" if nothing is left. Returns 1 if our library was in it, 0 if not, -1 with a
- * text.
+ * Reads LD_PRELOAD without our library; "" if nothing is left. Returns 1 if something was removed (our library, or
+ * separators at the end), 0 if not, -1 with a text.
  */
 static int read_preload(const struct hm_environment *environment, char *value, size_t size, struct hm_error *error)
 {
@@ -57,8 +57,8 @@ int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *
     char mark[16];
     if (environment->get(environment->data, HM_ISOLATE_JOB, mark, sizeof(mark)) != 0 && errno == ENOENT)
         return 0;
-    int was_there = read_preload(environment, value, sizeof(value), error);
-    if (was_there < 0 || (was_there && set(environment, PRELOAD, value, error) != 0) ||
+    int is_changed = read_preload(environment, value, sizeof(value), error);
+    if (is_changed < 0 || (is_changed && set(environment, PRELOAD, value, error) != 0) ||
         set(environment, HM_ISOLATE_NODES, "", error) != 0)
         return -1;
     return set(environment, HM_ISOLATE_JOB, "", error);

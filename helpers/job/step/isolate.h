@@ -39,7 +39,8 @@ int hm_isolate_enter(const struct hm_environment *environment, const struct hm_p
 int hm_isolate_nodes(const struct hm_plan *plan, const struct hm_topology *topology, char *out, size_t size);
 
 /*
- * Removes `library` from a value of LD_PRELOAD, a list separated by colons or spaces (ld.so(8)). Returns `value`. Pure.
+ * Removes `library` from a value of LD_PRELOAD, a list separated by colons or spaces (ld.so(8)), and separators at the
+ * end. Returns `value`. Pure.
  */
 char *hm_isolate_strip(char *value, const char *library);
 

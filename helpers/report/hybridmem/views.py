@@ -210,7 +210,7 @@ TABLE = (
     ),
     View(
         "advice",
-        "Jobs that wanted another mode, and why.",
+        "Jobs that another mode would have suited better, and why.",
         RUN,
         (
             *(JOB, USER, MODE),
@@ -224,7 +224,7 @@ TABLE = (
         is_of_jobs=True,
         top=50,
         wants="rule",
-        no_rows="No job wanted another mode.",
+        no_rows="Another mode would have suited no job better.",
     ),
     View(
         "failures",
