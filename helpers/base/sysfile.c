@@ -82,16 +82,21 @@ int hm_sysfile_list(int folder, const char *path, const char *pattern, char ***n
     if (n < 0)
         return -1;
     char **list = calloc((size_t)n + 1, sizeof(*list));
+    bool has_room = list != NULL;
     for (int i = 0; i < n; i++) {
-        if (list && is_plain(entries[i]->d_name) && fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) == 0 &&
-            (list[kept] = strdup(entries[i]->d_name)))
-            kept++;
+        if (has_room && is_plain(entries[i]->d_name) && fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) == 0) {
+            list[kept] = strdup(entries[i]->d_name);
+            has_room = list[kept] != NULL;
+            kept += has_room;
+        }
         free(entries[i]);
     }
     free(entries);
     *names = list;
-    if (list)
+    if (has_room)
         return kept;
+    if (list)
+        hm_sysfile_free(list, kept);
     errno = ENOMEM;
     return -1;
 }
