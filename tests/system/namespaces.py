@@ -2,7 +2,6 @@
 """Runs hybridmem-namespace, and ndctl to look at its results from outside."""
 
 import contextlib
-import itertools
 import json
 import os
 import re
@@ -260,12 +259,14 @@ def stopped(step, *words, ahead=0, **options):
         process.wait()
 
 
-def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
+def killed_before_each_step(*words, least=8, stride=lambda steps: 1, program=PROGRAM, library=STEPS):
     """Kills the program before its first step, then in another run before its second step, and so on. Yields (number of
     the step, names of the steps so far) after each kill, and returns when the program ends before that step. The number
-    of steps depends a little on the kernel; it must be more than `least`."""
+    of steps depends a little on the kernel; it must be more than `least`. `stride`: how many steps the next kill comes
+    later, by the steps so far."""
     log = Path("/tmp/steps.log")
-    for number in itertools.count(1):
+    number = 1
+    while True:
         log.unlink(missing_ok=True)
         env = {"LD_PRELOAD": library, "STEPS_KILL": str(number), "STEPS_LOG": str(log)}
         done = subprocess.run([program, *words], env={**os.environ, **env}, check=False, timeout=slurm.PATIENCE)
@@ -275,3 +276,4 @@ def killed_before_each_step(*words, least=8, program=PROGRAM, library=STEPS):
             return
         assert done.returncode == -signal.SIGKILL, steps
         yield number, steps
+        number += stride(steps)

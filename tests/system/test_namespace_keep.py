@@ -142,12 +142,23 @@ def test_what_is_in_use_is_named_and_stays():
     assert left(keep(ALICE, 64)) == "left"
 
 
-def test_killed_at_each_step_of_create_with_keep():
-    """After each kill, the user's next job gets whole file systems. Where reap comes first, it removes what no job was
-    given yet, except namespaces without a device, which the user's next job takes over."""
+# Most steps are those that a job's own file systems have, too: test_namespace.py kills at each of them, the tests below
+# at every third one.
+FEW = 3
+OF_THE_MARK = 6  # first steps of destroy: they remove the mark of what is kept
+
+
+def test_killed_at_steps_of_create_with_keep():
+    """From the first mount on, at each step. After each kill, the user's next job gets whole file systems. Where reap
+    comes first, it removes what no job was given yet, except namespaces without a device, which the user's next job
+    takes over."""
     words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=32M", "--sockets=0"]
     seen_steps = []
-    for number, steps in killed_before_each_step(*words, "--cluster=testbed", least=10):
+
+    def stride(steps):
+        return 1 if "mount" in steps else FEW
+
+    for number, steps in killed_before_each_step(*words, "--cluster=testbed", least=10, stride=stride):
         if number % 2:
             reap()
             assert all(one["device"] is None for one in ours()) or steps[-1] == "fsync", steps
@@ -161,12 +172,16 @@ def test_killed_at_each_step_of_create_with_keep():
     assert {"fork", "waitpid", "mount", "fchown", "fchmod", "umount2", "fsync"} <= set(seen_steps)
 
 
-def test_killed_at_each_step_of_destroying_what_is_kept():
+def test_killed_at_steps_of_destroying_what_is_kept():
     """From the first step on, the namespace is given to no job any more, and the next job finds no byte of its data."""
     seen_steps = []
     (made,) = keep(ALICE, 32)
     mark_all_over(made["device"])
-    for _number, steps in killed_before_each_step("destroy", f"--uid={ALICE}", least=10):
+
+    def stride(steps):
+        return 1 if len(steps) < OF_THE_MARK else FEW
+
+    for _number, steps in killed_before_each_step("destroy", f"--uid={ALICE}", least=10, stride=stride):
         again = keep(ALICE, 32)
         assert count_markers(again[0]["device"]) == 0, steps
         assert left(again) is None
