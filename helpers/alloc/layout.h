@@ -30,15 +30,17 @@ struct hm_layout {
  * used. Where there is one tier only, all its nodes are fast, and `note` says so. */
 void hm_layout_of_tiers(const struct hm_tiers *tiers, const struct hm_config *config, struct hm_layout *layout);
 
-/* Read the layout of this node: from hybridmem.conf and the cached topology of this boot, or from hwloc where there is
- * no cache. Where both fail the layout is empty, and its note says why. Uses malloc. */
+/* Read the layout of this node. In libhybridmem (layoutread.c): from hybridmem.conf and the cached topology of this
+ * boot, or from hwloc where there is no cache; uses malloc. Where both fail the layout is empty, and its note says why.
+ * In the preload library (preloadlayout.c): from the environment, without malloc. Where that fails the layout is empty,
+ * and so is its note. */
 void hm_layout_read(struct hm_layout *layout);
 
 /* What one call of hm_alloc asks for, except its size. */
 struct hm_layout_wish {
     enum hm_alloc_policy policy;
     struct hm_alloc_hint hint;
-    int n_folders; /* folders of HYBRIDMEM_FSDAX_DIRS, one for each socket from 0 on; 0: none can be used */
+    int n_folders; /* folders of HYBRIDMEM_FSDAX_DIRS; the n-th is taken for socket n's; 0: none can be used */
     const uint64_t *folder_room_bytes; /* 0: the folder cannot be used */
     const struct hm_set *allowed;      /* nodes that the process may use */
     const uint64_t *node_room_bytes;   /* by index of the layout's nodes; the reserve is still included */

@@ -90,7 +90,7 @@ struct hm_field {
 struct hm_fields {
     const char *title; /* stands in the first line: "job" */
     const struct hm_field *table;
-    size_t most; /* longest text, in bytes with the end mark */
+    size_t most; /* longest text, in bytes with the NUL at its end */
 };
 
 /* Check `value`: is each field in its range, each text terminated, and no count larger than its list? The structure may
@@ -107,7 +107,7 @@ ssize_t hm_fields_format(const struct hm_fields *fields, const void *value, cons
 
 /*
  * Read a text into `value`, which the caller has filled with the defaults. Lines that the table does not know are
- * skipped. Any text may be given; its newlines are replaced by end marks. At the end hm_fields_check checks the value.
+ * skipped. Any text may be given; its newlines are replaced by NULs. At the end hm_fields_check checks the value.
  * Returns 0, or -1 (EBADMSG) with a text that names what is wrong; `value` is then partly filled.
  */
 int hm_fields_parse(const struct hm_fields *fields, char *text, void *value, struct hm_error *error);

@@ -33,7 +33,7 @@ def helper(name, *words, status=0, env=None, **options):
 
 
 def check_root():
-    """Fails a test that another user cannot run. A skipped one would go unnoticed."""
+    """Fails the test unless root runs it. If it were skipped, nobody would notice."""
     if os.geteuid() != 0:
         pytest.fail("this test wants root, as all of tests/check does")
 

@@ -98,8 +98,8 @@ def test_nodes_runs_arrays_and_components_are_sorted_and_chosen(tmp_path):
 
 
 def test_a_record_that_was_written_twice_is_shown_once(tmp_path):
-    """Duplicates are recognized as in reports: on a day the first record of a run and node counts, whatever the others
-    contain."""
+    """Duplicates are recognized as in reports: of a day's records of the same run and node, the first one is taken,
+    whatever the others contain."""
     again, later = record(5, end="2025-03-01T11:00:07Z"), record(5, end="2025-03-09T11:00:00Z")
     write(tmp_path, record(5), record(5), again, later, record(5, node="n2"), record(5, restart_count=1))
     shown = json.loads(show(tmp_path, "--json", "5").stdout)

@@ -38,8 +38,8 @@ tests/system/*                      lint system namespaces migrator slurm26
 EOF
 }
 
-# The commit with which a change is compared: where this branch left the remote's, or, without a remote, the last
-# commit.
+# The commit with which a change is compared: where this branch forked from the remote's, or, without a remote,
+# the last commit.
 change_base() {
     git merge-base HEAD '@{upstream}' 2> /dev/null || git merge-base HEAD origin/HEAD 2> /dev/null || git rev-parse HEAD
 }

@@ -10,7 +10,7 @@ import pytest
 
 CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
 MARKS = marks.read(Path(os.environ["METER"]))
-REACH_MEMORY = 0.8  # at least this share of the ranks' accesses reaches memory, as they are to random lines
+REACH_MEMORY = 0.8  # at least this share of the ranks' accesses reaches memory, as they are to random cache lines
 
 
 def fast_share(name, *kinds):

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard: the cgroup.events file of a cgroup that lives exactly as long as the job. It tells the monitor when to
- * end, even where the process that should stop the monitor has died. */
+/* The guard: a cgroup's file cgroup.events, which tells a program when to end, even where the process that should stop
+ * the program has died. The monitor has that of the job's cgroup, a migrator that of the cgroup of the step's tasks. */
 #ifndef HM_METER_MEMORY_GUARD_H
 #define HM_METER_MEMORY_GUARD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How long the cgroup may be empty or missing at the start, in ns: the monitor may start before the job's first process
- * is there. */
+/* How long the cgroup may be empty or missing at the start, in ns: the program may start before the first process of
+ * the job or step is there. */
 #define HM_GUARD_GRACE_NS UINT64_C(30000000000)
 
 struct hm_guard {
     const char *path;
     int fd;            /* for poll with POLLPRI; -1 while the file is not there */
-    uint64_t since_ns; /* start of the monitor, by CLOCK_MONOTONIC */
+    uint64_t since_ns; /* start of the program, by CLOCK_MONOTONIC */
     bool was_populated;
 };
 
-/* Begin at `now_ns` (CLOCK_MONOTONIC), when the monitor starts. `path` must live as long as the guard. */
+/* Begin at `now_ns` (CLOCK_MONOTONIC), when the program starts. `path` must live as long as the guard. */
 void hm_guard_init(struct hm_guard *guard, const char *path, uint64_t now_ns);
 
-/* Has the job ended? It has where its cgroup was removed or has no process left, or where no process was in the cgroup
- * within HM_GUARD_GRACE_NS. */
+/* Has the job or step ended? It has where its cgroup was removed or has no process left, or where no process was in the
+ * cgroup within HM_GUARD_GRACE_NS. */
 bool hm_guard_is_over(struct hm_guard *guard, uint64_t now_ns);
 
 /* The number after "populated" in the text of a cgroup.events file, or -1. Pure. */

@@ -5,7 +5,8 @@
 
 #include "meter.h"
 
-/* Set the texts for energy, traffic and the group, by the first `n` of the meter's flows. */
+/* Set `metered`'s texts on energy, on traffic and on the job's resctrl group (if it has one), from the first `n` of the
+ * meter's flows. */
 void hm_monitor_sources(const struct hm_monitor_meter *meter, int n, struct hm_metered *metered);
 
 #endif

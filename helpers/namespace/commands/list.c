@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command list, and printing of namespaces. */
+/* The command list: prints the namespaces of jobs and those that users keep. Has the JSON output of create and
+ * ram list, too. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

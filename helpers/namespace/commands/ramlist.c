@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command ram list. */
+/* The command ram list: prints the DAX devices of persistent memory, and how much of each is online as memory. */
 #include <stdio.h>
 #include <stdlib.h>
 

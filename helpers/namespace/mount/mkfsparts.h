@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of file systems: for mkfs.c, which uses its rows, and mkfstable.c, which has them. */
+/* A row of the table of file systems, for mkfstable.c, which has the table, and mkfs.c, which runs mkfs by a row. */
 #ifndef HM_NAMESPACE_MOUNT_MKFSPARTS_H
 #define HM_NAMESPACE_MOUNT_MKFSPARTS_H
 
 #include "mkfs.h"
 
-/* How mkfs makes a file system, a row of the table. */
+/* How mkfs makes one kind of file system. */
 struct hm_filesystem {
     const char *name, *package;
     const char *paths[2];    /* where the mkfs program may be */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of file systems. */
+/* The table of file systems: how mkfs makes each. */
 #include <stddef.h>
 #include <string.h>
 

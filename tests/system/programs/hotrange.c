@@ -76,7 +76,7 @@ int main(int argc, char **argv)
                 sum += (unsigned char)memory[at];
         }
         accesses += BATCH;
-        nanosleep(&rest, NULL); /* rests cost the guest's host nothing; each access, it has to emulate */
+        nanosleep(&rest, NULL); /* spares the guest's host, which emulates each access */
     }
     printf("%lu accesses, sum %lu, %.2f s\n", accesses, sum, (double)clock() / CLOCKS_PER_SEC);
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program of three parts of the same size, each from one call of malloc: one is written at random lines, one is read
- * at as many, and one is left alone after it was touched once.
+ * A program with three parts of memory of the same size, each from one call of malloc: in one, random cache lines are
+ * written, in one the same lines are read, and one is left alone after it was touched once.
  *
  *     thirds MIB BEGIN-FILE READY-FILE GO-FILE
  *
- * It has no memory before BEGIN-FILE exists. READY-FILE gets the pid and, in hexadecimal, where the written, the read
- * and the cold part begin. The program ends when GO-FILE exists.
+ * It allocates the parts once BEGIN-FILE exists. READY-FILE gets the pid and, in hexadecimal, where the written, the
+ * read and the cold part begin. The program ends when GO-FILE exists.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
             written[at] = (char)x;
             sum += (uint64_t)read[at];
         }
-        nanosleep(&rest, NULL); /* rests cost the guest's host nothing; each access, it has to emulate */
+        nanosleep(&rest, NULL); /* spares the guest's host, which emulates each access */
     }
     printf("%llu\n", (unsigned long long)sum);
     return 0;

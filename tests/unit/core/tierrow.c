@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes what the rows of tests of tiers stand for: a topology and a configuration. */
+/* Makes the topology and the configuration that a row describes, groups them into tiers, and compares these with what
+ * the row expects. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

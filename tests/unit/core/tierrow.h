@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tests of tiers: a machine's nodes, the tiers that hybridmem.conf names, and the tiers expected of both. */
+/* Rows for the tests of tiers. A row has a machine's nodes, the tiers that hybridmem.conf names, and what is expected
+ * of both: tiers, or an error. */
 #ifndef TIERROW_H
 #define TIERROW_H
 
