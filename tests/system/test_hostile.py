@@ -15,7 +15,7 @@ import pytest
 import slurm
 
 HOSTILE = Path(__file__).parent / "programs" / "hostile" / "hostile.py"
-PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
+PAUSE, TO_EXECUTE = 0.1, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds

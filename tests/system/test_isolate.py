@@ -15,13 +15,13 @@ from stepmigrators import migrators, progress, status_of
 
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"
-MIB = 12  # of each third
+MIB = 6  # of each third
 # The size from which on an allocation is large. The thirds are large, but small enough to be moved within few phases.
-LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "8M"}
+LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "4M"}
 # The most phases until the written third is in the fast tier. A phase moves some 2 MiB here, as its CPU time allows,
 # and less on a busy machine.
 MOST_PHASES = 150
-SETTLED = 6  # phases in which the claims must still hold
+SETTLED = 4  # phases in which the claims must still hold
 ISOLATE = "--hybrid-mem=isolate"
 VARIABLES = ("LD_PRELOAD", "HYBRIDMEM_ISOLATE_NODES", "HYBRIDMEM_ISOLATE_JOB")
 SHOW = "printenv " + " ".join(VARIABLES) + " || true"
