@@ -46,8 +46,9 @@ struct wanted {
     dev_t device;
 };
 
-/* Runs in a child process, as a mount namespace cannot be left again. Detaches the first mount of the device until
- * there is none. Returns the exit status: 0 where the device is mounted nowhere any more. */
+/* Runs in a child process, as a mount namespace cannot be left again. In it every path is the user's to choose: no
+ * library that opens files may be called. Detaches the first mount of the device until there is none. Returns the exit
+ * status: 0 where the device is mounted nowhere any more. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds where a device is mounted in a /proc/PID/mountinfo, which libmount parses. */
+/*
+ * Finds where a device is mounted in a /proc/PID/mountinfo. The file is read without libmount: for a mount whose source
+ * is /dev/root, libmount reads /proc/cmdline and libblkid's configuration and cache. In a user's mount namespace, these
+ * are any files that the user likes.
+ */
 #ifndef HM_NAMESPACE_MOUNT_MOUNTINFO_H
 #define HM_NAMESPACE_MOUNT_MOUNTINFO_H
 

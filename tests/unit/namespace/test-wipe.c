@@ -181,7 +181,10 @@ static void test_a_device_of_another_size_is_left_alone(void **state)
 static void test_places_of_mounts(void **state)
 {
     (void)state;
-    static const char text[] = "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
+    static const char text[] = "21 1 259:1 /\n"
+                               "\n"
+                               "20 1 0:30 / /m rw - tmpfs /dev/root rw\n" /* libmount would look for that device */
+                               "22 1 254:0 / / rw - ext4 /dev/vda rw\n"
                                "23 22 0:21 / /proc rw - proc proc rw\n"
                                "57 22 259:1 / /run/a\\040b\\134 rw shared:2 - ext4 /dev/pmem0 rw,dax=always\n"
                                "58 22 259:1 /x /mnt rw - ext4 /dev/pmem0 rw\n";
