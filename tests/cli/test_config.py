@@ -30,7 +30,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 27
+    assert len(words) == 28
     said = show(configure("\n".join(word for word in words if not word.startswith(("cluster", "fsdax_keep_quota")))))
     assert said == built_in
 
