@@ -78,7 +78,8 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
         hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
         return -1;
     }
-    const struct hm_layout_wish wish = {known->policy, *hint, folders->n, folders->room_bytes, &allowed, room};
+    const struct hm_layout_wish wish = {known->policy,       *hint,    folders->n, folders->socket,
+                                        folders->room_bytes, &allowed, room};
     char *reason = known->reason;
     /* Repeated where too few mappings are left: the allocation is then one block. Also repeated where folders have too
      * little space: they are then left out. */

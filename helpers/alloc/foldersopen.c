@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -14,7 +15,8 @@
 #include "layout.h"
 
 #define RESERVE 50 /* a 50th of a folder's room is left free */
-#define SHOWN 80   /* characters of a folder's path that a reason shows */
+#define MOST_DIGITS 6
+#define SHOWN 80 /* characters of a folder's path that a reason shows */
 
 /* Open a file in the next folder. Returns whether the folder can be used. */
 static bool open_one(struct hm_folders *folders, const char *path, char *reason)
@@ -39,11 +41,15 @@ static bool open_one(struct hm_folders *folders, const char *path, char *reason)
     return false;
 }
 
-/* Length of the socket's number before a path, as in "0=/path", with the "="; 0 where there is none. */
-static size_t length_of_number(const char *at)
+/* Read the socket's number before a path, as in "0=/path". Returns the length of number and "="; 0 where there is
+ * none. */
+static size_t read_number(const char *at, int *socket)
 {
     size_t digits = strspn(at, "0123456789");
-    return digits > 0 && at[digits] == '=' ? digits + 1 : 0;
+    if (digits == 0 || digits > MOST_DIGITS || at[digits] != '=')
+        return 0;
+    *socket = (int)strtol(at, NULL, 10);
+    return digits + 1;
 }
 
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
@@ -55,7 +61,8 @@ void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
         end = at + strcspn(at, ":");
         if (end == at)
             continue;
-        at += length_of_number(at);
+        folders->socket[folders->n] = folders->n;
+        at += read_number(at, &folders->socket[folders->n]);
         snprintf(path, sizeof(path), "%.*s", (int)(end - at), at);
         is_usable = open_one(folders, path, reason) || is_usable;
     }

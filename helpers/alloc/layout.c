@@ -69,10 +69,10 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])
 {
-    bool is_given = place->n_lanes > 0; /* folders have made the lanes: lane n is taken for socket n's */
+    bool is_given = place->n_lanes > 0; /* folders have made the lanes, each of its socket */
     int socket_of_lane[HM_PLACE_LANES];
     for (int i = 0; i < place->n_lanes; i++)
-        socket_of_lane[i] = i;
+        socket_of_lane[i] = wish->folder_socket[i];
     for (int i = 0; i < layout->n_nodes && !is_given; i++) {
         const struct hm_layout_node *node = &layout->node[i];
         bool is_new = may_use(layout, wish, i) && (node->is_fast ? ranks.fast : ranks.slow) == 0;

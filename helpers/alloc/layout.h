@@ -40,7 +40,8 @@ void hm_layout_read(struct hm_layout *layout);
 struct hm_layout_wish {
     enum hm_alloc_policy policy;
     struct hm_alloc_hint hint;
-    int n_folders; /* folders of HYBRIDMEM_FSDAX_DIRS; the n-th is taken for socket n's; 0: none can be used */
+    int n_folders;                     /* folders of HYBRIDMEM_FSDAX_DIRS; 0: none can be used */
+    const int *folder_socket;          /* of each folder */
     const uint64_t *folder_room_bytes; /* 0: the folder cannot be used */
     const struct hm_set *allowed;      /* nodes that the process may use */
     const uint64_t *node_room_bytes;   /* by index of the layout's nodes; the reserve is still included */

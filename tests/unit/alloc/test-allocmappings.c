@@ -153,6 +153,7 @@ void hm_folders_open(struct hm_folders *folders, const char *list, char *reason)
     for (folders->n = 0; folders->n < files; folders->n++) {
         folders->fd[folders->n] = memfd_create("folder", MFD_CLOEXEC);
         assert_true(folders->fd[folders->n] >= 0);
+        folders->socket[folders->n] = folders->n;
         folders->room_bytes[folders->n] = file_bytes;
     }
 }

@@ -149,6 +149,8 @@ static const struct row rows[] = {
     {"one", HM_ALLOC_SPLIT, READ, MUCH, {9, 9}, 2, "0-1", 4, 0, "f0 f1 f0 f1", 0, 0, "one tier"},
 };
 
+static const int folder_socket[] = {0, 1, 2, 3};
+
 static void make_layout(const struct row *row, struct hm_layout *layout)
 {
     static struct hm_tiers tiers;
@@ -178,7 +180,8 @@ static void test_placement(void **state)
         for (size_t folder = 0; folder < N_ROWS(folder_room); folder++)
             folder_room[folder] = row->folder_room[folder] * BLOCK;
         assert_int_equal(hm_set_parse(&allowed, row->allowed, NULL), 0);
-        struct hm_layout_wish wish = {row->policy, row->hint, row->n_folders, folder_room, &allowed, room};
+        struct hm_layout_wish wish = {row->policy, row->hint, row->n_folders, folder_socket, folder_room,
+                                      &allowed,    room};
         int status = hm_layout_place(&layout, &wish, &place, reason);
         assert_non_null(strstr(reason, row->reason));
         assert_int_equal(row->reason[0] == '\0', reason[0] == '\0');
@@ -194,6 +197,31 @@ static void test_placement(void **state)
         assert_int_equal(placed.moved_bytes, row->moved * BLOCK);
         assert_int_equal(placed.overflow_bytes, row->overflow * BLOCK);
     }
+}
+
+/* A job that has a file system on socket 1 alone: what finds no room in it goes to that socket's memory. */
+static void test_a_folder_is_on_its_socket(void **state)
+{
+    (void)state;
+    const struct row row = {.machine = "optane"};
+    const int socket = 1;
+    const uint64_t folder_room = 3 * BLOCK, room[] = {9 * BLOCK, 9 * BLOCK, 9 * BLOCK, 9 * BLOCK};
+    static struct hm_layout layout;
+    struct hm_place place;
+    struct hm_placed placed;
+    struct hm_set allowed;
+    struct hm_alloc_run run[MOST];
+    char reason[HM_ALLOC_REASON] = "", text[512];
+    make_layout(&row, &layout);
+    assert_int_equal(hm_set_parse(&allowed, "0-3", NULL), 0);
+    struct hm_layout_wish wish = {HM_ALLOC_SPLIT, READ, 1, &socket, &folder_room, &allowed, room};
+    assert_int_equal(hm_layout_place(&layout, &wish, &place, reason), 0);
+    place.bytes = 4 * BLOCK;
+    place.block_bytes = BLOCK;
+    place.first_lane = 0;
+    hm_place_blocks(&place, run, &placed);
+    list(&place, run, placed.n_runs, text, sizeof(text));
+    assert_string_equal(text, "f0 f0 f0 3");
 }
 
 /* The last block may be shorter, and then takes less room. */
@@ -242,7 +270,7 @@ static void test_reserve_is_kept(void **state)
     make_layout(&rows[0], &layout);
     layout.node[0].reserve_bytes = layout.node[1].reserve_bytes = 30;
     assert_int_equal(hm_set_parse(&allowed, "0-3", NULL), 0);
-    struct hm_layout_wish wish = {HM_ALLOC_FAST, READ, 0, NULL, &allowed, room};
+    struct hm_layout_wish wish = {HM_ALLOC_FAST, READ, 0, NULL, NULL, &allowed, room};
     assert_int_equal(hm_layout_place(&layout, &wish, &place, reason), 0);
     assert_int_equal(place.spot[0].room_bytes, 40);
     assert_int_equal(place.spot[1].room_bytes, 0);
@@ -264,9 +292,13 @@ static void test_reasons_are_joined_and_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_block_bytes),      cmocka_unit_test(test_placement),
-        cmocka_unit_test(test_short_last_block), cmocka_unit_test(test_shares_are_kept),
-        cmocka_unit_test(test_reserve_is_kept),  cmocka_unit_test(test_reasons_are_joined_and_cut),
+        cmocka_unit_test(test_block_bytes),
+        cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_a_folder_is_on_its_socket),
+        cmocka_unit_test(test_short_last_block),
+        cmocka_unit_test(test_shares_are_kept),
+        cmocka_unit_test(test_reserve_is_kept),
+        cmocka_unit_test(test_reasons_are_joined_and_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
