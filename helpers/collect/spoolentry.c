@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "core/request/request.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 #define MOST_ID UINT32_MAX
@@ -83,6 +84,19 @@ static void complete(struct hm_spool_entry *entry, uint64_t now_s)
         entry->end_s = now_s;
 }
 
+/* Will the job have a record for sure? The mode off has none. One with a request that is not valid has, but nobody
+ * waits for it: users could make others wait by such requests. */
+static bool expects_record(const struct hm_config *config, hm_spool_lookup *lookup, void *data)
+{
+    struct hm_request request;
+    const char *option = lookup(OPTION_VARIABLE, data);
+    if (config->record == HM_RECORD_ALL)
+        return true;
+    if (!option)
+        option = hm_config_default_mode(config, lookup("SLURM_JOB_PARTITION", data));
+    return option && hm_request_parse(option, &request, NULL) == 0 && hm_request_wants(&request, HM_WANTS_ANYTHING);
+}
+
 int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *config, hm_spool_lookup *lookup,
                         void *data, uint64_t now_s, struct hm_error *error)
 {
@@ -98,8 +112,7 @@ int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *co
         return hm_fail(error, EINVAL, "SLURM_JOB_NODELIST: \"%.80s\" is not a list of at most %d bytes as n[1-3,7]",
                        nodes, HM_SPOOL_NODES - 1);
     entry->nodes = nodes;
-    entry->is_asked = config->record == HM_RECORD_ALL || lookup(OPTION_VARIABLE, data) ||
-                      hm_config_default_mode(config, lookup("SLURM_JOB_PARTITION", data));
+    entry->is_asked = expects_record(config, lookup, data);
     return 0;
 }
 

@@ -27,7 +27,7 @@ struct hm_spool_entry {
                                 end_s the time of the call */
     char cluster[HM_SPOOL_NAME]; /* "": slurmctld does not say */
     const char *nodes;           /* Slurm's list; belongs to the environment */
-    bool is_asked; /* a record is expected: the job or its partition has a mode, or the site records all jobs */
+    bool is_asked; /* a record is expected: the job or its partition has a mode other than off, or all are recorded */
 };
 
 /* Gets the value of a variable, or NULL where it is not set. */

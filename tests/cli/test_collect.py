@@ -161,6 +161,25 @@ def test_an_older_summary_is_replaced(bench):
     assert bench.summary()["reported"] == 1
 
 
+def test_users_take_turns_and_new_entries_are_seen(bench):
+    """A user with many jobs does not keep others waiting, also if these come later."""
+    bench.rate = 30
+    jobs = range(7, 57)
+    leave(bench.folder, *(entry(job) for job in jobs), entry(99, uid=1002, end_s=END + 1))
+    bench.slurm = Slurm(*(row(job) for job in (*jobs, 98, 99)))
+    write(bench.records, *(record(job) for job in (*jobs, 98, 99)))
+    collector = bench.collector()
+    assert collector.visit_all()
+    first = bench.left()
+    assert f"7.{END}.json" not in first and f"99.{END + 1}.json" not in first and f"50.{END}.json" in first
+    leave(bench.folder, entry(98, uid=1003, end_s=END + 1))
+    assert collector.visit_all()
+    assert f"98.{END + 1}.json" not in bench.left()
+    while collector.visit_all():
+        pass
+    assert bench.left() == []
+
+
 def test_the_database_is_asked_at_the_rate_that_is_set(bench):
     bench.rate = 30
     leave(bench.folder, *(entry(job) for job in range(7, 12)))

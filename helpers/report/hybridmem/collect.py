@@ -4,6 +4,8 @@
 An entry of the spool folder is removed only when its job's summary is in the database. If the collector is killed at
 any point, the next one repeats the work, and finds what is already done."""
 
+import collections
+import contextlib
 import os
 import time
 
@@ -12,6 +14,7 @@ from .failure import Failure
 
 NAME = "hybridmem-collect"
 PERIOD_S = 5  # between two passes over the spool folder
+PASS_S = 30  # after which a pass ends before its end, so that entries that have come meanwhile are seen
 TIDY_S = 3600  # between two removals of old files in it
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
@@ -44,7 +47,7 @@ class Visit:
 
     def __init__(self, answers=0):
         self.due = self.tries = 0
-        self.records = self.failure = None
+        self.records = self.failure = self.owner = None
         self.answers = answers  # the collector's number of answers when this entry failed last
 
 
@@ -62,7 +65,7 @@ class Collector:
         self.answers = 0  # how often the database has answered, for any entry
 
     def visit_all(self):
-        """Makes one pass over the folder."""
+        """Makes one pass over the folder. Returns whether it ended early, with entries left that are due."""
         if self.clock() >= self.next_tidy:
             self.next_tidy = self.clock() + TIDY_S
             self.tidy()
@@ -70,12 +73,34 @@ class Collector:
             names = self.spool.names()
         except OSError as error:
             self.begin_failing(self.of_folder, error, str(error))
-            return
+            return False
         self.end_failing(self.of_folder)
         self.visits = {name: self.visits.get(name) or Visit(self.answers) for name in names}
-        for name in names:
-            if self.visits[name].due <= self.clock():
-                self.visit(name, self.visits[name])
+        begin = self.clock()
+        for name in self.in_turns(name for name in names if self.visits[name].due <= begin):
+            if self.clock() > begin + PASS_S:
+                return True
+            self.visit(name, self.visits[name])
+        return False
+
+    def in_turns(self, names):
+        """The names in an order in which users take turns: otherwise a user with very many jobs would keep the
+        summaries of others waiting."""
+        turns = collections.Counter()
+        order = []
+        for at, name in enumerate(names):
+            owner = self.owner(name)
+            order.append((turns[owner], at, name))
+            turns[owner] += 1
+        return [name for _, _, name in sorted(order)]
+
+    def owner(self, name):
+        """The uid of the entry's user. None where the entry cannot be read, which its visit will tell."""
+        visit = self.visits[name]
+        if visit.owner is None:
+            with contextlib.suppress(spool.Gone, spool.Unreadable, OSError):
+                visit.owner = self.spool.read(name)["uid"]
+        return visit.owner
 
     def tidy(self):
         removed, failed = self.spool.tidy(self.clock())
@@ -232,8 +257,9 @@ def main(config_program):
     folder = spool.Spool(config.text("spool_dir"))
     folder.open()
     collector = Collector(config, folder, database.Database(field, options.slurm))
-    collector.visit_all()
-    while not options.once:
-        time.sleep(PERIOD_S)
-        collector.visit_all()
+    has_more = collector.visit_all()
+    while has_more or not options.once:
+        if not has_more:
+            time.sleep(PERIOD_S)
+        has_more = collector.visit_all()
     return 0

@@ -177,12 +177,21 @@ static void test_what_is_written(void **state)
 
 static void test_whose_records_are_expected(void **state)
 {
+    static const struct {
+        const char *option;
+        bool is_asked;
+    } rows[] = {{"spill", true}, {"fsdax,size=1G", true}, {"off", false}, {"spil", false}, {"", false}};
     (void)state;
     struct hm_config *config = malloc(sizeof(*config));
     struct environment environment = {{{NULL, NULL}}};
     struct hm_spool_entry entry;
     assert_non_null(config);
     hm_config_defaults(config);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct environment asks = {{{"SPANK__SLURM_SPANK_OPTION_hybridmem_hybrid_mem", rows[i].option}}};
+        assert_int_equal(hm_spool_entry_read(&entry, config, look_up, &asks, NOW, NULL), 0);
+        assert_int_equal(entry.is_asked, rows[i].is_asked);
+    }
     config->record = HM_RECORD_ALL;
     assert_int_equal(hm_spool_entry_read(&entry, config, look_up, &environment, NOW, NULL), 0);
     assert_true(entry.is_asked);
