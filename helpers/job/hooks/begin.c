@@ -147,10 +147,12 @@ static void decide(const struct hm_config *config, const char *config_error, con
         return;
     job->request_is_default = !begin->request;
     hm_text_copy(job->request, text, sizeof(job->request));
-    if (config_error[0])
-        hm_fail(&error, EINVAL, "%s", config_error);
-    else if (hm_request_parse(text, &request, &error) == 0)
-        judge(config, &request, job, &error);
+    if (hm_request_parse(text, &request, &error) == 0 && request.mode != HM_MODE_OFF) {
+        if (config_error[0])
+            hm_fail(&error, EINVAL, "%s", config_error);
+        else
+            judge(config, &request, job, &error);
+    }
     if (error.text[0])
         hm_begin_refuse(job, error.text);
     else

@@ -82,4 +82,7 @@ void hm_job_warn(struct hm_job *job, const char *format, ...)
             return;
     if (job->n_warnings < HM_JOB_WARNINGS)
         memcpy(job->warning[job->n_warnings++], text, sizeof(text));
+    else /* a user can cause any number of warnings, and those of the job's end come last */
+        snprintf(job->warning[HM_JOB_WARNINGS - 1], HM_WARNING, "others are left out; the last one: %.*s",
+                 HM_WARNING - 64, text);
 }

@@ -148,7 +148,8 @@ bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job
 
 /* Adds a step's id, unless it was added before. The first HM_JOB_STEPS are kept by id, all are counted. */
 void hm_job_add_step(struct hm_job *job, uint32_t step_id);
-/* Adds a warning (printf style). A warning that is there already, or one too many, is dropped. */
+/* Adds a warning (printf style). One that is there already is dropped. Where there is no room, it takes the last place,
+ * and says that others are left out. */
 void hm_job_warn(struct hm_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

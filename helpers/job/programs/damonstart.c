@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/flock.h"
 #include "base/spawn.h"
 #include "job/ledger/log.h"
@@ -73,8 +74,10 @@ static int hear(int fd, struct hm_error *error)
     char text[256];
     size_t have = 0;
     struct pollfd said = {.fd = fd, .events = POLLIN};
+    int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
     for (;;) {
-        if (poll(&said, 1, PATIENCE_MS) <= 0)
+        int64_t left_ms = end_ms - hm_clock_ms(CLOCK_MONOTONIC);
+        if (poll(&said, 1, left_ms > 0 ? (int)left_ms : 0) <= 0)
             return hm_fail(error, ETIMEDOUT, "the DAMON broker did not get ready within %d s", PATIENCE_MS / 1000);
         ssize_t got = read(fd, text + have, sizeof(text) - 1 - have);
         if (got <= 0)

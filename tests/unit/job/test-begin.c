@@ -184,6 +184,26 @@ static void file_systems_are_made(void **state)
     }
 }
 
+/* With a configuration that cannot be read, every request is refused but `off`, which needs none. */
+static void a_broken_configuration_refuses_all_but_off(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request, *refusal;
+    } asks[] = {{"spill", "hybridmem.conf:3: no"}, {"spil", "unknown mode"}, {"off", ""}, {NULL, ""}};
+    config.n_rules = 0;
+    for (size_t i = 0; i < N_ROWS(asks); i++) {
+        const struct hm_begin begin = {
+            .job_id = 7, .het_job_id = HM_NO_ID, .uid = getuid(), .gid = getgid(), .request = asks[i].request};
+        ledger_empty(&config);
+        assert_int_equal(hm_begin_job(&config, "hybridmem.conf:3: no", &begin, &has_left, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_non_null(strstr(job.refusal, asks[i].refusal));
+        assert_int_equal(job.refusal[0] != '\0', asks[i].refusal[0] != '\0');
+        assert_int_equal(job.recorded, asks[i].refusal[0] != '\0');
+    }
+}
+
 /* If a prolog takes too long, Slurm runs the epilog anyway. The prolog itself removes what it made too late. */
 static void a_prolog_after_its_epilog_leaves_nothing(void **state)
 {
@@ -257,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_systems_are_made),
+        cmocka_unit_test(a_broken_configuration_refuses_all_but_off),
         cmocka_unit_test(a_prolog_after_its_epilog_leaves_nothing),
         cmocka_unit_test(slow_memory_is_brought_online),
     };

@@ -246,9 +246,14 @@ static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
         hm_job_warn(&job, "warning %d", i % HM_JOB_WARNINGS);
         hm_job_warn(&job, "warning %d", i % HM_JOB_WARNINGS);
     }
-    hm_job_warn(&job, "one too many");
     assert_int_equal(job.n_warnings, HM_JOB_WARNINGS);
     assert_string_equal(job.warning[HM_JOB_WARNINGS - 1], "warning 15");
+    hm_job_warn(&job, "one too many");
+    hm_job_warn(&job, "%0300d", 7);
+    hm_job_warn(&job, "the last");
+    assert_int_equal(job.n_warnings, HM_JOB_WARNINGS);
+    assert_string_equal(job.warning[HM_JOB_WARNINGS - 2], "warning 14");
+    assert_string_equal(job.warning[HM_JOB_WARNINGS - 1], "others are left out; the last one: the last");
     for (uint32_t i = 0; i < HM_JOB_STEPS + 5; i++)
         hm_job_add_step(&job, i);
     hm_job_add_step(&job, 0);
