@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,25 @@
 static bool is_before(double end_s)
 {
     return hm_clock_s(CLOCK_MONOTONIC) < end_s;
+}
+
+/* Is the device for root alone, as device files of DAX memory are? */
+static bool is_roots(const struct stat *device)
+{
+    return device->st_uid == 0 && (device->st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+/* Has the process, under any of its four user ids, root's rights? */
+static bool has_root(const char *pid)
+{
+    char text[1024];
+    unsigned id[4];
+    /* The kernel escapes a newline in the name, which is the only text before this line. */
+    const char *line = hm_process_read((pid_t)strtol(pid, NULL, 10), "status", text, sizeof(text)) == 0
+                           ? strstr(text, "\nUid:")
+                           : NULL;
+    return line && sscanf(line, " Uid: %u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4 &&
+           (id[0] == 0 || id[1] == 0 || id[2] == 0 || id[3] == 0);
 }
 
 /* Does the process have the device open ("fd") or mapped ("map_files")? Only the names of the links are read: asking
@@ -76,6 +96,9 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n)
 static bool holds(const char *pid, const char *device, const struct stat *status, struct hm_mountspaces *seen,
                   double end_s)
 {
+    /* A user's process is not looked at where it cannot have opened the device: the look could take any time. */
+    if (is_roots(status) && !has_root(pid))
+        return false;
     return (S_ISBLK(status->st_mode) && hm_mountspaces_add(seen, pid) && hm_mountinfo_sees(pid, status->st_rdev)) ||
            has_link(pid, "fd", device, end_s) || has_link(pid, "map_files", device, end_s);
 }

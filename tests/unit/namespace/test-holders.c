@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +50,34 @@ static void test_who_has_it_open_is_named(void **state)
     close(fd);
 }
 
+/* A file of root's that nobody else may open: users' processes are not looked at, which could take any time. */
+static void test_users_do_not_hold_what_is_roots(void **state)
+{
+    (void)state;
+    char text[512];
+    int ready[2], is_root = geteuid() == 0;
+    char *path = scratch_path("roots");
+    scratch_write(path, "");
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int fd = open(path, O_RDONLY);
+        bool is_user = fd >= 0 && (!is_root || setuid(12345) == 0);
+        _exit(write(ready[1], is_user ? "y" : "n", 1) == 1 ? pause() : 1);
+    }
+    assert_int_equal(read(ready[0], text, 1), 1);
+    assert_int_equal(text[0], 'y');
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(hm_holders_find(path, LATE, text, sizeof(text)), 1);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(hm_holders_find(path, LATE, text, sizeof(text)), !is_root);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 /* A user can have any number of files and mount namespaces, and prologs of others wait for the names. */
 static void test_looking_who_has_it_open_ends_in_time(void **state)
 {
@@ -66,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mount_namespaces_are_seen_once),
         cmocka_unit_test(test_who_has_it_open_is_named),
+        cmocka_unit_test(test_users_do_not_hold_what_is_roots),
         cmocka_unit_test(test_looking_who_has_it_open_ends_in_time),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
