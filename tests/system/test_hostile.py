@@ -19,6 +19,7 @@ PAUSE, TO_EXECUTE = 0.1, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
+FULL_MIB = 48  # of a job whose memory is full
 HOOKS = ([b"spank", b"prolog"], [b"spank", b"epilog"])  # slurmstepd's words where it calls the plugins
 
 
@@ -129,6 +130,25 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
             bobs.append(run_job("bob"))
         assert slurm.wait_job(job_id) in ("CANCELLED", "COMPLETED")
         slurm.wait_idle()
+    assert slurm.record(job_id)["user"] == "alice"
+    assert_not_held_up(watch, bobs)
+
+
+def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
+    """The files stay when the job's processes are gone: slurmstepd, which the kernel cannot kill, has no memory left."""
+    run_job("bob")
+    file = Path("/dev/shm/of-alice")
+    script = f"head -c 1G /dev/zero > {file}"
+    job_id = slurm.sbatch("alice", script, "-n1", f"--mem={FULL_MIB}M", "--hybrid-mem=spill")
+    try:
+        with Watch() as watch:
+            full = FULL_MIB * slurm.MIB * 3 // 4
+            slurm.wait_for(lambda: file.exists() and file.stat().st_blocks * 512 > full, "full memory")
+            bobs = [run_job("bob"), run_job("bob")]
+            print(f"alice's job meanwhile: {slurm.end_of(job_id)}")
+    finally:
+        file.unlink(missing_ok=True)
+    slurm.wait_job(job_id)
     assert slurm.record(job_id)["user"] == "alice"
     assert_not_held_up(watch, bobs)
 

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -113,6 +114,21 @@ def test_reap_removes_what_no_living_job_owns_and_nothing_else(tmp_path):
         namespace("reap", status=1, living=living)
         assert {one["job"] for one in ours()} == {16}
         reap()
+
+
+def test_udevs_rule_is_for_our_devices_alone():
+    """What a user writes to a file must not become a disk of the host's. No udev runs in the guest: the rule's condition
+    is tried by hand."""
+    (condition,) = re.findall(r'PROGRAM=="(.*)"', Path("/usr/lib/udev/rules.d/60-hybridmem.rules").read_text())
+
+    def holds_for(device):
+        command = condition.replace("%k", Path(device).name).replace("$$", "$")
+        return subprocess.run(["sh", "-c", command], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    with foreign("mine") as others:
+        (made,) = create(19, 32, "0")
+        assert holds_for(made["device"]) and not holds_for(others["blockdev"])
+        destroy(19)
 
 
 def test_what_a_node_crash_leaves_is_reaped():

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/heldlock.h"
+#include "base/memready.h"
 #include "base/size.h"
 #include "entry.h"
 #include "figurefile.h"
@@ -47,6 +48,8 @@ static int open_jobs(const struct hm_config *config, struct hm_error *error)
     return jobs;
 }
 
+static _Thread_local void *memory_ready; /* while this thread holds the lock */
+
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
 {
     int result;
@@ -57,6 +60,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
+    void *ready = hm_memready();
     /*
      * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
      * without end.
@@ -65,6 +69,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
         result = hm_flock_try(lock);
         if (result == 0) {
             hm_heldlock_enter();
+            memory_ready = ready;
             return lock;
         }
         if (errno != EWOULDBLOCK && errno != EINTR)
@@ -72,9 +77,11 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
         nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
         errno = ETIMEDOUT;
     }
-    hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
+    int number = errno;
     close(lock);
-    return -1;
+    hm_memready_end(ready);
+    errno = number;
+    return hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
 }
 
 void hm_ledger_unlock(int lock)
@@ -83,6 +90,8 @@ void hm_ledger_unlock(int lock)
         return;
     hm_flock_close(lock);
     hm_heldlock_leave();
+    hm_memready_end(memory_ready);
+    memory_ready = NULL;
 }
 
 /* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */

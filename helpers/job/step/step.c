@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/memready.h"
 #include "base/process.h"
 #include "core/config/lookup.h"
 #include "core/tiers/node.h"
@@ -219,6 +220,8 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     }
     look_up_user(&p);
     read_tiers(&p);
+    hm_memready_touch(step, sizeof(*step));
+    hm_memready_touch(p.job, sizeof(*p.job));
     int lock = hm_ledger_lock(&step->config, error);
     p.has_ledger = lock >= 0;
     prepare(&p, error);

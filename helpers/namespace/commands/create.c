@@ -71,8 +71,8 @@ static int make_one(const struct hm_config *config, const struct hm_namespace_re
     struct hm_pmem *pmem = NULL;
     int result = -1;
     if (hm_pmem_open(&pmem, error) == 0 && hm_pmem_create(pmem, share, owner, request->map_in_pmem, made, error) == 0) {
-        uint64_t kept_bytes = request->keep ? hm_mark_room(hm_device_bytes(made->device)) : 0;
-        if (hm_mkfs_run(request->filesystem, made->device, kept_bytes, error) == 0)
+        uint64_t bytes = hm_mark_room(hm_device_bytes(made->device));
+        if (hm_mkfs_run(request->filesystem, made->device, bytes, request->keep, error) == 0)
             result =
                 hm_first_mount(made->device, hm_mkfs_name(request->filesystem), config->run_dir, request->uid, error);
     }

@@ -14,6 +14,7 @@
 
 #define MOST_WORDS 16
 #define WORD 40
+#define LONGEST_S 60
 
 const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error)
 {
@@ -25,27 +26,28 @@ const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_er
 }
 
 /* Write the program's arguments. Returns how many. */
-static int list_words(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
+static int list_words(const struct hm_filesystem *filesystem, const char *device, uint64_t bytes, bool is_kept,
                       char words[MOST_WORDS][WORD])
 {
     char size[WORD];
     int n = 0;
     for (size_t i = 0; i < sizeof(filesystem->words) / sizeof(filesystem->words[0]) && filesystem->words[i]; i++)
         snprintf(words[n++], WORD, "%s", filesystem->words[i]);
-    for (int i = 0; kept_bytes == 0 && i < 2 && filesystem->briefly[i]; i++)
+    for (int i = 0; !is_kept && i < 2 && filesystem->briefly[i]; i++)
         snprintf(words[n++], WORD, "%s", filesystem->briefly[i]);
-    snprintf(size, sizeof(size), "%s%lluk", filesystem->size_prefix, (unsigned long long)kept_bytes / 1024);
-    if (kept_bytes > 0 && filesystem->size_option) {
+    snprintf(size, sizeof(size), "%s%lluk", filesystem->size_prefix, (unsigned long long)bytes / 1024);
+    if (filesystem->size_option) {
         snprintf(words[n++], WORD, "%s", filesystem->size_option);
         snprintf(words[n++], WORD, "%s", size);
     }
     snprintf(words[n++], WORD, "%s", device);
-    if (kept_bytes > 0 && !filesystem->size_option)
+    if (!filesystem->size_option)
         snprintf(words[n++], WORD, "%s", size);
     return n;
 }
 
-int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes, struct hm_error *error)
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t bytes, bool is_kept,
+                struct hm_error *error)
 {
     char words[MOST_WORDS][WORD], path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", language[] = "LC_ALL=C";
     char *arguments[MOST_WORDS + 1], *environment[] = {path, language, NULL}, complaint[256];
@@ -53,7 +55,7 @@ int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint
     int result = -1;
     if (!program)
         return -1;
-    int n = list_words(filesystem, device, kept_bytes, words);
+    int n = list_words(filesystem, device, bytes, is_kept, words);
     for (int i = 0; i < n; i++)
         arguments[i] = words[i];
     arguments[n] = NULL;
@@ -68,8 +70,10 @@ int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint
                              .errors = said,
                              .dies_with_parent = true};
     pid_t pid = hm_spawn_start(&spawn, error);
-    int status = pid < 0 ? -1 : hm_spawn_wait(pid);
-    if (pid >= 0 && status != 0) {
+    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, LONGEST_S * 1000);
+    if (pid >= 0 && status < 0) {
+        hm_fail(error, errno, "%s was killed, as it had not made %s ready in %d s", program, device, LONGEST_S);
+    } else if (pid >= 0 && status != 0) {
         hm_file_read_back(said, complaint, sizeof(complaint));
         complaint[strcspn(complaint, "\n")] = '\0';
         hm_fail(error, EIO, "%s failed on %s (%s %d): %s", program, device,

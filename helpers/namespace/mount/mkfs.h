@@ -3,6 +3,7 @@
 #ifndef HM_NAMESPACE_MOUNT_MKFS_H
 #define HM_NAMESPACE_MOUNT_MKFS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -19,11 +20,11 @@ const char *hm_mkfs_name(const struct hm_filesystem *filesystem);
 const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_error *error);
 
 /*
- * Make the file system on a device. The mkfs program is ended when this process ends. `kept_bytes` is 0, or the bytes
- * of the device to use for a file system that has to survive crashes of the node. Returns 0, or -1 with the program's
- * first line of output.
+ * Make the file system on the first `bytes` of a device. `is_kept`: it has to survive crashes of the node. The mkfs
+ * program is ended when this process ends, and after a minute: it looks at the folders of all mounts, and a user's FUSE
+ * may let it wait. Returns 0, or -1 with the program's first line of output.
  */
-int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes,
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t bytes, bool is_kept,
                 struct hm_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "namespace/mount/mkfs.h"
 
-#define ROOM (UINT64_C(64) << 10) /* bytes for the mark; a multiple of any file system's block */
+#define ROOM (UINT64_C(1) << 20) /* a multiple of any file system's block */
 
 uint64_t hm_mark_room(uint64_t device_bytes)
 {

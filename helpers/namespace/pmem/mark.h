@@ -15,7 +15,11 @@
 #define HM_MARK_PAGE 4096 /* bytes of the mark, the last ones of the device */
 #define HM_MARK_FS 8      /* longest name of a file system, with the end mark */
 
-/* How much of a device of `device_bytes` is for the file system; the rest is for the mark. Pure. */
+/*
+ * How much of a device of `device_bytes` is for the file system. The rest is for the mark, and is left free at the end
+ * of any file system: there, what a user has written to a file could be the superblock of an array of disks (md, DDF,
+ * ZFS), which the host's own programs would start. Pure.
+ */
 uint64_t hm_mark_room(uint64_t device_bytes);
 
 /* Write the mark: a text, and zeros after it. Pure. */

@@ -124,10 +124,12 @@ const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_er
     return "/sbin/mkfs";
 }
 
-int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t kept_bytes, struct hm_error *why)
+int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t bytes, bool is_kept,
+                struct hm_error *why)
 {
     (void)filesystem;
-    fake.kept_bytes = kept_bytes;
+    fake.fs_bytes = bytes;
+    fake.fs_is_kept = is_kept;
     return device[strlen(device) - 1] == '0' + fake.fails_on ? hm_fail(why, EIO, "mkfs failed on %s", device) : 0;
 }
 

@@ -28,14 +28,15 @@ struct there {
 
 struct fake {
     struct there there[MOST];
-    int n_there, pauses;              /* pauses: of 100 ms each */
-    int lock;                         /* descriptor of the held lock */
-    int fails_on;                     /* socket whose mkfs fails; -1: none */
-    int no_mark_on;                   /* socket whose mark cannot be written; -1: none */
-    bool stays;                       /* new namespaces cannot be removed */
-    bool is_policy_left;              /* the kernel's policy for new memory cannot be put back */
-    int released;                     /* how often the policy was put back */
-    uint64_t kept_bytes;              /* argument of the last hm_mkfs_run */
+    int n_there, pauses; /* pauses: of 100 ms each */
+    int lock;            /* descriptor of the held lock */
+    int fails_on;        /* socket whose mkfs fails; -1: none */
+    int no_mark_on;      /* socket whose mark cannot be written; -1: none */
+    bool stays;          /* new namespaces cannot be removed */
+    bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
+    int released;        /* how often the policy was put back */
+    uint64_t fs_bytes;   /* arguments of the last hm_mkfs_run */
+    bool fs_is_kept;
     int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */
 };
 

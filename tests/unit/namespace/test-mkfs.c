@@ -42,9 +42,11 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
     return 77;
 }
 
-int hm_spawn_wait(pid_t pid)
+int hm_spawn_wait_for(pid_t pid, int patience_ms)
 {
     assert_int_equal(pid, 77);
+    assert_int_equal(patience_ms, 60000);
+    errno = ETIMEDOUT;
     return status;
 }
 
@@ -60,14 +62,14 @@ static void test_each_is_made_for_dax(void **state)
     (void)state;
     program("/usr/sbin/mkfs.ext4", "", 0);
     assert_string_equal(hm_mkfs_name(hm_mkfs_at(0)), "ext4"); /* the default */
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), 0);
-    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard -O ^has_journal /dev/pmem0");
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 130023424, &error), 0);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 4096, false, &error), 0);
+    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard -O ^has_journal /dev/pmem0 4k");
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 130023424, true, &error), 0);
     assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard /dev/pmem0 126976k");
     program("/sbin/mkfs.xfs", "", 0);
-    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", 0, &error), 0);
-    assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 /dev/pmem1.2");
-    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, &error), 0);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 30, false, &error), 0);
+    assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 -d size=1048576k /dev/pmem1.2");
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, true, &error), 0);
     assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 -d size=1073741824k /dev/pmem1.2");
     assert_null(hm_mkfs_find("btrfs"));
     assert_null(hm_mkfs_find(""));
@@ -78,7 +80,7 @@ static void test_a_missing_program_names_its_package(void **state)
 {
     (void)state;
     program("/usr/sbin/mkfs.ext4", "", 0);
-    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem0", 0, &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem0", 4096, false, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_string_equal(error.text, "/usr/sbin/mkfs.xfs is missing: install xfsprogs");
 }
@@ -87,11 +89,14 @@ static void test_a_failure_says_what_the_program_said(void **state)
 {
     (void)state;
     program("/usr/sbin/mkfs.ext4", "no room\nmore\n", 3 << 8);
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 4096, false, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (exit status 3): no room");
     program("/usr/sbin/mkfs.ext4", "", SIGKILL);
-    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 0, &error), -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 4096, false, &error), -1);
     assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 failed on /dev/pmem0 (signal 9): ");
+    program("/usr/sbin/mkfs.ext4", "", -1);
+    assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 4096, false, &error), -1);
+    assert_string_equal(error.text, "/usr/sbin/mkfs.ext4 was killed, as it had not made /dev/pmem0 ready in 60 s");
 }
 
 int main(void)

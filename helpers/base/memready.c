@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "memready.h"
+
+#include <stdlib.h>
+
+#define CHUNK (96u << 10) /* less than what malloc maps apart, and gives back at once */
+#define CHUNKS 12
+#define STACK (64u << 10)
+#define PAGE 4096 /* the smallest size of a page */
+
+void hm_memready_touch(void *memory, size_t bytes)
+{
+    volatile char *byte = memory;
+    for (size_t at = 0; at < bytes; at += PAGE)
+        byte[at] = byte[at];
+    if (bytes > 0)
+        byte[bytes - 1] = byte[bytes - 1];
+}
+
+static __attribute__((noinline)) void touch_stack(void)
+{
+    char space[STACK];
+    space[0] = 0;
+    hm_memready_touch(space, sizeof(space));
+}
+
+/* The last chunk stays: it keeps those below it from being given back to the kernel when they are freed. */
+void *hm_memready(void)
+{
+    void *chunk[CHUNKS];
+    touch_stack();
+    for (int i = 0; i < CHUNKS; i++) {
+        chunk[i] = malloc(CHUNK);
+        if (chunk[i])
+            hm_memready_touch(chunk[i], CHUNK);
+    }
+    void *last = malloc(CHUNK);
+    for (int i = 0; i < CHUNKS; i++)
+        free(chunk[i]);
+    return last;
+}
+
+void hm_memready_end(void *ready)
+{
+    free(ready);
+}

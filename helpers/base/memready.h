@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes memory ready before a lock is taken that all of a node's jobs wait for. slurmstepd belongs to the job's memory
+ * cgroup. Where a user has filled that with files in /dev/shm, and no process is left to kill, the kernel lets a page
+ * fault of slurmstepd wait until one of the files is removed: that must not happen while the lock is held.
+ */
+#ifndef HM_BASE_MEMREADY_H
+#define HM_BASE_MEMREADY_H
+
+#include <stddef.h>
+
+/*
+ * Make about a MiB of heap and 64 KiB of stack ready: what this thread allocates and calls next needs no new page.
+ * Returns what hm_memready_end takes; NULL where memory is short.
+ */
+void *hm_memready(void);
+
+/* The heap may become smaller again. */
+void hm_memready_end(void *ready);
+
+/* Make memory ready that was allocated before, and may not have been written to. Its content stays. */
+void hm_memready_touch(void *memory, size_t bytes);
+
+#endif
