@@ -63,6 +63,21 @@ local function is_small(spank_job_env)
     return true
 end
 
+-- Has each setting a name of its own? Slurm's own clients send no others, and slurmctld takes room for settings with a
+-- name alone.
+local function is_sound(spank_job_env)
+    local seen = {}
+    for _, setting in pairs(spank_job_env or {}) do
+        local name = setting:match("^([^=]+)=")
+        if not name or seen[name] then
+            slurm.log_user("hybridmem: the job's SPANK environment has a setting without a name, or one name twice")
+            return false
+        end
+        seen[name] = true
+    end
+    return true
+end
+
 -- Is the option there at most once? If not, tell the user. Slurm's own clients send it once. Of several, the node might
 -- use another one than the one that is checked here.
 local function is_clear(spank_job_env)
@@ -71,7 +86,7 @@ local function is_clear(spank_job_env)
     end
     local _, count = options_of(spank_job_env)
     if count <= 1 then
-        return true
+        return is_sound(spank_job_env)
     end
     slurm.log_user("hybridmem: --hybrid-mem is in the job's environment %d times: give it once", count)
     return false

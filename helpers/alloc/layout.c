@@ -118,12 +118,26 @@ static void share_between_lanes(struct hm_place *place)
     }
 }
 
+/* Add the nodes that are in any lane, or those that have one. Returns how many. */
+static int add_nodes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
+                     const int lanes[HM_ALLOC_NODES], bool in_any, struct hm_place *place)
+{
+    int n = 0;
+    for (int i = 0; i < layout->n_nodes; i++) {
+        const struct hm_layout_node *node = &layout->node[i];
+        if (!may_use(layout, wish, i) || (lanes[i] == HM_PLACE_ANY_LANE) != in_any)
+            continue;
+        n++;
+        add_spot(place, node->id, -1, lanes[i], node->is_fast ? ranks.fast : ranks.slow, room_of(layout, wish, i));
+    }
+    return n;
+}
+
 int hm_layout_place(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct hm_place *place,
                     char *reason)
 {
     struct ranks ranks = ranks_of(wish);
     int lanes[HM_ALLOC_NODES];
-    bool has_node = false;
     place->n_spots = place->n_lanes = 0;
     place->first_share = 1;
     if (wish->policy == HM_ALLOC_SPILL)
@@ -139,13 +153,8 @@ int hm_layout_place(const struct hm_layout *layout, const struct hm_layout_wish 
         place->n_lanes = 1;
         place->first_share = 1;
     }
-    for (int i = 0; i < layout->n_nodes; i++) {
-        const struct hm_layout_node *node = &layout->node[i];
-        if (!may_use(layout, wish, i))
-            continue;
-        has_node = true;
-        add_spot(place, node->id, -1, lanes[i], node->is_fast ? ranks.fast : ranks.slow, room_of(layout, wish, i));
-    }
+    /* Nodes without a lane of their own come last: a lane's own nodes are nearer. */
+    int n = add_nodes(layout, wish, ranks, lanes, false, place) + add_nodes(layout, wish, ranks, lanes, true, place);
     share_between_lanes(place);
-    return has_node ? 0 : -1;
+    return n > 0 ? 0 : -1;
 }

@@ -8,7 +8,7 @@
 
 /* The kernel marks a new page as written even where nobody has cleared marks before. So it is enough to write to a new
  * page, and to look at its mark. */
-bool hm_marks_are_kept(void)
+static bool look(void)
 {
     char path[64];
     long size = sysconf(_SC_PAGESIZE);
@@ -26,4 +26,12 @@ bool hm_marks_are_kept(void)
     if (fd >= 0)
         close(fd);
     return (entry & HM_MARK_DIRTY) != 0;
+}
+
+bool hm_marks_are_kept(void)
+{
+    static bool is_known, are_kept;
+    are_kept = is_known ? are_kept : look();
+    is_known = true;
+    return are_kept;
 }

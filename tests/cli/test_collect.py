@@ -165,16 +165,16 @@ def test_users_take_turns_and_new_entries_are_seen(bench):
     """A user with many jobs does not keep others waiting, also if these come later."""
     bench.rate = 30
     jobs = range(7, 57)
-    leave(bench.folder, *(entry(job) for job in jobs), entry(99, uid=1002, end_s=END + 1))
+    leave(bench.folder, *(entry(job) for job in jobs), entry(99, uid=1002))
     bench.slurm = Slurm(*(row(job) for job in (*jobs, 98, 99)))
-    write(bench.records, *(record(job) for job in (*jobs, 98, 99)))
+    write(bench.records, *(record(job) for job in jobs), record(98, uid=1003), record(99, uid=1002))
     collector = bench.collector()
     assert collector.visit_all()
     first = bench.left()
-    assert f"7.{END}.json" not in first and f"99.{END + 1}.json" not in first and f"50.{END}.json" in first
-    leave(bench.folder, entry(98, uid=1003, end_s=END + 1))
+    assert f"7.{END}.json" not in first and f"99.{END}.json" not in first and f"50.{END}.json" in first
+    leave(bench.folder, entry(98, uid=1003))
     assert collector.visit_all()
-    assert f"98.{END + 1}.json" not in bench.left()
+    assert f"98.{END}.json" not in bench.left()
     while collector.visit_all():
         pass
     assert bench.left() == []

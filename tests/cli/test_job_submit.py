@@ -121,11 +121,18 @@ def test_the_option_given_twice_is_refused_whichever_the_node_would_take(lua, na
 @pytest.mark.parametrize(("count", "length", "returned"), [(16, 4096, 0), (1, 4097, DENIED), (17, 4096, DENIED)])
 def test_variables_that_no_node_starts_a_prolog_with_are_refused(lua, count, length, returned):
     """The kernel starts no program with a variable of 128 KiB; Slurm then drains the node."""
-    settings = ", ".join([f"('a'):rep({length})"] * count)
+    settings = ", ".join(f"'V{number:02}=' .. ('a'):rep({length - 4})" for number in range(count))
     large = f"spank_job_env = {{ {settings} }}"
     told = ["user: hybridmem: the job's SPANK environment is too large: 4096 bytes for a variable, 65536 for all"]
     assert call(lua, f"submit = {{ {large} }}") == (returned, told if returned else [])
     assert call(lua, f"modify = {{}}, job = {{ {large} }}") == (returned, told if returned else [])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize("settings", ["'x'", "'=x'", "'A=1', 'B=1', 'A=2'"])
+def test_settings_that_slurms_clients_do_not_send_are_refused(lua, settings):
+    told = ["user: hybridmem: the job's SPANK environment has a setting without a name, or one name twice"]
+    assert call(lua, f"submit = {{ spank_job_env = {{ 'OTHER=x', {settings} }} }}") == (DENIED, told)
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)

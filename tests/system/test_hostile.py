@@ -15,7 +15,7 @@ import pytest
 import slurm
 
 HOSTILE = Path(__file__).parent / "programs" / "hostile" / "hostile.py"
-PAUSE, TO_EXECUTE = 0.1, 1  # seconds between two looks, and from a fork to exec
+PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
@@ -135,7 +135,7 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
 
 
 def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
-    """The files stay when the job's processes are gone: slurmstepd, which the kernel cannot kill, has no memory left."""
+    """The files stay when the job's processes are gone: slurmstepd, which the kernel does not kill, has none left."""
     run_job("bob")
     file = Path("/dev/shm/of-alice")
     script = f"head -c 1G /dev/zero > {file}"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/marks.h"
 #include "base/memready.h"
 #include "base/process.h"
 #include "core/config/lookup.h"
@@ -220,6 +221,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     }
     look_up_user(&p);
     read_tiers(&p);
+    (void)hm_marks_are_kept(); /* which takes a new page when it is asked first */
     hm_memready_touch(step, sizeof(*step));
     hm_memready_touch(p.job, sizeof(*p.job));
     int lock = hm_ledger_lock(&step->config, error);

@@ -46,6 +46,13 @@ static int finish_folder(int fd, const char *name, const struct hm_rights *right
     return 0;
 }
 
+/* Has a crash, or a process that did not know the readers' group, left our folder without its owner or its group? */
+static bool is_unfinished(const struct stat *status, const struct hm_rights *rights)
+{
+    return status->st_uid == geteuid() &&
+           (status->st_uid != rights->uid || (status->st_gid == getegid() && status->st_gid != rights->gid));
+}
+
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error)
 {
     struct stat status;
@@ -60,8 +67,7 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
         hm_fail_errno(error, "folder %s", name);
         goto failed;
     }
-    if (rights && (made || (status.st_uid != owner && status.st_uid == geteuid())) &&
-        finish_folder(fd, name, rights, &status, error) != 0)
+    if (rights && (made || is_unfinished(&status, rights)) && finish_folder(fd, name, rights, &status, error) != 0)
         goto failed;
     if (status.st_uid != owner || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         hm_fail(error, EPERM,

@@ -36,21 +36,22 @@ void hm_store_node(const char *node, char *out, size_t size)
 
 /*
  * Finds the group that may read all records; root's group if there is no such group. It is looked up once in a process,
- * as a directory service that hangs must not hold up each record. If the service hung, this process appends no record:
- * the day's folder would get root's group, and keep it. The records wait in pending/. Returns 0, or -1 (ETIMEDOUT).
+ * as a directory service that hangs must not hold up each record. Where it is not known whether there is one, as the
+ * look-up failed or took too long, this process appends no record: the day's folder, of all nodes, would get root's
+ * group. The records wait in pending/. Returns 0, or -1 (ETIMEDOUT).
  */
 static int find_readers(const struct hm_config *config, gid_t *readers, struct hm_error *error)
 {
     static gid_t found;
-    static bool is_looked_up, hangs;
+    static bool is_looked_up, is_unknown;
     static struct hm_error why;
     if (!is_looked_up && geteuid() == 0 && hm_lookup_group(config->record_group, &found, &why) != 0) {
-        hangs = errno == ETIMEDOUT;
+        is_unknown = errno != ENOENT;
         found = 0;
     }
     is_looked_up = true;
     *readers = geteuid() == 0 ? found : getegid();
-    return hangs ? hm_fail(error, ETIMEDOUT, "%s", why.text) : 0;
+    return is_unknown ? hm_fail(error, ETIMEDOUT, "%s", why.text) : 0;
 }
 
 /*

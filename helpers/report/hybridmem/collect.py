@@ -60,6 +60,7 @@ class Collector:
         self.record_dir, self.cluster = config.text("record_dir"), config.option("cluster")
         self.wait_s, self.gap_s = config.seconds("collect_wait"), 60 / config.number("summary_rate")
         self.visits, self.told, self.failing = {}, set(), set()
+        self.served, self.n_served = {}, 0  # the number of each user's last visit
         self.of_folder = Visit()  # for failures to read the spool folder itself
         self.next_turn = self.next_tidy = 0
         self.answers = 0  # how often the database has answered, for any entry
@@ -80,19 +81,21 @@ class Collector:
         for name in self.in_turns(name for name in names if self.visits[name].due <= begin):
             if self.clock() > begin + PASS_S:
                 return True
+            self.n_served += 1
+            self.served[self.owner(name)] = self.n_served
             self.visit(name, self.visits[name])
         return False
 
     def in_turns(self, names):
-        """The names in an order in which users take turns: otherwise a user with very many jobs would keep the
-        summaries of others waiting."""
+        """The names in an order in which users take turns, who was served longest ago first: otherwise a user with very
+        many jobs would keep the summaries of others waiting."""
         turns = collections.Counter()
         order = []
         for at, name in enumerate(names):
             owner = self.owner(name)
-            order.append((turns[owner], at, name))
+            order.append((turns[owner], self.served.get(owner, 0), at, name))
             turns[owner] += 1
-        return [name for _, _, name in sorted(order)]
+        return [name for *_, name in sorted(order)]
 
     def owner(self, name):
         """The uid of the entry's user. None where the entry cannot be read, which its visit will tell."""

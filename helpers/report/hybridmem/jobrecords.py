@@ -111,7 +111,7 @@ class JobRecords:
             path = f"{self.record_dir}/{day}/{node}.jsonl"
             try:
                 size = Path(path).lstat().st_size
-            except OSError:
+            except FileNotFoundError:
                 continue
             before, first = seen.get(path, (None, 0))
             if before == size:

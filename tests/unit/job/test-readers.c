@@ -30,7 +30,7 @@ int __wrap_hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
 {
     (void)gid;
     n_lookups++;
-    return hm_fail(error, ETIMEDOUT, "group %s was not looked up", name);
+    return hm_fail(error, EIO, "group %s was not looked up", name); /* as where no program can be started for it */
 }
 
 /* A folder that is made now would belong to root's group, and would keep that group. */
