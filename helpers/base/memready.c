@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memready.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #define CHUNK (96u << 10) /* less than what malloc maps apart, and gives back at once */
-#define CHUNKS 12
+#define CHUNKS 6
 #define STACK (64u << 10)
 #define PAGE 4096 /* the smallest size of a page */
 
@@ -43,4 +44,5 @@ void *hm_memready(void)
 void hm_memready_end(void *ready)
 {
     free(ready);
+    malloc_trim(0); /* a job's memory counts what its slurmstepd has; malloc alone would keep it */
 }

@@ -10,12 +10,12 @@
 #include <stddef.h>
 
 /*
- * Make about a MiB of heap and 64 KiB of stack ready: what this thread allocates and calls next needs no new page.
+ * Make 576 KiB of heap and 64 KiB of stack ready: what this thread allocates and calls next needs no new page.
  * Returns what hm_memready_end takes; NULL where memory is short.
  */
 void *hm_memready(void);
 
-/* The heap may become smaller again. */
+/* Give the kernel back what was made ready and is free. */
 void hm_memready_end(void *ready);
 
 /* Make memory ready that was allocated before, and may not have been written to. Its content stays. */
