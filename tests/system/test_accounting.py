@@ -85,11 +85,13 @@ def test_an_admin_comment_is_as_long_as_the_longest_summary_and_can_be_replaced(
 
 
 def test_admin_comment_that_cannot_be_written_and_why(jobs):
-    """sacctmgr's exit status is 1 on every version of Slurm in both cases; its message tells the two cases apart."""
+    """sacctmgr's exit status is 1 on every version of Slurm in both cases; its message tells the two cases apart. Where
+    slurmdbd closes the connection first, sacctmgr ends by SIGPIPE after that message."""
     job_id = jobs["alice", "slow"]
     for target, user, why in ((job_id, "alice", "Access/permission denied"), (NO_JOB, None, "Data has not changed")):
         done = accounting.set_comment(target, "lost", user=user, check=False)
-        assert done.returncode == 1 and why in done.stdout + done.stderr, (target, user, done)
+        assert done.returncode in (1, -signal.SIGPIPE), (target, user, done)
+        assert why in done.stdout + done.stderr, (target, user, done)
     assert accounting.row(job_id)["AdminComment"] == ""
 
 
