@@ -54,6 +54,16 @@ static int read_stat(pid_t pid, char *state, uint64_t *start_time)
     return 0;
 }
 
+int hm_process_parse_uids(const char *text, uid_t uid[4])
+{
+    /* The kernel escapes a newline in the name, which is the only text before this line. */
+    const char *line = strstr(text, "\nUid:");
+    if (line && sscanf(line, " Uid: %u %u %u %u", &uid[0], &uid[1], &uid[2], &uid[3]) == 4)
+        return 0;
+    errno = EBADMSG;
+    return -1;
+}
+
 int hm_process_identify(pid_t pid, struct hm_process *process)
 {
     char state;

@@ -24,6 +24,10 @@ int hm_process_read(pid_t pid, const char *name, char *out, size_t size);
 /* Get the state and the start time from the text of a /proc/PID/stat. Returns 0, or -1 (EBADMSG). Pure. */
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time);
 
+/* Get the real, effective, saved and file system user id from the text of a /proc/PID/status; its beginning is enough.
+ * Returns 0, or -1 (EBADMSG). Pure. */
+int hm_process_parse_uids(const char *text, uid_t uid[4]);
+
 /* Fill `process` with a pid and its start time. Returns 0, or -1 (ESRCH) where there is no such process. */
 int hm_process_identify(pid_t pid, struct hm_process *process);
 /* Does this very process still run, not as a zombie? */

@@ -71,10 +71,9 @@ static void remove_orphaned_files(const struct hm_config *config)
 static bool is_of(pid_t pid, uid_t uid)
 {
     char text[1024];
-    unsigned real;
-    /* The kernel escapes a newline in the name, which is the only text before this line. */
-    const char *line = hm_process_read(pid, "status", text, sizeof(text)) == 0 ? strstr(text, "\nUid:") : NULL;
-    return line && sscanf(line, " Uid: %u", &real) == 1 && (real == 0 || real == uid);
+    uid_t found[4]; /* the real one comes first */
+    return hm_process_read(pid, "status", text, sizeof(text)) == 0 && hm_process_parse_uids(text, found) == 0 &&
+           (found[0] == 0 || found[0] == uid);
 }
 
 /* Does the process run our monitor's program? " (deleted)" follows the path where an upgrade has replaced the file. */

@@ -36,11 +36,8 @@ bool hm_ranks_is_inside(const char *text, const char *cgroup)
 
 bool hm_ranks_is_user(const char *text, uid_t uid)
 {
-    const char *line = strstr(text, "\nUid:");
-    unsigned id[4];
-    if (!line || sscanf(line + 5, "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) != 4)
-        return false;
-    return id[0] == uid && id[1] == uid && id[2] == uid && id[3] == uid;
+    uid_t id[4];
+    return hm_process_parse_uids(text, id) == 0 && id[0] == uid && id[1] == uid && id[2] == uid && id[3] == uid;
 }
 
 /* ------------------------------------------------------------------ one process */

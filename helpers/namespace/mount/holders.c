@@ -37,13 +37,9 @@ static bool is_roots(const struct stat *device)
 static bool has_root(const char *pid)
 {
     char text[1024];
-    unsigned id[4];
-    /* The kernel escapes a newline in the name, which is the only text before this line. */
-    const char *line = hm_process_read((pid_t)strtol(pid, NULL, 10), "status", text, sizeof(text)) == 0
-                           ? strstr(text, "\nUid:")
-                           : NULL;
-    return line && sscanf(line, " Uid: %u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4 &&
-           (id[0] == 0 || id[1] == 0 || id[2] == 0 || id[3] == 0);
+    uid_t uid[4];
+    return hm_process_read((pid_t)strtol(pid, NULL, 10), "status", text, sizeof(text)) == 0 &&
+           hm_process_parse_uids(text, uid) == 0 && (uid[0] == 0 || uid[1] == 0 || uid[2] == 0 || uid[3] == 0);
 }
 
 /* Does the process have the device open ("fd") or mapped ("map_files")? Only the names of the links are read: asking
