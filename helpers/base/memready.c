@@ -25,8 +25,10 @@ static __attribute__((noinline)) void touch_stack(void)
     hm_memready_touch(space, sizeof(space));
 }
 
-/* The last chunk stays: it keeps those below it from being given back to the kernel when they are freed. */
-void *hm_memready(void)
+/* The chunk above those that are ready: it keeps them from being given back to the kernel when they are freed. */
+static _Thread_local void *last;
+
+void hm_memready_begin(void)
 {
     void *chunk[CHUNKS];
     touch_stack();
@@ -35,14 +37,14 @@ void *hm_memready(void)
         if (chunk[i])
             hm_memready_touch(chunk[i], CHUNK);
     }
-    void *last = malloc(CHUNK);
+    last = malloc(CHUNK);
     for (int i = 0; i < CHUNKS; i++)
         free(chunk[i]);
-    return last;
 }
 
-void hm_memready_end(void *ready)
+void hm_memready_end(void)
 {
-    free(ready);
+    free(last);
+    last = NULL;
     malloc_trim(0); /* a job's memory counts what its slurmstepd has; malloc alone would keep it */
 }

@@ -9,14 +9,12 @@
 
 #include <stddef.h>
 
-/*
- * Make 576 KiB of heap and 64 KiB of stack ready: what this thread allocates and calls next needs no new page.
- * Returns what hm_memready_end takes; NULL where memory is short.
- */
-void *hm_memready(void);
+/* Make 576 KiB of heap and 64 KiB of stack ready: until hm_memready_end, what this thread allocates and calls needs no
+ * new page. Where memory is short, less is ready. */
+void hm_memready_begin(void);
 
 /* Give the kernel back what was made ready and is free. */
-void hm_memready_end(void *ready);
+void hm_memready_end(void);
 
 /* Make memory ready that was allocated before, and may not have been written to. Its content stays. */
 void hm_memready_touch(void *memory, size_t bytes);

@@ -48,8 +48,6 @@ static int open_jobs(const struct hm_config *config, struct hm_error *error)
     return jobs;
 }
 
-static _Thread_local void *memory_ready; /* while this thread holds the lock */
-
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
 {
     int result;
@@ -60,7 +58,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
-    void *ready = hm_memready();
+    hm_memready_begin();
     /*
      * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
      * without end.
@@ -69,7 +67,6 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
         result = hm_flock_try(lock);
         if (result == 0) {
             hm_heldlock_enter();
-            memory_ready = ready;
             return lock;
         }
         if (errno != EWOULDBLOCK && errno != EINTR)
@@ -79,7 +76,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     }
     int number = errno;
     close(lock);
-    hm_memready_end(ready);
+    hm_memready_end();
     errno = number;
     return hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
 }
@@ -90,8 +87,7 @@ void hm_ledger_unlock(int lock)
         return;
     hm_flock_close(lock);
     hm_heldlock_leave();
-    hm_memready_end(memory_ready);
-    memory_ready = NULL;
+    hm_memready_end();
 }
 
 /* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */

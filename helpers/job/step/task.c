@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/memready.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
 #include "core/plan/table.h"
@@ -227,10 +226,8 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
      */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
-    struct hm_job *job = malloc(sizeof(*job));
-    if (job)
-        hm_memready_touch(job, sizeof(*job));
     int lock = hm_ledger_lock(&step->config, error);
+    struct hm_job *job = malloc(sizeof(*job));
     if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
         goto done;
     collect(outcome, job, step);

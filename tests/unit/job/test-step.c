@@ -93,13 +93,19 @@ static struct hm_step_facts facts_of(const char *option)
     return facts;
 }
 
-static struct hm_step *prepare(const char *option)
+static struct hm_step *prepare_facts(const struct hm_step_facts *facts, int result)
 {
-    struct hm_step_facts facts = facts_of(option);
     struct hm_step *step = calloc(1, sizeof(*step));
     assert_non_null(step);
     error.text[0] = '\0';
-    assert_int_equal(hm_step_prepare(&facts, step, &error), 0);
+    assert_int_equal(hm_step_prepare(facts, step, &error), result);
+    return step;
+}
+
+static struct hm_step *prepare(const char *option)
+{
+    struct hm_step_facts facts = facts_of(option);
+    struct hm_step *step = prepare_facts(&facts, 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
     return step;
 }
@@ -285,10 +291,7 @@ static void test_company_that_cannot_be_noted(void **state)
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
     struct hm_step_facts facts = facts_of(NULL);
     facts.job_id = 8;
-    struct hm_step *other = calloc(1, sizeof(*other));
-    assert_non_null(other);
-    assert_int_equal(hm_step_prepare(&facts, other, &error), 0);
-    free(other);
+    free(prepare_facts(&facts, 0));
     assert_int_equal(hm_ledger_read(&config, 8, &job, &error), 0);
     assert_true(job.had_company);
     assert_true(has_warning("who else is on the node is not known, so that its counters are not taken for the job's: "
@@ -340,6 +343,16 @@ static void test_a_component_has_its_own_request(void **state)
     }
 }
 
+/* Prepares a step that must go on without the job's entry, for a reason with these words. */
+static void prepare_without_entry(const char *words)
+{
+    struct hm_step_facts facts = facts_of("slow");
+    struct hm_step *step = prepare_facts(&facts, -1);
+    assert_non_null(strstr(error.text, words));
+    assert_true(step->is_active);
+    free(step);
+}
+
 /* An entry that cannot be read may say what was changed on the node, so it is not replaced. The step goes on. */
 static void test_an_entry_that_cannot_be_read_stays(void **state)
 {
@@ -349,15 +362,9 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     configure("");
     begin("spill", false);
     scratch_write(path, "other");
-    struct hm_step_facts facts = facts_of("slow");
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
-    assert_non_null(strstr(error.text, "the ledger's entry of job 7: its version is not one"));
-    assert_true(step->is_active);
+    prepare_without_entry("the ledger's entry of job 7: its version is not one");
     assert_int_equal(hm_file_read(path, text, sizeof(text), NULL), 0);
     assert_string_equal(text, "other");
-    free(step);
 }
 
 /* As of another cluster's job with this number. */
@@ -368,12 +375,7 @@ static void test_an_entry_of_another_user_stays(void **state)
     begin("spill", false);
     job.uid = getuid() + 1;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    struct hm_step_facts facts = facts_of("slow");
-    struct hm_step *step = calloc(1, sizeof(*step));
-    assert_non_null(step);
-    assert_int_equal(hm_step_prepare(&facts, step, &error), -1);
-    assert_non_null(strstr(error.text, "the entry of job 7 is that of user "));
-    free(step);
+    prepare_without_entry("the entry of job 7 is that of user ");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_int_equal(job.uid, getuid() + 1);
     assert_int_equal(job.n_steps, 0);
