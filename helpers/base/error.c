@@ -66,3 +66,8 @@ int hm_fail_errno(struct hm_error *error, const char *format, ...)
     errno = number;
     return -1;
 }
+
+bool hm_is_shortage(int number)
+{
+    return number == EAGAIN || number == ENOMEM || number == EMFILE || number == ENFILE;
+}

@@ -6,6 +6,8 @@
 #ifndef HM_BASE_ERROR_H
 #define HM_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #define HM_ERROR_TEXT 768
 
 struct hm_error {
@@ -20,5 +22,9 @@ int hm_fail(struct hm_error *error, int number, const char *format, ...) __attri
 
 /* The same with ": strerror(errno)" after the text; errno is kept. */
 int hm_fail_errno(struct hm_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Was a call refused for want of memory, processes or descriptors (EAGAIN, ENOMEM, EMFILE, ENFILE)? It may succeed
+ * later. */
+bool hm_is_shortage(int number);
 
 #endif

@@ -84,6 +84,15 @@ def test_an_older_kernel_refuses_unless_the_site_trusts_its_users():
         assert ours() == []
 
 
+def test_a_rule_that_udev_does_not_read_is_said():
+    rule = Path("/usr/lib/udev/rules.d/60-hybridmem.rules")
+    hidden = rule.rename(rule.with_suffix(".hidden"))
+    said = slurm.run("hybridmem namespace check", check=False).stdout
+    hidden.rename(rule)
+    assert f"error udev: {rule.name} is in no folder of udev's" in said
+    assert f"ok    udev: {rule}" in slurm.run("hybridmem namespace check", check=False).stdout
+
+
 def test_what_is_wrong_is_said_until_it_is_mended():
     """The program that makes the file systems finds the fault, which the plan cannot know of."""
     with mkfs_absent(), epilogs_over():

@@ -144,11 +144,7 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
  */
 static bool is_for_later(int number)
 {
-    static const int numbers[] = {EBUSY, ETIME, EAGAIN, ENOMEM, EMFILE, ENFILE, ETIMEDOUT};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] == number)
-            return true;
-    return false;
+    return number == EBUSY || number == ETIME || number == ETIMEDOUT || hm_is_shortage(number);
 }
 
 /*
@@ -256,6 +252,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         result = let_go(config, job, is_kept);
         is_left = is_left && result == 0;
     }
+    if (!job)
+        hm_log(HM_LOG_ERROR, "job %u: no memory for the ledger's entry", job_id);
     free(job);
     if (is_left)
         return 1;

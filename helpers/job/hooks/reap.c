@@ -104,10 +104,14 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     struct hm_error error = {0};
     bool is_dead = false, is_unread = false, is_unseen = false;
     int lock = hm_ledger_lock(config, &error);
-    if (lock < 0)
+    if (lock < 0) {
+        hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);
         return false;
+    }
     if (hm_ledger_read(config, job_id, job, &error) != 0) {
         is_unread = errno == EBADMSG;
+        if (!is_unread && errno != ENOENT)
+            hm_log(HM_LOG_ERROR, "%s", error.text);
     } else if (!hm_job_is_living(job)) {
         is_dead = true;
         note_death(job);
@@ -134,12 +138,12 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     bool is_left = false;
     uint32_t *ids = NULL;
     struct hm_job *job = malloc(sizeof(*job));
-    int lock = hm_ledger_lock(config, &error);
+    int lock = job ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
     int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, &error);
     hm_ledger_unlock(lock);
     if (count < 0)
         hm_log(HM_LOG_ERROR, "reap: %s", error.text);
-    for (int i = 0; job && i < count; i++)
+    for (int i = 0; i < count; i++)
         if (reap_entry(config, ids[i], grace_s, job) &&
             hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL) == 1)
             is_left = true;

@@ -260,7 +260,7 @@ int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_err
 
 int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error)
 {
-    return now->start_ns == job->start_ns && now->finisher.pid == 0
+    return now->start_ns == job->start_ns && now->finisher.pid == 0 && now->end_ns == 0
                ? 0
                : hm_fail(error, ESTALE, "job %u has ended before its prolog was done", job->job_id);
 }

@@ -32,12 +32,13 @@ struct hm_namespaces_reap {
 };
 
 /*
- * Removes namespaces of no job in the ledger, and restores the policy that a killed `ram online` has set aside. Does
- * nothing on a node that has neither. Namespaces of a job whose entry cannot be read stay. Without `waits`, what is in
- * use or locked is left to the next reap. Do not hold the ledger's lock.
+ * Removes the namespaces whose job is not in the ledger. Restores the kernel's policy for new memory if a killed `ram
+ * online` has set it aside. Does nothing on a node that has neither. Namespaces of a job whose entry cannot be read
+ * stay. Without `waits`, what is in use or locked is left to the next reap. Do not hold the ledger's lock.
  *
- * Returns 0; 1 where fsdax_wipe_limit left something for systemd, with the reason; or -1 with a text for the log
- * (ENOTRECOVERABLE: it names a namespace that could not be removed).
+ * Returns 0; 1, with the reason, where a unit of systemd is to go on (wipelater.h): fsdax_wipe_limit is used up, or,
+ * with `has_left` and such a limit, something is in use or locked; or -1 with a text for the log (ENOTRECOVERABLE: it
+ * names a namespace that could not be removed).
  */
 int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error);
 

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -94,7 +95,9 @@ int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
         return hm_fail(error, number, "%s", answer->errors);
     if (answer->status < 0)
         return hm_fail(error, EIO, "%s has ended, and its exit status is not known", NAME);
+    /* SIGKILL comes of a node without memory, as a rule: that may pass. */
     if (WIFSIGNALED(answer->status))
-        return hm_fail(error, EIO, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
+        return hm_fail(error, WTERMSIG(answer->status) == SIGKILL ? EAGAIN : EIO, "%s was ended by signal %d", NAME,
+                       WTERMSIG(answer->status));
     return hm_fail(error, EIO, "%s ended with exit status %d", NAME, WEXITSTATUS(answer->status));
 }

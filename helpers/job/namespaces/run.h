@@ -14,7 +14,7 @@
 #define HM_ANSWER_REFUSED 1 /* it refused, or failed and left nothing behind */
 #define HM_ANSWER_USAGE 2   /* it got wrong arguments */
 #define HM_ANSWER_BUSY 3    /* something is in use */
-#define HM_ANSWER_LATE 4    /* the time limit has passed */
+#define HM_ANSWER_LATE 4    /* the time limit has passed, or the node is short of memory: for a later try */
 #define HM_ANSWER_LEFT 5    /* something that could not be removed is left */
 
 struct hm_answer {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 #define HM_MONGROUP_NAME 48                             /* bytes, '\0' included */
-#define HM_MONGROUP_OWN "/proc/self/cpu_resctrl_groups" /* Linux 5.7 */
+#define HM_MONGROUP_OWN "/proc/self/cpu_resctrl_groups" /* Linux 5.6 */
 
 /* Writes the name of the group of this run of the job into `name`, and returns it. */
 char *hm_mongroup_name(uint32_t job_id, uint32_t restart, char name[HM_MONGROUP_NAME]);

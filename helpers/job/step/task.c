@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task.h"
 
+#include <errno.h>
 #include <numaif.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -227,8 +228,10 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
     int lock = hm_ledger_lock(&step->config, error);
-    struct hm_job *job = malloc(sizeof(*job));
-    if (!job || lock < 0 || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
+    struct hm_job *job = lock < 0 ? NULL : malloc(sizeof(*job));
+    if (lock >= 0 && !job)
+        hm_fail(error, ENOMEM, "no memory for the ledger's entry");
+    if (!job || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
         goto done;
     collect(outcome, job, step);
     note_status(step, job, status);

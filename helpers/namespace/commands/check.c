@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/size.h"
 #include "core/tiers/boot.h"
 #include "namespace/pmem/daxkernel.h"
 #include "namespace/pmem/driver.h"
 #include "parts.h"
+
+#define RULE "60-hybridmem.rules"
 
 /* Print one line. Returns `is_right`. */
 static bool tell(bool is_right, const char *part, const char *text)
@@ -83,6 +86,22 @@ static bool check_kernel(const struct hm_config *config)
                                     : "waits for pages that are in use when a file system ends");
 }
 
+/* Does udev read the rule that keeps it away from what users write? Under another prefix than /usr it may not. */
+static bool check_udev(void)
+{
+    static const char *const folders[] = {"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",
+                                          "/usr/lib/udev/rules.d"};
+    char path[64];
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        snprintf(path, sizeof(path), "%s/" RULE, folders[i]);
+        if (access(path, F_OK) == 0)
+            return tell(true, "udev", path);
+    }
+    return tell(false, "udev",
+                RULE " is in no folder of udev's: copy it from the installation's lib/udev/rules.d to "
+                     "/etc/udev/rules.d");
+}
+
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_error *error)
 {
@@ -98,6 +117,7 @@ int hm_namespace_check(const struct hm_config *config, const struct hm_namespace
     is_right = check_kernel(config) && is_right;
     is_right = check_regions(config, topology) && is_right;
     is_right = check_programs() && is_right;
+    is_right = check_udev() && is_right;
     free(topology);
     return is_right ? HM_NAMESPACE_DONE : HM_NAMESPACE_REFUSED;
 }

@@ -31,6 +31,14 @@ static const struct {
     [HM_NAMESPACE_RAM_LIST] = {hm_namespace_ram_list, false, false},
 };
 
+/* What could not be removed for want of memory or descriptors is for a later try, as where the time is over. */
+static int status_without_lock(int number, bool removes)
+{
+    if (number == EBUSY)
+        return HM_NAMESPACE_BUSY;
+    return removes && hm_is_shortage(number) ? HM_NAMESPACE_LATE : HM_NAMESPACE_REFUSED;
+}
+
 static int run(struct hm_namespace_request *request, struct hm_error *error)
 {
     static struct hm_config config;
@@ -45,11 +53,14 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
         return commands[request->command].run(&config, request, error);
     /* Ignore SIGPIPE: a reader that has gone makes printing fail, and then what was made is undone. */
     signal(SIGPIPE, SIG_IGN);
+    /* A prolog asks for this at each job: it must not wait behind the wipe of another job's memory. */
+    if (request->command == HM_NAMESPACE_RAM_ONLINE && hm_namespace_ram_is_online(&config, request))
+        return HM_NAMESPACE_DONE;
     hm_wipe_limit(request->limit_s);
     hm_wiped_begin(&config);
     request->lock = hm_lock_take(&config, &request->pauses, request->patience_s, error);
     if (request->lock < 0)
-        return errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
+        return status_without_lock(errno, commands[request->command].removes);
     int status = commands[request->command].run(&config, request, error);
     hm_flock_close(request->lock);
     return status;

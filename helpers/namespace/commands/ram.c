@@ -14,7 +14,6 @@
 #include "namespace/pmem/driver.h"
 #include "namespace/ram/autoonline.h"
 #include "namespace/ram/blocks.h"
-#include "namespace/ram/nodeholders.h"
 #include "parts.h"
 
 #define LOOK_S 30 /* longest time to look who has a device open */
@@ -41,54 +40,6 @@ static void say_online(const struct hm_ram_device *device, const char *how, enum
     putchar('\n');
 }
 
-/* Refuse if a process has memory on the nodes: the kernel would move its pages, or kill it at its next page. Returns 0
- * or -1. */
-static int refuse_living(const struct hm_set *nodes, struct hm_error *error)
-{
-    struct hm_node_holder holder;
-    char list[64], size[24], others[40] = "";
-    int found = hm_node_holder_find(nodes, &holder, error);
-    if (found <= 0)
-        return found;
-    hm_set_format(nodes, list, sizeof(list));
-    if (holder.others > 0)
-        snprintf(others, sizeof(others), ", and %u more live there", holder.others);
-    if (holder.use.bytes == 0)
-        return hm_fail(error, EBUSY, "process %d (%s) has a memory policy for node %s%s", (int)holder.pid, holder.name,
-                       list, others);
-    return hm_fail(error, EBUSY, "process %d (%s) has %s on node %s%s", (int)holder.pid, holder.name,
-                   hm_size_format(holder.use.bytes, size, sizeof(size)), list, others);
-}
-
-/* Take blocks of the device offline. The text names the first block that is left. Returns 0 or -1. */
-static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error)
-{
-    struct hm_error why = {{0}};
-    enum hm_zone zone = hm_blocks_zone(&device->blocks);
-    if (hm_ram_offline(device, with_last, patience_s, &why) == 0)
-        return 0;
-    int number = errno;
-    if (number != EBUSY || hm_ram_look(device, NULL) != 0 || device->blocks.online == 0)
-        return hm_fail(error, number, "%s", why.text);
-    return hm_fail(error, EBUSY, "memory%u of %u blocks cannot be emptied: %s", device->blocks.first_online,
-                   device->blocks.n,
-                   zone == HM_ZONE_MOVABLE ? "its pages are pinned, or no other node has room for them"
-                                           : "in zone normal the kernel's own pages stay until a reboot");
-}
-
-/*
- * Take all blocks offline. This takes time, so processes that came meanwhile are looked for before the last block: when
- * that block goes offline, the kernel changes their policies to other nodes. Then they are looked for once more, to
- * find policies that it does not change (preferred and static ones). Returns 0 or -1.
- */
-static int empty(struct hm_ram_device *device, const struct hm_set *node, unsigned patience_s, struct hm_error *error)
-{
-    if (take_blocks(device, false, patience_s, error) != 0 || refuse_living(node, error) != 0 ||
-        take_blocks(device, true, patience_s, error) != 0)
-        return -1;
-    return refuse_living(node, error);
-}
-
 /* Bring all blocks online in the zone; blocks in another zone are taken offline first. Returns 0 or -1. */
 static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned patience_s, struct hm_error *error)
 {
@@ -98,7 +49,7 @@ static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned pati
     for (int i = 0; i < TRIES; i++) {
         enum hm_zone now = hm_blocks_zone(&device->blocks);
         if (now != HM_ZONE_NONE && now != zone &&
-            (refuse_living(&node, error) != 0 || empty(device, &node, patience_s, error) != 0))
+            (hm_ram_refuse_living(&node, error) != 0 || hm_ram_empty(device, &node, patience_s, error) != 0))
             return -1;
         if (hm_ram_online(device, zone, error) != 0 || hm_ram_look(device, error) != 0)
             return -1;
@@ -137,9 +88,11 @@ static int become_memory(const struct hm_config *config, struct hm_ram_device *d
         result = -1;
         number = errno;
     }
-    if (result == 0)
-        return hm_ram_look(device, error);
-    (void)hm_ram_bind(device, device->driver, NULL);
+    const enum hm_ram_driver before = device->driver;
+    if (result == 0 && hm_ram_look(device, error) == 0)
+        return 0;
+    number = result == 0 ? errno : number;
+    (void)hm_ram_bind(device, before, NULL);
     errno = number;
     return -1;
 }
@@ -175,9 +128,9 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
     hm_set_clear(&node);
     if (device->blocks.online > 0)
         hm_set_add(&node, (unsigned)device->node);
-    if (!hm_set_is_empty(&node) && refuse_living(&node, error) != 0)
+    if (!hm_set_is_empty(&node) && hm_ram_refuse_living(&node, error) != 0)
         return -1;
-    if ((!hm_set_is_empty(&node) && empty(device, &node, request->patience_s, error) != 0) ||
+    if ((!hm_set_is_empty(&node) && hm_ram_empty(device, &node, request->patience_s, error) != 0) ||
         hm_ram_bind(device, HM_RAM_DEVDAX, error) != 0)
         return hm_ram_put_back(&before, request->patience_s, error);
     printf("%s: offline, a device again\n", device->name);
@@ -254,6 +207,19 @@ static int begin(const struct hm_config *config, struct hm_error *error)
     return hm_autoonline_release(HM_BLOCKS_SYSTEM, config, error);
 }
 
+bool hm_namespace_ram_is_online(const struct hm_config *config, const struct hm_namespace_request *request)
+{
+    struct hm_ram_device *devices = NULL;
+    int n = hm_autoonline_is_aside(config) ? 0 : hm_ram_choose(config, &request->sockets, &devices, NULL);
+    bool is_online = n > 0 && check_sockets(&request->sockets, devices, n, NULL) == 0;
+    for (int i = 0; i < n; i++)
+        is_online = is_online && is_all_in(&devices[i], request->zone);
+    for (int i = 0; is_online && i < n; i++)
+        say_online(&devices[i], "already online", HM_ZONE_NONE);
+    free(devices);
+    return is_online;
+}
+
 int hm_namespace_ram_online(const struct hm_config *config, const struct hm_namespace_request *request,
                             struct hm_error *error)
 {
@@ -278,7 +244,7 @@ int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_nam
         if (devices[i].blocks.online > 0)
             hm_set_add(&nodes, (unsigned)devices[i].node);
     /* Check before any device is touched: a process with memory on two of them would move from one to the other. */
-    if (n >= 0 && !hm_set_is_empty(&nodes) && refuse_living(&nodes, error) != 0)
+    if (n >= 0 && !hm_set_is_empty(&nodes) && hm_ram_refuse_living(&nodes, error) != 0)
         status = errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     else if (n >= 0)
         status = change_each(config, request, devices, n, take_offline, error);

@@ -136,7 +136,7 @@ static int try_each(struct hm_namespace *chosen, int n, struct left *left)
         if (errno == EBUSY) {
             chosen[busy++] = chosen[i];
         } else {
-            bool is_late = errno == ETIME;
+            bool is_late = errno == ETIME || hm_is_shortage(errno);
             left->is_late = left->is_late || is_late;
             left->has_failed = left->has_failed || !is_late;
             hm_fail(&one, EIO, "%s is left: %s", chosen[i].name, inner.text);
@@ -192,8 +192,8 @@ static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace
     return n;
 }
 
-/* Choose the exit status: a failure counts most, then a wipe that needs more time, then a namespace in use, which may
- * only need another try. */
+/* Choose the exit status: a failure counts most, then a wipe that needs more time or memory, then a namespace in use,
+ * which may only need another try. */
 static int status_of(const struct left *left, int n_busy)
 {
     if (left->has_failed)
@@ -211,7 +211,7 @@ static int remove_chosen(const struct choice *choice, const struct hm_namespace_
     struct left left = {.has_failed = false};
     int n = find_chosen(choice, &chosen, error);
     if (n < 0)
-        return HM_NAMESPACE_REFUSED;
+        return hm_is_shortage(errno) ? HM_NAMESPACE_LATE : HM_NAMESPACE_REFUSED;
     n = try_all(chosen, n, request, &left);
     int status = status_of(&left, n);
     double end_s = hm_clock_s(CLOCK_MONOTONIC) + NAMING_S;

@@ -46,20 +46,24 @@ struct wanted {
     dev_t device;
 };
 
+/* Exit statuses of the child. */
+enum { DETACHED, NOT_DETACHED, NOT_THERE };
+
 /* Runs in a child process, as a mount namespace cannot be left again. In it every path is the user's to choose: no
- * library that opens files may be called. Detaches the first mount of the device until there is none. Returns the exit
- * status: 0 where the device is mounted nowhere any more. */
+ * library that opens files may be called. Detaches the first mount of the device until there is none. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;
     char place[MOST_PLACE];
-    int found, descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int found, n = 0, descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (descriptors < 0 || setns(wanted->namespace, CLONE_NEWNS) != 0 || fchdir(descriptors) != 0)
-        return 1;
-    while ((found = hm_mountinfo_place("../mountinfo", wanted->device, place, sizeof(place))) == 1)
-        if (!detach_at(place, wanted->device))
-            return 1;
-    return found == 0 ? 0 : 1;
+        return NOT_DETACHED;
+    while ((found = hm_mountinfo_place("../mountinfo", wanted->device, place, sizeof(place))) == 1 &&
+           detach_at(place, wanted->device))
+        n++;
+    if (found != 0)
+        return NOT_DETACHED;
+    return n > 0 ? DETACHED : NOT_THERE;
 }
 
 static bool detach_in(int namespace, dev_t device, time_t end_s)
@@ -68,7 +72,7 @@ static bool detach_in(int namespace, dev_t device, time_t end_s)
     struct wanted wanted = {namespace, device};
     const struct hm_spawn_call call = {.run = detach_here, .data = &wanted, .kept = namespace};
     pid_t child = left_s > 0 ? hm_spawn_call(&call, NULL) : -1;
-    return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == 0;
+    return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == DETACHED;
 }
 
 /* Leave out the mount namespaces of the host and of this program. */
@@ -78,11 +82,10 @@ static void leave_out(struct hm_mountspaces *seen)
     (void)hm_mountspaces_add(seen, "self");
 }
 
+/* The mounts are looked for from the namespace's own root: the process may see less of it, after a chroot(2). */
 static bool detach_from(const char *pid, dev_t device, time_t end_s)
 {
     char path[40];
-    if (!hm_mountinfo_sees(pid, device))
-        return false;
     snprintf(path, sizeof(path), "/proc/%.16s/ns/mnt", pid);
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
     bool is_done = namespace >= 0 && detach_in(namespace, device, end_s);

@@ -16,7 +16,7 @@ static int give(const char *place, uid_t uid, struct hm_error *error)
     int root = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (root < 0)
         return hm_fail_errno(error, "cannot open the new file system");
-    /* The group stays root, so only the owner can enter. */
+    /* The mode lets only the owner enter. The group stays root. */
     if (fchown(root, uid, (gid_t)-1) != 0 || fchmod(root, 0700) != 0)
         hm_fail_errno(error, "cannot give the new file system to uid %u", uid);
     else

@@ -8,6 +8,8 @@
 #ifndef HM_NAMESPACE_RAM_AUTOONLINE_H
 #define HM_NAMESPACE_RAM_AUTOONLINE_H
 
+#include <stdbool.h>
+
 #include "core/config/config.h"
 
 #define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file in run_dir that holds the policy while it is set aside */
@@ -15,6 +17,9 @@
 /* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock. Returns 0 (then
  * release it) or -1. */
 int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error);
+
+/* Is a policy set aside, perhaps by a process that was killed? */
+bool hm_autoonline_is_aside(const struct hm_config *config);
 
 /* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */
 int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error);

@@ -101,6 +101,7 @@ static void a_failure_says_why_and_whether_something_is_left(void **state)
             int number = errno;
             assert_int_equal(number == EBUSY, strstr(failures[i].script, "exit 3") != NULL);
             assert_int_equal(number == ENOTRECOVERABLE, strstr(failures[i].script, "exit 5") != NULL);
+            assert_int_equal(number == EAGAIN, strstr(failures[i].script, "kill") != NULL);
             assert_true(job.namespaces.is_begun);
         }
     }
@@ -240,6 +241,14 @@ static void a_keep_that_fails_may_still_keep_something(void **state)
     assert_int_equal(namespaces_set_up(state), 0);
     want_kept();
     job.start_ns++;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "job 7 has ended before its prolog was done");
+    /* The job has ended, and its entry stays, as its record could not be written. */
+    assert_int_equal(namespaces_set_up(state), 0);
+    want_kept();
+    job.end_ns = 1;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    job.end_ns = 0;
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
     assert_string_equal(error.text, "job 7 has ended before its prolog was done");
 }

@@ -203,9 +203,8 @@ int hm_autoonline_release(const char *system, const struct hm_config *of, struct
 
 int hm_pmem_open(struct hm_pmem **pmem, struct hm_error *why)
 {
-    (void)why;
     *pmem = NULL;
-    return 0;
+    return fake.no_pmem_by ? hm_fail(why, fake.no_pmem_by, "no libndctl") : 0;
 }
 
 void hm_pmem_close(struct hm_pmem *pmem)
@@ -258,8 +257,8 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     assert_non_null(one);
     if (one->tries++ < one->busy)
         return hm_fail(why, EBUSY, "in use");
-    if (one->is_late)
-        return hm_fail(why, ETIME, "no time");
+    if (one->late_by)
+        return hm_fail(why, one->late_by, "not now");
     if (one->fails)
         return hm_fail(why, EIO, "no wipe");
     memmove(one, one + 1, (size_t)(&fake.there[MOST - 1] - one) * sizeof(*one));

@@ -16,8 +16,9 @@ enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 /* The existing namespaces, and what happens when they are removed. */
 struct there {
     struct hm_namespace namespace;
-    int busy;            /* number of tries for which it is in use */
-    bool fails, is_late; /* once it is not in use any more, removing it fails, or wants more time than there is */
+    int busy;    /* number of tries for which it is in use */
+    bool fails;  /* once it is not in use any more, removing it fails with EIO */
+    int late_by; /* the same with this errno; 0: it does not fail */
     int tries;
     bool has_open_files; /* false: after a detach it is not in use any more */
     int detached_after;  /* number of pauses before it was detached; unchanged if it was not detached */
@@ -32,6 +33,7 @@ struct fake {
     int lock;            /* descriptor of the held lock */
     int fails_on;        /* socket whose mkfs fails; -1: none */
     int no_mark_on;      /* socket whose mark cannot be written; -1: none */
+    int no_pmem_by;      /* errno with which hm_pmem_open fails; 0: it succeeds */
     bool stays;          /* new namespaces cannot be removed */
     bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
     int released;        /* how often the policy was put back */

@@ -51,6 +51,12 @@ int hm_autoonline_release(const char *system, const struct hm_config *of, struct
     return 0;
 }
 
+bool hm_autoonline_is_aside(const struct hm_config *of)
+{
+    (void)of;
+    return fake_ram.is_held;
+}
+
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *why)
 {
     (void)why;
@@ -212,6 +218,12 @@ int fake_ram_online(enum hm_zone zone, const char *sockets)
 {
     struct hm_namespace_request made = request(zone, sockets);
     return hm_namespace_ram_online(&fake_ram.config, &made, &fake_ram.error);
+}
+
+bool fake_ram_is_online(enum hm_zone zone, const char *sockets)
+{
+    struct hm_namespace_request made = request(zone, sockets);
+    return hm_namespace_ram_is_online(&fake_ram.config, &made);
 }
 
 int fake_ram_offline(const char *sockets)

@@ -56,4 +56,7 @@ void fake_ram_check(int device, enum hm_ram_driver driver, enum hm_zone zone);
 int fake_ram_online(enum hm_zone zone, const char *sockets);
 int fake_ram_offline(const char *sockets);
 
+/* What the look before the lock answers. */
+bool fake_ram_is_online(enum hm_zone zone, const char *sockets);
+
 #endif

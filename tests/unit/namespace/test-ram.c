@@ -37,6 +37,23 @@ static void test_online_and_offline_in_both_zones(void **state)
     assert_string_equal(fake_ram.error.text, "the node's new topology could not be found: no hwloc");
 }
 
+static void test_only_what_is_all_online_needs_no_lock(void **state)
+{
+    (void)state;
+    assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
+    fake_ram_fill(0, HM_ZONE_MOVABLE, BLOCKS);
+    assert_true(fake_ram_is_online(HM_ZONE_MOVABLE, "0"));
+    assert_false(fake_ram_is_online(HM_ZONE_NORMAL, "0"));
+    assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
+    fake_ram_fill(1, HM_ZONE_MOVABLE, BLOCKS - 1);
+    assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
+    fake_ram_fill(1, HM_ZONE_MOVABLE, BLOCKS);
+    assert_true(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
+    assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, "0,3"));
+    fake_ram.is_held = true; /* a killed run has set the kernel's policy aside: it is put back under the lock */
+    assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
+}
+
 static void test_what_a_killed_run_left_is_finished(void **state)
 {
     (void)state;
@@ -156,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_online_and_offline_in_both_zones, fake_ram_set_up),
+        cmocka_unit_test_setup(test_only_what_is_all_online_needs_no_lock, fake_ram_set_up),
         cmocka_unit_test_setup(test_what_a_killed_run_left_is_finished, fake_ram_set_up),
         cmocka_unit_test_setup(test_only_the_sockets_that_are_named, fake_ram_set_up),
         cmocka_unit_test_setup(test_blocks_in_the_wrong_zone_are_redone, fake_ram_set_up),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests what is undone, waited for and reported when namespaces cannot be made or removed; the memory is simulated. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,16 +80,32 @@ static void test_a_wipe_that_wants_more_time_is_another_status(void **state)
     (void)state;
     fake_add(1, 0, ALWAYS, false);
     fake_add(2, 0, 0, false);
-    fake.there[1].is_late = true;
+    fake.there[1].late_by = ETIME;
     fake_add(3, 0, 0, false);
     assert_int_equal(reap(""), HM_NAMESPACE_LATE);
     assert_int_equal(fake.n_there, 2);
-    assert_non_null(strstr(error.text, "job2.0 is left: no time; job1.0 is still in use after 2 s: "));
-    fake.there[1].is_late = false;
+    assert_non_null(strstr(error.text, "job2.0 is left: not now; job1.0 is still in use after 2 s: "));
+    fake.there[1].late_by = 0;
     fake.there[1].fails = true;
     fake_add(4, 0, 0, false);
-    fake.there[2].is_late = true;
+    fake.there[2].late_by = ETIME;
     assert_int_equal(reap(""), HM_NAMESPACE_LEFT);
+}
+
+/* A shortage of memory or processes passes: a later reap tries again, and the node is not drained. */
+static void test_a_shortage_is_for_a_later_try(void **state)
+{
+    (void)state;
+    fake_add(1, 0, 0, false);
+    fake.there[0].late_by = ENOMEM;
+    assert_int_equal(reap(""), HM_NAMESPACE_LATE);
+    assert_string_equal(error.text, "job1.0 is left: not now");
+    fake.no_pmem_by = EMFILE;
+    assert_int_equal(reap(""), HM_NAMESPACE_LATE);
+    assert_string_equal(error.text, "no libndctl");
+    fake.no_pmem_by = EIO;
+    assert_int_equal(reap(""), HM_NAMESPACE_REFUSED);
+    assert_int_equal(fake.n_there, 1);
 }
 
 static int destroy(unsigned patience_s, bool detaches, unsigned detach_s)
@@ -148,7 +165,7 @@ static void test_a_mark_goes_once_its_namespace_is_free(void **state)
     struct there *kept = fake_keep(1001, 5, 0, GIB);
     struct hm_namespace_request request = {.cluster = "c", .uid = 1001, .patience_s = 2, .lock = fake.lock};
     kept->busy = 3;
-    kept->is_late = true;
+    kept->late_by = ETIME;
     assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_LATE);
     assert_int_equal(kept->tries, 4);
     assert_int_equal(kept->mark, MARK_NONE);
@@ -250,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_the_wait_ends_as_soon_as_nothing_is_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_a_shortage_is_for_a_later_try, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_failure_outranks_a_namespace_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_is_open_behind_a_detached_mount_is_said, begin, fake_end),
