@@ -56,7 +56,7 @@ static int leave_entry(const char *path, struct hm_config *config, struct hm_err
 int main(int argc, char **argv)
 {
     const char *path = NULL;
-    const struct hm_word table[] = {{"config", .text = &path}};
+    const struct hm_word table[] = {{"config", .path = &path}};
     const struct hm_words words = {"spool", print_help, table, 1, NULL};
     static struct hm_config config;
     struct hm_error error = {""};

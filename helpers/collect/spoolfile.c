@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static int open_folder(const char *path, struct hm_error *error)
@@ -27,6 +28,21 @@ static int open_folder(const char *path, struct hm_error *error)
     }
     close(fd);
     return -1;
+}
+
+/* Without a collector the files would add up until slurmctld itself, which keeps its state beside them as a rule,
+ * cannot write any more. */
+static int check_room(int folder, const char *path, struct hm_error *error)
+{
+    struct statvfs room;
+    if (fstatvfs(folder, &room) != 0)
+        return hm_fail_errno(error, "spool_dir %.200s", path);
+    if (room.f_bavail >= room.f_blocks / HM_SPOOL_ROOM && room.f_favail >= room.f_files / HM_SPOOL_ROOM)
+        return 0;
+    return hm_fail(error, ENOSPC,
+                   "the file system of spool_dir %.200s has less than a %dth of its space or of its files free: "
+                   "hybridmem-collect empties the folder",
+                   path, HM_SPOOL_ROOM);
 }
 
 /* Write all of the text, and wait until it is on the disk. */
@@ -68,8 +84,11 @@ int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, 
 {
     char name[64];
     int fd = open_folder(folder, error);
-    if (fd < 0)
+    if (fd < 0 || check_room(fd, folder, error) != 0) {
+        if (fd >= 0)
+            close(fd);
         return -1;
+    }
     /* The name has no restart count, as slurmctld can give its epilog the same count for two runs of a job. */
     snprintf(name, sizeof(name), "%" PRIu64 ".%" PRIu64 ".json", entry->job_id, entry->end_s);
     char *text = hm_spool_entry_format(entry);

@@ -5,10 +5,12 @@
 
 #include "spoolentry.h"
 
+#define HM_SPOOL_ROOM 20 /* one of so many parts of the file system's space, and of its files, stays free */
+
 /*
  * Write the entry to <folder>/JOBID.END.json (mode 0600), whole or not at all: it is written under a name that nobody
  * reads, then renamed, and is on the disk when this returns. The folder must exist, belong to this process's user and
- * be writable by nobody else. Returns 0 or -1; where only the folder's fsync failed, the file is there nevertheless.
+ * be writable by nobody else. Returns 0 or -1 (ENOSPC: less than a twentieth of the file system is free); where only the folder's fsync failed, the file is there nevertheless.
  */
 int hm_spool_file_write(const char *folder, const struct hm_spool_entry *entry, struct hm_error *error);
 

@@ -66,9 +66,11 @@ class Slurm(database.Database):
         super().__init__(field)
         self.table = [dict(row) for row in jobs]
         self.steps, self.fail, self.die = [], {}, set()
+        self.takes = lambda: None  # called at each step
 
     def step(self, name):
         self.steps.append(name)
+        self.takes()
         if name in self.die:
             raise Died(name)
         if name in self.fail:

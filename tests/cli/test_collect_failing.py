@@ -63,6 +63,17 @@ def test_what_fails_is_tried_again_ever_more_slowly(bench):
     assert bench.said[1:] == [f"goes on again, after: {failure}"]
 
 
+def test_one_run_tries_each_entry_once_however_slow_the_database_is(bench):
+    jobs = range(7, 12)
+    leave(bench.folder, *(entry(job) for job in jobs))
+    write(bench.records, *(record(job) for job in jobs))
+    bench.slurm = Slurm(*(row(job) for job in jobs))
+    bench.slurm.fail = {"rows": "sacct did not end in 60 s"}
+    bench.slurm.takes = lambda: bench.clock.pause(60)
+    bench.collector().visit_each()
+    assert bench.slurm.steps.count("rows") == len(jobs) and len(bench.left()) == len(jobs)
+
+
 def pass_time(bench, seconds, collector=None):
     """Lets time pass with a collector at work, which looks once an hour."""
     collector = collector or bench.collector()

@@ -65,8 +65,15 @@ class Collector:
         self.next_turn = self.next_tidy = 0
         self.answers = 0  # how often the database has answered, for any entry
 
-    def visit_all(self):
-        """Makes one pass over the folder. Returns whether it ended early, with entries left that are due."""
+    def visit_each(self):
+        """Visits the entries that are due by now, each once: one that fails is due later, however long this takes."""
+        due = self.clock()
+        while self.visit_all(due):
+            pass
+
+    def visit_all(self, due=None):
+        """Makes one pass over the entries that are due by the time `due`, or now. Returns whether it ended early, with
+        such entries left."""
         if self.clock() >= self.next_tidy:
             self.next_tidy = self.clock() + TIDY_S
             self.tidy()
@@ -78,7 +85,8 @@ class Collector:
         self.end_failing(self.of_folder)
         self.visits = {name: self.visits.get(name) or Visit(self.answers) for name in names}
         begin = self.clock()
-        for name in self.in_turns(name for name in names if self.visits[name].due <= begin):
+        due = begin if due is None else due
+        for name in self.in_turns(name for name in names if self.visits[name].due <= due):
             if self.clock() > begin + PASS_S:
                 return True
             self.n_served += 1
@@ -260,9 +268,9 @@ def main(config_program):
     folder = spool.Spool(config.text("spool_dir"))
     folder.open()
     collector = Collector(config, folder, database.Database(field, options.slurm))
-    has_more = collector.visit_all()
-    while has_more or not options.once:
-        if not has_more:
+    if options.once:
+        collector.visit_each()
+        return 0
+    while True:
+        if not collector.visit_all():
             time.sleep(PERIOD_S)
-        has_more = collector.visit_all()
-    return 0

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -288,6 +289,41 @@ static void test_what_is_written_is_on_the_disk(void **state)
     assert_int_equal(access(scratch_path("disk/.%d.draft", (int)getpid()), F_OK), -1);
 }
 
+/* The file system's room as a test sets it; of no size: as it is. */
+static struct statvfs room;
+
+int __real_fstatvfs(int fd, struct statvfs *status);
+int __wrap_fstatvfs(int fd, struct statvfs *status);
+
+int __wrap_fstatvfs(int fd, struct statvfs *status)
+{
+    if (room.f_blocks == 0)
+        return __real_fstatvfs(fd, status);
+    *status = room;
+    return 0;
+}
+
+static void test_a_twentieth_of_the_file_system_stays_free(void **state)
+{
+    (void)state;
+    static const struct {
+        fsblkcnt_t blocks, files;
+        int result;
+    } rows[] = {{50, 100, 0}, {49, 100, -1}, {50, 99, -1}};
+    const struct hm_spool_entry entry = {.job_id = 8, .end_s = 9, .nodes = "n1"};
+    struct hm_error error = {""};
+    const char *folder = scratch_path("room");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        room =
+            (struct statvfs){.f_blocks = 1000, .f_bavail = rows[i].blocks, .f_files = 2000, .f_favail = rows[i].files};
+        assert_int_equal(hm_spool_file_write(folder, &entry, &error), rows[i].result);
+        assert_true(rows[i].result == 0 || errno == ENOSPC);
+    }
+    assert_non_null(strstr(error.text, "has less than a 20th of its space or of its files free"));
+    room = (struct statvfs){.f_blocks = 0};
+}
+
 static void test_folders_that_are_not_trusted(void **state)
 {
     (void)state;
@@ -321,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_whose_records_are_expected),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_what_is_written_is_on_the_disk),
+        cmocka_unit_test(test_a_twentieth_of_the_file_system_stays_free),
         cmocka_unit_test(test_folders_that_are_not_trusted),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
