@@ -3,6 +3,10 @@
 
 #include <errno.h>
 
+#include "wire.h"
+
+#define MOST_OF_CPUS 10 /* percent of a client's CPUs for the kdamonds of its user */
+
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
 {
     unsigned lent = 0;
@@ -11,16 +15,23 @@ unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
     return lent;
 }
 
+static unsigned lent_to(const struct hm_damon_pool *pool, uid_t uid)
+{
+    unsigned n = 0;
+    for (unsigned k = 0; k < pool->n; k++)
+        n += pool->loan[k].client != 0 && pool->loan[k].uid == uid;
+    return n;
+}
+
 int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error)
 {
-    unsigned n_lent = hm_damon_pool_lent(pool), n_own = 0;
+    unsigned n_lent = hm_damon_pool_lent(pool), n_own = lent_to(pool, uid);
     int first_free = -1;
     for (unsigned k = 0; k < pool->n; k++) {
         if (pool->loan[k].client == client)
             return (int)k;
         if (pool->loan[k].client == 0 && first_free < 0)
             first_free = (int)k;
-        n_own += pool->loan[k].client != 0 && pool->loan[k].uid == uid;
     }
     if (first_free < 0)
         return hm_fail(error, EBUSY, "no kdamond is free: all %u are lent to other jobs on this node", pool->n);
@@ -38,4 +49,12 @@ void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client)
     for (unsigned k = 0; k < pool->n; k++)
         if (pool->loan[k].client == client)
             pool->loan[k].client = 0;
+}
+
+uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted)
+{
+    unsigned n = lent_to(pool, uid);
+    uint64_t most = (uint64_t)n_cpus * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS / (n > 0 ? n : 1);
+    most = most > HM_DAMON_MIN_BUDGET ? most : HM_DAMON_MIN_BUDGET;
+    return uid == 0 || wanted < most ? wanted : (uint32_t)most;
 }

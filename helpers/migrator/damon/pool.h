@@ -29,6 +29,11 @@ struct hm_damon_pool {
 int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error);
 /* Takes the client's kdamond back, if it has one. */
 void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client);
+/*
+ * What the kdamond of a client may cost, in millionths of a CPU: what it wants, at most a tenth of the `n_cpus` CPUs
+ * that it may use itself. All kdamonds of a user share that tenth; root has no limit. At least HM_DAMON_MIN_BUDGET.
+ */
+uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted);
 /* How many kdamonds are lent. */
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool);
 

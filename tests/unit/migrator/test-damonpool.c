@@ -20,6 +20,7 @@
 #include "migrator/damon/gathering.h"
 #include "migrator/damon/pool.h"
 #include "migrator/damon/tune.h"
+#include "migrator/damon/wire.h"
 #include "unit/lib/rows.h"
 
 static struct hm_error error;
@@ -86,6 +87,21 @@ static void one_kdamond_serves_whoever_comes_first(void **state)
     struct hm_damon_pool pool = {.n = 1};
     assert_int_equal(hm_damon_pool_lend(&pool, 1, 1000, &error), 0);
     assert_int_equal(hm_damon_pool_lend(&pool, 2, 1000, &error), -1);
+}
+
+static void a_users_kdamonds_share_a_tenth_of_the_cpus(void **state)
+{
+    (void)state;
+    struct hm_damon_pool pool = {.n = 4};
+    hm_damon_pool_lend(&pool, 1, 1000, &error);
+    hm_damon_pool_lend(&pool, 2, 1001, &error);
+    assert_int_equal(hm_damon_pool_budget(&pool, 1000, 4, 900000), 400000);
+    hm_damon_pool_lend(&pool, 3, 1000, &error);
+    assert_int_equal(hm_damon_pool_budget(&pool, 1000, 4, 900000), 200000);
+    assert_int_equal(hm_damon_pool_budget(&pool, 1000, 4, 5000), 5000);
+    assert_int_equal(hm_damon_pool_budget(&pool, 1001, 4, 900000), 400000);
+    assert_int_equal(hm_damon_pool_budget(&pool, 1000, 0, 900000), HM_DAMON_MIN_BUDGET);
+    assert_int_equal(hm_damon_pool_budget(&pool, 0, 1, 900000), 900000);
 }
 
 /* After a kdamond's end its number may belong to another thread. */
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test(one_kdamond_serves_whoever_comes_first),
         cmocka_unit_test(only_kdamonds_cost_is_counted),
         cmocka_unit_test(first_settings_fit),
+        cmocka_unit_test(a_users_kdamonds_share_a_tenth_of_the_cpus),
         cmocka_unit_test(settles_within_the_budget),
         cmocka_unit_test(nothing_measured_changes_nothing),
         cmocka_unit_test(a_format_without_a_field_is_refused),

@@ -14,7 +14,6 @@
 #define FIRST_TUNE_LISTS 2         /* lists of each process before the settings are tuned for the first time */
 #define TUNE_NS (5 * SECOND_NS)    /* time between two measurements of the cost */
 #define UNUSED_NS (60 * SECOND_NS) /* how long a client may keep a kdamond without a process */
-#define MOST_OF_CPUS 10            /* percent of the client's CPUs that its kdamond's budget may have */
 
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, const struct hm_damon_peer *peer)
 {
@@ -43,6 +42,7 @@ static void stop(struct hm_damon_lease *lease)
     }
     lease->thread = 0;
     lease->thread_cpu_ns = 0;
+    lease->unsent += (uint32_t)lease->tracepoint.lost;
     hm_damon_tracepoint_close(&lease->tracepoint);
     for (uint32_t i = 0; i < lease->n; i++)
         close(lease->pidfd[i]);
@@ -94,17 +94,14 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     return 0;
 }
 
-/* Limits the budget to a tenth of the CPUs that the client itself may use. */
-static uint32_t bounded_budget(const struct hm_damon_lease *lease, uint32_t budget)
+/* The budget that the client may have now: it falls as its user gets more kdamonds. */
+static uint32_t budget(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
 {
-    cpu_set_t cpus;
-    if (lease->peer.uid == 0)
-        return budget;
-    /* The call fails where the client has passed its connection on and ended. */
-    if (sched_getaffinity(lease->peer.pid, sizeof(cpus), &cpus) != 0)
-        return HM_DAMON_MIN_BUDGET;
-    uint32_t most = (uint32_t)CPU_COUNT(&cpus) * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS;
-    return budget < most ? budget : most;
+    cpu_set_t cpus[8]; /* 8192 CPUs: the call fails where the kernel has more than there is room for */
+    /* The call fails where the client has passed its connection on and ended: then it gets the least. */
+    bool is_known = sched_getaffinity(lease->peer.pid, sizeof(cpus), cpus) == 0;
+    unsigned n_cpus = is_known ? (unsigned)CPU_COUNT_S(sizeof(cpus), cpus) : 0;
+    return hm_damon_pool_budget(&broker->pool, lease->peer.owner, n_cpus, lease->wanted_budget);
 }
 
 /*
@@ -139,12 +136,15 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     lease->generation = wanted->head.generation;
     if (lend(broker, lease, error) != 0 || take_targets(lease, wanted, error) != 0)
         return -1;
+    lease->wanted_budget = wanted->budget;
     lease->needs = (struct hm_damon_needs){
-        .interval_ms = wanted->interval_ms, .budget = bounded_budget(lease, wanted->budget), .n_processes = lease->n};
+        .interval_ms = wanted->interval_ms, .budget = budget(broker, lease), .n_processes = lease->n};
     if (lease->n == 0)
         return 0;
-    if (lease->n > n_before || lease->n * 2 < n_before)
+    if (lease->n > n_before || lease->n * 2 < n_before) {
         lease->settings = hm_damon_tune_first(&lease->needs);
+        lease->is_tuned = false;
+    }
     return start(broker, lease, error);
 }
 
@@ -210,6 +210,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
         .cpu_s = (double)(hm_damon_lease_cpu_ns(lease) - lease->set_cpu_ns) / SECOND_NS,
         .wall_s = (double)passed_ns / SECOND_NS,
         .accessed = lease->touched_bytes > 0 ? lease->accessed_bytes / lease->touched_bytes : -1};
+    lease->needs.budget = budget(broker, lease);
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
     lease->is_tuned = true;
     /* On a change the kernel looks up the processes by their numbers again. That is safe only while they live. */

@@ -40,6 +40,7 @@ struct hm_damon_lease {
     int pidfd[HM_DAMON_TARGETS];
     bool is_lost; /* a target is not the client's any more, so that nothing may be sent until it names others */
     uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list */
+    uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
     struct hm_damon_settings settings;
     uint64_t set_ns, set_cpu_ns; /* when the settings were made, and the CPU time for this client at that moment */
@@ -53,7 +54,7 @@ struct hm_damon_lease {
      */
     double accessed_bytes, touched_bytes;
     bool is_tuned;   /* the first settings were compared with their cost */
-    uint32_t unsent; /* number of lists that could not be sent */
+    uint32_t unsent; /* number of lists that could not be sent, or were lost by earlier tracepoints */
 };
 
 /* CPU time in ns that kdamonds have used for this client, as last read. */

@@ -174,8 +174,10 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
     *owned = (struct hm_damon_owned){.n = n, .mark = MARK_BASE_US + 1 + (uint32_t)(now.tv_nsec / 1000 % MARKS)};
     snprintf(text, sizeof(text), "%u", n);
     if (hm_damon_state_write(path, owned, error) != 0 || write_text("nr_kdamonds", text, error) != 0) {
+        int number = errno;
         *owned = (struct hm_damon_owned){0};
         unlink(path);
+        errno = number;
         return -1;
     }
     return 0;
