@@ -15,6 +15,8 @@ struct plan {
     uint64_t cold_left;  /* its fast pages that are left */
     uint64_t room;       /* free pages in the fast tier */
     uint64_t moves_left; /* pages that the budget still allows */
+    size_t cap;          /* the extent (its index) that was demoted last for the cap */
+    uint64_t cap_pages;  /* its pages that were demoted for the cap; an exchange may demote more of it */
     double belief;       /* number of phases for which a gain is expected to last, times the trust in it */
 };
 
@@ -64,6 +66,8 @@ static void obey_cap(struct plan *plan, uint64_t over)
 {
     while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->extents->base.n_extents)) {
         uint64_t pages = hm_least(hm_least(over, plan->cold_left), plan->moves_left);
+        plan->cap = plan->extents->order[plan->cold];
+        plan->cap_pages = pages;
         demote(plan, pages, HM_VERDICT_CAP);
         over -= pages;
     }
@@ -114,13 +118,22 @@ static void promote_all(struct plan *plan)
     }
 }
 
-/* Is the gain of all promotions and their demotions next to nothing? */
-static bool is_noise(const struct hm_extents *extents)
+/* How many of an extent's pages move for a gain, and not for the cap. */
+static uint64_t moved_for_gain(const struct plan *plan, size_t i)
 {
+    if (plan->extents->base.extent[i].verdict == HM_VERDICT_CAP)
+        return 0;
+    return plan->extents->amount[i] - (i == plan->cap ? plan->cap_pages : 0);
+}
+
+/* Is the gain of all promotions and their demotions next to nothing? */
+static bool is_noise(const struct plan *plan)
+{
+    const struct hm_extents *extents = plan->extents;
     double gain = 0;
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
-        double heat = hm_extents_heat(extents, extent) * (double)extents->amount[i];
+        double heat = hm_extents_heat(extents, extent) * (double)moved_for_gain(plan, i);
         if (extent->verdict == HM_VERDICT_PROMOTE)
             gain += heat;
         else if (extent->verdict == HM_VERDICT_DEMOTE)
@@ -130,14 +143,15 @@ static bool is_noise(const struct hm_extents *extents)
 }
 
 /* Cancels all moves except those for the cap. */
-static void drop_moves(struct hm_extents *extents)
+static void drop_moves(const struct plan *plan)
 {
+    struct hm_extents *extents = plan->extents;
     for (size_t i = 0; i < extents->base.n_extents; i++) {
-        struct hm_extent *extent = &extents->base.extent[i];
-        if (extents->amount[i] == 0 || extent->verdict == HM_VERDICT_CAP)
+        uint64_t dropped = moved_for_gain(plan, i);
+        if (dropped == 0)
             continue;
-        extent->verdict = HM_VERDICT_DOUBT;
-        extents->amount[i] = 0;
+        extents->amount[i] -= dropped;
+        extents->base.extent[i].verdict = extents->amount[i] > 0 ? HM_VERDICT_CAP : HM_VERDICT_DOUBT;
     }
 }
 
@@ -157,7 +171,7 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
     struct plan plan = begin_plan(extents, budget);
     promote_all(&plan);
     hm_trust_begin(&extents->trust);
-    if (is_noise(extents))
+    if (is_noise(&plan))
         return;
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
@@ -184,8 +198,8 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     if (budget->used_pages > budget->capacity_pages)
         obey_cap(&plan, budget->used_pages - budget->capacity_pages);
     promote_all(&plan);
-    if (is_noise(extents))
-        drop_moves(extents);
+    if (is_noise(&plan))
+        drop_moves(&plan);
     give_out(extents, false);
     give_out(extents, true);
 }

@@ -14,11 +14,10 @@ struct chunk { /* observations collected for one call of hm_decider_observe */
 };
 
 /* Makes a decider for the open source. Returns 0 or -1. */
-static int new_decider(struct hm_live *live)
+static int new_decider(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
     const struct hm_source_state *state = &live->intake.source->state;
-    struct hm_error error = {{0}};
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
         .period = (double)state->unit,
@@ -31,11 +30,8 @@ static int new_decider(struct hm_live *live)
         .error = state->error,
         .counts_memory = state->counts_memory,
     };
-    live->decider = hm_decider_new(&setup, &error);
-    if (live->decider)
-        return 0;
-    hm_progress_warn(live->shown.progress, error.text);
-    return -1;
+    live->decider = hm_decider_new(&setup, error);
+    return live->decider ? 0 : -1;
 }
 
 static void drop_decider(struct hm_live *live)
@@ -192,7 +188,7 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
-    if (live->intake.source && new_decider(live) != 0)
+    if (live->intake.source && new_decider(live, &error) != 0)
         hm_live_close_source(live);
     live->window.is_used = live->intake.source && !live->intake.source->state.knows_writes && live->window.softdirty;
     if (live->intake.source && !live->intake.source->state.knows_writes && !live->window.softdirty)

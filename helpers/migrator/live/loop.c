@@ -56,7 +56,8 @@ static void serve(struct hm_live *live, const struct pollfd *events)
 
 enum { SIGNALS, GUARD, SOURCE, VIEW, N_EVENTS = VIEW + HM_VIEWSERVER_FDS };
 
-/* Sleeps until `due` or an event. Returns false when told to end. */
+/* Sleeps until `due` or an event. Returns false where the loop has to end: a signal came, the step is over, or poll has
+ * failed. */
 static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
 {
     struct pollfd events[N_EVENTS] = {
@@ -97,8 +98,8 @@ static bool look(struct hm_live *live, uint64_t now)
     }
     if (is_over(live, hm_live_look(live)))
         return false;
-    if (live->intake.source && live->intake.source->fd < 0 &&
-        (live->intake.source->poll_ms > 0 || live->account.pace.phase_samples > 0))
+    if (live->intake.source &&
+        (live->intake.source->poll_ms > 0 || (live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)))
         hm_live_read_source(live);
     hm_live_update_figures(live);
     return true;

@@ -72,9 +72,8 @@ struct hm_source {
     /* Passes on all samples that there are. Never waits. Returns 0, or -1 as above. */
     int (*read)(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
                 struct hm_error *error);
-    /* Becomes readable when there is something to read. -1: read at the end of each phase and every poll_ms. */
-    int fd;
-    unsigned poll_ms; /* 0: only at the end of each phase */
+    int fd;           /* becomes readable when there is much to read; -1: there is none */
+    unsigned poll_ms; /* it is also read this often, and at the end of each phase; 0: at the end alone */
     void (*close)(struct hm_source *source);
 };
 

@@ -156,8 +156,10 @@ static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
     if (folder < 0)
         return -1;
     read_cpus(cgroup, &cpus);
-    for (int cpu = hm_set_next(&cpus, 0); cpu >= 0 && status == 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1))
-        status = add(watch, 0, cpu, folder, cpu, PERF_FLAG_PID_CGROUP);
+    for (int cpu = hm_set_next(&cpus, 0); cpu >= 0 && status == 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1)) {
+        errno = EMFILE; /* the reason if there is no slot left */
+        status = watch->n < HM_PERF_SLOTS ? add(watch, 0, cpu, folder, cpu, PERF_FLAG_PID_CGROUP) : -1;
+    }
     int number = errno;
     close(folder);
     while (status != 0 && watch->n > 0)

@@ -126,6 +126,23 @@ static void test_cap_holds_and_takes_the_coldest(void **state)
     model_end(&model);
 }
 
+/* What the budget leaves for exchanges is so little that they are dropped; what goes for the cap is not. */
+static void test_cap_holds_where_all_other_moves_are_noise(void **state)
+{
+    (void)state;
+    uint64_t first = 12000;
+    model_begin(&model, "regions", MODEL_SPACES, ALL_PAGES * 12 / 100);
+    fill_fast(0, MODEL_PAGES * 12 / 100);
+    for (int phase = 0; phase < 3; phase++)
+        model_phase(&model, SAMPLES, hot_tenth, &first, 0);
+    for (int phase = 0; phase < 5; phase++) {
+        model.capacity -= 5;
+        model_phase(&model, SAMPLES, hot_tenth, &first, 9);
+        assert_int_equal(model.used, model.capacity);
+    }
+    model_end(&model);
+}
+
 static void test_budget_holds(void **state)
 {
     (void)state;
@@ -211,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_uniform_access_moves_nothing),
         cmocka_unit_test(test_writes_win),
         cmocka_unit_test(test_cap_holds_and_takes_the_coldest),
+        cmocka_unit_test(test_cap_holds_where_all_other_moves_are_noise),
         cmocka_unit_test(test_budget_holds),
         cmocka_unit_test(test_free_room_is_filled),
         cmocka_unit_test(test_ranges),
