@@ -5,7 +5,8 @@
 
 #include "tiers.h"
 
-/* Read the node's tiers. Returns 0, or -1 with a text: `tiers` then has no tier. */
+/* Read the node's tiers, without memory that has come online since the topology was found last. Returns 0, or -1 with a
+ * text: `tiers` then has no tier. */
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error);
 
 #endif

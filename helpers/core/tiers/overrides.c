@@ -120,17 +120,31 @@ void hm_tiers_config_figures(struct hm_tier_group *group)
     group->tier.energy = config->energy;
 }
 
+/* Find the only group of this kind that has no configuration yet. NULL: there is none, or more than one. */
+static struct hm_tier_group *find_by_kind(struct hm_tier_groups *groups, enum hm_kind kind)
+{
+    struct hm_tier_group *found = NULL;
+    for (int i = 0; i < groups->n; i++) {
+        if (groups->group[i].tier.kind != kind || groups->group[i].config)
+            continue;
+        if (found)
+            return NULL;
+        found = &groups->group[i];
+    }
+    return found;
+}
+
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups)
 {
-    for (int i = 0; i < groups->n; i++) {
-        struct hm_tier_group *group = &groups->group[i];
-        for (int j = 0; j < config->n_tiers && !group->config && group->tier.kind != HM_KIND_UNKNOWN; j++) {
-            if (!config->tier[j].has_nodes && kind_of(&config->tier[j]) == group->tier.kind)
-                group->config = &config->tier[j];
-        }
-        if (group->config)
-            hm_tiers_config_figures(group);
+    for (int i = 0; i < config->n_tiers; i++) {
+        const struct hm_config_tier *named = &config->tier[i];
+        struct hm_tier_group *group = kind_of(named) == HM_KIND_UNKNOWN ? NULL : find_by_kind(groups, kind_of(named));
+        if (!named->has_nodes && group)
+            group->config = named;
     }
+    for (int i = 0; i < groups->n; i++)
+        if (groups->group[i].config)
+            hm_tiers_config_figures(&groups->group[i]);
 }
 
 /* Find the group with this tier name, or NULL. */
@@ -164,7 +178,8 @@ void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *confi
             continue;
         if (!group) {
             hm_tiers_warn(tiers,
-                          "%s: tier %s lists no nodes, and no tier here has that name or kind: ignored; here are %s",
+                          "%s: tier %s lists no nodes, and no tier here has that name, or alone that kind: ignored; "
+                          "here are %s",
                           place_of(named->line, place), named->name, names);
             continue;
         }

@@ -184,11 +184,14 @@ static char *read_all(int fd)
     return NULL;
 }
 
-static int check_content(const struct cache *cache, const struct cache *now, const char *path, struct hm_error *error)
+/* With `may_be_older`, more nodes may have memory now than the cache knows. */
+static int check_content(const struct cache *cache, const struct cache *now, bool may_be_older, const char *path,
+                         struct hm_error *error)
 {
     if (strcmp(cache->boot_id, now->boot_id) != 0)
         return hm_fail(error, ESTALE, "topology cache %s is of another boot", path);
-    if (!hm_set_equal(&cache->has_memory, &now->has_memory))
+    if (may_be_older ? !hm_set_within(&cache->has_memory, &now->has_memory)
+                     : !hm_set_equal(&cache->has_memory, &now->has_memory))
         return hm_fail(error, ESTALE, "topology cache %s was written when other nodes had memory", path);
     if (!is_sound(&cache->topology))
         return hm_fail(error, EBADMSG, "topology cache %s has values out of range", path);
@@ -196,7 +199,7 @@ static int check_content(const struct cache *cache, const struct cache *now, con
 }
 
 /* Parse and check. Returns 0 or -1. */
-static int take(char *text, struct cache *cache, const char *path, struct hm_error *error)
+static int take(char *text, struct cache *cache, bool may_be_older, const char *path, struct hm_error *error)
 {
     struct hm_error why = {0};
     struct cache *now = calloc(1, sizeof(*now));
@@ -206,14 +209,14 @@ static int take(char *text, struct cache *cache, const char *path, struct hm_err
     else if (hm_fields_parse(&cache_fields, text, cache, &why) != 0)
         hm_fail(error, EBADMSG, "topology cache %s: %s", path, why.text);
     else if (fill_state(now, error) == 0)
-        result = check_content(cache, now, path, error);
+        result = check_content(cache, now, may_be_older, path, error);
     int number = errno;
     free(now);
     errno = number;
     return result;
 }
 
-int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error)
+static int read_cache(const char *run_dir, bool may_be_older, struct hm_topology *topology, struct hm_error *error)
 {
     char path[PATH_MAX], *text = NULL;
     struct cache *cache = NULL;
@@ -230,7 +233,7 @@ int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, str
         hm_fail_errno(error, "topology cache %s", path);
         goto done;
     }
-    if (take(text, cache, path, error) != 0)
+    if (take(text, cache, may_be_older, path, error) != 0)
         goto done;
     *topology = cache->topology;
     /* What was free when the cache was written says nothing about now. */
@@ -245,4 +248,14 @@ done:;
     free(cache);
     errno = number;
     return result;
+}
+
+int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error)
+{
+    return read_cache(run_dir, false, topology, error);
+}
+
+int hm_topologycache_read_older(const char *run_dir, struct hm_topology *topology, struct hm_error *error)
+{
+    return read_cache(run_dir, true, topology, error);
 }

@@ -18,4 +18,8 @@ int hm_topologycache_write(const char *run_dir, const struct hm_topology *topolo
  * range). */
 int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error);
 
+/* The same, but also where more nodes have memory now: for steps, between the moment when memory comes online and the
+ * one when the node's new topology is written. */
+int hm_topologycache_read_older(const char *run_dir, struct hm_topology *topology, struct hm_error *error);
+
 #endif

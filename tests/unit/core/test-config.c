@@ -62,6 +62,7 @@ static const char full[] =
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
     "resctrl = yes\nresctrl_dir = /mnt/resctrl\nmeter_programs = slurm\n"
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
+    "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
@@ -101,6 +102,9 @@ static void test_every_word(void **state)
     assert_int_equal(config.summary_rate, 6000);
     assert_int_equal(config.collect_wait_s, 120);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
+    assert_int_equal(config.fsdax_fs, HM_DAX_FS_XFS);
+    assert_int_equal(config.fsdax_map, HM_DAX_MAP_PMEM);
+    assert_int_equal(config.fsdax_wipe_limit_s, 45);
     assert_true(config.fsdax_trust);
     assert_float_equal(config.keep_percent, 12.5, 0);
     assert_int_equal(config.keep_quota_bytes, UINT64_C(300) << 30);

@@ -182,6 +182,19 @@ static void fails_on_other_versions_and_boots(void **state)
     write_good(fixture);
     patch(fixture, "has_memory", "8191"); /* a node that no machine has */
     fails(fixture, ESTALE, "was written when other nodes had memory");
+    assert_int_equal(hm_topologycache_read_older(fixture->folder, &fixture->read, NULL), -1);
+    assert_int_equal(errno, ESTALE);
+}
+
+/* Memory has come online, and the new topology is not written yet: steps go on with what was there before. */
+static void an_older_one_suffices_for_steps(void **state)
+{
+    struct fixture *fixture = *state;
+    write_good(fixture);
+    patch(fixture, "has_memory", ""); /* now node 0 has memory, too */
+    fails(fixture, ESTALE, "was written when other nodes had memory");
+    assert_int_equal(hm_topologycache_read_older(fixture->folder, &fixture->read, NULL), 0);
+    assert_int_equal(fixture->read.n_nodes, 2);
 }
 
 static void fails_on_values_out_of_range(void **state)
@@ -245,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(fails_without_a_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_older_one_suffices_for_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_where_it_cannot_write, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_owners_and_modes, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_what_is_no_file, setup, teardown),
