@@ -37,12 +37,13 @@ int hm_sysfile_read_open(int fd, char *text, size_t size)
         return -1;
     }
     text[length] = '\0';
+    bool is_whole = (size_t)length < size - 1; /* else more may follow */
     char *end = strchr(text, '\n');
     if (end && end == text + length - 1) {
         *end = '\0';
         length--;
     }
-    if (length > 0 && (size_t)length < size - 1 && strlen(text) == (size_t)length && !strchr(text, '\n'))
+    if (length > 0 && is_whole && strlen(text) == (size_t)length && !strchr(text, '\n'))
         return 0;
     errno = EBADMSG;
     return -1;

@@ -28,11 +28,21 @@ int hm_scontrol_find(char *path, size_t size)
     return -1;
 }
 
+/* Write the arguments, as in " show config". Returns `out`. */
+static const char *join(char *const *words, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 1; words[i] && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, " %s", words[i]);
+    return out;
+}
+
 /* Run the scontrol at `path` with these arguments (NULL-terminated, its name first), and read its output and its errors
  * into `text`, terminated. Returns 0 or -1. */
 static int run(const char *path, char *const *words, char *text, size_t size, struct hm_error *error)
 {
-    char locale[] = "LC_ALL=C", conf[PATH_MAX + 16];
+    char locale[] = "LC_ALL=C", conf[PATH_MAX + 16], told[120];
     char *environment[] = {locale, NULL, NULL};
     const char *slurm_conf = getenv("SLURM_CONF");
     if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
@@ -50,8 +60,8 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
         return status;
     text[strcspn(text, "\n")] = '\0';
     if (status < 0)
-        return hm_fail_errno(error, "%s %s %s did not end", path, words[1], words[2]);
-    return hm_fail(error, EIO, "%s %s %s failed%s%.120s", path, words[1], words[2], text[0] ? ": " : "", text);
+        return hm_fail_errno(error, "%s%s did not end", path, join(words, told, sizeof(told)));
+    return hm_fail(error, EIO, "%s%s failed%s%.120s", path, join(words, told, sizeof(told)), text[0] ? ": " : "", text);
 }
 
 /* Run the scontrol that hm_scontrol_find finds. */

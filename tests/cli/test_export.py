@@ -262,7 +262,7 @@ def test_labels_are_escaped_and_bounded(tmp_path):
 
 
 def test_the_file_is_whole_at_any_time(tmp_path):
-    """A reader beside twenty writers only finds complete files."""
+    """A reader only finds complete files while the file is written twenty times."""
     write(tmp_path, record(1))
     target, done, torn = tmp_path / "hybridmem.prom", threading.Event(), []
     export(tmp_path, *SINCE, "--output", target)

@@ -222,7 +222,7 @@ def test_keys_of_a_later_version_are_passed_over():
 
 
 def test_a_hostile_text_fills_no_memory():
-    """4096 characters can hold some three million zeros."""
+    """4096 characters can hold some three million blanks, packed."""
     bomb = packed(b" " * 2_900_000)
     assert len(bomb) <= summaries.MOST_BYTES
     tracemalloc.start()

@@ -165,8 +165,9 @@ def numa_balancing(setting):
     folder = "/sys/kernel/debug/sched/numa_balancing"
     if not Path(folder).exists():
         slurm.run("mount -t debugfs debugfs /sys/kernel/debug")
-    values = {f"{folder}/scan_period_max_ms": 600000}  # first, so that a minimum above the old maximum is accepted
-    values.update({f"{folder}/{key}": value for key, value in setting.items()})
+    # The maximum comes first, so that a minimum above the old maximum is accepted.
+    keys = sorted(setting, key=lambda key: key != "scan_period_max_ms")
+    values = {f"{folder}/{key}": setting[key] for key in keys}
     values["/sys/kernel/mm/numa/demotion_enabled"] = 1
     values["/proc/sys/kernel/numa_balancing"] = 2
     with migration.written(values):

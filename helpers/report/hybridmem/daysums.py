@@ -19,7 +19,7 @@ BYTES_AT_ONCE = 1 << 20  # of a file that is read
 KEYS = '"user", account, mode'
 # For each function that combines the cells of several rows: MADE is the SQL for a cell as the table stores it, FOLDED
 # the SQL that combines such cells. Parquet has no whole numbers of 128 bits, so a sum is stored as a decimal. fields.py
-# limits the figures of a record: sums of 75 million records have less than 38 digits.
+# limits the figures of a record: sums of 75 million records have at most 38 digits.
 MADE = {"sum": "({})::DECIMAL(38, 0)", "max": "{}"}
 FOLDED = {"sum": "sum({})::HUGEINT", "max": "max({})"}
 ENDS = "min(end_time) AS first_end, max(end_time) AS last_end, count(*) - count(end_time) AS endless"

@@ -70,7 +70,9 @@ def advice_section(run, first):
     said = rules.advise_run(run)
     if not said:
         return page.section(
-            f"advice-{first}", "Advice", tag("p", "None: no rule found a better mode by this record.", class_="note")
+            f"advice-{first}",
+            "Advice",
+            tag("p", "None: no rule found a better mode by this run's records.", class_="note"),
         )
     return page.section(f"advice-{first}", "Advice", page.sentences([rules.sentence(*said, len(run) == 1)]))
 

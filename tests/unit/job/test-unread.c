@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how long jobs may live whose entry in the ledger cannot be read. */
+/* Tests whether a job counts as living while its entry in the ledger cannot be read: by its cgroups, and by the entry's
+ * age. */
 #include <fcntl.h>
 #include <fts.h>
 #include <setjmp.h>
