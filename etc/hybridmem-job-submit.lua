@@ -63,8 +63,8 @@ local function is_small(spank_job_env)
     return true
 end
 
--- Has each setting a name of its own? Slurm's own clients send no others, and slurmctld takes room for settings with a
--- name alone.
+-- Has each setting a name of its own? Slurm's own clients send only such settings, and slurmctld makes room only for
+-- settings that have a name.
 local function is_sound(spank_job_env)
     local seen = {}
     for _, setting in pairs(spank_job_env or {}) do
@@ -78,8 +78,8 @@ local function is_sound(spank_job_env)
     return true
 end
 
--- Is the option there at most once? If not, tell the user. Slurm's own clients send it once. Of several, the node might
--- use another one than the one that is checked here.
+-- Are the settings small and sound, and is the option there at most once? If not, tell the user. Slurm's own clients
+-- send it once. Of several, the node might use another one than the one that is checked here.
 local function is_clear(spank_job_env)
     if not is_small(spank_job_env) then
         return false
@@ -139,7 +139,8 @@ end
 
 local UNITS = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 
--- The bytes of size=, or nil. The plugin has refused a wrong form before this is called.
+-- The bytes of size=, or nil where it is missing or has a wrong form. Slurm's commands have refused such a request
+-- before this is called, and the node refuses it in any case.
 local function size_of(text)
     local digits, unit = (text .. ","):match(",size=(%d+)([KMGT]?),")
     return digits and tonumber(digits) * UNITS[unit]

@@ -26,8 +26,8 @@ struct hm_energy_answer {
 
 /*
  * Find the first plugin of `type`, the AcctGatherEnergyType of slurm.conf (NULL: not set). Returns NULL (ENOENT) with a
- * text where this plugin does not measure the node. Later plugins of the list are never taken: a slurmd that was
- * started with a shorter list would look for them past the end of its list.
+ * text where there is none, or where it does not measure the node or is not known. Later plugins of the list are never
+ * taken: a slurmd that was started with a shorter list would look for them past the end of its list.
  */
 const struct hm_energy_plugin *hm_energy_plugin_find(const char *type, struct hm_error *reason);
 

@@ -36,7 +36,7 @@ static void add(struct command *command, const char *name, const char *value)
     command->argument[command->count++] = (char *)(uintptr_t)value;
 }
 
-/* Add a variable that slurmd has set from the job's credential. The user cannot have set it: the names of variables
+/* Add an option with the value of a variable that Slurm has set. The user cannot have set it: the names of variables
  * from the user begin with SPANK_ here. */
 static void add_environment(struct command *command, const char *name, const char *variable)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem.so, the SPANK plugin. Each context has a file, and each hook a function that collects what Slurm knows and
- * calls libjob. The plugin must never end the process or start a thread. A hook returns -1 only where the option's text
- * is refused at submission: any other failure would drain a node or be ignored, depending on Slurm's version and on
- * whether the plugin is optional or required.
+ * calls libjob or starts hybridmem-job. The plugin must never start a thread, and must never end a process other than
+ * that of a task (hm_remote_place_task). A hook returns -1 only where the option is refused at submission: any other
+ * failure would drain a node or be ignored, depending on Slurm's version and on whether the plugin is optional or
+ * required.
  */
 #ifndef HM_PLUGIN_H
 #define HM_PLUGIN_H
@@ -17,7 +18,8 @@
 
 /* option.c and configpath.c: the option and the plugstack line, the same in all contexts */
 
-/* Read the arguments of the plugstack line. Called first in every hook that Slurm runs in a process of its own. */
+/* Read the arguments of the plugstack line. Called first in slurm_spank_init, and in the hooks of the prolog and the
+ * epilog, which Slurm runs in processes of their own. */
 void hm_option_read_arguments(int count, char **words);
 /* The configuration's path: config=PATH of the plugstack line, or the built-in one. */
 const char *hm_option_config_path(void);

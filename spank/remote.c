@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks in slurmstepd, which run as root, and in its task processes, which run as the user. */
+/* The hooks in slurmstepd, which run as root, and in its task processes: hm_remote_enter runs as root there, and
+ * hm_remote_place_task as the user. */
 #include "plugin.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@ _Static_assert(HM_STEP_BATCH == SLURM_BATCH_SCRIPT, "Slurm has renumbered its ba
 _Static_assert(HM_STEP_EXTERN == SLURM_EXTERN_CONT, "Slurm has renumbered its extern step");
 _Static_assert(HM_STEP_INTERACTIVE == SLURM_INTERACTIVE_STEP, "Slurm has renumbered its interactive step");
 
-/* These live from hm_remote_prepare to hm_remote_forget; each task process has a copy. */
+/* These live from hm_remote_prepare to hm_remote_forget. Each task process has a copy of the step, and shares the
+ * outcome. */
 static struct hm_step *step;
 static struct hm_outcome *outcome;
 
@@ -65,7 +67,7 @@ static uint64_t end_of_job(spank_t spank)
     return seconds;
 }
 
-/* Collect what Slurm tells of the step. Returns 0, or -1 where not even the job's id is known. */
+/* Collect what Slurm tells of the step. Returns 0, or -1 where the id of the job, step, user or group is not known. */
 static int gather(spank_t spank, struct hm_step_facts *facts)
 {
     char *cores = NULL;
@@ -101,7 +103,8 @@ static bool names_others_folders(spank_t spank)
            strstr(value, folder);
 }
 
-/* Set the variables of the step's tasks. */
+/* Set the variables that tell the step's tasks of the job's file systems (HYBRIDMEM_FSDAX_...), and remove those that
+ * another job has left. */
 static void set_environment(spank_t spank)
 {
     static char value[HM_DAX_VALUE];
@@ -121,7 +124,7 @@ void hm_remote_prepare(spank_t spank)
     struct hm_step_facts facts = {0};
     struct hm_error error = {0};
     if (gather(spank, &facts) != 0) {
-        slurm_error("hybridmem: Slurm does not tell the job's id: nothing is placed or measured");
+        slurm_error("hybridmem: Slurm does not tell the ids of job, step and user: nothing is placed or measured");
         return;
     }
     step = calloc(1, sizeof(*step));

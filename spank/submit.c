@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In srun, sbatch and salloc, as the user: refuses an option that is wrong in form, or not allowed for the user, before
- * there is a job. */
+ * there is a job. Where the configuration is wrong, every option is refused. */
 #include <unistd.h>
 
 #include "core/config/identity.h"

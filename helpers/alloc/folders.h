@@ -17,10 +17,11 @@ struct hm_folders {
 };
 
 /*
- * Open a file without a name (O_TMPFILE) in each folder of `list`: paths separated by colons, each with or without its
- * socket's number as in "0=/path"; the n-th is taken for socket n's where none has one; NULL or "" for none. A folder
- * that cannot be written to, or is not on a DAX file system, gets no room, and `reason` (HM_ALLOC_REASON bytes) says
- * why. Where no folder can be used, `folders->n` is 0. Close with hm_folders_close, also after the files are mapped.
+ * Open a file without a name (O_TMPFILE) in each folder of `list`: paths separated by colons; NULL or "" for none. A
+ * path may have its socket's number before it, as in "0=/path"; without one, the n-th path (from 0) is taken for socket
+ * n's. A folder that cannot be written to, or is not on a DAX file system, gets no room, and `reason` (HM_ALLOC_REASON
+ * bytes) says why. Where no folder can be used, `folders->n` is 0. Close with hm_folders_close, also after the files
+ * are mapped.
  */
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason);
 void hm_folders_close(struct hm_folders *folders);

@@ -51,7 +51,7 @@ module hybridmem
     end type hm_alloc_run
 
     interface
-        ! Returns an address for c_f_pointer, or c_null_ptr where there is no memory.
+        ! Returns an address for c_f_pointer, or c_null_ptr where it fails; hm_reason then says why.
         function hm_alloc(size, policy, hint) bind(c, name="hm_alloc") result(memory)
             import :: c_ptr, c_size_t, c_int, hm_alloc_hint
             integer(c_size_t), value :: size

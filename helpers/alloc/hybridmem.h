@@ -42,8 +42,8 @@ struct hm_alloc_hint {
  * Allocate `size` bytes of zeroed memory in one contiguous range of addresses. The policy decides where each block is
  * placed, whichever thread touches it first. Where the policy cannot be met, memory is placed as well as possible, and
  * hm_alloc_reason says why. So the call fails only where malloc would (ENOMEM), or for a wrong policy or hint (EINVAL).
- * Memory of 2 MiB or more is aligned to 2 MiB, less to pages; memory below HM_ALLOC_LEAST comes from malloc. Free it
- * with hm_free. All functions are safe to call from several threads.
+ * Memory of 2 MiB or more is aligned to 2 MiB, less to pages. Memory below HM_ALLOC_LEAST, or for which no mapping can
+ * be made, comes from malloc. Free it with hm_free. All functions are safe to call from several threads.
  */
 void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint);
 
@@ -66,7 +66,7 @@ struct hm_alloc_where {
     size_t block_bytes;    /* 0: not in blocks; Linux places the memory */
     int32_t policy;        /* enum hm_alloc_policy */
     int32_t n_nodes;       /* used entries of `node` */
-    uint64_t absent_bytes; /* bytes that were never touched, or are swapped out; without fsdax files */
+    uint64_t absent_bytes; /* bytes that were never written, or are swapped out; without fsdax files */
     char reason[HM_ALLOC_REASON];
     struct hm_alloc_node node[HM_ALLOC_NODES + 1];
 };

@@ -62,14 +62,14 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
 }
 
 /*
- * Make lanes: one for each socket that has a node of rank 0, in the order of the nodes; for HM_ALLOC_INTERLEAVE one for
- * each node. lanes[i] becomes the lane of node i, or HM_PLACE_ANY_LANE. Nodes whose socket is unknown are in every
- * lane; where no socket is known, there is one lane.
+ * Make lanes, where folders have made none: one for each socket that has a node of rank 0, in the order of the nodes;
+ * for HM_ALLOC_INTERLEAVE one for each node. lanes[i] becomes the lane of node i, or HM_PLACE_ANY_LANE. Nodes whose
+ * socket is unknown count as one socket's when lanes are made, and are in every lane.
  */
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])
 {
-    bool is_given = place->n_lanes > 0; /* folders have made the lanes, each of its socket */
+    bool is_given = place->n_lanes > 0; /* folders have made the lanes, one for each folder */
     int socket_of_lane[HM_PLACE_LANES];
     for (int i = 0; i < place->n_lanes; i++)
         socket_of_lane[i] = wish->folder_socket[i];
@@ -118,7 +118,7 @@ static void share_between_lanes(struct hm_place *place)
     }
 }
 
-/* Add the nodes that are in any lane, or those that have one. Returns how many. */
+/* Add the nodes that are in every lane (`in_any`), or those that have a lane of their own. Returns how many. */
 static int add_nodes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                      const int lanes[HM_ALLOC_NODES], bool in_any, struct hm_place *place)
 {

@@ -13,8 +13,8 @@
 #define BATCH 1024    /* pages of one system call */
 #define IN_FILES (-1) /* in the place of a node's number */
 
-/* Find or add the row of a node. Returns NULL where all rows are used, which cannot happen: there are more rows than
- * nodes. */
+/* Find or add the row of a node. Returns NULL where all rows are used, which can only happen on a machine with more
+ * than HM_ALLOC_NODES nodes. */
 static struct hm_alloc_node *row_of(struct hm_alloc_where *where, int node)
 {
     for (int i = 0; i < where->n_nodes; i++)

@@ -93,8 +93,9 @@ struct hm_fields {
     size_t most; /* longest text, in bytes with the NUL at its end */
 };
 
-/* Check `value`: is each field in its range, each text terminated, and no count larger than its list? The structure may
- * hold any bytes. Returns 0, or -1 (EBADMSG) with a text that names the field: "plan.policy is out of range". */
+/* Check `value`: is each field in its range, each text terminated, and no count larger than its list (unless its row
+ * has may_exceed)? The structure may hold any bytes. Returns 0, or -1 (EBADMSG) with a text that names the field:
+ * "plan.policy is out of range". */
 int hm_fields_check(const struct hm_field *table, const void *value, struct hm_error *error);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads and writes small texts in /proc, /sys and cgroup folders; opens folders of hybridmem's; closes descriptors. A
- * symbolic link at the end of a path is not followed, and reading never waits. (The meter's counters are read by
- * sysfile.h, from files that stay open.)
+ * Reads and writes small texts in /proc, /sys, cgroup folders and folders of hybridmem's; opens the latter; closes
+ * descriptors. A symbolic link at the end of a path is not followed, and reading does not wait for the writer of a
+ * pipe. (The meter's counters are read by sysfile.h, from files that stay open.)
  */
 #ifndef HM_BASE_FILES_H
 #define HM_BASE_FILES_H

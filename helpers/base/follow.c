@@ -80,7 +80,7 @@ static void read_along(struct reader *reader, int pidfd)
     }
 }
 
-/* Reads what was in the pipe when the process ended, REST bytes at most. */
+/* Reads what was in the pipe when the process ended, and stops once REST bytes are read. */
 static void read_rest(struct reader *reader)
 {
     ssize_t length;

@@ -24,8 +24,8 @@ int hm_grown_create(const char *path, const void *fresh, size_t size, struct hm_
 /*
  * Read the structure into `value` (`size` bytes), which the caller has filled with defaults. Where the file is shorter,
  * the defaults of the missing members stay. `least` is the size that the structure had at the beginning of its version.
- * Returns 0, or -1 (EBADMSG: the file has fewer than `least` bytes; EIO). The text says "it" for the file: the caller
- * puts the file's name before it.
+ * Returns 0, or -1 (EBADMSG: no regular file of `least` bytes or more; EIO). The text says "it" for the file:
+ * the caller puts the file's name before it.
  */
 int hm_grown_read(int fd, void *value, size_t size, size_t least, struct hm_error *error);
 

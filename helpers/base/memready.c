@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#define CHUNK (96u << 10) /* less than what malloc maps apart, and gives back at once */
+#define CHUNK (96u << 10) /* below malloc's mmap threshold: free() unmaps a chunk above it at once */
 #define CHUNKS 6
 #define STACK (64u << 10)
 #define PAGE 4096 /* the smallest size of a page */

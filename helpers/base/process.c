@@ -56,7 +56,7 @@ static int read_stat(pid_t pid, char *state, uint64_t *start_time)
 
 int hm_process_parse_uids(const char *text, uid_t uid[4])
 {
-    /* The kernel escapes a newline in the name, which is the only text before this line. */
+    /* The name is the only text before this line that a process can choose, and the kernel escapes a newline in it. */
     const char *line = strstr(text, "\nUid:");
     if (line && sscanf(line, " Uid: %u %u %u %u", &uid[0], &uid[1], &uid[2], &uid[3]) == 4)
         return 0;

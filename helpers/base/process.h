@@ -11,7 +11,7 @@
 
 #include "error.h"
 
-#define HM_MOST_PID (1 << 22) /* largest pid that Linux gives (PID_MAX_LIMIT) */
+#define HM_MOST_PID (1 << 22) /* PID_MAX_LIMIT: every pid that Linux gives is below it */
 #define HM_STOP_MOST 65       /* most processes that hm_process_stop_all takes: a job's monitor and migrators */
 
 struct hm_process {
@@ -49,7 +49,7 @@ int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms
  * The absolute path of the calling process's cgroup folder (v2). Returns 0, or -1 (ENOENT: no cgroup v2; ENAMETOOLONG).
  */
 int hm_cgroup_of_self(char *out, size_t size);
-/* The same of another process. */
+/* The same of another process; ENOENT also where there is no such process. */
 int hm_cgroup_of(pid_t pid, char *out, size_t size);
 
 #endif

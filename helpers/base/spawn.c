@@ -87,7 +87,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Have the kernel kill this child when its parent ends. Returns 0, or -1 (ESRCH) where the parent has already ended. */
+/* Have the kernel kill this child when the thread that forked it ends. Returns 0, or -1: ESRCH where the parent process
+ * has already ended, or the errno of prctl. */
 static int die_with_parent(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
@@ -146,7 +147,7 @@ static int give_up(pid_t pid)
 }
 
 /*
- * Moves a child out of the cgroup of its step, where it does not end although it was killed: the kernel holds it, for
+ * Moves a child that was killed, but does not end, out of the cgroup of its step. The kernel holds such a child, for
  * example on a file system that does not answer. slurmstepd waits for all processes of the cgroup, so the node would be
  * drained otherwise.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts child processes; nothing else in hybridmem forks. hm_spawn_start starts a program, hm_spawn_call runs a
- * function. Both are called in Slurm's daemons and in programs that run as root, so a child inherits only what the
- * caller names: no blocked or ignored signals, no open descriptors, no environment, and no protection from the OOM
- * killer (a daemon may have a score of -1000, which would make the child unkillable). Neither works while the calling
- * thread holds a lock that jobs wait for (heldlock.h).
+ * Starts child processes: hm_spawn_start starts a program, hm_spawn_call runs a function. Nothing else in hybridmem
+ * forks; the meter alone uses posix_spawn(3) (meter/papi/process.c). Programs that run as root call both functions, and
+ * Slurm's daemons call hm_spawn_start. So a child inherits only what the caller names: no blocked or ignored signals,
+ * no open descriptors, and no protection from the OOM killer (a daemon may have a score of -1000, which would make the
+ * child unkillable). A program inherits no environment either. Neither function works while the calling thread holds a
+ * lock that jobs wait for (heldlock.h).
  */
 #ifndef HM_BASE_SPAWN_H
 #define HM_BASE_SPAWN_H

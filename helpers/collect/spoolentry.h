@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job that ended, as slurmctld describes it in the environment of EpilogSlurmctld. Every value is parsed whole and
- * checked against a range. Names may only contain characters that mean nothing to a shell, a path or a terminal. */
+ * checked against a range. The cluster's name may only contain characters that mean nothing to a shell, a path or a
+ * terminal; a list of nodes may also have brackets and commas. */
 #ifndef HM_COLLECT_SPOOLENTRY_H
 #define HM_COLLECT_SPOOLENTRY_H
 
@@ -13,7 +14,7 @@
 
 #define HM_SPOOL_SCHEMA 1
 #define HM_SPOOL_NAME 64           /* bytes of a cluster's name, with its end */
-#define HM_SPOOL_NODES 65536       /* longest node list, in bytes, as Slurm writes it */
+#define HM_SPOOL_NODES 65536       /* bytes of the longest node list as Slurm writes it, with its end */
 #define HM_SPOOL_ABSENT UINT64_MAX /* slurmctld gives no such number for this job */
 
 struct hm_spool_entry {

@@ -46,7 +46,7 @@ static bool has_component(const struct hm_papi_library *library, const char *nam
     return false;
 }
 
-/* Look at one component of PAPI's and add it. `index` is -1 where this PAPI was built without it. */
+/* Look at one component of PAPI's and add it. `index` is negative where this PAPI was built without it. */
 static void look_at_component(struct hm_papi_library *library, const char *name, int index)
 {
     const PAPI_component_info_t *info = index >= 0 ? PAPI_get_component_info(index) : NULL;

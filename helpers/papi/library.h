@@ -12,7 +12,7 @@
 
 struct hm_papi_component {
     char name[HM_PAPI_NAME];
-    int index;                  /* PAPI's number; -1: this PAPI was built without it */
+    int index;                  /* PAPI's number; negative: this PAPI was built without it */
     bool is_in;                 /* it works, and was not dropped */
     char reason[HM_ERROR_TEXT]; /* why it does not work, or was dropped */
 };
@@ -31,7 +31,7 @@ struct hm_papi_library {
     unsigned n_components, n_found;
     struct hm_papi_component
         component[HM_PAPI_MOST_COMPONENTS]; /* the table's components first, in its order, then PAPI's others */
-    struct hm_papi_found found[HM_PAPI_MOST_EVENTS]; /* ordered by component */
+    struct hm_papi_found found[HM_PAPI_MOST_EVENTS]; /* ordered by component, or as the user named them */
 };
 
 /* Start PAPI and look at its components. Call this once in a process. Returns 0, or -1 with a text. */
@@ -40,8 +40,8 @@ int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error
 /* Find the events that the table names. A component whose events cannot be used is dropped, with the reason. */
 void hm_papi_library_find(struct hm_papi_library *library);
 
-/* Add an event by PAPI's name. Its unit is 1 (a plain count) unless the table knows the event. Returns 0, or -1 with a
- * text. */
+/* Add an event by PAPI's name. Its unit is 1 (a plain count) unless a row of the table without a PMU describes it.
+ * Returns 0, or -1 with a text. */
 int hm_papi_library_add(struct hm_papi_library *library, const char *name, struct hm_error *error);
 
 /* Take a component out of use, with its events, and keep the reason. */

@@ -77,7 +77,8 @@ static bool has_zones(const struct hm_papi_library *library, unsigned component)
     return false;
 }
 
-/* Open the event set of one component. Returns 0, or -1 with a text that names the event. */
+/* Open the event set of one component. Returns 0, or -1 with a text that names the event, or the component where the
+ * set as a whole failed. */
 static int open_set(struct hm_papi_sets *sets, struct hm_papi_library *library, unsigned component,
                     struct hm_error *error)
 {

@@ -18,8 +18,8 @@ struct hm_papi_sets {
  * Open the events that were found; they count from now on. Events that an earlier component has too are left out, as
  * they would be counted twice. A component with an event that cannot be opened is dropped with the reason, as the rest
  * of its events would measure too little. With `all` (the user named the events), no event is left out, and one that
- * cannot be opened is an error. Fills in each event's modulus. Returns 0, or -1 with a text. PAPI keeps what it has
- * opened until the process ends.
+ * cannot be opened is an error. Fills in the modulus of powercap's events. Returns 0, or -1 with a text. PAPI keeps
+ * what it has opened until the process ends.
  */
 int hm_papi_sets_open(struct hm_papi_sets *sets, struct hm_papi_library *library, bool all, struct hm_error *error);
 

@@ -102,8 +102,8 @@ static int show_job(char *name, char *text, size_t size, struct hm_error *error)
 
 /*
  * For the number of an array or of a heterogeneous job, scontrol shows all jobs of it, and first the one that was asked
- * for. So the first answer is used only for that job's own name ("12_3", "12+1"). scontrol is then asked again, with
- * this name: the second answer has no other job's lines.
+ * for. So the first answer is read for that job's own name. Where this is not the number ("12_3", "12+1"), scontrol is
+ * asked again, with the name: the second answer has no other job's lines.
  */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error)
 {

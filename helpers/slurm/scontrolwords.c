@@ -84,7 +84,7 @@ int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t 
 
 /*
  * The text always has Slurm's own words for the node, so the same words written by a user are a second occurrence. To
- * count them all, each "Nodes=" is looked at, even one inside the value of another.
+ * count them all, each "Nodes=" after a blank or a line feed is looked at.
  */
 int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cpus, struct hm_error *error)
 {

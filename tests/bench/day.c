@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs hybridmem-migrator through a day of simulated time: its own code, from the command line to the end of the step,
- * over a simulated kernel (daysim.h). The memory and the descriptors that it holds are counted after each phase. All
- * hours are alike, so a later hour has more only if something grows with time, or with processes, mappings, threads and
- * sources that come and go. Not included: main(), the broker of DAMON, and what the kernel itself holds for real events
- * and moves.
+ * Runs hybridmem-migrator through up to a day of simulated time: its own code, from the command line to the end of the
+ * step, over a simulated kernel (daysim.h). The memory and the descriptors that it holds are counted after each phase.
+ * All hours are alike, so a later hour has more only if something grows with time, or with processes, mappings, threads
+ * and sources that come and go. Not included: main(), the broker of DAMON, and what the kernel itself holds for real
+ * events and moves.
  *
  *     day RANK FOLDER PHASES     one line of figures for each check, "ok" or "FAIL" before it. RANK is the program of
  *                                the job's processes (dayrank.c); the simulated files are in FOLDER.

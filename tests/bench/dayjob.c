@@ -12,7 +12,8 @@
 #include "migrator/replay/sampler.h"
 
 #define PAGE UINT64_C(4096)
-#define STEADY 4 /* ranks that run all the time; BURST others come for two phases and go */
+/* Ranks that always have a process, one after another. BURST others have one for two phases. */
+#define STEADY 4
 #define BURST 12
 #define HOT_IN_TEN 8 /* of ten accesses, this many go to the hot part */
 
@@ -150,7 +151,7 @@ static void replace(struct day_rank *rank)
     add_thread(rank);
 }
 
-/* Gives each rank that runs all the time little memory, in the fast tier alone, or a lot of memory. */
+/* Gives each of the STEADY ranks little memory, in the fast tier alone, or a lot of memory. */
 static void refill(bool only_fast)
 {
     for (int i = 0; i < STEADY; i++)

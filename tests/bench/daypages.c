@@ -96,8 +96,8 @@ static int move_one(struct day_slot *slot, uint64_t page, int to)
     return to;
 }
 
-/* Tell where pages are, or, with `to`, move them. As in the kernel, a page that cannot be moved ends the call: it
- * returns how many were not moved, and writes no status for them. */
+/* Tell where pages are, or, with `to`, move them. As in the kernel, a pinned page ends the call, which then returns how
+ * many pages were not moved, and writes no status for them. */
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
 {
     (void)flags;
@@ -125,7 +125,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
 }
 
 /* An entry of a page map. In a process of the job, the hot pages of every other slot are marked as written. In this
- * process, a page is marked as written unless it contains UNTOUCHED. */
+ * process, a page is marked as written unless its first byte is UNTOUCHED. */
 static uint64_t pagemap_entry(pid_t pid, uint64_t page)
 {
     uint64_t within;

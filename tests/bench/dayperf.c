@@ -187,7 +187,8 @@ static void put_sample(struct event *event, const struct day_rank *rank, uint64_
     to->lost += to->lost > 0 || !put(to, word, n);
 }
 
-/* Add a rank's samples for one of its threads: stores where the records go to another event's ring, else loads. */
+/* Add a rank's samples for one of its threads. A hardware event samples stores where its records go to another event's
+ * ring, else loads; a software event samples both. */
 static void sample_event(struct event *event, const struct day_rank *rank, double accesses)
 {
     bool is_software = event->attr.type == PERF_TYPE_SOFTWARE, is_stores = event->output != event;

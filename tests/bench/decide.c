@@ -2,8 +2,8 @@
 /*
  * Measures the CPU time of the decision code per sample, on one core. The samples have skewed heat over 16 GiB in 4
  * processes, 150,000 in a phase (one per 65536 of 10^9 accesses a second, for 10 s). Prints samples per second of CPU
- * time, and the time per sample as a multiple of the time that qsort(3) takes per sample to sort them. The multiple
- * does not depend on the machine.
+ * time, the time per sample as a multiple of the time that qsort(3) takes per sample to sort them, and the bytes of
+ * memory that the decision code has. The multiple does not depend on the machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

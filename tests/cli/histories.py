@@ -110,8 +110,8 @@ def varied(folder):
 
 
 def killed(records, history, place):
-    """Runs ingest in a child that is killed before it renames its `place`th file. Returns False if ingest has fewer
-    files to rename."""
+    """Runs ingest in a child that ends, as if killed, before it renames its `place`th file. Returns False if ingest has
+    fewer files to rename."""
     program = forked.loaded("ingest", engine.folder())
 
     def run():

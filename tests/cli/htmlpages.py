@@ -17,7 +17,8 @@ def memory(fast, slow):
 
 
 def write_records(made):
-    """Writes records of eight users; one has no measurements, and one has a name that is an attack."""
+    """Writes a record for each of eight users, and two of job 20, which ran on two nodes. One user has no measurements,
+    and one has a name that is an attack."""
     for number, user in enumerate(("ann", "bea", "cem", "dan", "eva", "fox", "gus", EVIL), 1):
         base = {"user": user, "uid": 1000 + number, "end": f"2025-03-0{number}T10:00:00.000Z"}
         base.update(elapsed_s=3600.0 * number, memory=memory(number * GIB, GIB), account=user, warnings=[user])

@@ -24,7 +24,8 @@ needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: bui
 
 
 def helper(name, *words, status=0, env=None, **options):
-    """Runs a program of libexec and checks its exit status. The environment has only the given variables."""
+    """Runs a program of libexec and checks its exit status. The environment has only LC_ALL, LEAKS and what `env`
+    names."""
     command = [str(LIBEXEC / name), *map(str, words)]
     env = {"LC_ALL": "C.UTF-8", **LEAKS, **(env or {})}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, **options)

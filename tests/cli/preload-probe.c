@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls every allocation function under the preload library, checks what each promises, and prints one line for each:
- * its name and the policy that the kernel has for the memory ("default", or that of libhybridmem).
+ * Calls every allocation function under the preload library, checks what each promises, and prints a line for each
+ * case: its name and the policy that the kernel has for the memory ("default", or that of libhybridmem).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -207,7 +207,7 @@ static void try_fork(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) { /* a child decides by its own environment */
+    if (argc > 1) { /* the library places by this program's own environment */
         say("child", alloc(argc > 2 ? strtoul(argv[2], NULL, 10) : LARGE));
         return 0;
     }

@@ -52,7 +52,8 @@ def algorithms():
 
 
 def two_halves(n_pages, n_phases):
-    """Cold pages are touched first, then as many hot ones, which get nearly all accesses and writes to memory."""
+    """A trace: cold pages are touched first, then as many hot ones, which get nearly all accesses and writes to
+    memory."""
     rows = [f"0,{page:x},1,0,1,0" for page in range(0x100, 0x100 + n_pages)]
     for phase in range(n_phases):
         if phase > 0:
@@ -76,7 +77,7 @@ def without_time(result):
 
 
 def draw(tmp_path, *words):
-    """The root element of the picture that replay draws. Nothing else is left in the folder."""
+    """The root element of the picture that replay draws. No other file plot* is left in the folder."""
     path = tmp_path / "plot.svg"
     helper("hybridmem-replay", *words, "--plot", path)
     assert sorted(tmp_path.glob("plot*")) == [path]

@@ -99,8 +99,9 @@ def test_what_was_set_aside_long_ago_is_removed(bench):
 
 
 def test_what_killed_processes_left_is_removed(bench):
-    """Drafts are removed when they are old, as a living process may be writing one; notes when their entry is gone."""
-    bench.clock.now = END - 10  # before the entry is due
+    """Drafts are removed only when they are old, as a living process may be writing one; notes when their entry is
+    gone."""
+    bench.clock.now = END - 10  # the wait for the job's record is not over, so the entry stays
     leave(bench.folder, entry())
     (bench.folder / "aside").mkdir()
     for name, seconds in ((".5.draft", spool.DRAFT_S + 9), (".6.draft", 9), ("aside/.7.json.draft", spool.DRAFT_S + 9)):

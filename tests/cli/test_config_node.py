@@ -38,7 +38,8 @@ def test_the_records_folder(site, configure, tmp_path, mode, owner, said):
 
 
 def test_groups_that_have_rules(site, configure):
-    """A node that does not know a group cannot tell whom its rule concerns, so the rule applies to everybody."""
+    """A node that does not know a group cannot tell whom its rule concerns, so the rule applies to all users without a
+    rule of their own."""
     config = configure('group "root" { modes = { fast } }\ngroup "no-such-group" { modes = { fast } }\n')
     lines = helper("hybridmem-config", "check", "--config", config, "--scontrol", site.folder / "none", status=1).stdout
     said = [line.split(":")[0] for line in lines.splitlines() if ", which has a rule, " in line]

@@ -32,8 +32,8 @@ def run(command, folder, status=0, **options):
 
 
 def copy_sources(top):
-    """Copies what git tracks and what bootstrap made. Files keep their times, so that make does not repeat what
-    bootstrap has done."""
+    """Copies the tracked files that a build of helpers/ needs, and what bootstrap made. Files keep their times, so that
+    make does not repeat what bootstrap has done."""
     tracked = run(["git", "ls-files", "-z", "--", "helpers", "*.am", "*.ac"], PROJECT).rstrip("\0").split("\0")
     made = ["configure", "aclocal.m4", "config.h.in", "build-aux", "m4"]
     made += [str(Path(name).with_suffix(".in")) for name in tracked if name.endswith("Makefile.am")]

@@ -24,7 +24,8 @@ TABLES = ("tiers", "replay")  # they put columns that find no room into a second
 
 
 def steady(lines):
-    """Lines without the one figure that differs from run to run, replay's CPU time: its number of digits does not."""
+    """Lines without the one figure that differs from run to run, replay's CPU time. It always has the same number of
+    digits."""
     return [re.sub(r"\b0\.\d\d\d s\b", "0.000 s", line) for line in lines]
 
 

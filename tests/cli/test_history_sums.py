@@ -31,7 +31,7 @@ WANTED = (
 
 
 def added_up(found):
-    """(rows, total) of the report of a source without a view."""
+    """(rows, total) of the report without --view that a source makes."""
     report = groups.Report([views.TOTALS], None)
     found.add_up(report)
     [sums] = report.sums
@@ -101,7 +101,7 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
 
 
 def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
-    """A report looks at the tables twice. If another ingest changes them in between, it begins again."""
+    """A report looks at the tables twice. If an ingest changes them in between, it begins again."""
     records, made = tmp_path / "records", tmp_path / "history"
     write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
     ingest(records, made)
@@ -202,7 +202,7 @@ def test_a_table_that_cannot_be_read_does_not_hinder_other_days(tmp_path, where,
     assert done.stderr.count("\n") == 1
     assert same(records, history, "--since", DAYS[3])["total"]["jobs"] == 2
     assert str(table) in engine.report(history, status=1).stderr
-    # For a day without sums only the neighbouring tables are read, and no others.
+    # For a day without sums its own table and the neighbouring ones are read, and no others.
     (history / "sums" / f"{DAYS[3]}.parquet").unlink()
     assert engine.report(history, "--since", DAYS[3]).returncode == 0
     (history / "taken" / f"{DAYS[1]}.json").unlink()

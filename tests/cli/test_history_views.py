@@ -39,7 +39,7 @@ def test_the_help_lists_all_views():
 @pytest.mark.parametrize("view", views.NAMES)
 def test_odd_records_have_the_same_figures(odd, view):
     found = same(*odd, "--view", view, forms=FORMS)
-    few = 2 if view == "advice" else 6  # a rule must hold on most nodes of a job, and figures are odd
+    few = 2 if view == "advice" else 6  # some rules must hold on most nodes of a job, and figures are odd
     assert len(found["rows"]) >= few and found["left_out"]["duplicate"] > 20
     assert view not in ("energy", "writes") or any(
         row["memory_j" if view == "energy" else "slow_read_bytes"] for row in found["rows"]
@@ -91,7 +91,7 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
 
 
 def test_records_of_a_day_are_read_in_parts(odd, tmp_path, monkeypatch):
-    """If the records are larger than the engine's memory, they are read in several parts, in the same order."""
+    """Records that are more than the engine sorts at one time are read in several parts, in the same order."""
     older = changed(odd[1], tmp_path / "history", "EXCLUDE (failures, job)")
 
     def read():
@@ -123,8 +123,7 @@ def test_the_life_that_writes_cost(odd):
     ],
 )
 def test_an_ingest_while_a_view_is_made(odd, tmp_path, monkeypatch, view, query, step):
-    """The ingest between two statements brings a node, a tier, a warning and a job that the first statement did not
-    find."""
+    """The ingest between two statements brings a tier, a warning and jobs that the first statement did not find."""
     records, history = tmp_path / "records", tmp_path / "history"
     shutil.copytree(odd[1], history)
     first, calls = getattr(query, step), []

@@ -102,7 +102,7 @@ def test_a_kill_at_any_point_loses_and_doubles_nothing(tmp_path):
         assert relative(history) == wanted
         assert [path.name for path in history.iterdir() if path.name.startswith(".")] == [".lock"]
         shutil.rmtree(history)
-    assert places >= 10, "each of two days has a table, sums, runs, and a list of what was taken"
+    assert places >= 10, "each of two days has a table, a seal, sums, runs, and a list of what was taken"
     assert relative(history) == wanted
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests how the collector finds a job's records in the files of its nodes: wherever they are, and without reading
-lines from before the job."""
+far into lines from before the job."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def path_of(bench):
 
 
 def others(count, first=1000, end="2025-03-01T11:00:00Z"):
-    """Records of other jobs, some 5 KiB each."""
+    """Records of other jobs, some 3.5 KiB each."""
     return [record(first + i, end=end) for i in range(count)]
 
 
@@ -59,7 +59,7 @@ def test_of_a_job_that_has_just_ended_only_the_end_of_the_file_is_read(bench, re
 
 
 def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
-    """A collector that was down finds other records after it. No byte is read twice."""
+    """A collector that was down finds other jobs' records after the one that it looks for. No byte is read twice."""
     write(bench.records, *others(100), record(7), *others(40, 2000))
     kept = looking(bench)
     assert kept.look(bench.clock())
@@ -79,7 +79,7 @@ def test_a_node_that_has_not_reported_is_not_read_beyond_the_jobs_start(bench, r
     write(bench.records, *others(400, end="2025-03-01T09:58:00Z"))
     assert not looking(bench).look(bench.clock()) and read == [jobrecords.FIRST_STEP]
     del read[:]
-    write(bench.records, *others(20, 2000))  # 100 KiB, written while the job ran
+    write(bench.records, *others(20, 2000))  # some 70 KiB, more than FIRST_STEP, written while the job ran
     assert not looking(bench).look(bench.clock())
     assert read == [jobrecords.FIRST_STEP, 2 * jobrecords.FIRST_STEP, 4 * jobrecords.FIRST_STEP]
     del read[:]

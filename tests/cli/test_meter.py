@@ -143,7 +143,7 @@ def test_a_reason_once_on_a_terminal(sysfs):
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_the_list_fits_a_terminal(sysfs, columns):
-    """Further lines of a text are indented below its first line. In a pipe, each source is one line."""
+    """Further lines of a text are indented below its first line. In a pipe, each text is one line."""
     sysfs.zone("intel-rapl:0", "package-0", 10)
     words = (METER, "--list", "--sysfs", sysfs.folder)
     lines, whole = on_terminal(columns, *words), helper(PROGRAM, *words[1:]).stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the table of modes (helpers/core/request/modes.def) as the program shows it, and all other lists of modes."""
+"""Tests the table of modes (helpers/core/request/modes.def) as the program shows it, and other lists of modes
+(test_docs.py tests those of the user guide and of hybridmem-spank(7))."""
 
 import json
 import re
@@ -83,7 +84,7 @@ def test_the_example_of_the_configuration_has_the_same_modes():
 
 
 def test_the_job_submit_script_knows_the_modes_that_take_persistent_memory():
-    """The snippet counts file systems for Slurm, and always allows "off". It names no other mode."""
+    """The snippet counts the file systems of fsdax for Slurm, and always allows "off". Its code names no other mode."""
     text = (PROJECT / "etc" / "hybridmem-job-submit.lua").read_text()
     assert set(re.findall(r'text:match\("\^(\w+),"\)', text)) == wanting("namespaces")
     assert re.findall(r'mode == "(\w+)"', text) == ["off"]

@@ -42,13 +42,13 @@ def test_root_opens_the_counters_and_a_user_reads_them(job, open_sysfs):
 
 
 def test_counters_are_read_often_whatever_the_interval_of_samples(open_folder):
-    """RAPL's platform counter may wrap twice in 13 s. Of these, 3 s may pass while the monitor waits for a program's
-    answer."""
+    """RAPL's platform counter may wrap every 13 s, and only one wrap between two readings can be noticed. Of the 13 s,
+    3 s may pass while the monitor waits for a program's answer."""
     job = Job(open_folder, 3_600_000)
     with job.monitor():
         job.wait_reading()
         first = before = job.read().last_reading_ns
-        while before < first + 5_000_000_000:  # until then samples are early ones
+        while before < first + 5_000_000_000:  # until then readings come with early samples, less than 7 s apart
             before = job.read().last_reading_ns
             wait_for(lambda: job.read().last_reading_ns > before, "reading", seconds=30)  # noqa: B023
         before = job.read().last_reading_ns
@@ -111,7 +111,7 @@ def test_memory_is_sampled_before_counters_are_looked_for(job, become):
 
 
 def test_no_sample_is_taken_with_roots_rights(job):
-    """Root has to open the counters. The first sample comes before, and is taken with the user's rights, too."""
+    """Root has to open the counters. The first sample comes before that, and is taken with the user's rights, too."""
     check_root()
     job.folder.chmod(0o700)
     with job.monitor(sysfs=job.folder / "none", become=True) as process:

@@ -37,8 +37,8 @@ def library():
 
 
 class Tree(Sysfs):
-    """A /sys whose class commands see as /sys/class. They also see an Intel processor, as PAPI looks for powercap on no
-    other."""
+    """A /sys. Commands see its folder `class` as /sys/class. They also see an Intel processor, as PAPI looks for
+    powercap on no other."""
 
     def __init__(self, folder, library):
         super().__init__(folder)

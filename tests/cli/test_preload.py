@@ -16,7 +16,7 @@ LIBRARY = PREFIX / "lib" / "hybridmem" / "libhybridmem-preload.so"
 NODES = "slow=0@0"  # every machine has a node 0
 PLACED = "prefer=static:0"
 SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
-# The probe's large allocations, in the order of its output; small ones stay with libc.
+# The names of the probe's large allocations; small ones stay with libc.
 LARGE = (
     "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
     " inherited forked"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what the commands in Python have in common: lines on standard error begin with the command's name, once, output
-that cannot be written is an error, an empty name is no folder, and help texts fit 80 columns."""
+"""Tests what the commands in Python have in common: lines on standard error begin with the command's name and have it
+once; output that cannot be written is an error; an empty name is no folder; help texts fit 80 columns."""
 
 import subprocess
 from pathlib import Path

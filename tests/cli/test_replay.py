@@ -83,7 +83,7 @@ def test_percentages_of_round_numbers_lose_no_page(trace):
 
 
 def test_no_sample_no_move(trace):
-    """920 raw accesses are too few for one sample of 65536."""
+    """920 raw accesses are too few for a sample: one is taken for each 65536."""
     result = replay(trace(TINY), "--fast", "50%")
     assert (result["samples"], result["pages_moved"], result["promoted"], result["demoted"]) == (0, 0, 0, 0)
     assert {key: result[key] for key in SCORE} == result["first_touch"]
@@ -95,7 +95,7 @@ def test_a_period_of_one_samples_all(trace, sample, accesses):
 
 
 def test_nothing_to_share(trace):
-    """Without accesses to memory there is no AMAT and no share: they are unknown, not 0."""
+    """Without accesses to memory there is no AMAT and no share of them: these are unknown, not 0."""
     result = replay(trace(COLUMNS + "0,1,5,5,0,0\n"), "--fast", "100%")
     for score in (result, result["first_touch"], result["static_oracle"], result["phase_oracle"]):
         assert (score["amat"], score["share_mem"], score["slow_writes"], score["share_raw"]) == (None, None, None, 1)
@@ -117,8 +117,8 @@ def test_what_is_hot_is_found(trace, algorithm):
     assert result["amat"] == pytest.approx((total + slow_reads + 4 * slow_writes + swaps) / total)
 
 
-# Figures of an independent simulation: trace and fast tier in %, then for first touch, the static oracle and the phase
-# oracle the share of memory accesses, the share of slow writes, and AMAT.
+# Figures of an independent simulation. A row has the trace, the fast tier's size in %, and three figures each for first
+# touch, the static oracle and the phase oracle: the share of memory accesses, the share of slow writes, and AMAT.
 REFERENCE = """
 AMG 10     0.170/0.356/1.90 0.285/0.394/1.80 0.327/0.317/1.87
 AMG 25     0.183/0.297/1.88 0.558/0.337/1.51 0.633/0.235/1.75

@@ -23,7 +23,7 @@ def count(path):
 
 
 def test_the_figures_of_a_small_picture(trace, tmp_path):
-    """The pages are in two segments, 10 and 11, then 20 and 21. The picture shows the hole between the segments."""
+    """The pages are in two segments, 10 and 11, then 2000 and 2001, as the hole between them is large."""
     far = TINY.replace(",20,", ",2000,").replace(",21,", ",2001,")
     result = replay(trace(far), "--fast", "50%", "--plot", tmp_path / "plot.svg")
     assert result["grid"]["rows"] == [

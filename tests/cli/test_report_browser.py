@@ -77,8 +77,8 @@ def test_filtering(pages, tab):
 
 
 def test_keys_reach_everything(folder, tab):
-    """Tab goes to the links, then to the first table's filter and heads, and to the table itself, which arrow keys
-    scroll."""
+    """Tab goes to the link that skips to the content, then to the table's filter, to the table itself, which arrow keys
+    scroll, and to the buttons in its heads."""
     page = tab(make_report(folder, "keys.html", "--view", "users"))
     found = []
     for _ in range(14):

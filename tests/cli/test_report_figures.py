@@ -188,8 +188,7 @@ def test_no_advice_is_given_on_memory_that_no_node_can_have(tmp_path):
 
 @pytest.mark.parametrize("words", [[], ["--view", "users"]], ids=["plain", "users"])
 def test_hours_are_rounded_once(tmp_path, words):
-    """JSON has a precision of 0.0001 h, the table of 0.001 h, rounded from what was measured, not from the JSON.
-    Columns are aligned."""
+    """JSON has a precision of 0.0001 h, the table of 0.001 h, rounded from what was measured, not from the JSON."""
     for job, (user, seconds) in enumerate((("ann", 1.66), ("bob", 12 * 3600), ("cem", 7 * 3600)), 1):
         write(tmp_path, record(job, user=user, uid=1, elapsed_s=seconds))
     found = json.loads(helper("hybridmem-report", "--records", tmp_path, *words, "--json").stdout)

@@ -145,7 +145,8 @@ LINES = """[["thead th", "Bottom"], ["tfoot td", "Top"]].map(([cells, side]) => 
 
 
 def test_rows_that_stay_keep_their_lines(all_views, tab):
-    """The head and the total stay while the rows scroll. A border that cells share stays with the rows."""
+    """The head and the total stay while the rows scroll. So they share no border with the rows' cells, as it would
+    scroll away with the rows."""
     found = tab(all_views, width=1280, height=800).evaluate(LINES)
     assert found == [["sticky", "1px", "separate"], ["sticky", "2px", "separate"]]
 

@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def two_tiers(fast, slow, capacity=16 * GIB, **parts):
-    """A record's memory, with equal peaks and means of both tiers; `parts` replace figures of the fast tier."""
+    """A record's memory, in which each tier's mean is its peak; `parts` replace figures of the fast tier."""
     tiers = [tier("dram", [0], fast, fast, 0, capacity), tier("pmem", [1], slow, slow, 0, 8 * 16 * GIB)]
     tiers[0].update(parts)
     return {"peak_bytes": None if None in (fast, slow) else fast + slow, "tiers": tiers}
@@ -165,7 +165,7 @@ def test_a_rule_speaks(rule):
     assert given(changes) == (rule, wanted, why)
 
 
-# Parts of records that no rule reads, but that a history has in columns: names, failures, memory, energy and traffic.
+# Parts of further records, as a history has more columns than rules read: names, failures, memory, energy and traffic.
 ROWS = (
     {"array_job_id": 7, "array_task_id": 3, "restart_count": 2, "user": "a\0b", "account": "\ud800", "shared": True},
     {"het_job_id": 1, "partition": 7, "plan": None, "request": "fast,size=1G", "end": "yesterday", "elapsed_s": 1e300},

@@ -130,7 +130,7 @@ def test_estimates_are_columns_of_their_own(tmp_path):
 
 
 def test_what_a_gigabyte_took(tmp_path):
-    """The figure is of jobs that have energy and traffic of all tiers. Energy of other jobs does not count."""
+    """The figure is of jobs that have energy, and the traffic of all tiers. Energy of other jobs does not count."""
     whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
 
     def moved(slow_written):

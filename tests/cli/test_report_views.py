@@ -106,7 +106,7 @@ def test_a_corrupted_day_loses_only_its_bad_lines(tmp_path):
     path = tmp_path / "2025-03-02" / "n1.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     lines[5] = lines[5][:40] + b"\xff\x00" + lines[5][42:]
-    lines[7] = lines[7].replace(b"\n", b"")  # line 8 is appended to it
+    lines[7] = lines[7].replace(b"\n", b"")  # lines[8] is appended to it
     path.write_bytes(b"".join(lines))
     found = view_json(tmp_path, "users")
     assert found["total"]["jobs"] == 57 and found["left_out"]["torn"] == 2

@@ -40,7 +40,7 @@ def test_no_such_job(tmp_path):
 
 
 def test_a_folder_that_has_no_records_is_named(tmp_path):
-    """The messages are those of report, for the folder of a day and for a folder with other contents."""
+    """The messages are those of report, for the folder of a day and for an empty folder."""
     write(tmp_path, record(12))
     day = tmp_path / "2025-03-01"
     said = f"there are no folders of days in {day}: it is the folder of a day; name the one above it"

@@ -53,7 +53,7 @@ UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
 
 @pytest.mark.parametrize(("locale", "plots"), [(UTF8, [" ??█", "▁▁?"]), (ASCII, [" ??@", "..?"])])
 def test_a_plot_tells_zero_from_not_measured(tmp_path, locale, plots):
-    """An impossible size is not measured, as in the table, and has no part in the scale."""
+    """An impossible size counts as not measured, as in the table, and has no part in the scale."""
     tiers = [tier("dram", [0], 1 << 40, 1 << 40), tier("pmem", [1], 1, 1), tier("cxl", [2], 0, 0)]
     tiers[0]["series"], tiers[1]["series"] = [0, None, 1 << 56, 1 << 40], [1, 1, (1 << 63) - 1]
     write(tmp_path, record(9, memory={"interval_s": 1.0, "tiers": tiers}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests records that the caller may not see: that is reported, and never taken for "no records". Users' own records are
-still shown to them."""
+"""Tests folders of records that are shut to the caller: that is reported, and not taken for "no records". Callers who
+may enter the folder but not list it see their own records alone."""
 
 import json
 import os

@@ -94,7 +94,7 @@ def test_without_a_broker_the_text_says_how_to_ask_in_a_job(configure, tmp_path)
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_lines_fit_a_terminal(columns):
-    """A command to be copied is one line."""
+    """The command to be copied fits, too, although it is never broken into lines."""
     done = subprocess.run([LIBEXEC / PROGRAM], capture_output=True, text=True, check=False)
     lines = on_terminal(columns, LIBEXEC / PROGRAM, status=done.returncode)
     assert max(map(len, lines)) <= columns < max(map(len, done.stdout.splitlines()))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests systemd's units, without running systemd: systemd-analyze reads them, and says how exposed a service is."""
+"""Tests hybridmem's systemd units, without running systemd: systemd-analyze reads them, and says how exposed a service
+is."""
 
 import re
 import subprocess

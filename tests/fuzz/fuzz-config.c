@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the parser of hybridmem.conf: any bytes give a configuration, or one error line with file and line number, and
- * do not change how libConfuse reads the next text. */
+/* Fuzzes the parser of hybridmem.conf: any bytes give a configuration, or an error text that begins with the file's
+ * name, and do not change how libConfuse reads the next text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

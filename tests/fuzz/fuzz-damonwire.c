@@ -36,7 +36,8 @@ static void use_ring(const uint8_t *data, size_t size)
         abort();
 }
 
-/* A list that is accepted names processes of jobs, each once, and pages in ascending order. */
+/* A watch message that is accepted names processes, each once and never process 1, with ranges of whole pages in
+ * ascending order. */
 static void use_watch(const struct hm_damon_watch *watch)
 {
     if (watch->interval_ms < 1000 || watch->interval_ms > 3600000 || watch->budget == 0 || watch->budget > 1000000 ||

@@ -2,7 +2,7 @@
 /*
  * Fuzzes the names and texts that a prolog gets from the environment of a job: in the ledger's entry they stay what
  * they are, and become no other field's value. The table has the fields that readers of an entry trust, and texts of
- * each size. (fuzz-entry.c has the ledger's own table.)
+ * several sizes. (fuzz-entry.c has the ledger's own table.)
  */
 #include <stdlib.h>
 #include <string.h>

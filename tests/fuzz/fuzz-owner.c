@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes labels and marks of namespaces, lists of living jobs, mountinfo and numa_maps. A label that counts as
- * hybridmem's is written the same way again. */
+/* Fuzzes labels and marks of namespaces, lists of living jobs, and numa_maps. A label is accepted only with the uuid of
+ * its name, and a label that is written is read as the same owner's. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

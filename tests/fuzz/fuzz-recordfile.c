@@ -44,7 +44,7 @@ static void remove_all(void)
     nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Makes the folder below those of the records, and opens it. */
+/* Makes the folder `name` below `scratch`, and opens it. */
 static int make(const char *name)
 {
     char path[64];

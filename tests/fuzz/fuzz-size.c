@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the parsers of sizes, times and numbers: only digits and a unit are accepted, and the result is in its range.
+ * Fuzzes the parsers of sizes, times and numbers: a size that is accepted has only digits and units, and numbers,
+ * percentages and amounts are in their ranges.
  */
 #include <stdint.h>
 #include <stdlib.h>

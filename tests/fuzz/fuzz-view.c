@@ -2,7 +2,7 @@
 /*
  * Fuzzes what `hybridmem top`, which root may run, is told by programs of users: names of sockets, and views. The first
  * byte chooses: a text of /proc/net/unix, a message of any bytes, or a right view with changes. A view that is accepted
- * is shown on as many lines and columns as there are, without control characters, and no figure is negative.
+ * is shown on no more lines and columns than the screen has, without control characters, and no figure is negative.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@ PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process id
 ticker= # a sleep; when it ends, the progress is printed
 
-# An emulated guest has up to 3 GiB of memory, and its disk is in the host's page cache: with less than 12 GiB, guests
-# run one at a time.
+# An emulated guest has up to 3 GiB of memory and 2.5 GiB of NVDIMMs, and its disk is in the host's page cache: with
+# less than 12 GiB, guests run one at a time.
 default_lanes() {
     local memory
     memory=$(awk '/^MemTotal:/ { print int($2 / 1048576) }' /proc/meminfo)
@@ -103,7 +103,8 @@ reap_stage() {
     unset "lane_stage[$pid]" "lane_start[$pid]"
 }
 
-# run_lanes LANES STAGE...: run the stages, at most LANES guests at a time, each stage as soon as it may start.
+# run_lanes LANES STAGE...: run the stages, each as soon as may_start allows it: at most LANES guests at a time, or one
+# more where only guests are left.
 run_lanes() {
     local lanes=$1 i
     shift

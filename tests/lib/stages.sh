@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The stages of tests/check, one function each. They run in the project's top folder, with $build, $venv and $slurm set.
-# Their exit status tells whether they failed; their output has the counts that tally.sh reads.
-# shellcheck disable=SC2154  # build, venv and slurm are tests/check's
+# The stages of tests/check, one function each. They run in the project's top folder, with $build and $slurm set, and
+# with the tests' Python environment in PATH. Their exit status tells whether they failed; their output has the counts
+# that tally.sh reads.
+# shellcheck disable=SC2154  # build and slurm are tests/check's
 
 # The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
 #   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest if none of
@@ -141,7 +142,8 @@ stage_fuzz() {
     return $failed
 }
 
-# archive_is_whole: has the archive all sources of the product and of its unit tests? The other tests need a checkout.
+# archive_is_whole: has the archive all sources of the product, of its unit tests and of its fuzz targets? The other
+# tests need a checkout.
 archive_is_whole() {
     local lacking
     lacking=$(git ls-files | grep -vE '^(\.|tests/)' && git ls-files tests/unit tests/fuzz tests/fixtures)

@@ -20,8 +20,8 @@ def fast_share(name, *kinds):
 @pytest.mark.parametrize("name", CLAIMS)
 def test_share_of_the_fast_tier(name):
     claim = CLAIMS[name]
-    # Count lines that the meter's model of a cache fetched: accesses that a cache serves reach no tier, and a daemon
-    # that wakes up for a moment makes millions of them.
+    # Count lines that the meter's model of a cache fetched or wrote back: accesses that a cache serves reach no tier,
+    # and a daemon that wakes up for a moment makes millions of them.
     both, writes = fast_share(name, "line_reads", "line_writes"), fast_share(name, "line_writes")
     print(f"{name}: {both:.3f} of what reached the memory, {writes:.3f} of the writes;", end=" ")
     print(f"{fast_share(name, 'reads', 'writes'):.3f} of all accesses of all processes")

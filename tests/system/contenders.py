@@ -124,7 +124,7 @@ PROGRAM = {
 
 
 # Settings of each contender. The guest with the meter makes some 4 million accesses a second, a real node a thousand
-# million: so the kernel's default times are tried, and longer ones.
+# million: so the kernel's default times are tried, and others, most of them longer.
 NUMA_BALANCING = [
     {"hot_threshold_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000},  # the kernel's defaults
     {"hot_threshold_ms": 5000, "scan_period_min_ms": 1000, "scan_period_max_ms": 5000},
@@ -313,7 +313,8 @@ class Ranks:
 
 
 def measure(ranks, mark):
-    """Lets the ranks work through the warm-up, and then between two marks. Returns the figures of that time."""
+    """Lets the ranks work through the warm-up, and then between two marks. Returns the figures of the run: `moves`,
+    `cpu_s` and `migrator` include the warm-up."""
     before, started = vmstat(), time.monotonic()
     ranks.go()
     ranks.wait(ranks.program.warm, "the warm-up")

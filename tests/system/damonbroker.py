@@ -54,8 +54,8 @@ def states():
 
 @contextlib.contextmanager
 def broker(folder, *options):
-    """Runs a broker with its files in the folder. At the end the broker is told to end, and must leave nothing
-    behind."""
+    """Runs a broker with its files in the folder. At the end the broker is told to end, and, unless the test has killed
+    it, must leave nothing behind but the file of its lock."""
     folder.chmod(0o755)
     process = subprocess.Popen([BROKER, "--run-dir", str(folder), *options], stderr=subprocess.PIPE, text=True)
     assert process.stderr.read() == ""  # returns when the broker listens, as it then closes its standard error

@@ -80,7 +80,7 @@ class Client:
         self.lists = []
 
     def ask(self, pids, patience=PATIENCE, **how):
-        """Returns the broker's answer."""
+        """Returns the broker's answer; None if the broker has closed the connection."""
         return self.ask_raw(watch_message(pids, **how), patience)
 
     def ask_raw(self, message, patience=PATIENCE):

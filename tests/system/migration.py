@@ -161,7 +161,7 @@ def fast_full_of_files(pids):
     paths = {node: Path(f"/var/tmp/unused-{node}") for node in FAST}
     for node, path in paths.items():
         path.write_bytes(bytes(max(surplus(node, 0), 0)))
-        slurm.drop_caches()  # otherwise the next file would take memory that was just freed
+        slurm.drop_caches()  # the file's pages may be on either node: cat below reads them anew, into the right one
     for node, path in paths.items():
         slurm.run(f"numactl --membind={node} cat {path} > /dev/null")
     try:
@@ -208,7 +208,7 @@ def on_fast(by_node):
 
 
 def cpu_seconds(job_id):
-    """CPU seconds of the job's own processes (the steps' `user` cgroups)."""
+    """CPU seconds of the processes in the job's numbered steps (the steps' `user` cgroups)."""
     total = 0
     for folder in processes.cgroups(job_id):
         for file in folder.glob("step_[0-9]*/user/cpu.stat"):
@@ -257,8 +257,9 @@ class Hotset:
         self.pids = [self.words(rank)[0] for rank in range(RANKS)]
 
     def allocate(self, room, full_of_files=False):
-        """Waits until all ranks, and what Slurm starts besides them, are there, then leaves them `room` bytes of the
-        fast tier."""
+        """Leaves the ranks `room` bytes of the fast tier, and waits until they have their memory. The ranks, and what
+        Slurm starts besides them, run already: what they took when they started is not part of the room. With
+        `full_of_files`, the ranks' memory then moves to the slow tier, and files fill the fast tier."""
         # Otherwise the kernel would move pages between sockets, in jobs without a migrator.
         self.scarce.enter_context(written({"/proc/sys/kernel/numa_balancing": 0}))
         self.scarce.enter_context(scarce_fast(room))

@@ -3,8 +3,8 @@
 
     resctrlfs.py MOUNT STATE
 
-As in the kernel's, mkdir in mon_groups makes a group with all its files; its folders get the mode that was asked for.
-STATE/rmids is the number of groups that can exist at once. rmdir removes a group with its files.
+As in the kernel's resctrl, mkdir in mon_groups makes a group with all its files; its folders get the mode that was
+asked for. STATE/rmids is the number of groups that can exist at once. rmdir removes a group with its files.
 
 Nothing is counted, and children of a task do not join its group. Counters of a group are what the test has put into
 STATE/counts, as JSON: {group: {file: text}}. The group "" is the default group, whose counters include those of all

@@ -77,7 +77,7 @@ def identity(user):
 def run(command, user=None, env=None, timeout=PATIENCE, check=True, cwd=None):
     """Runs a shell command as root, or as `user` in the user's home. Output is text."""
     process = identity(user) if user else {"env": dict(os.environ), "cwd": None}
-    if user:  # variables that the shell itself must not have, such as LD_PRELOAD
+    if user:  # the shell exports them, so that it does not itself start with variables such as LD_PRELOAD
         command = "".join(f"export {key}={shlex.quote(value)}; " for key, value in (env or {}).items()) + command
     else:
         process["env"].update(env or {})

@@ -73,7 +73,7 @@ def steps_of(record):
 
 def nothing_is_left(job_id, may_stay=False):
     """Checks that no process and file of the job's migrators is left. The job's cgroups, which slurmstepd removes, must
-    be gone, too; with `may_stay`, they must only be empty."""
+    be empty and, without `may_stay`, gone, too. Where processes.has_lost() says that one stays, empty is enough."""
     slurm.wait_for(lambda: not migrators(job_id), f"the end of the migrators of {job_id}")
     slurm.wait_for(lambda: not list(slurm.JOBS.glob(f"{job_id}.*")), f"the end of the files of {job_id}")
     slurm.wait_for(lambda: not processes.is_populated(job_id), f"empty cgroups of {job_id}")

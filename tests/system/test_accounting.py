@@ -69,7 +69,7 @@ def test_users_see_their_own_jobs_alone(jobs):
     of_alice, of_bob = ([jobs[pair] for pair in jobs if pair[0] == user] for user in ("alice", "bob"))
     found = accounting.rows(of_alice + of_bob, user="alice")
     assert sorted(int(line["JobID"]) for line in found) == sorted(of_alice)
-    # The two users share an account: look the job up by it, too.
+    # The two users share an account: look bob's jobs up by it, too.
     assert accounting.rows(of_bob, "-a", "-A", accounting.ACCOUNTS["bob"], user="alice") == []
 
 

@@ -91,8 +91,8 @@ def test_separate_channels_share_by_bandwidth():
 
 
 def test_in_a_job_it_obeys_the_cpuset_and_not_the_jobs_policy():
-    """The job's own policy is slow, but the program asks libhybridmem for fast, and gets it. The library does not ask
-    for nodes that a cpuset hides."""
+    """The job's own policy is slow, but the program asks libhybridmem for fast, and gets it. (The job's cpuset hides no
+    node; test_hidden_nodes_are_left_out has cpusets that do.)"""
     folder = slurm.folder_of("alice")
     script = f"{PROGRAM} {FAST} 0 32 0 0 32 < /dev/null > {folder}/said"
     job_id = slurm.sbatch("alice", script, "--hybrid-mem=slow")
@@ -144,7 +144,7 @@ def test_more_than_all_nodes_have_free_is_given_as_malloc_gives_it():
 
 
 def test_a_filter_on_system_calls_costs_the_placement_only():
-    """Container runtimes may refuse mbind. Here a seccomp filter refuses it, for a user in a user namespace."""
+    """Container runtimes may refuse mbind. Here a seccomp filter refuses it."""
     with placed(
         SPILL, 16, prefix=("python3", Path(__file__).parent / "programs" / "alloc" / "without-mbind.py")
     ) as held:

@@ -56,7 +56,8 @@ def test_the_programs_own_mappings_stay_its_own(bound, in_blocks, ours):
 
 
 def test_where_the_kernel_stops_half_way_the_memory_is_one_mapping():
-    """The program itself has most of the mappings: binding an array fails half-way, and none of its mappings stays."""
+    """The program itself has most of the mappings: binding an array fails half-way, and its memory is one mapping
+    again."""
     before, after, arrays = many(2000, 3, 256, 2400)
     assert arrays[0] == [256, ""]
     for blocks, reason in arrays[1:]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills each part of hybridmem: the job's outcome is Slurm's own, nothing is left, and the record says what is
-missing."""
+"""Kills the monitor, slurmstepd and slurmd, and fills the records' disk: the job's outcome is Slurm's own, nothing is
+left, and the record says what is missing."""
 
 import contextlib
 import os

@@ -14,8 +14,8 @@ GUEST = list(docblocks.runs("guest"))
 
 
 def again(run, command):
-    """Run a command. `hybridmem show` is repeated, for a limited time, until it succeeds and prints something: a job's
-    record comes a moment after the job's end."""
+    """Run a command. `hybridmem show` is repeated, for a limited time, until it succeeds: a job's record comes a moment
+    after the job's end. Returns the output and the exit status."""
     if not command.startswith("hybridmem show"):
         return run(command)
     return slurm.wait_for(lambda: (found := run(command))[1] == 0 and found, command)

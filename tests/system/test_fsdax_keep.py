@@ -108,7 +108,7 @@ def of_user(uid):
 
 
 def check_next_job(first, until):
-    """The user's next job has all files, under the same path as the first job."""
+    """The user's next job has all files of the first job, and the user still owns them."""
     read = f"cat $HYBRIDMEM_FSDAX_DIR/file; {PLACES} | xargs -n1 ls; id -u; stat -c %u.%a $HYBRIDMEM_FSDAX_DIR"
     job_id, told = run_job("alice", read, f"{SIZE},socket=all,keep")
     files = "(file\nlost.found\n){2}"

@@ -187,7 +187,7 @@ def run_beside_the_rest(wipes_stop):
     """Runs a job that fits beside what is left, while all wipes are cut. Returns its id."""
     wipes_stop.touch()
     job_id = slurm.sbatch("alice", "touch $HYBRIDMEM_FSDAX_DIR/f && echo began", "-n1", "--hybrid-mem=fsdax,size=128M")
-    # The prolog runs `reap` for room, and again after its work. The epilog runs `destroy` for its own job, and `reap`
+    # The prolog runs `reap` at its beginning, and again for room. The epilog runs `destroy` for its own job, and `reap`
     # after its work.
     cut("reap", "reap", "destroy", "reap")
     wipes_stop.unlink()

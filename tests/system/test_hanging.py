@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File systems and a directory service that do not answer, throughout prologs and epilogs of jobs: each of these ends
-when its time is over, the jobs run, the node stays in service, and no record is lost."""
+"""File systems and a directory service that do not answer, throughout prologs and epilogs of jobs: each prolog and
+epilog ends when its time is over, the jobs run, the node stays in service, and no record is lost."""
 
 import contextlib
 import ctypes
@@ -67,7 +67,7 @@ def frozen(place):
 
 @contextlib.contextmanager
 def records_on_a_disk():
-    """Mounts a file system that can be frozen on the folder of records. Yields bob's own folder there."""
+    """Mounts, on the folder of records, a file system that can be frozen. Yields bob's own folder there."""
     slurm.RECORDS.mkdir(parents=True, exist_ok=True)
     slurm.run("modprobe brd rd_nr=1 rd_size=16384 && mkfs.ext4 -q /dev/ram0")
     slurm.run(f"mount /dev/ram0 {slurm.RECORDS}")

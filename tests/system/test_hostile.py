@@ -135,7 +135,8 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
 
 
 def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
-    """The files stay when the job's processes are gone: slurmstepd, which the kernel does not kill, has none left."""
+    """The files stay when the job's processes are gone: slurmstepd, which the kernel does not kill, has no memory
+    left."""
     run_job("bob")
     file = Path("/dev/shm/of-alice")
     script = f"head -c 1G /dev/zero > {file}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Debian's HPC Challenge in each mode: the results are equal, and the record's bytes per tier match the mode."""
+"""Runs Debian's HPC Challenge in four modes: the results are equal, and the record's bytes per tier match the mode."""
 
 import re
 from pathlib import Path

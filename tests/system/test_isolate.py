@@ -182,7 +182,7 @@ select count(*), sum(length(b)), min(b), max(b), sum(cast(b as integer) * a % 10
 
 
 def sqlite(mode):
-    """Run an in-memory database with a page cache of 32 MiB, which SQLite allocates at once. Returns the query's result
+    """Run an in-memory database with a page cache of 33 MiB, which SQLite allocates at once. Returns the query's result
     and the bytes by node."""
     folder = slurm.folder_of("alice")
     ready, go, script = folder / "ready", folder / "go", folder / "script"

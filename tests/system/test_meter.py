@@ -16,7 +16,7 @@ from namespaces import REGIONS, ndctl
 MIB = 64
 PASSES = 64  # enough that the accesses of daemons do not matter
 SPLIT = 2  # HM_ALLOC_SPLIT
-# One request of each kind of placement; test_placement.py checks all modes on all sockets by their pages. The slow one
+# One request of each kind of placement; test_placement.py checks more modes and sockets, by their pages. The slow one
 # comes first: processes that start the job may still run then, and they access the fast nodes.
 REQUESTS = ("slow,socket=remote", "interleave,socket=all", "spill", "fast,socket=local")
 # The folders of the job's file systems, as words of a shell.
@@ -35,7 +35,7 @@ def pages_by_node(pid):
 
 def pages_by_region():
     """Pages of the files, by the node that each region would be if it were used as memory. The files are in equal parts
-    on those regions that have namespaces by ndctl."""
+    on those regions on which ndctl lists namespaces."""
     regions = [region for region in REGIONS if ndctl("list", "-N", "-r", region)]
     nodes = [int(Path(f"/sys/bus/nd/devices/{region}/target_node").read_text()) for region in regions]
     return {node: MIB * slurm.MIB // slurm.PAGE // len(nodes) for node in nodes}

@@ -37,7 +37,7 @@ SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
 SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
 READ, WRITTEN = 3, 7  # the hot tenths of --split, as in hotset.c
-CAP = "16M"  # less than a rank can have of the fast tier at the start
+CAP = "16M"  # less than the ranks together can have of the fast tier at the start
 # Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another, and
 # the two are exchanged. If all differences were believed, each phase would exchange CAP.
 NOISE = 8 * slurm.MIB

@@ -279,7 +279,7 @@ def test_shared_pages_are_tried_once():
         program.end()
     shared = (SIZE - HOT) * MIB
     assert figures["most_ranks"] == 2
-    # Each of the two processes may try them once.
+    # The migrator may try them once for each of the two processes.
     assert 0.9 * shared <= figures["unmoved_bytes"]["shared"] <= 2.1 * shared
     assert figures["above_cap_bytes"] >= 0.9 * shared
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one job of each mode on the node at the same time: each has its policy and its record, and leaves nothing."""
+"""Runs one job of each mode but hbm on the node at the same time: each has its policy and its record, and leaves
+nothing."""
 
 import pytest
 import slurm
@@ -24,7 +25,7 @@ MODES = {
 
 @pytest.fixture(scope="module")
 def ended():
-    """Run jobs of all modes at once, and wait until the last one has ended. Returns the jobs by request."""
+    """Run jobs of all these modes at once, and wait until the last one has ended. Returns the jobs by request."""
     jobs = {}
     for request in MODES:
         script = f"{slurm.POLICY}\n{FILE}" if request.startswith("fsdax") else slurm.POLICY

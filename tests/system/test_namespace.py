@@ -246,7 +246,7 @@ def stopped_before_mkfs(job, mib, place):
 @pytest.mark.parametrize("place", ["dram", "pmem"])
 @pytest.mark.parametrize("is_wiped", [True, False])
 def test_no_byte_of_one_job_reaches_the_next(is_wiped, place):
-    """Markers are searched for before mkfs: by the next job's device, and in the extent around it. With the wipe
+    """Markers are searched for before mkfs: on the next job's device, and in the extent around it. With the wipe
     switched off, the same search finds markers, which proves the search."""
     env = {} if is_wiped else {"LD_PRELOAD": STEPS, "STEPS_NO_WIPE": "1"}
     (first,) = create(50, 128, map=place)

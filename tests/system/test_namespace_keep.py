@@ -150,8 +150,8 @@ OF_THE_MARK = 6  # first steps of destroy: they remove the mark of what is kept
 
 def test_killed_at_steps_of_create_with_keep():
     """From the first mount on, at each step. After each kill, the user's next job gets whole file systems. Where reap
-    comes first, it removes what no job was given yet, except namespaces without a device, which the user's next job
-    takes over."""
+    comes first, it removes what no job was given yet, except what has its mark already, and namespaces without a
+    device, which the user's next job takes over."""
     words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=32M", "--sockets=0"]
     seen_steps = []
 

@@ -56,7 +56,7 @@ def test_a_full_and_a_fragmented_region():
 
 
 def test_half_of_what_was_asked_for_is_undone():
-    done = create(26, 96, "0,1", status=1, fs="xfs")  # too small for xfs: the first socket fails after its namespace
+    done = create(26, 96, "0,1", status=1, fs="xfs")  # too small for xfs: mkfs fails on socket 0
     assert "mkfs.xfs" in done.stderr and seen() == []
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each mode and socket: all anonymous pages of a task, and of its children after exec, are on the right nodes."""
+"""For five modes, three of them with each socket: all anonymous pages of a task, and of its child after exec, are on
+the right nodes."""
 
 import json
 

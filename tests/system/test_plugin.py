@@ -55,7 +55,7 @@ def test_the_option_is_in_help():
 
 @pytest.mark.slurm26
 def test_sbatch_srun_and_salloc_place_their_tasks():
-    """Three jobs at the same time, each with a policy of its own."""
+    """Three jobs, each with a policy of its own."""
     job_id = slurm.sbatch("alice", f"{slurm.POLICY}; srun -n1 {slurm.POLICY}", "--hybrid-mem=fast")
     assert slurm.run(f"srun -n1 --hybrid-mem=slow {slurm.POLICY}", user="bob").stdout.split() == [POLICIES["slow"]]
     done = slurm.run(f"salloc -n1 --hybrid-mem=interleave srun {slurm.POLICY}", user="carol")

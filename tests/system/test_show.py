@@ -20,7 +20,7 @@ ALICE, BOB, CAROL = 1001, 1002, 1003
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a record of alice's and one of bob's, with the owners and modes that the epilog gives."""
+    """A folder with a record of alice's and one of bob's, with owners and modes like those that the epilog gives."""
     folder = tmp_path / "records"
     write(folder, record(1), record(2, user="bob"))
     for path in (folder, *folder.rglob("*")):

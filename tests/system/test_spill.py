@@ -76,7 +76,7 @@ def test_more_than_the_fast_tier_fills_it_evenly_and_goes_on_in_the_slow_tier():
 
 @pytest.mark.slurm26
 def test_separate_channels_share_by_bandwidth_and_give_the_weights_back():
-    """A job that is alone on the node sets the weights. A job beside others leaves them alone."""
+    """A job that is alone on the node sets the weights. A job that has only some cores leaves them alone."""
     before = weights()
     steps = f"{POLICY}; srun -n1 {POLICY}; srun -n1 --hybrid-mem=fast {POLICY}; cat {WEIGHTS}/node[0-3]"
     options = ("--hybrid-mem=spill", "--partition=whole", "--exclusive")

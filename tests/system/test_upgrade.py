@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces hybridmem while jobs run: the ledger has entries that an earlier or a later version wrote."""
+"""As if hybridmem were replaced while jobs run: the ledger gets entries like those of an earlier or a later version."""
 
 import os
 import struct

@@ -24,8 +24,7 @@ GUEST = HERE / "guest"
 MIB = 1 << 20
 WRITTEN_MIB, PASSES = 64, 2  # testdata/writer.c writes this much on each node, this many times
 TOLERANCE = 0.05
-# The most that the kernel and other programs write meanwhile, as a share of what the writer writes. They are on nodes 0
-# and 1.
+# The most that other programs write meanwhile, as a share of what the writer writes. Their memory is on nodes 0 and 1.
 OTHERS = 0.25
 PATIENCE = 600  # seconds to wait for what a busy host does late
 
@@ -69,8 +68,8 @@ def wait_until(condition, seconds):
 
 
 def once_more(run):
-    """Return what run() returns, with the guest's "status". Where the guest dies, which is not a test's result, a
-    second one is tried (see in_guest in tests/lib/stages.sh)."""
+    """Return what run() returns: a dict that has the guest's "status". Where the guest dies, which is not a test's
+    result, a second one is tried (see in_guest in tests/lib/stages.sh)."""
     done = run()
     if done["status"] == command.EXIT_TESTBED:
         warnings.warn("the testbed failed: once more", stacklevel=2)

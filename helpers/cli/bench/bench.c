@@ -27,7 +27,7 @@
 
 struct progress {
     bool is_shown;
-    int done, all; /* repetitions; making the arrays of a result counts as one */
+    int done, all; /* repetitions; the first writing to the arrays of a result counts as one */
     const struct hm_bench *bench;
 };
 

@@ -33,7 +33,7 @@ struct hm_bench_words {
     bool json;
 };
 
-/* How many bytes of the arrays are in which tier, by hm_where. */
+/* How many bytes of an array are in which tier, by hm_where. */
 struct hm_bench_place {
     uint64_t fast_bytes, slow_bytes;
     uint64_t other_bytes; /* on nodes of neither tier */
@@ -73,7 +73,7 @@ int hm_benchoptions_parse(int argc, char **argv, struct hm_bench_words *words);
 /* Prints one line on standard error. Returns `status`. */
 int hm_benchoptions_fail(int status, const char *text);
 
-/* Called before each repetition; `repetition` is -1 while the arrays are made. */
+/* Called once while the threads first write to the arrays, with -1 as `repetition`, and then before each repetition. */
 typedef void hm_bench_watch(void *argument, const struct hm_bench_result *result, int repetition);
 
 /*

@@ -11,7 +11,8 @@
 void hm_benchkernel_accumulate(const char *from, char *to, size_t bytes);
 /* Copies every line of `from` to `to`. */
 void hm_benchkernel_copy(const char *from, char *to, size_t bytes);
-/* Stores every line of `to` past the caches. Ignores `from`, which may be NULL. */
+/* Stores every line of `to`, past the caches where hm_bench_is_non_temporal (bench.h) says so. Ignores `from`, which
+ * may be NULL. */
 void hm_benchkernel_nt_write(const char *from, char *to, size_t bytes);
 
 #endif

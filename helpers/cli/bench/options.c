@@ -176,7 +176,7 @@ static void print_help(void)
            "  -V, --version        the version\n"
            "\n"
            "Exit status: 0 shown, 1 no memory, or a picture or output that cannot be\n"
-           "written, 2 wrong usage.\n",
+           "written, 2 wrong usage or a file that cannot be used.\n",
            hm_bench_is_non_temporal() ? "" : "; not on this processor: plain stores", HM_BENCH_REPETITIONS, REPETITIONS,
            hm_config_path());
 }

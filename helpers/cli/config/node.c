@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks what hybridmem needs on a node: users, groups, folders, cgroup v2, the preload library, and the tiers that
- * hybridmem.conf names.
+ * Checks what hybridmem needs on a node: its user, groups, folders, cgroup v2, the preload library, and the programs,
+ * the resctrl file system and the tiers that hybridmem.conf names.
  */
 #include <errno.h>
 #include <grp.h>

@@ -23,8 +23,8 @@ void hm_report_note(struct hm_report *report, const char *format, ...) __attribu
 void hm_report_change(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Checks users, groups, folders and tiers of this node. `path` is the configuration file's, for messages about its
- * lines.
+ * Checks what hybridmem needs on this node, such as groups, folders and tiers. `path` is the configuration file's, for
+ * messages about its lines.
  */
 void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report);
 

@@ -9,8 +9,8 @@
 #include "base/error.h"
 
 /*
- * Checks that `path` can be the name of the picture: it must not end in "/", nor in the suffix of another kind of
- * picture (".png"). "-" is standard output. Returns 0, or -1 (EINVAL) with a text.
+ * Checks that `path` can be the name of the picture: it must not be empty, nor end in "/" or in the suffix of another
+ * kind of picture (".png"). "-" is standard output. Returns 0, or -1 (EINVAL) with a text.
  */
 int hm_picture_check_path(const char *path, struct hm_error *error);
 

@@ -37,7 +37,8 @@ struct hm_grid {
     uint32_t *row_of_page; /* by page index */
 };
 
-/* Chooses how large a hole ends a segment: the least power of two, in pages, with at most MOST_SEGMENTS segments. */
+/* Chooses how large a hole ends a segment: the least power of two, from LEAST_HOLE pages on, with at most MOST_SEGMENTS
+ * segments. */
 static uint64_t choose_hole(const struct hm_trace *trace)
 {
     for (uint64_t hole = LEAST_HOLE;; hole *= 2) {

@@ -42,7 +42,7 @@ static char *format_name(const struct hm_replay_report *report, char *out, size_
     return out;
 }
 
-/* The columns of the table, and its rows: one for each placement. */
+/* The columns of the table, which has a row for each placement. */
 enum { NAME, AMAT, SHARE_MEM, SHARE_RAW, SLOW_WRITES, MOVED, N_COLUMNS };
 
 static const struct hm_column columns[N_COLUMNS] = {
@@ -54,7 +54,7 @@ static const struct hm_column columns[N_COLUMNS] = {
     [MOVED] = {.title = "PAGES MOVED", .is_right = true},
 };
 
-/* Writes a dash if the share is undefined: the trace has no writes to memory, or no accesses to it. */
+/* Writes a dash if the share is undefined, as the trace has no accesses of its kind. */
 static void write_share(double share, char cell[HM_TABLE_CELL])
 {
     if (isfinite(share))

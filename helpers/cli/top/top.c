@@ -106,8 +106,8 @@ static int parse_which(const char *text, struct hm_view_name *name, bool *has_st
 
 /*
  * Finds the user that a migrator of this job must run as; anybody can open a socket with a migrator's name. A user may
- * only ask their own migrators. Root asks those of the job's user, who is in the ledger. Returns false if this node has
- * no such job.
+ * only ask their own migrators. Root asks those of the job's user, who is in the ledger. Returns false if root asks and
+ * the ledger has no readable entry of the job, else true.
  */
 static bool find_user(const struct hm_config *config, uint32_t job_id, uid_t *uid)
 {

@@ -69,7 +69,7 @@ struct hm_config_rule {
     int default_line;                   /* line of default_mode in the file */
 };
 
-/* The site's defaults for the keys of migrate. */
+/* The site's defaults for the keys of the migrator (the word `migrate`). */
 struct hm_config_migrate {
     char text[HM_REQUEST_TEXT]; /* as written in the file */
     struct hm_migrate_keys keys;
@@ -123,8 +123,8 @@ const char *hm_config_path(void);
 
 /*
  * Read the file `path`. A missing file gives the defaults (and 0) unless `required`. For root (euid 0) the file and
- * every folder above it must belong to root and not be writable by others, else EPERM. Returns 0, or -1 with a text
- * "FILE:LINE: ..."; `config` then has the defaults. Never calls exit; leaves nothing allocated.
+ * every folder above it must belong to root and not be writable by others, else EPERM. Returns 0, or -1 with a text,
+ * "FILE:LINE: ..." for an error in a line; `config` then has the defaults. Never calls exit; leaves nothing allocated.
  */
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the values of hybridmem.conf, one function for each kind of value. A word's row in the table gives its range
- * and its field. */
+/* Reads and writes the values of hybridmem.conf, with two functions for each kind of value. A word's row in the table
+ * (value.c) gives its range and its field. */
 #ifndef HM_CORE_CONFIG_FIELD_H
 #define HM_CORE_CONFIG_FIELD_H
 
@@ -11,7 +11,7 @@ struct hm_configfield;
 struct hm_configfield_kind {
     /*
      * Read `value` into the field at `field`. A list's values come one by one; `is_first` is true for the first.
-     * Returns 0, or -1 (EINVAL, ERANGE) with a text that says what would be right.
+     * Returns 0, or -1 (EINVAL, ERANGE, ENOTSUP) with a text that says what is wrong.
      */
     int (*read)(const struct hm_configfield *row, void *field, const char *value, bool is_first,
                 struct hm_error *error);

@@ -42,7 +42,8 @@ static enum hm_section section_of(cfg_t *cfg)
     return HM_SECTION_TOP;
 }
 
-/* libConfuse found an error itself: keep its text, and add what would be right. */
+/* libConfuse found an error itself: say it in our words, or in libConfuse's where we have none, and add what would be
+ * right. */
 __attribute__((format(printf, 2, 0))) static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
 {
     char text[160], line[600], words[480];
@@ -84,7 +85,7 @@ static void note_line(enum hm_section section, int entry, const char *word, int 
         config->rule[entry].default_line = line;
 }
 
-/* Callback for each value. libConfuse keeps the string that *result points to. */
+/* Callback for each value. libConfuse copies the string that *result points to. */
 static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *result)
 {
     struct hm_error why;
@@ -182,7 +183,7 @@ static int parse_text(const char *text)
     return -1;
 }
 
-/* Read at most FILE_MAX bytes. Returns how many there were, or -1. */
+/* Read the whole file. Returns how many bytes it has, or -1 (EFBIG: more than FILE_MAX). */
 static ssize_t read_file(int fd, const char *path, char *text, struct hm_error *error)
 {
     size_t length = 0;

@@ -26,7 +26,7 @@ const char *hm_configvalue_section_name(enum hm_section section);
  * be NULL. */
 const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list);
 
-/* List all words and sections that may stand in a section, for error texts: "nodes, kind, ... or write_bandwidth".
+/* List all words and sections that may stand in a section, for error texts: "nodes, kind, ... or write_energy".
  * Returns `out`. */
 char *hm_configvalue_words(enum hm_section section, char *out, size_t size);
 

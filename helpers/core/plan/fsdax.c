@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans the mode fsdax: on which sockets file systems are made, how large, and how much DRAM they cost. */
+/* Plans the mode fsdax: on which sockets file systems are made, how large, and how much memory the kernel's map of
+ * their pages takes. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static uint64_t largest_region(const struct hm_dax_regions *regions, int socket)
 }
 
 /* For a socket without a usable region: refuse, with the reason, where it has an unusable one. If the socket were left
- * out instead, the other sockets would have to give more than Slurm has counted for them. Socket -1 stands for regions
- * whose socket is unknown. */
+ * out instead, the other sockets would have to give more than the job's GRES has taken of them. Socket -1 stands for
+ * regions whose socket is unknown. */
 static int check_faults(const struct hm_scene *scene, int socket)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -57,7 +58,8 @@ static int refuse_regions(const struct hm_scene *scene)
     return hm_scene_refuse(scene, "there is no region of persistent memory (in App Direct mode)");
 }
 
-/* Get the chosen sockets that have regions. Where regions are not known, get all chosen sockets, with a warning. */
+/* Get the chosen sockets that have usable regions. Where regions are not known, get all chosen sockets, with a
+ * warning. */
 static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;
@@ -78,7 +80,8 @@ static int choose_sockets(struct hm_scene *scene, struct hm_set *sockets)
 }
 
 /*
- * Refuse a size that no region can hold. Whether there is room at the moment is checked when the file system is made.
+ * Refuse where a socket has no region that can hold its share. Whether there is room at the moment is checked when the
+ * file system is made.
  */
 static int check_size(const struct hm_scene *scene, const struct hm_set *sockets, uint64_t share)
 {
@@ -112,7 +115,7 @@ static int check_offer(const struct hm_scene *scene)
     return 0;
 }
 
-/* Check the share of each region that kept file systems may use. */
+/* Refuse where a socket's share is more than all kept file systems together may take of its largest region. */
 static int check_keep_share(const struct hm_scene *scene, const struct hm_set *sockets, uint64_t share)
 {
     const struct hm_dax_regions *regions = &scene->abilities->regions;

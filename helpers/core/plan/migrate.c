@@ -8,7 +8,8 @@
 #include "base/size.h"
 #include "scene.h"
 
-/* Values for keys that neither the job nor the site gives. Where a key is 0 here, the migrator chooses. */
+/* Values for keys that neither the job nor the site gives. Where a key is 0 here, the migrator chooses; 0 for fast and
+ * rate means no limit. */
 static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
                                                 .overhead_percent = 1,
                                                 .algorithm = HM_ALGORITHM_REGIONS,

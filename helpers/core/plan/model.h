@@ -19,8 +19,8 @@ double hm_spill_bandwidth(enum hm_channels channels, double bw0_mbs, double bw1_
  * bw0/(bw0+bw1) for separate ones. Returns -1 unless both bandwidths are positive. */
 double hm_spill_best_share(enum hm_channels channels, double bw0_mbs, double bw1_mbs);
 /* Find weights (1 to 255) for n0 fast and n1 slow nodes, so that n0*w0 : n1*w1 is close to bw0 : bw1. Of the pairs
- * within 0.5 % of the best, the smallest weights are taken. Returns 0, or -1 (EINVAL) unless all input is positive and
- * at most one bandwidth is infinite. */
+ * within 0.5 % of the best, the smallest weights are taken. Returns 0, or -1 (EINVAL) where an input is not positive,
+ * or both bandwidths are infinite. */
 int hm_spill_weights(double bw0_mbs, double bw1_mbs, int n0, int n1, uint8_t *w0, uint8_t *w1);
 
 #endif

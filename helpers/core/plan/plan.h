@@ -34,7 +34,7 @@ struct hm_abilities {
 };
 
 struct hm_where {
-    struct hm_set cpus;  /* the task's CPUs, for socket=local|remote */
+    struct hm_set cpus;  /* the task's CPUs, for socket=local|remote and for distances */
     uint64_t size_bytes; /* how much memory the job will use; 0: unknown */
 };
 
@@ -43,11 +43,12 @@ struct hm_plan_migration {
     bool is_wanted;
     struct hm_set fast_nodes, slow_nodes; /* it moves pages between these */
     uint64_t cap_bytes;                   /* most fast memory that the job keeps; 0: all that is free */
-    /* read latency of the slow tier, as a multiple of the fast tier's; 0: unknown */
+    /* read latency of the slow tier, as a multiple of the fast tier's; 0: unknown, or not longer */
     double read_latency;
     /* the same of the write latency, or more where the slow tier's bandwidths make a write cost more */
     double write_latency;
-    struct hm_migrate_keys keys; /* keys from the request, else the site, else built in; 0: the migrator chooses */
+    /* keys from the request, else the site, else built in; 0: the migrator chooses, or there is no limit */
+    struct hm_migrate_keys keys;
 };
 
 /* The file systems that are made for the job. */
@@ -66,7 +67,7 @@ struct hm_plan {
     bool must_set_weights;          /* these weights differ from the system's: root sets them before the tasks start */
     uint8_t weights[HM_MAX_NODES];  /* 1 to 255 for nodes in the mask, else 0; by topology index */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel; 0: none */
-    double predicted_bandwidth_mbs; /* by the spill model; negative: unknown */
+    double predicted_bandwidth_mbs; /* read bandwidth, with two tiers by the spill model; negative: unknown */
     struct hm_plan_migration migration;
     struct hm_plan_fsdax fsdax;
     char reason[640]; /* one sentence for users */
@@ -75,9 +76,10 @@ struct hm_plan {
 };
 
 /*
- * Make the plan. Returns 0, or -1 (ENODEV) where this node cannot serve the request: it has no such tier, no memory on
- * the sockets, the cpuset hides it, or the kernel is too old and nothing else would do. The text names the word of the
- * request, and what the node has. Errors of form were found by the parser.
+ * Make the plan. Returns 0, or -1 (ENODEV) where this node cannot serve the request: it has no such tier or region, it
+ * has no memory on the sockets, the cpuset hides it, it lacks what isolate needs, the size does not fit into the
+ * regions, or the site does not allow it. The text names the request, and what is missing or in the way. Errors of form
+ * were found by the parser.
  */
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,

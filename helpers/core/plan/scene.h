@@ -32,8 +32,8 @@ struct hm_scene {
     bool one_socket;             /* all chosen memory is on one socket */
 };
 
-/* Choose the request's sockets. Returns 0, or -1 (ENODEV) where none of them has memory, or where the task's socket is
- * not known. */
+/* Choose the request's sockets. Returns 0, or, for socket=local and remote, -1 (ENODEV) where none of them has memory,
+ * or where the task's socket is not known. */
 int hm_scene_choose(struct hm_scene *scene);
 
 /* Get the part of tier `index` that is on the chosen sockets; it may have no nodes. Nodes whose socket is unknown
@@ -56,8 +56,9 @@ void hm_scene_reason(const struct hm_scene *scene, const char *format, ...) __at
 /* Write "node 3" or "nodes 0-1"; `noun` may also be "socket". Returns `out`. */
 char *hm_scene_list(const char *noun, const struct hm_set *set, char *out, size_t size);
 
-/* The planners, one for each mode. Each fills in the plan and the reason. For modes with HM_WANTS_PLACEMENT the sockets
- * are already chosen, and there is at least one tier. Returns 0, or -1 where the request is refused. */
+/* The planners of the modes; dram, pmem, cxl and hbm share one. Each fills in the plan and the reason. For modes with
+ * HM_WANTS_PLACEMENT the sockets are already chosen, and there is at least one tier. Returns 0, or -1 where the request
+ * is refused. */
 #define HM_MODE(id, word, planner, ...) int hm_plan_##planner(struct hm_scene *scene);
 #include "core/request/modes.def"
 

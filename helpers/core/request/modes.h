@@ -49,7 +49,7 @@ int hm_mode_find(const char *name, size_t length);
 const char *hm_mode_want_name(unsigned want);
 
 /*
- * List the modes whose bit (1 << mode) is set: "off, spill or fast". `last` (" or ") separates the last one. Returns
+ * List the modes whose bit (1 << mode) is set: "off, fast or spill". `last` (" or ") separates the last one. Returns
  * `out`.
  */
 char *hm_modes_list(unsigned modes, const char *last, char *out, size_t size);

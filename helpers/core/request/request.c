@@ -63,7 +63,7 @@ static int parse_mode(const char *text, struct word word, struct hm_request *req
     return hm_fail(error, EINVAL, OPTION "%.*s: unknown mode \"%.*s\": use %s", SHOWN, text, SHOW(word), modes);
 }
 
-/* List the keys of these groups: "socket, fast, ... or rate". Returns `out`. */
+/* List the keys of these groups: "socket, fast, ... or hot-by". Returns `out`. */
 static char *list_keys(unsigned groups, char *out, size_t size)
 {
     const char *name[32];

@@ -3,7 +3,7 @@
  * A request: what the user typed after --hybrid-mem=, parsed and checked for its form. Nothing here depends on the
  * node, on Slurm or on the configuration.
  *
- *     MODE[,KEY=VALUE]...     lower case; no key twice; each key belongs to some modes; keep has no value
+ *     MODE[,KEY=VALUE]...     words in lower case; no key twice; each key belongs to some modes; keep has no value
  */
 #ifndef HM_CORE_REQUEST_REQUEST_H
 #define HM_CORE_REQUEST_REQUEST_H
@@ -46,9 +46,9 @@ struct hm_request {
 };
 
 /*
- * Parse the option's text. Returns 0, or -1: EINVAL for a wrong word (the text names it and lists what would be right),
- * ENOTSUP for a mode that hybridmem knows but does not offer ("... is not available on this cluster: <why>"). Accepts
- * any bytes; never allocates.
+ * Parse the option's text. Returns 0, or -1: EINVAL where it is wrong (the error says what is wrong, and what would be
+ * right), ENOTSUP for a mode that hybridmem knows but does not offer ("... is not available on this cluster: <why>").
+ * Accepts any bytes; never allocates.
  */
 int hm_request_parse(const char *text, struct hm_request *request, struct hm_error *error);
 

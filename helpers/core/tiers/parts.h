@@ -31,26 +31,30 @@ void hm_tiers_infer_kinds(struct hm_topology *topology);
 /* Group the usable nodes that are in no group yet. */
 void hm_tiers_group_found(struct hm_tiers *tiers, struct hm_tier_groups *groups);
 
-/* Compute the group's figures from those of its nodes, with the weakest origin among them. */
+/* Compute the group's figures from those of its nodes. A sum of bandwidths has the weakest origin among them, the least
+ * latency has its own. */
 void hm_tiers_sum(const struct hm_topology *topology, struct hm_tier_group *group);
 
-/* The less reliable of two origins. */
+/* The less reliable of two origins; HM_ORIGIN_NONE gives way to any other. */
 enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b);
 /* The least distance from any node with CPUs, which may have no memory, to the node with this index; 0: unknown. */
 int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
-/* Sort the groups, fastest first. Between two neighbours one figure decides; returns the least reliable origin of these
- * figures. HM_ORIGIN_NONE: nothing tells which of two neighbours is faster. HM_ORIGIN_HWLOC: there is one group. */
+/* Sort the groups, fastest first. Between two neighbours one criterion decides, which has an origin (the order of the
+ * file: HM_ORIGIN_CONFIG). Returns the least reliable of these origins. HM_ORIGIN_NONE: nothing tells which of two
+ * neighbours is faster. A single group has HM_ORIGIN_HWLOC. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
-/* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. Returns 0, or
- * -1 (EINVAL). */
+/* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. A tier gets
+ * no group if none of its nodes can be used. Returns 0, or -1 (EINVAL). */
 int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups,
                           struct hm_error *error);
-/* For tiers of the configuration without a list of nodes: find the group of their kind, and apply their figures. */
+/* Find a tier of the configuration for each group that has none yet: one without a list of nodes, of the group's kind.
+ * Then apply the figures of these tiers, and of those that list nodes, to their groups. */
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups);
-/* Do the same with the group of their name, once groups are ordered and named. Warns of tiers that match no group. */
+/* Do the same by name, for the tiers without a list of nodes that are left, once groups are ordered and named. Warns of
+ * those that match no group. */
 void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups);
 /* Warn of channels of the configuration that name tiers which are not there. */
 void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,

@@ -35,9 +35,9 @@ struct hm_tiers {
  * only where it is known for both tiers. `config` may be NULL. Its figures and kinds replace those that were found.
  * Tiers whose nodes it lists keep the order of the file (fastest first), unless it gives a bandwidth for each of them.
  * Offline and memoryless nodes are left out; so are nodes that the cpuset hides, with a warning. Returns 0, or -1:
- * EINVAL where the configuration names a node that does not exist, or names one twice; ENODEV where no node has memory.
- * `topology` may be `tiers->topology`. The result needs no free. It is large (about 300 KiB): do not put it on the
- * stack of a task.
+ * EINVAL where the configuration names a node that does not exist, names one twice, or gives two tiers the same name;
+ * ENODEV where no node is left for a tier. `topology` may be `tiers->topology`. The result needs no free. It is large
+ * (about 200 KiB): do not put it on the stack of a task.
  */
 int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *config, struct hm_tiers *tiers,
                    struct hm_error *error);

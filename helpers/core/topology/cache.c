@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "table.h"
 
-#define MOST (1u << 20) /* largest size of the file, in bytes */
+#define MOST (1u << 20) /* the file has fewer bytes than this */
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 
 struct cache {

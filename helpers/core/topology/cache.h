@@ -14,8 +14,8 @@
 int hm_topologycache_write(const char *run_dir, const struct hm_topology *topology, struct hm_error *error);
 
 /* Read the cache of the run folder. Returns 0, or -1: ENOENT (there is none), ESTALE (from another boot, or other nodes
- * have memory now), EPERM (not owned by root or the caller, or others may write it), EBADMSG (torn, or values out of
- * range). */
+ * have memory now), EPERM (not a regular file, not owned by root or the caller, or others may write it; for root, also
+ * where a folder on its path is not trusted), EBADMSG (torn, too large, or values out of range). */
 int hm_topologycache_read(const char *run_dir, struct hm_topology *topology, struct hm_error *error);
 
 /* The same, but also where more nodes have memory now: for steps, between the moment when memory comes online and the

@@ -210,7 +210,7 @@ static int socket_by_locality(const struct hm_topology *topology, const struct h
     return found;
 }
 
-/* The socket of the nearest node with CPUs; -1 where two sockets are equally near. */
+/* The socket of the nearest node with CPUs; -1 where two sockets are equally near, or nothing tells. */
 static int socket_by_distance(const struct hm_topology *topology, int index)
 {
     int least = 0, found = -1;

@@ -26,8 +26,8 @@ static enum hm_kind kind_of_word(const char *word)
 
 /*
  * Is the node CXL memory? The DAX device that the memory was onlined from tells this better than any figure: the
- * device's path in sysfs is below the CXL root (ACPI0017), or below the NVDIMM bus. hwloc before 2.10 only gives this
- * path (DAXParent); later releases also name the CXL device.
+ * device's path in sysfs is below the CXL root (ACPI0017) for CXL memory, and below the NVDIMM bus for PMem. hwloc
+ * before 2.10 only gives this path (DAXParent); later releases also name the CXL device.
  */
 static bool is_behind_cxl(hwloc_obj_t object)
 {

@@ -33,8 +33,8 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made the entry. The prolog completes it.
  * - EARLIER_OF_OTHERS: the entry is of an earlier run, of another user's job or of a dead job, which is to be finished.
  * - EARLIER_NONE: there is no entry, or its content is not valid (EBADMSG).
- * - EARLIER_UNREADABLE: the entry cannot be opened or loaded. It is not replaced, as it may say what has to be undone
- *   on the node.
+ * - EARLIER_UNREADABLE: the ledger cannot be locked, or the entry cannot be opened or loaded. The entry is not
+ *   replaced, as it may say what has to be undone on the node.
  */
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 

@@ -22,7 +22,7 @@ struct hm_begin {
  * - of this job, made by a step that started before this prolog (PrologFlags=RunInJob): it is completed;
  * - of an earlier run of this job, of another user's job, or of a dead one: that job is finished first, and a new entry
  *   is made;
- * - torn: it is replaced;
+ * - torn, or not understood by this version: it is replaced;
  * - unreadable for any other reason: nothing is done, and -1 is returned.
  *
  * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Sets

@@ -139,8 +139,9 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
 
 /*
  * Is this an error after which a later reap takes the memory back? It is if the memory is in use, if it still has to be
- * wiped, or if the program could not be started. Users can cause all of these, by open files or by an overload, and
- * they must not drain nodes in that way. Until the reap the memory's label names the job, so nobody else gets it.
+ * wiped, or if hybridmem-namespace could not be started or was killed by SIGKILL, as on a node short of memory. Users
+ * can cause all of these, by open files or by an overload, and they must not drain nodes in that way. Until the reap
+ * the memory's label names the job, so nobody else gets it.
  */
 static bool is_for_later(int number)
 {
@@ -148,9 +149,9 @@ static bool is_for_later(int number)
 }
 
 /*
- * Removes the job's namespaces. If that fails, the node is drained: memory that cannot be taken back must not be given
- * to anybody. This is the only case in which hybridmem drains a node. Returns true where a later reap is to take the
- * memory back.
+ * Removes the job's namespaces. Returns true where a later reap is to take the memory back (is_for_later). After any
+ * other failure the node is drained: memory that cannot be taken back must not be given to anybody. hybridmem drains a
+ * node for no other reason (reap.c does so, too).
  */
 static bool remove_namespaces(const struct hm_config *config, struct hm_job *job, bool waits)
 {

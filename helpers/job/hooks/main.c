@@ -8,7 +8,8 @@
  *       hybridmem-job reap [--boot] [--wait] [--grace SECONDS]
  *       hybridmem-job lookup uid|user|group WORD     (core/config/lookup.h)
  *
- * It fails only for wrong arguments: what goes wrong with a job's memory must not fail the job.
+ * It fails only for wrong arguments, for a caller that is not root, and for a lookup without an answer: what goes wrong
+ * with a job's memory must not fail the job.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -32,8 +32,8 @@ static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
 }
 
 /*
- * Checks only whether the entry's file exists. There is a file for each step, and users may run any number of steps:
- * reading the entry each time would take long.
+ * Checks only whether the entry's file exists. There may be a file of figures for each step, and users may run any
+ * number of steps: reading the entry for each of these files would take long.
  */
 static bool has_no_entry(int folder, uint32_t job_id)
 {
@@ -90,9 +90,10 @@ static bool runs_monitor(const char *pid)
 }
 
 /*
- * Lists the monitors that entries name. Each entry is read once, as a user can start any number of processes that look
- * like monitors. Returns how many (free *named), or -1 where one may be missing: an entry that cannot be read may name
- * a monitor, and one that is starting is not named yet. The caller holds the lock.
+ * Lists the monitors that entries name, one pid for each entry (0: it names none). Each entry is read once, as a user
+ * can start any number of processes that look like monitors. Returns the number of pids, or -1 where one may be
+ * missing: an entry that cannot be read may name a monitor, and a monitor that is starting is not named yet. The caller
+ * holds the lock, and frees *named.
  */
 static int list_named(const struct hm_config *config, struct hm_job *job, pid_t **named)
 {
@@ -145,8 +146,9 @@ static int find_orphaned_monitors(const struct hm_config *config, const uid_t *u
     return found;
 }
 
-/* Finds the monitors to end, with the lock. If there are any, the user that monitors run as is looked up. That may take
- * long, so the lock is released meanwhile, and then the monitors are looked for once more. Returns their number. */
+/* With the lock, removes orphaned files and finds the monitors to end. If there are any, the user that monitors run as
+ * is looked up. That may take long, so the lock is released meanwhile, and then the monitors are looked for once more.
+ * Returns their number. */
 static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS],
                         struct hm_error *error)
 {

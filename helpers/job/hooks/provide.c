@@ -62,8 +62,9 @@ static int plan_fsdax(const struct hm_config *config, struct hm_job *job, struct
 }
 
 /*
- * Writes the entry again, unless the job has ended since: a prolog that waited long may run after its own epilog. Steps
- * may have noted other jobs on the node meanwhile (`had_company`); that is kept.
+ * Writes the entry again, unless the job has ended since: a prolog that waited long may run after its own epilog. The
+ * prologs and steps of other jobs may have noted meanwhile that this job is not alone on the node (`had_company`); that
+ * is kept.
  */
 static int enter_again(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {

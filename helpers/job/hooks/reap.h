@@ -14,10 +14,10 @@ struct hm_reap {
 };
 
 /*
- * Ends the monitors of dead jobs and undoes the jobs' changes at once. Finishes jobs that died in an earlier boot, or
- * have been dead for `grace_s` seconds; until then, their epilog may still come. Removes files and monitors that belong
- * to no job. Failures are logged. It can run at any time, in several processes at once. Returns true where the caller
- * is to call hm_wipe_hand_over, with `left` as the reason.
+ * Ends the monitors and migrators of dead jobs and undoes the jobs' changes at once. Finishes jobs that died in an
+ * earlier boot, or have been dead for `grace_s` seconds; until then, their epilog may still come. Removes files,
+ * monitors, resctrl groups and namespaces that belong to no job. Failures are logged. It can run at any time, in
+ * several processes at once. Returns true where the caller is to call hm_wipe_hand_over, with `left` as the reason.
  */
 bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads ledger entries of version 8, which were raw structures, so that a node that is upgraded from version 8 while
- * jobs run loses none of them. The structure is frozen here, with its limits and the numbers of its enums. The tables
- * below turn it into today's text, as table.c does for today's structure. This file can be removed when nobody upgrades
- * from version 8 any more.
+ * Reads ledger entries of version 8 of the entries' format, which were raw structures. So a node that is upgraded from
+ * that format while jobs run loses no entry. The structure is frozen here, with its limits and the numbers of its
+ * enums. The tables below turn it into today's text, as table.c does for today's structure. This file can be removed
+ * when nobody upgrades from version 8 any more.
  */
 #include <errno.h>
 #include <string.h>

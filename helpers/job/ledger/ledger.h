@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger: one file for each job in <run_dir>/jobs (root's, mode 0700). Prolog, slurmstepd and epilog write
- * it; reap reads it to take back what dead jobs left. All changes are made under one lock (flock), which the kernel
- * releases when its holder dies. Each entry names its fields (base/fields.h), so that another version of hybridmem can
- * read it: jobs survive an upgrade and a downgrade.
+ * The node's ledger: one file for each job in <run_dir>/jobs (root's, mode 0700). Prolog, slurmstepd, epilog and reap
+ * write it; reap reads in it what dead jobs left, and takes that back. All changes are made under one lock (flock),
+ * which the kernel releases when its holder dies. Each entry names its fields (base/fields.h), so that another version
+ * of hybridmem can read it: jobs survive an upgrade and a downgrade.
  */
 #ifndef HM_JOB_LEDGER_LEDGER_H
 #define HM_JOB_LEDGER_LEDGER_H
@@ -63,14 +63,15 @@ struct hm_job {
     char refusal[HM_ERROR_TEXT];   /* why the prolog refuses the request; "": it does not */
     bool is_entered;               /* the prolog has entered the job: its user, account and request are known */
     bool recorded;                 /* a record is to be written */
-    int64_t start_ns;              /* CLOCK_REALTIME of the prolog */
+    /* CLOCK_REALTIME when the entry was made, by the prolog, or by a step that started without one or before it */
+    int64_t start_ns;
     /* UNIX time at which the job's time limit ends, as the prolog was told; 0: not known */
     uint64_t end_s;
     char boot_id[40];
     bool had_company; /* another job lived on the node at some time during this one */
     bool has_cores;
     struct hm_set cores;        /* of this node, for all steps; `has_cores`: they are known */
-    char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts */
+    char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts, and with cgroup v1 */
     /* the prolog's cgroup, outside every job: where the monitor is put; "": not known */
     char home_cgroup[HM_JOB_CGROUP];
     struct hm_process monitor;
@@ -106,8 +107,9 @@ struct hm_job {
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /*
- * Locks the ledger, and creates its folders (root's, 0700) as needed. Waits up to 20 s for other holders (ETIMEDOUT).
- * While it is held, no program can be started (base/heldlock.h). Returns a descriptor for hm_ledger_unlock, or -1.
+ * Locks the ledger, and creates <run_dir> (root's, 0755) and its folder (root's, 0700) as needed. Waits up to 20 s for
+ * other holders (ETIMEDOUT). While the lock is held, no program can be started (base/heldlock.h). Returns a descriptor
+ * for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 /* Unlocks the ledger and closes the descriptor. Does nothing for -1. */
@@ -115,8 +117,8 @@ void hm_ledger_unlock(int lock);
 
 /*
  * Reads the job's entry, and checks its owner, mode, size and every field. Returns 0, or -1: ENOENT where there is no
- * entry; EBADMSG where it is torn, or this version does not understand it. The caller holds the lock, also for the next
- * three functions.
+ * entry; EBADMSG where it is torn, or this version does not understand it; EPERM where its owner or mode is wrong; or
+ * another errno where it cannot be opened or read. The caller holds the lock, also for the next three functions.
  */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
 /*

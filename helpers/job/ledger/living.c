@@ -8,7 +8,7 @@
 #include "base/bootid.h"
 #include "base/files.h"
 
-/* The last "/step_" of the path, NULL where there is none. */
+/* The last "/step_" of the path, NULL where there is none, or nothing before it. */
 static char *find_step(char *path)
 {
     char *last = NULL;

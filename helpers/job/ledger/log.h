@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The log of hybridmem-job: lines "error: TEXT", "warning: TEXT", "info: TEXT" or "debug: TEXT" on standard error. The
- * plugin, which starts hybridmem-job, passes them to Slurm's log at the level of their first word; at boot they go to
- * systemd's journal.
+ * plugin, which starts hybridmem-job, passes them to Slurm's log: errors and warnings as errors, the others as
+ * information. At boot they go to systemd's journal.
  */
 #ifndef HM_JOB_LEDGER_LOG_H
 #define HM_JOB_LEDGER_LOG_H

@@ -22,8 +22,8 @@ void hm_migration_clear(struct hm_migration *migration)
 }
 
 /*
- * A migrator's figures come from a process of the user and may be any number: sums stop at the largest one instead of
- * wrapping.
+ * A migrator's figures come from a process of the user and may be any number: sums stop at the largest number that is
+ * accepted instead of wrapping.
  */
 static double sum_cpu(double a, double b)
 {

@@ -11,7 +11,7 @@ struct hm_migration {
     uint32_t n_steps;         /* steps added; only the first HM_MIGRATION_STEPS are in `step` */
     uint32_t n_begun;         /* those of them whose migrator had begun; the others have no figures */
     uint64_t judged_samples;  /* samples of the steps that know their shares: the weight of the total's shares */
-    struct hm_progress total; /* sums and extremes; a word or setting that differs between steps is "" or 0 */
+    struct hm_progress total; /* sums, extremes and means; a word or setting that differs between steps is "" or 0 */
     struct hm_progress step[HM_MIGRATION_STEPS];
 };
 

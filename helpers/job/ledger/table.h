@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of the fields of a ledger entry (base/fields.h). A new member of struct hm_job needs a row in table.c, and
- * nothing else.
+ * a line in hm_job_init if it does not begin as 0.
  */
 #ifndef HM_JOB_LEDGER_TABLE_H
 #define HM_JOB_LEDGER_TABLE_H
 
 #include "base/fields.h"
 
-#define HM_ENTRY_MOST (256u << 10) /* largest entry in bytes; a larger one is not read */
+#define HM_ENTRY_MOST (256u << 10) /* bytes of the largest entry, with '\0'; a larger one is not read */
 
 extern const struct hm_fields hm_job_fields; /* of struct hm_job */
 

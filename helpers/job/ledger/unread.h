@@ -13,13 +13,14 @@
 /*
  * May the job live? Yes, if
  *
- * - its entry was written in the last `grace_s` seconds: its first step may not have started yet;
+ * - its entry was written, or first looked at by a reap, in the last `grace_s` seconds: its first step may not have
+ *   started yet;
  * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
  * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
  *   jobs in another way;
  * - or one of these checks fails.
  *
- * Folders that are not the caller's, and what is in them, do not count: users may have some.
+ * Folders outside the job's that are not the caller's, and what is in them, do not count: users may have some.
  *
  * It may take long: do not hold the ledger's lock.
  */

@@ -17,7 +17,7 @@
 static int check_dax(int root, const char *path, struct hm_error *error)
 {
     int file = openat(root, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    /* The file system is full, filled by an earlier step of the job. That step has passed this check. */
+    /* The file system is full: an earlier task, perhaps of an earlier job, has filled it, and has passed this check. */
     if (file < 0 && (errno == ENOSPC || errno == EDQUOT))
         return 0;
     if (file < 0)

@@ -211,8 +211,9 @@ static bool is_reap_wanted(const struct hm_config *config)
 }
 
 /*
- * Should systemd go on with what is left? Yes, if the limit has cut the work short. If something is in use or locked,
- * only for a job that has just left it: otherwise each prolog and epilog would hand over the same work.
+ * Should systemd go on with what is left? Yes, if the limit has cut the work short, or the node was short of memory. If
+ * something is in use or locked, only where there is a limit, and only for a job that has just left it: otherwise each
+ * prolog and epilog would hand over the same work.
  */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {
@@ -242,7 +243,7 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
 
 /*
  * Removes what nobody owns, as this job may need that memory. Does not wait for what is in use. Returns 0, or the errno
- * of what is left.
+ * that says why something is left.
  */
 static int reap_before(const struct hm_config *config, const struct hm_job *job)
 {
@@ -257,7 +258,7 @@ static int reap_before(const struct hm_config *config, const struct hm_job *job)
 
 /*
  * Makes the namespaces. There may be room for them although old memory is not wiped yet (`left_by` says why, as an
- * errno). If there is none, the error names the wait for that wipe, too.
+ * errno). If making them fails once fsdax_wipe_limit is used up, the error names the wait for that wipe, too.
  */
 static int create_beside(const struct hm_config *config, struct hm_job *job, int left_by, struct hm_error *error)
 {

@@ -26,8 +26,9 @@ struct hm_answer {
 
 /*
  * Runs the program with these words (NULL-terminated, the program's name first). "create" is killed when the caller
- * dies: it may wait for long, and must not make something after the job's epilog. Other commands give memory back, and
- * go on. Returns 0 with the answer, or -1 if the program did not run (ENOENT: it is not installed).
+ * dies: it may wait for long, and must not make something after the job's epilog. Other commands give memory back, or
+ * bring it online, and go on. Returns 0 with the answer, or -1 if the program did not run (ENOENT: it is not
+ * installed).
  */
 int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error);
 
@@ -36,8 +37,8 @@ bool hm_answer_is(const struct hm_answer *answer, int code);
 
 /*
  * Makes an error of what the program wrote to standard error, or of how it ended. Returns -1: EBUSY: something is in
- * use, try again; ETIME: the limit has passed, the next try continues; ENOTRECOVERABLE: something that could not be
- * removed is left.
+ * use, try again; ETIME: the limit has passed, or the node is short of memory: the next try continues; ENOTRECOVERABLE:
+ * something that could not be removed is left; EAGAIN: it was killed, and wrote nothing; EIO: it failed in another way.
  */
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error);
 

@@ -32,8 +32,8 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
     char path[96], text[16];
     int count = 0;
     /*
-     * If "auto" is "false" already, the change is entered all the same: so "auto" stays "false" while any job that
-     * shares the weights lives.
+     * If "auto" is "false" already, it is listed all the same: where another job has set it, it then stays "false"
+     * while any job that shares the weights lives.
      */
     if (hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
         (plan->must_set_weights || strcmp(text, "true") != 0)) {
@@ -168,7 +168,7 @@ static int enter(const struct hm_config *config, struct hm_job *job, const struc
         hm_text_copy(fresh.before, is_shared ? theirs.before : now, sizeof(fresh.before));
         mine = add(job, &fresh);
     } else if (serves && wanted->only_raise && number_of(mine->after) >= number_of(wanted->value)) {
-        return 0; /* an earlier step of the job has raised it further, and that change is in the entry */
+        return 0; /* an earlier step of the job has raised it enough, and that change is in the entry */
     } else if (!serves && strcmp(now, mine->after) == 0) {
         /* Setting the new value may fail, so the row with the present value stays, and the new one gets another row. */
         const struct hm_change last = *mine;

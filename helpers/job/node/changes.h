@@ -31,9 +31,10 @@ int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const s
                      struct hm_error *error);
 
 /*
- * Undoes the job's changes that no other job of the ledger needs, and removes them from the entry's list; a change that
- * could not be undone stays there. The caller holds the lock, and writes the entry afterwards. Can be repeated after a
- * crash at any point. Returns 0, or -1 with the text of the last failure.
+ * Undoes the job's changes, and removes them from the entry's list. A setting that another job of the ledger needs gets
+ * that job's value instead of the former one. A change that could not be undone stays in the list. The caller holds the
+ * lock, and writes the entry afterwards. Can be repeated after a crash at any point. Returns 0, or -1 with the text of
+ * the last failure.
  */
 int hm_changes_undo(const struct hm_config *config, struct hm_job *job, struct hm_error *error);
 

@@ -22,8 +22,8 @@ int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
 
 /*
  * Makes the job's group, if `step_id` is the job's first step, there is no group, and the configuration wants one. The
- * entry is written before the folder is made. If there is no group in the end, the entry says why. The caller holds the
- * lock.
+ * entry is written before the folder is made. If a group is wanted and there is none in the end, the entry says why.
+ * The caller holds the lock.
  */
 void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id);
 

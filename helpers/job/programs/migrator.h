@@ -63,7 +63,7 @@ void hm_migrator_dismiss(const struct hm_process *process);
 /* Ends the migrator, by force if need be. Waits up to 20 s: do not hold the lock. Returns 0, or -1 with a text. */
 int hm_migrator_stop(const struct hm_process *process, struct hm_error *error);
 
-/* Is there a file of figures of this step that nobody has taken? */
+/* Is there still a file of figures of this step? They may be in the entry already: the file is removed last. */
 bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint32_t step_id);
 
 /*

@@ -100,7 +100,7 @@ static double dynamic_joules(const struct hm_record_tier *tier, const json_t *tr
 
 /*
  * The lists of tiers in "memory" and "traffic" are in the order of `tiers`; that of "traffic" is empty if traffic was
- * not measured.
+ * not measured, or if the job shared the node.
  */
 json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const struct hm_samples *samples,
                                   const json_t *record)

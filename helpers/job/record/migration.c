@@ -6,7 +6,7 @@
 #include "parts.h"
 #include "slurm/stepname.h"
 
-/* The migrator's doubles were only checked to be finite: a negative one means "not known". */
+/* A negative share or kernel_cpu_s means "not known"; hm_progress_check accepts it. */
 static json_t *real_or_null(double value)
 {
     return value >= 0 ? json_real(value) : json_null();

@@ -26,8 +26,8 @@ struct hm_record_tiers {
 };
 
 /*
- * The record's "memory". `kernel_peak` is memory.peak as slurmstepd read it, in bytes (0: not known); it is used if it
- * is larger than the monitor's. `no_samples` says why `samples` is NULL. Adds to `warnings` what a reader should know.
+ * The record's "memory". `kernel_peak` is memory.peak as slurmstepd read it, in bytes (0: not known); it is used unless
+ * the monitor's is larger. `no_samples` says why `samples` is NULL. Adds to `warnings` what a reader should know.
  */
 json_t *hm_record_memory(const struct hm_record_tiers *tiers, const struct hm_samples *samples, const char *no_samples,
                          uint64_t kernel_peak, json_t *warnings);
@@ -51,7 +51,7 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
 
 /*
  * "estimate" of the record's "energy": joules for each tier by the energy model of the configuration, from "memory",
- * "traffic" and "elapsed_s" of the record; null if the configuration has no model of a tier. Static and dynamic energy
+ * "traffic" and "elapsed_s" of the record; null if the configuration has a model of no tier. Static and dynamic energy
  * as in Salkhordeh and Brinkmann 2019 ("Online Management of Hybrid DRAM-NVMM Memory for HPC"):
  *
  * static_j = static power [W] * elapsed [s] * mean bytes of the job / capacity

@@ -44,12 +44,15 @@ int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_err
  * `must_start_monitor` is set.
  */
 void hm_step_begin_watch(struct hm_preparation *p);
-/* Starts the monitor. Do not hold the lock. Returns 0, or -1 with a text. */
+/*
+ * Starts the monitor, and notes in the entry that it runs, or warns there why it does not. Do not hold the lock.
+ * Returns 0, or -1 with a text if the entry could not be changed; no monitor of this call runs then.
+ */
 int hm_step_watch(struct hm_preparation *p, struct hm_error *error);
 
 /*
- * Starts the DAMON broker, as far as it may be needed, then the migrator. Do not hold the lock. Returns 0, or -1 with a
- * text.
+ * Starts the DAMON broker, which the migrator may need, then the migrator. Do not hold the lock. Notes and returns as
+ * hm_step_watch does.
  */
 int hm_step_migrate(struct hm_preparation *p, struct hm_error *error);
 

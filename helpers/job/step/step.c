@@ -48,8 +48,10 @@ static void look_up_user(struct hm_preparation *p)
         hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);
 }
 
-/* Returns 0, or -1: ENOENT where there is no entry, EPERM where it is that of another user's job with this number, as
- * of another cluster. */
+/*
+ * Returns 0, or -1: EPERM where the entry is that of another user's job with this number, such as a job of another
+ * cluster; else as hm_ledger_read.
+ */
 static int find_entry(struct hm_preparation *p, struct hm_error *error)
 {
     if (hm_ledger_read(&p->step->config, p->facts->job_id, p->job, error) != 0)
@@ -221,7 +223,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     }
     look_up_user(&p);
     read_tiers(&p);
-    (void)hm_marks_are_kept(); /* which takes a new page when it is asked first */
+    (void)hm_marks_are_kept(); /* its first call takes a new page: not under the lock (base/memready.h) */
     hm_memready_touch(step, sizeof(*step));
     hm_memready_touch(p.job, sizeof(*p.job));
     int lock = hm_ledger_lock(&step->config, error);

@@ -44,7 +44,8 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 
 /*
  * Places the calling task. `environment` is that of the program that it becomes. `outcome` may be NULL. Returns 0, also
- * if there is nothing to do, or -1: the task must not run, and one line on descriptor 2 says why.
+ * if there is nothing to do, or -1: the task must not run, and one line on descriptor 2 of the first such task says
+ * why.
  */
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment);
 

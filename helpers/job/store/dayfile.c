@@ -37,8 +37,8 @@ void hm_store_node(const char *node, char *out, size_t size)
 /*
  * Finds the group that may read all records; root's group if there is no such group. It is looked up once in a process,
  * as a directory service that hangs must not hold up each record. Where it is not known whether there is one, as the
- * look-up failed or took too long, this process appends no record: the day's folder, of all nodes, would get root's
- * group. The records wait in pending/. Returns 0, or -1 (ETIMEDOUT).
+ * look-up failed or took too long, this process appends no record: the day's folder, which all nodes share, would get
+ * root's group. The records wait in pending/. Returns 0, or -1 (ETIMEDOUT).
  */
 static int find_readers(const struct hm_config *config, gid_t *readers, struct hm_error *error)
 {

@@ -18,7 +18,8 @@
 #include "core/config/config.h"
 
 struct hm_store_key {
-    const char *node; /* made a safe file name: all but letters, digits, "_", "-" and inner dots become "_" */
+    const char *node; /* made a safe file name: all but letters, digits, "_", "-" and dots after the first character
+                         become "_" */
     uint32_t job_id;
     uid_t uid; /* the job's user */
     gid_t gid;
@@ -36,9 +37,10 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
 
 /*
  * Appends the records in pending/, oldest first, until one cannot be written. A job waits meanwhile: so one call
- * appends at most HM_STORE_PASS records and begins none after 5 s; the next call goes on. Returns how many were
- * appended, or -1 with a text if one failed or a file in pending/ is not a record (the others are appended all the
- * same). Several processes may call it at once.
+ * appends at most HM_STORE_PASS records and begins none after 5 s; the next call goes on. A file in pending/ that is
+ * not a record is left out, and the others are appended all the same. Returns how many were appended, or -1 with a text
+ * if one failed, if such a file is there, or if pending/ cannot be opened or listed. Several processes may call it at
+ * once.
  */
 #define HM_STORE_PASS 16 /* most records that one call appends */
 int hm_store_retry(const struct hm_config *config, struct hm_error *error);

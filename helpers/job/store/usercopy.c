@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/spawn.h"
 
-#define COPY_MS 3000 /* how long a user can hold this process up, for example by a lock on their own file */
+#define COPY_MS 3000 /* after this the child is killed: a user can hold it up, as by a lock on their own file */
 
 /* What the child needs to know. */
 struct copy {

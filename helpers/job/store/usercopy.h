@@ -2,7 +2,7 @@
 /*
  * The user's own copy of a record, <record_dir>/by-user/<uid>/<day>/<node>.jsonl. Root makes the user's folder. Only a
  * child process that has become the user writes in it: so no link or file of the user can make root write elsewhere, or
- * wait.
+ * wait for long.
  */
 #ifndef HM_JOB_STORE_USERCOPY_H
 #define HM_JOB_STORE_USERCOPY_H

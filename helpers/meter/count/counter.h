@@ -13,7 +13,7 @@ enum hm_counter_state {
     HM_COUNTER_VANISHED,   /* the counter is not there, or not any more */
     HM_COUNTER_FORBIDDEN,  /* the counter may not be read, or not any more */
     HM_COUNTER_TAKEN,      /* somebody else uses the hardware counter at the moment */
-    HM_COUNTER_UNREADABLE, /* what was read is not a valid value */
+    HM_COUNTER_UNREADABLE, /* what was read is not a valid value, or reading failed with any other errno */
     HM_COUNTER_RESET,      /* the value went back without a wrap, or grew more than it can in the time */
     HM_COUNTER_REGROUPED,  /* the counter is a sum, and its parts changed between the readings */
     HM_COUNTER_AMBIGUOUS,  /* nobody can tell how often the counter wrapped since the last value */

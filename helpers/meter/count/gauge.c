@@ -145,8 +145,8 @@ static void read_gauge(struct hm_gauge *gauge, uint64_t now_ns)
         state = hm_counter_take(&gauge->counter, raw, now_ns, &difference);
     } else {
         state = hm_counter_lose(&gauge->counter, number);
-        /* A counter that is gone is opened again at the next reading. One that somebody else uses, or that gave no
-         * valid value, stays open. */
+        /* A counter that is gone or forbidden is closed; a file (not an event) is opened again at the next reading. A
+         * counter that somebody else uses, or that gave no valid value, stays open. */
         if (gauge->fd >= 0 && state != HM_COUNTER_UNREADABLE && state != HM_COUNTER_TAKEN) {
             close(gauge->fd);
             gauge->fd = -1;

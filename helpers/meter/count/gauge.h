@@ -30,11 +30,11 @@ struct hm_gauge {
     enum hm_quantity quantity;
     enum hm_kind kind; /* for bytes: the kind of memory; else HM_KIND_UNKNOWN */
     int socket;        /* -1: the whole node, or unknown */
-    int source;        /* index of the source's row */
+    int source;        /* index of the source's row in the table of sources */
     double factor;     /* joules or bytes per count */
     char name[160];    /* path of the file below `folder`, or PMU, event and CPU */
     int folder;        /* for a file: the folder where it is opened again after it was gone; -1: not a file */
-    int fd;            /* the open file or perf event; -1 while it is gone */
+    int fd;            /* the open file or perf event; -1 while it is gone, or where a helper program reads it */
     const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */
     unsigned papi_event;               /* index of the event in that program */
     bool is_from_0;    /* it started at 0 for its reader, so that its first value already counts as a difference */
@@ -61,7 +61,7 @@ const char *hm_quantity_unit(enum hm_quantity quantity);
 
 /* Add a gauge for the file `name` below `folder`, which must stay open as long as the gauges. The caller fills
  * in `like`, except the folder, the descriptor, and what the counter knows of its last value. Returns 0, or -1 with a
- * text that names the file. */
+ * text. */
 int hm_gauges_add_file(struct hm_gauges *gauges, const struct hm_gauge *like, int folder, struct hm_error *error);
 
 /* Add a gauge for a perf event of the PMU `type` on a CPU; it counts from now on. Returns 0, or -1 with a text for

@@ -88,8 +88,8 @@ static void take_energy(struct hm_metered *metered, const struct hm_flow *flow, 
     }
 }
 
-/* The only tier of this kind. Returns -1 where there is none, or where there are several, which counters cannot tell
- * apart. */
+/* The only tier of this kind. Returns -1 where there is none, where there are several, which counters cannot tell
+ * apart, or where the kind is unknown. */
 static int tier_of_kind(const struct hm_samples *samples, enum hm_kind kind)
 {
     int found = -1;
@@ -128,7 +128,7 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
-/* Have the counters of this program been added? If not, it has not described them yet. */
+/* Have the counters of this program been added? If not, it does not run, or has not described them yet. */
 static bool is_joined(const struct hm_monitor_meter *meter, int program)
 {
     return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;
@@ -170,8 +170,9 @@ static void drop_late(const struct hm_monitor_meter *meter, const struct hm_mete
     hm_fail(&flow->reason, 0, "%s was asked only %.1f s after the first reading", flow->source, (double)late_ns / 1e9);
 }
 
-/* Is peak power known? It is not where a helper program counts energy: the program reads its counters at a moment of
- * its own, so energy divided by the time between two readings may not be the power of that time. */
+/* Can peak power be known? It cannot where a helper program counts the energy of packages or of memory: the program
+ * reads its counters at a moment of its own, so energy divided by the time between two readings may not be the power of
+ * that time. */
 static bool has_peak(const struct hm_monitor_meter *meter, int n)
 {
     for (int i = 0; i < n; i++)

@@ -32,9 +32,10 @@
 #define FIRST_WAIT_NS UINT64_C(10000000)
 
 /*
- * The shortest and the longest time between two readings of the counters. They cost more to read than the job's cgroup.
- * The longest wait, with the time for an answer, is short enough that no counter wraps twice in it: at the most that
- * hm_quantity_most_per_s allows, RAPL's platform counter of 262 kJ wraps after 13 s.
+ * The shortest and the longest time between two readings of the counters (the last reading, and one after a helper
+ * program has joined, may come sooner). Counters cost more to read than the job's cgroup. The longest wait, with the
+ * time for an answer, is short enough that no counter wraps twice in it: at the most that hm_quantity_most_per_s
+ * allows, RAPL's platform counter of 262 kJ wraps after 13 s.
  */
 #define METER_LEAST_NS UINT64_C(900000000) /* just under a second, as a tick may come a little early */
 #define METER_MOST_NS (UINT64_C(10000000000) - HM_PAPI_ANSWER_MS * UINT64_C(1000000))
@@ -109,9 +110,9 @@ static bool sample_memory(struct monitor *monitor)
 }
 
 /*
- * Sleep until the next sample is due. Returns true when the monitor was told to end. In each sleep at most one event of
- * the guard is looked at, so that the loop cannot spin in any state of the guard; a later event is seen at the next
- * tick.
+ * Sleep until the next sample is due. Returns true when the monitor is to end: a signal tells it to, the guard says
+ * that the job has ended, or ppoll fails. In each sleep at most one event of the guard is looked at, so that the loop
+ * cannot spin in any state of the guard; a later event is seen at the next tick.
  */
 static bool wait_for_next(struct monitor *monitor)
 {

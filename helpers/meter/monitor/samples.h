@@ -2,7 +2,8 @@
 /*
  * The samples file: what the monitor measures, as one structure (base/grown.h). Root makes the file in a folder of
  * root's, and gives the monitor its descriptor. So the file survives the death of the monitor at any moment, and root
- * reads it as plain data of fixed size. The monitor maps it, shared, and writes it; only the epilog reads it.
+ * reads it as plain data of fixed size. The monitor maps it, shared, and writes it. The epilog reads it for the record,
+ * and the plugin before it starts another monitor for the job.
  *
  * Time is counted in ticks, the multiples of the interval on CLOCK_MONOTONIC, which are the same for every monitor of a
  * node. A point stands for `stride` ticks, so the time of a sample alone decides its point. Samples may come early,
@@ -40,7 +41,7 @@ struct hm_samples {
     uint32_t peak_source;                 /* enum hm_peak_source */
     uint32_t has_hugetlb;                 /* 0 or 1 */
     uint64_t memory_peak;                 /* peak of the job's cgroup, as the kernel charges it */
-    char missing[HM_WARNING];             /* what could not be read, and why; "" otherwise */
+    char missing[HM_WARNING];             /* the first thing that was wrong with the samples, as a text; "": nothing */
     struct hm_usage peak[HM_MAX_TIERS];   /* usage of all tiers at the moment of the largest total */
     uint64_t tier_peak[HM_MAX_TIERS];     /* largest total of each tier */
     uint64_t tier_last[HM_MAX_TIERS];     /* totals of the last sample */
@@ -60,8 +61,8 @@ int hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t i
 /* Map the file and check it. Returns the mapping, for munmap(2), or NULL. */
 struct hm_samples *hm_samples_map(int fd, struct hm_error *error);
 
-/* Read the file and check it. Returns 0, or -1: ENOENT and the like, EBADMSG for anything that hm_samples_check
- * refuses. */
+/* Read the file and check it. Returns 0, or -1: ENOENT and the like, EBADMSG where the file is too short or
+ * hm_samples_check refuses it. */
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error);
 
 /* Is every count, text and figure in range? Returns 0, or -1 (EBADMSG) with the field's name. Pure. */

@@ -62,7 +62,8 @@ struct hm_papi_line {
     bool is_known[HM_PAPI_MOST_EVENTS];
 };
 
-/* Parse a line without its newline; the line is changed. Returns 0, or -1 (EBADMSG) with a text that names the word. */
+/* Parse a line without its newline; the line is changed. Returns 0, or -1 (EBADMSG) with a text, which names the line's
+ * first word if that is one of the protocol's. */
 int hm_papi_line_parse(char *line, struct hm_papi_line *out, struct hm_error *error);
 
 /* Write the line of an event, with its newline. Returns its length, or -1 where it does not fit. */

@@ -41,8 +41,8 @@ static const char *name_of(const struct hm_papi_reader *reader)
     return hm_papi_programs[reader->program].name;
 }
 
-/* The program has closed its output: keep what became of the program as the problem, unless the program gave one
- * itself. Returns -1. */
+/* The program has closed its output, or said that it cannot go on: keep what became of it as the problem, unless it
+ * gave a problem itself. Returns -1. */
 static int tell_end(struct hm_papi_reader *reader)
 {
     int status = hm_papi_process_end(&reader->process);

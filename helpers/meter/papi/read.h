@@ -12,9 +12,9 @@
 struct hm_papi_reader;
 
 /*
- * Start the program at `path`. It gets none of our descriptors but its input and output, and no environment (Slurm's
- * program gets SLURM_CONF). Returns the reader, to be stopped later, or NULL with a text. The program's description of
- * its events is awaited for `patience_ms`: take it with hm_papi_reader_take.
+ * Start the program at `path`. It gets none of our descriptors but its input and output, and no environment but the
+ * locale (Slurm's program also gets SLURM_CONF). Returns the reader, to be stopped later, or NULL with a text. The
+ * program's description of its events is awaited for `patience_ms`: take it with hm_papi_reader_take.
  */
 struct hm_papi_reader *hm_papi_reader_begin(enum hm_papi_program program, const char *path, int patience_ms,
                                             struct hm_error *error);
@@ -26,7 +26,7 @@ int hm_papi_reader_described(const struct hm_papi_reader *reader, struct hm_erro
 /* Start the program, and wait for its description. Returns the reader, to be stopped later, or NULL with a text. */
 struct hm_papi_reader *hm_papi_reader_start(enum hm_papi_program program, const char *path, struct hm_error *error);
 
-/* The number of events, at least one. */
+/* The number of events that the program has described. */
 unsigned hm_papi_reader_count(const struct hm_papi_reader *reader);
 /* Event `i`, from 0 on. */
 const struct hm_papi_event *hm_papi_reader_event(const struct hm_papi_reader *reader, unsigned i);

@@ -9,7 +9,7 @@
 /* The quantities that are shown, in this order. */
 static const struct {
     enum hm_quantity quantity;
-    const char *name; /* stands before the socket, or after the kind of memory */
+    const char *name; /* stands before the socket, or after the tier or kind of memory */
     bool is_asked;    /* shown as unknown where no source has it */
 } rows[] = {
     {HM_PACKAGE_ENERGY, "package", true}, {HM_MEMORY_ENERGY, "memory", true}, {HM_PLATFORM_ENERGY, "platform", true},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flows: the figures of a node as they are shown. A flow is the sum of the gauges of the best source for a quantity:
- * energy by socket, traffic by kind of memory. A quantity that no source has gets a flow with the reason. Pure. */
+ * energy by socket, traffic by kind of memory. Where no source has a quantity (other than a resctrl group's bytes), it
+ * gets a flow with the reason. Pure. */
 #ifndef HM_METER_SOURCES_FLOW_H
 #define HM_METER_SOURCES_FLOW_H
 

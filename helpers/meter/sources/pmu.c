@@ -87,10 +87,10 @@ static int find_type(const struct finding *finding, const char *pmu, uint32_t *t
     if (hm_sysfile_read_number(finding->setup->sysfs, path, &number) != 0)
         return hm_fail_errno(finding->reason, "%s", path);
     *type = (uint32_t)number;
-    return number <= UINT32_MAX ? 0 : hm_fail(finding->reason, EINVAL, "%s is above 2^32", path);
+    return number <= UINT32_MAX ? 0 : hm_fail(finding->reason, EINVAL, "%s is 2^32 or more", path);
 }
 
-/* Find the CPUs on which to open the PMU's events: one of each socket. */
+/* Find the CPUs on which to open the PMU's events: those in its cpumask, such as one of each socket. */
 static int find_cpus(const struct finding *finding, const char *pmu, struct hm_set *cpus)
 {
     char path[128], text[1024];

@@ -37,7 +37,7 @@ struct hm_counter_source {
     const char *measures; /* what it measures, and with which counters */
     const char *unit;     /* unit of a raw count */
     const char *wraps;    /* when a raw count wraps */
-    const char *needs;    /* the privilege that reading needs */
+    const char *needs;    /* the privilege that opening its counters needs */
     /* Open all counters that the source has on this node, and add them to `gauges`. Returns 0, or -1 with the reason,
      * and maybe with some gauges, which the caller closes: a source with a part of its counters would measure too
      * little. */

@@ -50,8 +50,8 @@ int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, stru
 
 /*
  * Reads the records from `tail` to `head` of a ring of `size` bytes, a power of two. Both positions count all bytes
- * ever written, as perf does. Incomplete lists are dropped. *lost is increased by the records that the kernel dropped
- * and by the incomplete lists. Returns the new tail, at most `head`.
+ * ever written, as perf does. Incomplete lists are dropped. *lost is increased by the number of records that the kernel
+ * dropped, and by 1 for each list that is incomplete without such a loss. Returns the new tail, which is `head`.
  */
 uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
                                  uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,

@@ -15,7 +15,7 @@
 #define HM_DAMON_MOST_REGIONS 4096 /* of one kdamond, whatever the budget */
 
 struct hm_damon_needs {
-    uint32_t interval_ms; /* of a phase; it gets at least two aggregations, of at most 5 s each */
+    uint32_t interval_ms; /* of a phase; it gets at least two aggregations, of at most 5 s each, if the budget allows */
     uint32_t budget;      /* millionths of one CPU */
     uint32_t n_processes;
 };
@@ -25,7 +25,7 @@ struct hm_damon_settings {
     uint32_t min_regions, max_regions; /* of all processes together; DAMON adapts the number between these */
 };
 
-/* Measured since the settings were made. */
+/* Measured under the present settings. */
 struct hm_damon_measured {
     double cpu_s, wall_s;
     /*
@@ -37,7 +37,10 @@ struct hm_damon_measured {
 
 /* The first settings. They assume that a look at a region costs 3 us. */
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs);
-/* Improves the settings by what was measured. Returns false if they are good enough (within a quarter of the best). */
+/*
+ * Improves the settings by what was measured. Returns false if they are good enough (within a quarter of the best), or
+ * if no CPU time was measured.
+ */
 bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_measured *measured,
                    struct hm_damon_settings *settings);
 

@@ -2,7 +2,7 @@
 /*
  * The messages between the DAMON broker and its clients: fixed layouts over SOCK_SEQPACKET, in the machine's byte
  * order. Each message is checked before it is used. A client sends one kind of message: the whole list of processes to
- * watch, and how to. The broker sends answers and lists of regions. Pure.
+ * watch, and how to watch them. The broker sends answers and lists of regions. Pure.
  */
 #ifndef HM_MIGRATOR_DAMON_WIRE_H
 #define HM_MIGRATOR_DAMON_WIRE_H
@@ -74,7 +74,7 @@ struct hm_damon_list {
     uint32_t process; /* index in the client's list of this generation */
     uint32_t look_us; /* time between two looks */
     uint32_t looks;   /* looks in this aggregation */
-    uint32_t lost;    /* lists lost since the client connected, as its socket or the kernel's ring was full */
+    uint32_t lost;    /* lists and records lost since the client connected: its socket or the kernel's ring was full */
     uint64_t cpu_ns;  /* CPU time that kdamonds and the broker have used for this client so far */
     uint32_t is_last; /* 1: the last part of this process's list */
     uint32_t reserved;

@@ -3,7 +3,7 @@
  * The algorithm "bins", as published: Salkhordeh and Brinkmann, "Online Management of Hybrid DRAM-NVMM Memory for HPC".
  * The pages sampled in the first phase are sorted by address and cut into bins of equally many pages. Later samples
  * outside of all bins fall into the first or the last one. Bins move as a whole. One thing is added here: a bin ends
- * where the pages of its process end.
+ * where the pages of its process end. So a sample falls into a bin of its own process, and is dropped if there is none.
  */
 #include <stdlib.h>
 
@@ -129,7 +129,7 @@ static size_t cut_by(struct hm_bins *bins, size_t size, bool is_final)
         uint64_t page = bins->sampled[i].page;
         bool is_new_space = i == 0 || HM_PAGE_SPACE(page) != HM_PAGE_SPACE(bins->sampled[i - 1].page);
         if (is_new_space || inside == size) {
-            if (is_final) /* a process's first bin starts with its pages */
+            if (is_final) /* a process's first bin begins at its page 0 */
                 base->extent[n].first = is_new_space ? HM_PAGE(HM_PAGE_SPACE(page), UINT64_C(0)) : page;
             inside = 0;
             n++;

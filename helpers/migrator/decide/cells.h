@@ -54,7 +54,7 @@ void hm_cells_sort_in(struct hm_cells *cells);
 /*
  * Ends the phase: multiplies older samples by `decay` and adds those of this phase. Cells with next to no samples are
  * removed. Adjacent cells whose samples were not counted one by one are joined if together they tell no more than one
- * counted sample.
+ * counted sample, or if one of them would be removed otherwise.
  */
 void hm_cells_age(struct hm_cells *cells, double decay);
 /* Forgets the pages from `first` to `end` - 1. */

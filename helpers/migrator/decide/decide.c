@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of decide.h: each hands its work to the algorithm that the options name. */
+/*
+ * The functions of decide.h, which hand the work to the algorithm that the options name, and those that the algorithms
+ * share (algorithm.h).
+ */
 #include "algorithm.h"
 
 #include <errno.h>

@@ -59,12 +59,12 @@ struct hm_decider_options {
 
 /* Why an extent stays or moves; hm_verdict_text() gives the words. */
 enum hm_verdict {
-    HM_VERDICT_NEW,     /* seen for the first time: not enough evidence */
+    HM_VERDICT_NEW,     /* as HM_VERDICT_PLACED, but after only one phase: not enough evidence ("regions" only) */
     HM_VERDICT_PLACED,  /* where it should be */
     HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
     HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter extent */
     HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
-    HM_VERDICT_DOUBT,   /* hot enough by the mean, but not with confidence */
+    HM_VERDICT_DOUBT,   /* its planned move was dropped: the gain of all such moves together is next to nothing */
     HM_VERDICT_COST,    /* the gain would not pay for the move */
     HM_VERDICT_ROOM,    /* no colder extent gives way */
     HM_VERDICT_BUDGET,  /* this phase's budget was used up */
@@ -109,7 +109,10 @@ bool hm_algorithm_at(int n, const char **name, const char **about);
 struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error);
 void hm_decider_free(struct hm_decider *decider);
 
-/* Adds observations. Those for which the decider's limited memory has no room are counted in hm_decider_dropped(). */
+/*
+ * Adds observations. hm_decider_dropped() counts those that are not used: with "bins" if there is no room for them or
+ * their process has no bin, with "regions" if they are not valid.
+ */
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
 uint64_t hm_decider_dropped(const struct hm_decider *decider);
 
@@ -128,7 +131,7 @@ struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
 /*
  * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
  * changes it. Sets the verdict of each extent. used_pages + promoted - demoted stays within capacity_pages, if the
- * extents have enough pages to demote.
+ * extents have enough pages to demote and move_pages allows that many moves.
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 

@@ -98,8 +98,8 @@ static double log_ratio(const struct node half[2])
 }
 
 /*
- * The expected share of the left half in the samples, if the halves differ. Half a sample is added to each side, for
- * even odds.
+ * The expected share of the left half in the samples, if the halves differ. One sample is added, divided between the
+ * sides as if they did not differ.
  */
 static double left_part(const struct node half[2])
 {

@@ -22,7 +22,7 @@ struct hm_stretch {
 /* Sums over all cells before a place. */
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
-    double variance;     /* variance of the sum, as if no sample had a weight above 1 */
+    double variance;     /* variance of the sum, as if it were a number of samples of weight 1 */
     double evidence;     /* number of counted samples, weighted, that would tell as much as these samples */
 };
 
@@ -40,7 +40,7 @@ struct hm_span {
     uint64_t first, n_pages;
     double heat;        /* weighted samples per page, over all phases, weighted by age */
     double write_share; /* share of writes in the heat, 0..1 */
-    double variance;    /* variance of the samples that it was estimated from, as if none had a weight above 1 */
+    double variance;    /* variance of the samples that it was estimated from, as if each had the weight 1 */
 };
 
 typedef void hm_density_take(void *data, const struct hm_span *span);

@@ -47,12 +47,12 @@ struct hm_progress {
     char hot_by[16]; /* "accesses", or "writes": the shares are then shares of writes */
     uint64_t phases, samples;
     uint64_t lost, throttled; /* samples that the kernel dropped; how often it cut the rate of sampling */
-    uint64_t dropped;         /* samples that did not fit into the migrator's memory */
+    uint64_t dropped;         /* observations not used: no room in the migrator's memory, not valid, or source closed */
     uint64_t promoted_bytes, demoted_bytes;
     uint64_t unmoved_bytes[HM_UNMOVED_REASONS];
     uint64_t capacity_bytes;        /* the cap on the fast tier; 0: no cap */
     uint64_t above_cap_bytes;       /* the most that was above the cap at the end of a phase */
-    uint64_t first_above_cap_bytes; /* what was above the cap before the first phase */
+    uint64_t first_above_cap_bytes; /* what was above the cap before the first move */
     /* CPU time of the migrator, and of the kernel and the broker for it (negative: not known) */
     double cpu_s, kernel_cpu_s;
     /* estimate for all phases: share of the sampled accesses that the fast tier served; negative: no samples */
@@ -88,8 +88,8 @@ int hm_progress_create(const char *path, uint32_t step_id, struct hm_error *erro
 struct hm_progress *hm_progress_map(int fd, struct hm_error *error);
 void hm_progress_unmap(struct hm_progress *progress);
 /*
- * Reads the file and checks it. Returns 0, or -1: ENOENT and other errors of open(2); EBADMSG for whatever
- * hm_progress_check refuses.
+ * Reads the file and checks it. Returns 0, or -1: ENOENT and other errors of open(2); EBADMSG: it is no such file, or
+ * hm_progress_check refuses what is in it; EIO: it cannot be read.
  */
 int hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *error);
 /*

@@ -19,7 +19,7 @@
 #define LINE 256
 #define PATIENCE_S 5
 #define MOST_RATE 1e18                 /* bytes per second; a larger one is not believed */
-#define MOST_PAGES (UINT64_C(1) << 46) /* of a process's addresses, as in watch/maps.h */
+#define MOST_PAGES (UINT64_C(1) << 46) /* of a process's addresses: HM_PAGE_BITS of decide/decide.h */
 
 /* Parses "JOB.STEP.MARK". Nothing may follow it. */
 static int parse_name(char *word, struct hm_view_name *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes samples from the source to the decision code. */
+/* Opens the source and passes its samples to the decision code. If a source ends, opens the next best one. */
 #include <stdio.h>
 #include <string.h>
 

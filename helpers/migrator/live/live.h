@@ -38,13 +38,14 @@ struct hm_live_intake {
     struct hm_maps scratch;                         /* buffer for reading mappings */
     struct hm_source *source;                       /* NULL: no source works, and nothing is moved */
     uint64_t try_source_ns;                         /* when to look for a source again if there is none */
-    const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves and are not opened again */
+    const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves; left out until try_source_ns */
     size_t n_dead;
     /* observations outside the known mappings; they are tried again when the mappings were read */
     struct hm_observation later[HM_LIVE_LATER];
     size_t n_later;
-    uint64_t dropped;               /* observations for which `later` had no room */
-    uint64_t retired_dropped;       /* observations for which deciders of earlier sources had no room */
+    /* observations for which `later` had no room, or that waited there when their source was closed */
+    uint64_t dropped;
+    uint64_t retired_dropped;       /* hm_decider_dropped() of the deciders of earlier sources */
     struct hm_source_state retired; /* sums of the sources that were closed */
 };
 
@@ -65,7 +66,7 @@ struct hm_live_window {
 struct hm_live_account {
     unsigned n_cpus;
     double look_s;                     /* measured CPU time for looking up one page; 0: not measured yet */
-    double deciding_s;                 /* CPU time of the present decision so far, without moving */
+    double deciding_s;                 /* to be added to a decision's CPU time: its window's start, less its moves */
     double read_s;                     /* CPU time for reading the source, which counts as the source's overhead */
     double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if there is no cgroup */
     struct hm_pace pace;               /* length of phases */
@@ -111,10 +112,10 @@ void hm_live_begin(struct hm_live *live, const struct hm_options *options);
 /* Sets everything else up except the source. Returns 0, or -1; call hm_live_close() in both cases. */
 int hm_live_open(struct hm_live *live, struct hm_error *error);
 void hm_live_close(struct hm_live *live);
-/* Works until the guard or a signal ends it. */
+/* Works until the step is over or a signal arrives. */
 void hm_live_run(struct hm_live *live);
 
-/* ---- parts, each in a file of its own */
+/* ---- functions that the files of the live migrator share */
 
 /* Has a signal to end arrived? */
 bool hm_live_is_told(void *live);
@@ -133,7 +134,8 @@ uint64_t hm_live_samples(const struct hm_live *live);
 uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now);
 /* Begins a window: clears the marks of the processes whose turn it is. */
 void hm_live_begin_window(struct hm_live *live);
-/* Ends the window, if one is open: looks up which pages of the extents were written. */
+/* Ends the window, if one is open: looks up which pages of the extents (or of all memory, if only writes count) were
+ * written. */
 void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count);
 /*
  * Passes on the observations that waited for their mapping (`later`). To be called when the mappings were read again.
@@ -146,11 +148,11 @@ int hm_live_look(struct hm_live *live);
 void hm_live_read_maps(struct hm_live *live);
 
 /*
- * Reads the step's anonymous and shared memory in both tiers from its cgroup, without page cache. Returns false if the
- * kernel does not tell.
+ * Reads the step's anonymous and shared memory in both tiers from its cgroup, without page cache. Returns false if
+ * there is no cgroup or the kernel does not tell.
  */
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
-/* Decides between phases whether to rest, by what the slow tier has. Closes the source when it begins to rest. */
+/* Decides whether to rest, by what the slow tier has and by the cap. Closes the source when the rest begins. */
 void hm_live_rest(struct hm_live *live);
 
 /* CPU seconds of this thread. */
@@ -159,13 +161,13 @@ double hm_live_thread_s(void);
 double hm_live_own_s(void);
 /* CPU seconds of the step's processes, from the cgroup or from the processes themselves. */
 double hm_live_job_s(struct hm_live *live);
-/* Enters the CPU time of the job and of this process so far into the purse. */
+/* Enters the CPU time of the job and of this process so far into the purse, without that for reading the source. */
 void hm_live_look_at_cost(struct hm_live *live);
 
 /* Is there enough CPU time for a decision now? */
 bool hm_live_is_paid(struct hm_live *live);
 
-/* Ends a phase: measures heat, moves pages, updates figures. */
+/* Ends a phase: measures heat, moves pages, updates figures. Extends it instead while a decision is not paid for. */
 void hm_live_end_phase(struct hm_live *live);
 /* Updates the figures that can be read at any time: CPU seconds, samples, processes. */
 void hm_live_update_figures(struct hm_live *live);

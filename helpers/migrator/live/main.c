@@ -16,7 +16,10 @@
 
 #define NAME "hybridmem-migrator"
 
-/* Raises the soft limit of descriptors, which is often 1024: each process takes one, and with perf each thread two. */
+/*
+ * Raises the soft limit of descriptors, which is often 1024: each process takes one, and with perf each thread takes
+ * one or two.
+ */
 static void raise_limit(void)
 {
     struct rlimit limit;

@@ -19,7 +19,10 @@
 #define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
 #define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
 
-/* Sets all signals anew, as slurmstepd blocks some and its children inherit that. Returns a signalfd(2), or -1. */
+/*
+ * Sets the standard signals and the mask anew, as whoever started the migrator may have ignored or blocked some.
+ * Returns a signalfd(2), or -1.
+ */
 static int take_signals(struct hm_error *error)
 {
     sigset_t ending;
@@ -91,7 +94,7 @@ static void warn_of_kernel(struct hm_live *live)
     char text[64];
     if (hm_file_read_start("/proc/sys/kernel/numa_balancing", text, sizeof(text)) == 0 && (atoi(text) & 2))
         hm_progress_warn(live->shown.progress,
-                         "the kernel moves pages between the tiers as well: kernel.numa_balancing is 2; "
+                         "the kernel moves pages between the tiers as well: kernel.numa_balancing is 2 or 3; "
                          "set it to 0 or 1");
     if (hm_file_read_start("/sys/kernel/mm/numa/demotion_enabled", text, sizeof(text)) == 0 &&
         (text[0] == 't' || text[0] == '1'))

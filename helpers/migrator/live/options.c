@@ -43,7 +43,7 @@ static const struct hm_option rows[] = {
     {"--seed", "N", "seed of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
     {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
     {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},
-    {"--uid", "N", "become this user first, if root; with --gid", hm_option_small, FIELD(uid), 0, UINT32_MAX - 1},
+    {"--uid", "N", "become this user first; needs root and --gid", hm_option_small, FIELD(uid), 0, UINT32_MAX - 1},
     {"--gid", "N", "the group of this user", hm_option_small, FIELD(gid), 0, UINT32_MAX - 1},
     {"--progress-fd", "N", "descriptor of the file for the figures", hm_option_small, FIELD(progress_fd), 0, 65535},
 };

@@ -10,7 +10,7 @@ struct hm_option;
 
 /*
  * Reads `value` into the row's field of `options`. Texts still belong to the caller. Returns 0, or -1 (EINVAL, ERANGE)
- * with a text that says what would be right.
+ * with a text that says what is wrong.
  */
 typedef int hm_option_take(const struct hm_option *row, struct hm_options *options, const char *value,
                            struct hm_error *error);

@@ -208,8 +208,8 @@ void hm_live_update_figures(struct hm_live *live)
         progress->kernel_cpu_s = 0;
     if (live->window.is_used && is_known) {
         /*
-         * Each first write to a marked page is a page fault of the job. Clearing and reading the marks is in this
-         * process's own CPU time.
+         * The first write to a page whose mark was cleared is a page fault of the job. Clearing and reading the marks
+         * is in this process's own CPU time.
          */
         const struct hm_softdirty_state *dirty = hm_softdirty_state(live->window.softdirty);
         double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;

@@ -14,7 +14,8 @@
 #include "base/random.h"
 #include "migrator/decide/decide.h"
 
-#define HM_TALLY_PAGES 512 /* samples per phase: the error of a phase's share is at most 2.2 % (one standard error) */
+/* Most samples per phase. If so many weigh the same, the standard error is at most 2.2 %. */
+#define HM_TALLY_PAGES 512
 
 struct hm_tally_sample {
     uint64_t page;

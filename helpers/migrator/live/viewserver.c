@@ -80,7 +80,10 @@ static void take(struct hm_viewserver *server)
     close(fd);
 }
 
-/* Receives one message and sends one view. A client that does not read it at once loses the connection. */
+/*
+ * Receives one message and sends one view. A client loses the connection if it has closed its end, or if its socket has
+ * no room for the view.
+ */
 static void reply(int *client, const struct hm_view *view)
 {
     char ask[16];

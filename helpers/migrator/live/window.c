@@ -12,7 +12,7 @@
  * Is the window long? A short window sees writes as a look of DAMON sees accesses, which is enough to divide an
  * extent's accesses into reads and writes. But of a large array that is written from end to end, it sees only the part
  * that is written at that time. If only writes count, the rest of the array would be missed, so the window must be
- * long.
+ * long. If phases count samples, the window is short all the same, as their length in time is not known.
  */
 static bool is_long(const struct hm_live *live)
 {
@@ -39,8 +39,8 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
         end = live->phase_start_ns + (uint64_t)((double)(now - live->phase_start_ns) *
                                                 (double)live->account.pace.phase_samples / (double)samples);
     /*
-     * What a window sees replaces what was known before. A window that begins late in the phase would see too little,
-     * so none begins then.
+     * What a window sees replaces what was known before. A long window that begins late in the phase would see too
+     * little, so none begins then.
      */
     if (end == UINT64_MAX || end < window || (is_long(live) && now > end - window / 2))
         return UINT64_MAX;

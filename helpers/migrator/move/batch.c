@@ -64,8 +64,8 @@ static void settle(struct hm_candidate *candidate, enum hm_outcome outcome)
     candidate->n_moved = outcome == HM_OUTCOME_MOVED;
 }
 
-/* The call failed with `number`: sets the outcome of the candidates that it did not reach. If the error is about a
- * node, these are only the candidates that were to go there. */
+/* The call failed with `number`: sets the outcome of the candidates that have none yet. If the error is about a node,
+ * these are only the candidates that were to go there. */
 static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chosen, size_t count)
 {
     int node = -1;

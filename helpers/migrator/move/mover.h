@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Carries out moves. Of each span it takes the pages that are present, may be moved, and are not in the wanted tier,
- * and moves them to the nearest node of that tier with room. Batches are short, and `stop` is asked after each.
+ * and moves them to the nearest node of that tier with room. Batches are short, and `stop` is asked every few of them.
  */
 #ifndef HM_MIGRATOR_MOVE_MOVER_H
 #define HM_MIGRATOR_MOVE_MOVER_H

@@ -16,7 +16,7 @@ struct hm_node_state {
     int id;
     bool is_fast;
     bool is_closed; /* the kernel refused it: it is outside the job's cpuset, or gone */
-    /* at the last refresh; free_bytes includes file_bytes and is reduced by moves since then */
+    /* at the last refresh; free_bytes includes file_bytes, and follows the moves since then */
     uint64_t total_bytes, free_bytes;
     uint64_t file_bytes;            /* file cache that counts as free, at the last refresh */
     uint64_t reserve_bytes;         /* part of free_bytes that must stay free */
@@ -34,16 +34,17 @@ struct hm_nodes {
  * Reads the nodes of both tiers, their memory and distances. `reserve_bytes` of the fast tier are kept free, divided
  * among its nodes by size; UINT64_MAX: a fiftieth of each node. Of slow nodes a fiftieth is kept free, too. File cache
  * counts as free if the kernel would drop it for new pages (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a set is
- * empty, a node is in both, too many nodes; ENOENT: no such node).
+ * empty, a node is in both, too many nodes; ENOENT: no such node, or its memory cannot be read; or the errno of reading
+ * which nodes are online).
  */
 int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
                   struct hm_error *error);
 /*
  * Reads a node's meminfo: `free_bytes` is what is free, `file_bytes` half of the file cache that need not be written
  * first. The kernel drops file cache, oldest first, for whoever asks for pages of this node; a node that has been up
- * for a while has hardly any other free memory. Half, as in MemAvailable for the whole machine, because some of the
- * cache is in use. ("inactive" does not tell how much: with the multi-generational LRU it may be next to nothing.)
- * Returns 0, or -1 (EBADMSG). Pure.
+ * for a while has hardly any other free memory. Half, because some of the cache is in use; in MemAvailable of the whole
+ * machine, the kernel leaves out at most half. ("inactive" does not tell how much: with the multi-generational LRU it
+ * may be next to nothing.) Returns 0, or -1 (EBADMSG). Pure.
  */
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes);
 /* Reads again what is free. */

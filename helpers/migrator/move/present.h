@@ -21,9 +21,9 @@
 #define HM_PRESENT_RUNS 1024    /* runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
- * How many missing pages may be read in the page map: HM_PRESENT_MISSING after each hm_present_open(), which takes
- * 0.06 ms, and HM_PRESENT_MISSING_EACH more for each page that is present, or must be present by the process's resident
- * size.
+ * How many missing pages may be read in the page map: HM_PRESENT_MISSING after each hm_present_open() (to read these
+ * takes 0.06 ms), and HM_PRESENT_MISSING_EACH more for each page that is present, or must be present by the process's
+ * resident size.
  */
 #define HM_PRESENT_MISSING (UINT64_C(1) << 14)
 #define HM_PRESENT_MISSING_EACH 32
@@ -57,7 +57,7 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
  */
 size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 
-/* PAGEMAP_SCAN and its struct page_region as in linux/fs.h since 6.7, for older headers. */
+/* PAGEMAP_SCAN and its structs page_region and pm_scan_arg as in linux/fs.h since 6.7, for older headers. */
 struct hm_present_range {
     uint64_t start, end, categories; /* addresses */
 };

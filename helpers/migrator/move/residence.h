@@ -28,7 +28,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
 
 /*
  * Looks up pages (numbered as in decide/decide.h), which must be sorted: is_fast[i] becomes 1 on a fast node, 0 on
- * another, -1 if the page is not present.
+ * another, -1 if the page is not present or cannot be looked up.
  */
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count);
 

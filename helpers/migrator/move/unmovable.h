@@ -12,8 +12,8 @@
 #define HM_UNMOVABLE_BLOCKS 32768 /* blocks of 64 pages: 8 GiB if the pages lie together; the table takes 768 KiB */
 
 struct hm_unmovable_block {
-    uint64_t key;  /* page / 64 (numbered as in decide/decide.h); 0: free, as page 0 of a process is never mapped */
-    uint64_t once; /* a bit for each page that was busy once */
+    uint64_t key;  /* page / 64 (numbered as in decide/decide.h); 0: free (few processes map their first 64 pages) */
+    uint64_t once; /* a bit for each page that was not moved, once or more often */
     uint64_t sure; /* a bit for each page that is shared, or was busy twice */
 };
 

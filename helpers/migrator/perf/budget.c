@@ -15,7 +15,7 @@ static bool make_coarser(struct hm_perf_budget *budget, double spent_s, double a
         budget->period *= 2;
         spent_s /= 2;
     } while (spent_s > allowed_s);
-    /* Finer sampling cost too much: wait longer before the next try. */
+    /* Sampling was too fine: wait longer before the next try to make it finer. */
     budget->patience = budget->patience * 2 < HM_PERF_PATIENCE_MOST ? budget->patience * 2 : HM_PERF_PATIENCE_MOST;
     budget->calm = 0;
     return budget->period != before;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define HM_PERF_COARSEST 1048576 /* largest multiple of the wanted period */
-#define HM_PERF_PATIENCE 3       /* first value of `patience`, which is doubled when finer sampling cost too much */
+#define HM_PERF_PATIENCE 3       /* first value of `patience`, which is doubled whenever sampling must become coarser */
 #define HM_PERF_PATIENCE_MOST 96 /* largest value of `patience` */
 
 struct hm_perf_budget {

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /*
- * The sample types that can be parsed: their fields are one word each. Others have a variable length and are refused.
+ * The sample types that can be parsed: their fields are one word each. All others are refused; most of them have a
+ * variable length.
  */
 #define HM_RING_SAMPLE_TYPES                                                                                           \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |                 \
@@ -47,8 +48,9 @@ struct hm_ring_counts {
 /*
  * Reads records from *tail on, until `head`, or until `room` samples were read. *tail is then after the last record
  * read. The ring makes no sense if a record has the size 0, a size that is no multiple of 8, or more bytes than there
- * are; if *tail and `head` are further apart than the ring's size; or if a sample has another form than sample_type
- * says. Then all up to `head` is skipped and counted as torn. Returns the number of samples in `out`.
+ * are; if *tail or `head` is no multiple of 8, or they are further apart than the ring's size; if a sample has another
+ * form than sample_type says; or if a record of lost records is too short. Then all up to `head` is skipped and counted
+ * as torn. Returns the number of samples in `out`.
  */
 size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,
                     struct hm_ring_counts *counts);

@@ -91,7 +91,7 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
 }
 
 /*
- * Puts the hottest pages of a phase into the fast tier. A page that is touched for the first time is placed there
+ * Puts the hottest pages of a phase into the fast tier. A page that is touched for the first time is placed in its tier
  * without a move.
  */
 static void place_hottest(struct hm_placement *placement, size_t phase, struct ranked *ranked)

@@ -28,8 +28,8 @@ struct hm_replay_options {
 struct hm_score {
     /*
      * Mean cost of an access to memory, in accesses to the fast tier: the costs of all accesses and moves, divided by
-     * the number of accesses. In the fast tier an access costs 1, in the slow tier lat_read or lat_write; a page costs
-     * 64 * (lat_read + 1) to promote, and 64 * (1 + lat_write) to demote.
+     * the number of accesses. In the fast tier an access costs 1, in the slow tier latency_read or latency_write; a
+     * page costs 64 * (latency_read + 1) to promote, and 64 * (1 + latency_write) to demote.
      */
     double amat;
     double share_mem;           /* share of accesses to memory that the fast tier served, 0..1 */
@@ -56,8 +56,8 @@ typedef void hm_replay_watch(void *data, size_t phase, const struct hm_extent *e
 uint64_t hm_replay_capacity(const struct hm_trace *trace, double fast);
 
 /*
- * Replays the trace. The result depends on nothing but the trace and the options. Returns 0, or -1 (EINVAL: an option;
- * ENOMEM).
+ * Replays the trace. The result, except `decide_s`, depends on nothing but the trace and the options. Returns 0, or -1
+ * (EINVAL: an option; ENOMEM).
  */
 int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *options, hm_replay_watch *watch,
                   void *data, struct hm_replay_result *result, struct hm_error *error);
@@ -68,12 +68,12 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
  */
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options,
                           struct hm_score *score);
-/* The same for the best placement that never moves. */
+/* The same for the best placement that never moves: the pages with most accesses to memory are in the fast tier. */
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score);
 /*
- * The same for the best placement of each phase, with the cost of its moves. Of equally hot pages, those that are in
- * the fast tier stay there, then the lower address comes first.
+ * The same for the best placement of each phase, by the accesses of that phase, with the cost of its moves. Of equally
+ * hot pages, those that are in the fast tier stay there, then the lower address comes first.
  */
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                            struct hm_score *score);

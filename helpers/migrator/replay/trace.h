@@ -30,9 +30,9 @@ struct hm_trace {
 };
 
 /*
- * Reads a trace. Returns 0 (free with hm_trace_free), or -1: errno of open(2); ENOMEM; EBADMSG with "FILE:LINE: ..."
- * for a malformed file (a page twice in a phase, pages or phases out of order, a number too large, a truncated
- * archive).
+ * Reads a trace. Returns 0 (free with hm_trace_free), or -1: errno of open(2) or read(2); ENOMEM; EBADMSG with
+ * "FILE:LINE: ..." for a malformed text (a page twice in a phase, pages or phases out of order, a number too large
+ * ...), or with "FILE: ..." for an archive that is cut or damaged.
  */
 int hm_trace_read(const char *path, struct hm_trace *trace, struct hm_error *error);
 /* Parses text in memory in the same way. `path` is only used in error texts. */

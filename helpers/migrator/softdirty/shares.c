@@ -169,7 +169,7 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
     if (!softdirty->by_place) {
         see_levels(softdirty);
         shrink_all(&softdirty->wanted);
-        if (softdirty->belief.n > 0) /* otherwise nobody ran for long enough, and the shares stay as they were seen */
+        if (softdirty->belief.n > 0) /* otherwise nobody ran for long enough, and no level is known */
             set_levels(softdirty);
     }
     for (uint32_t i = 0; i < known->n; i++)

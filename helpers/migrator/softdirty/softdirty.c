@@ -27,7 +27,7 @@
  */
 #define SHIFT 7549
 #define PLACES 10000
-/* ranges of a process from which the cost of its last window is estimated */
+/* most ranges of a process from which the cost of its last window is estimated */
 #define RECOUNTED 8
 #define AT_ONCE 64 /* most processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
@@ -89,8 +89,8 @@ static struct seen look(int pagemap, uint64_t first, uint64_t n_pages, uint64_t 
 }
 
 /*
- * Measures the cost of a fault on a marked page, with pages of our own. Returns 0, or -1 if the marks cannot be cleared
- * or the kernel keeps none.
+ * Measures the cost of a fault on a page whose mark was cleared, with pages of our own. Returns 0, or -1 if the kernel
+ * keeps no marks, there is no memory, or the marks cannot be cleared.
  */
 static int measure_fault(struct hm_softdirty *softdirty, struct hm_error *error)
 {

@@ -9,7 +9,7 @@
  *       at the end of the phase, for the decider's extents        hm_softdirty_add(softdirty, page, n_pages) ...
  *                                                                 hm_softdirty_end(softdirty, ranks)
  *       from then on, in the source's sink, before observing      hm_softdirty_split(softdirty, observations, count)
- *       when a space is given to another process                  hm_softdirty_forget(softdirty, space)
+ *       when a process is gone, before another gets its space     hm_softdirty_forget(softdirty, space)
  *
  * It is not needed for a source with knows_writes. What a window found out about a process is used until its next
  * window. A process has only one set of soft-dirty marks: so a window disturbs a checkpointing tool that uses them too
@@ -46,7 +46,8 @@ struct hm_softdirty_state {
  *
  * `overhead`: CPU time that all this may cost, the job's faults included, as a share of `n_cpus`. A process gets its
  * next window when its last one is paid for. Returns NULL with a text if the kernel has no soft-dirty marks (ENOTSUP;
- * needs CONFIG_MEM_SOFT_DIRTY; x86, s390 and some others have it) or on ENOMEM. Free with hm_softdirty_free.
+ * needs CONFIG_MEM_SOFT_DIRTY; x86, s390 and some others have it), if this process cannot clear its own, or on ENOMEM.
+ * Free with hm_softdirty_free.
  */
 struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error);
 void hm_softdirty_free(struct hm_softdirty *softdirty);
@@ -61,8 +62,8 @@ int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ra
 /* Does the process have an open window? Pure. */
 bool hm_softdirty_has_window(const struct hm_softdirty *softdirty, uint32_t space);
 /*
- * Names a range whose share is wanted; pages must ascend. Returns false if it is ignored: its process has no window, or
- * there is no room.
+ * Names a range whose share is wanted; pages must ascend. Returns false if it is ignored: it has no pages, its process
+ * has no window, or there is no room.
  */
 bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_pages);
 /*

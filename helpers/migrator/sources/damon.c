@@ -17,7 +17,9 @@
 #include "migrator/watch/resident.h"
 #include "rows.h"
 
-#define PATIENCE_S 10 /* time for the first answer: the broker may be waiting for another client's kdamond */
+/* longest wait for the connection, and then for the first answer: the broker may be waiting for another client's
+ * kdamond */
+#define PATIENCE_S 10
 /* time after which the broker is given up: it sends lists every 5 s at least, unless a process that it watches, which
  * may be another user's, does not let DAMON look at its memory */
 #define SILENT_S 60
@@ -93,7 +95,7 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
     if (wait_for_answer(source->fd, stop, error) != 0)
         return -1;
     ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
-    if (length < 0 && errno == ECONNRESET) /* the broker has closed the connection unread; its answer comes next */
+    if (length < 0 && errno == ECONNRESET) /* the broker closed without reading our message; its answer comes next */
         length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
     if (length < 0)
         return hm_fail_errno(error, "cannot read the DAMON broker's answer");

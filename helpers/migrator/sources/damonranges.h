@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the address ranges in which DAMON looks. By itself, DAMON makes three regions of an address space, with all
- * that lies between heap, mappings and stack: mostly holes of many GB, in which its few random looks find nothing.
- * Pure.
+ * Chooses the address ranges in which DAMON looks. By itself, DAMON makes three regions of an address space: all from
+ * the lowest to the highest mapping, without the two largest holes. Other holes of many GB may remain in the regions,
+ * where its few random looks find nothing. Pure.
  */
 #ifndef HM_MIGRATOR_SOURCES_DAMONRANGES_H
 #define HM_MIGRATOR_SOURCES_DAMONRANGES_H
@@ -22,7 +22,8 @@ void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struc
 
 /*
  * Are the present ranges still good enough for these mappings? New ranges restart DAMON, which loses what it has found
- * out. So the old ranges are good enough if at most 5 % of the pages, counted as above, are outside of them.
+ * out. So the old ranges are good enough if at most 5 % of the pages, counted as above, are outside of them, and if
+ * they are at most about twice as long as new ones would be.
  */
 bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm_maps *maps, uint64_t resident);
 

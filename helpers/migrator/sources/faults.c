@@ -4,8 +4,8 @@
  *
  * - always the first touch of each page: what was allocated, where and when, but not what is used afterwards;
  * - NUMA hint faults, only if the kernel's balancing is on (kernel.numa_balancing), and only in memory under the
- *   default policy or MPOL_BIND with MPOL_F_NUMA_BALANCING. The balancing moves pages itself and is not on where we
- *   migrate: a migrator with this source sees first touches;
+ *   default policy or MPOL_BIND with MPOL_F_NUMA_BALANCING. The plan of a job with source=faults takes one of these
+ *   (core/plan/spread.c). If the balancing is off, a migrator with this source sees little but first touches;
  * - the first write to each page after its soft-dirty mark was cleared (/proc/PID/clear_refs).
  *
  * A record tells neither the kind of its fault nor whether a load or a store caused it.

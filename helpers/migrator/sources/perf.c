@@ -7,7 +7,8 @@
 #include "rows.h"
 #include "watch.h"
 
-/* as published: one sample for 64k accesses; with fewer samples the borders of hot extents are lost */
+/* as in the paper that decide/bins.c names: one sample for 64k accesses; with fewer samples the borders of hot extents
+ * are lost */
 #define PERIOD 65536
 
 /* Makes the events for this processor. Returns 0, or -1 with the reason. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sources of samples. Each is a row of one table that says what it needs, what it knows and what it costs. A
- * migrator opens a source once, tells it which processes come and go, and reads observations in batches.
+ * migrator opens a source, tells it which processes come and go, and reads observations in batches.
  */
 #ifndef HM_MIGRATOR_SOURCES_SOURCE_H
 #define HM_MIGRATOR_SOURCES_SOURCE_H
@@ -49,7 +49,7 @@ struct hm_source;
 struct hm_source_row {
     const char *name;  /* the value of the key source= */
     const char *needs; /* for a user */
-    const char *knows; /* "address, load or store, level" */
+    const char *knows; /* for a user: "address, load or store, for each sample" */
     const char *cost;  /* for a user; with the origin of its figures */
     /*
      * Opens the source. If it cannot be opened, returns NULL with a text for the record that says what is missing, and

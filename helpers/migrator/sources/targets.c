@@ -147,7 +147,8 @@ static void read_cpus(const char *cgroup, struct hm_set *cpus)
     }
 }
 
-/* Watches the cgroup on each of its CPUs. Returns 0, or -1 with errno if one CPU fails; then none is watched. */
+/* Watches the cgroup on each of its CPUs. Returns 0, or -1 with errno if its folder cannot be opened or one CPU fails;
+ * then none is watched. */
 static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
 {
     struct hm_set cpus;

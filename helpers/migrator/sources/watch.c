@@ -59,7 +59,8 @@ static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *rank
     return watch->last_space;
 }
 
-/* Makes observations of the samples that have an address and belong to our processes. Returns their number. */
+/* Makes observations of our processes' samples that were taken in user mode and have an address there. Returns their
+ * number. */
 static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
                         const struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
 {

@@ -25,7 +25,8 @@ struct hm_perf_watched {
     int last_space;
 };
 
-/* The update function of the source: watches new threads, drops those that have ended. */
+/* The update function of the source: watches the cgroup as a whole; or watches new threads, and drops the threads of
+ * processes that are gone. */
 int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                    struct hm_error *error);
 /* Closes a slot and removes it; the last slot takes its place. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The address ranges of a process whose pages may be moved: private anonymous memory, the heap and the stack. Not
- * files, shared memory, huge pages of hugetlbfs, devices, or the kernel's own mappings.
+ * files, shared memory, huge pages of hugetlbfs, devices, the kernel's own mappings, or mappings without any access.
  */
 #ifndef HM_MIGRATOR_WATCH_MAPS_H
 #define HM_MIGRATOR_WATCH_MAPS_H
@@ -41,8 +41,8 @@ int hm_maps_parse_line(const char *line, struct hm_range *range);
 int hm_maps_add(struct hm_maps *maps, struct hm_range range);
 
 /*
- * Replaces the content of `maps` by the ranges of the process; hm_maps_free frees them. Returns 0, or -1 (ESRCH, EACCES
- * ...). If the process has too many ranges, only its first ones are read.
+ * Replaces the content of `maps` by the ranges of the process; hm_maps_free frees them. Returns 0, or -1 (ENOENT or
+ * ESRCH: the process has ended; EACCES ...). If there are too many ranges, or memory is short, only the first are read.
  */
 int hm_maps_read(struct hm_maps *maps, pid_t pid, struct hm_error *error);
 void hm_maps_free(struct hm_maps *maps);

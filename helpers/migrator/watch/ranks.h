@@ -30,19 +30,18 @@ struct hm_rank_index { /* living processes, sorted by pid */
 struct hm_ranks {
     char cgroup[256];     /* absolute path; "" for a fixed list */
     uid_t uid;            /* only processes of this user are taken */
-    uint32_t n;           /* number of slots in use: spaces are 0 .. n - 1 */
+    uint32_t n;           /* number of slots, some of which may be free: spaces are 0 .. n - 1 */
     struct hm_rank *rank; /* indexed by space */
     uint32_t n_living;
     struct hm_rank_index *by_pid;
-    uint64_t n_left_out; /* processes that the last update did not take: no free slot, or another user's */
+    uint64_t n_left_out; /* processes that the last update did not take: no free slot, another user's, or gone again */
     pid_t *list;         /* the fixed list, of `n_list` processes */
     uint32_t n_list;
 };
 
 /*
- * Prepares a list of all processes in `cgroup` (below /sys/fs/cgroup) and the cgroups below it that belong to `uid`,
- * without the calling process. It is empty until hm_ranks_update(). Returns 0, or -1 (EINVAL, ENOMEM). hm_ranks_free
- * frees it.
+ * Prepares a list of all processes of `uid` in `cgroup` (below /sys/fs/cgroup) and in the cgroups below it, without the
+ * calling process. It is empty until hm_ranks_update(). Returns 0, or -1 (EINVAL, ENOMEM). hm_ranks_free frees it.
  */
 int hm_ranks_init(struct hm_ranks *ranks, const char *cgroup, uid_t uid, struct hm_error *error);
 /* The same for a fixed list of processes, which is copied. */

@@ -86,7 +86,8 @@ static bool check_kernel(const struct hm_config *config)
                                     : "waits for pages that are in use when a file system ends");
 }
 
-/* Does udev read the rule that keeps it away from what users write? Under another prefix than /usr it may not. */
+/* Does udev read the rule that keeps it away from what users write? If hybridmem is installed under another prefix than
+ * /usr or /usr/local, udev reads the rule only where it was copied. */
 static bool check_udev(void)
 {
     static const char *const folders[] = {"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",

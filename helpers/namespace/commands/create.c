@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command create: makes a namespace with a file system on each socket, all or none; or finds those that the user
- * has kept. */
+/* The command create: makes a namespace with a file system on each socket of the request, all or none; or finds those
+ * that the user has kept. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static int show(const struct hm_config *config, const struct hm_namespace *made,
 }
 
 /* Remove what was made before a failure. Where something cannot be removed, the text says so after the first error, and
- * the exit status is HM_NAMESPACE_LEFT: the end of the job then tries again. Returns an exit status. */
+ * the exit status is HM_NAMESPACE_LEFT: the end of the job, or a reap, then tries again. Returns an exit status. */
 static int undo(const struct hm_namespace_request *request, const char *cluster, struct hm_error *error)
 {
     struct hm_error why = *error, left = {{0}};

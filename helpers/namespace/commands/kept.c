@@ -43,7 +43,7 @@ static int list(const struct hm_namespace_request *request, const char *cluster,
 }
 
 /* Were all kept namespaces finished? Fills in their file systems. Returns 1, 0 where one was not finished, or -1 where
- * one cannot be read. */
+ * one has no device or cannot be read. */
 static int are_finished(struct hm_kept *kept, struct hm_error *error)
 {
     int result = 1;

@@ -26,7 +26,7 @@ json_t *hm_namespace_json(const struct hm_config *config, const struct hm_namesp
     const struct hm_owner *owner = &namespace->owner;
     char until[HM_MOMENT] = "";
     bool is_job = owner->kind == HM_OWNER_JOB;
-    /* bytes that a file system can use */
+    /* size of the device: all of it but the end is for the file system (hm_mark_room) */
     uint64_t usable = namespace->device[0] ? hm_device_bytes(namespace->device) : 0;
     if (!is_job)
         hm_keep_until(config, owner, until);

@@ -31,7 +31,8 @@ static const struct {
     [HM_NAMESPACE_RAM_LIST] = {hm_namespace_ram_list, false, false},
 };
 
-/* What could not be removed for want of memory or descriptors is for a later try, as where the time is over. */
+/* What could not be removed for want of memory or descriptors is for a later try. So it has the status of a wipe whose
+ * time is over. */
 static int status_without_lock(int number, bool removes)
 {
     if (number == EBUSY)
@@ -53,7 +54,8 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
         return commands[request->command].run(&config, request, error);
     /* Ignore SIGPIPE: a reader that has gone makes printing fail, and then what was made is undone. */
     signal(SIGPIPE, SIG_IGN);
-    /* A prolog asks for this at each job: it must not wait behind the wipe of another job's memory. */
+    /* The prolog of each job that asks for the slow tier runs `ram online`. Where all is online already, it must not
+     * wait behind the wipe of another job's memory. */
     if (request->command == HM_NAMESPACE_RAM_ONLINE && hm_namespace_ram_is_online(&config, request))
         return HM_NAMESPACE_DONE;
     hm_wipe_limit(request->limit_s);

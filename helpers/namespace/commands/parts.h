@@ -13,10 +13,10 @@
 /* Exit statuses. */
 enum {
     HM_NAMESPACE_DONE,
-    HM_NAMESPACE_REFUSED, /* refused, or failed with nothing left behind */
+    HM_NAMESPACE_REFUSED, /* refused, or failed with no namespace left behind */
     HM_NAMESPACE_USAGE,   /* wrong usage */
     HM_NAMESPACE_BUSY,    /* something is in use */
-    HM_NAMESPACE_LATE,    /* the time limit of wipes has passed, or the node is short of memory: for a later try */
+    HM_NAMESPACE_LATE,    /* the wipes' time is over, or memory, processes or descriptors are short: for a later try */
     HM_NAMESPACE_LEFT     /* failed, and something could not be removed */
 };
 
@@ -64,19 +64,19 @@ char *hm_living_read(const char *living, struct hm_error *error);
 int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
                   struct hm_error *error);
 
-/* Is there a device on each socket of the request, and are all online in its zone? Then prints so. As nothing is
- * changed, the lock is not needed. */
+/* Is there a device on each socket of the request, and are all online in its zone? Then prints so. Also returns false
+ * while the kernel's policy for new memory is set aside. As nothing is changed, the lock is not needed. */
 bool hm_namespace_ram_is_online(const struct hm_config *config, const struct hm_namespace_request *request);
 
-/* Refuse if a process has memory on the nodes: the kernel would move its pages, or kill it at its next page. Returns 0,
- * or -1 with EBUSY or another errno. */
+/* Refuse if a process has memory on the nodes, or a memory policy that names one of them: the kernel would move its
+ * pages, or kill it at its next page. Returns 0, or -1 with EBUSY or another errno. */
 int hm_ram_refuse_living(const struct hm_set *nodes, struct hm_error *error);
 
 /*
  * Take all blocks of a device offline; `node` is the set of its one node. This takes time, so processes that came
  * meanwhile are looked for before the last block: when that block goes offline, the kernel changes their policies to
  * other nodes. Then they are looked for once more, to find policies that it does not change (preferred and static
- * ones). Returns 0, or -1 with some blocks offline.
+ * ones). Returns 0, or -1; then any of the blocks may be offline, even all.
  */
 int hm_ram_empty(struct hm_ram_device *device, const struct hm_set *node, unsigned patience_s, struct hm_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands ram online and ram offline: make devdax namespaces into memory of the kernel, and back. Each device is
- * changed as a whole or not at all. */
+ * changed as a whole, or put back as far as the kernel allows. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void say_online(const struct hm_ram_device *device, const char *how, enum
     putchar('\n');
 }
 
-/* Bring all blocks online in the zone; blocks in another zone are taken offline first. Returns 0 or -1. */
+/* Bring all blocks online in the zone; if some are in another zone, all are taken offline first. Returns 0 or -1. */
 static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned patience_s, struct hm_error *error)
 {
     struct hm_set node;

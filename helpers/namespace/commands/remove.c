@@ -27,14 +27,16 @@ struct choice {
     const char *cluster; /* NULL: any */
     enum { OF_JOB, OF_USER, OF_NOBODY } whose;
     uint32_t job_id, restart, uid;
-    /* OF_NOBODY: the jobs whose namespaces stay. What users keep stays, too, if it is whole and within its age. */
+    /* OF_NOBODY: the jobs and users whose namespaces stay. What other users keep stays, too, if it is whole and within
+     * its age. */
     const char *living;
     const struct hm_config *config; /* gives the age */
     int64_t now_s;
 };
 
 /* Is it a kept namespace that was never finished, or is half removed? A namespace without a device may have been
- * disabled by an administrator, so it stays until its age is over, or until its user asks for it. */
+ * disabled by an administrator, so it stays until its age is over. If its user asks for it before, kept.c tries to give
+ * it a device again, and then looks whether it is whole. */
 static bool is_unfinished(const struct hm_namespace *namespace)
 {
     char filesystem[HM_MARK_FS];

@@ -54,8 +54,8 @@ static void print_help(void)
           "  -V, --version           the version\n"
           "\n"
           "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 something is in use,\n"
-          "4 --limit has passed, 5 failed, and a namespace is left that could not be\n"
-          "removed.\n",
+          "4 --limit has passed or memory is short, 5 failed, and a namespace is left that\n"
+          "could not be removed.\n",
           stdout);
 }
 

@@ -27,9 +27,9 @@ enum hm_namespace_command {
 struct hm_namespace_request {
     enum hm_namespace_command command;
     const char *config;       /* path of hybridmem.conf */
-    const char *cluster;      /* NULL: from the configuration */
+    const char *cluster;      /* NULL: for create that of the configuration, else any */
     const char *living;       /* list of jobs, or the path of a file with one */
-    uint32_t job_id, restart; /* 0: none */
+    uint32_t job_id, restart; /* job_id 0: no job */
     uid_t uid;                /* owner of the file systems; destroy without a job removes those that this user keeps */
     bool keep;                /* the file systems outlive the job, and the job gets those that the user has kept */
     uint64_t bytes;

@@ -49,8 +49,9 @@ struct wanted {
 /* Exit statuses of the child. */
 enum { DETACHED, NOT_DETACHED, NOT_THERE };
 
-/* Runs in a child process, as a mount namespace cannot be left again. In it every path is the user's to choose: no
- * library that opens files may be called. Detaches the first mount of the device until there is none. */
+/* Runs in a child process, so that this program stays in its own mount namespace. In that of a user every path is the
+ * user's to choose: no library that opens files may be called. Detaches the first mount of the device until there is
+ * none. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;

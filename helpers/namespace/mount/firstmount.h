@@ -16,7 +16,7 @@
  */
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error);
 
-/* Mount the device as hm_first_mount does, and unmount it, without changing anything in it. Returns 0 or -1. */
+/* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. Returns 0 or -1. */
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error);
 
 #endif

@@ -25,10 +25,11 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n);
 
 /*
  * Name a few processes that have the device open or mapped, or see a mount of the block device (one for each mount
- * namespace), in `out` (`size` bytes): "12 (bash), 13 (a.out), ...". The look ends at `end_s` (CLOCK_MONOTONIC), as
- * users have as many open files, mappings and mount namespaces as they like, and may keep their mappings from being
- * read (base/look.h). Returns 1 where processes were found, 0 where none was, as when the kernel itself holds the
- * device, or -1 where none was found and not all were looked at: ETIMEDOUT, or why /proc could not be read.
+ * namespace), in `out` (`size` bytes): "12 (bash), 13 (a.out), ...". The look ends at `end_s` (CLOCK_MONOTONIC), or
+ * after a minute, as users have as many open files, mappings and mount namespaces as they like, and may keep their
+ * mappings from being read (base/look.h). Returns 1 where processes were found, 0 where none was, as when the kernel
+ * itself holds the device, or -1 where none was found and not all were looked at: ETIMEDOUT, or why /proc could not be
+ * read, or another errno of hm_look.
  */
 int hm_holders_find(const char *device, double end_s, char *out, size_t size);
 

@@ -22,7 +22,7 @@ const char *hm_mkfs_program(const struct hm_filesystem *filesystem, struct hm_er
 /*
  * Make the file system on the first `bytes` of a device. `is_kept`: it has to survive crashes of the node. The mkfs
  * program is ended when this process ends, and after a minute: it looks at the folders of all mounts, and a user's FUSE
- * may let it wait. Returns 0, or -1 with the program's first line of output.
+ * may make it wait. Returns 0, or -1 with a text, which has the first line of the program's errors where it failed.
  */
 int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint64_t bytes, bool is_kept,
                 struct hm_error *error);

@@ -19,8 +19,8 @@ int hm_keep_check_offer(const struct hm_config *config, struct hm_error *error);
 
 /*
  * Plan as hm_share_plan does, for what `uid` wants to keep. All users together may keep only the configured share of
- * each region, and a user no more than the quota; `region` is changed to leave no more room than that. Returns the
- * number of shares, or -1: also ENOSPC where share or quota leave too little room, with their figures.
+ * each region, and a user no more than the quota; `region` is changed to have no more room than is left of its share.
+ * Returns the number of shares, or -1: also ENOSPC where share or quota leave too little room, with their figures.
  */
 int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n_regions, const struct hm_owned *owned,
                  uint32_t uid, const struct hm_set *sockets, uint64_t bytes, struct hm_share share[HM_MAX_SOCKETS],

@@ -15,7 +15,7 @@
 int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error);
 
 /* Release the lock for a moment, and take it again. `pauses` is kept from call to call, as in hm_patience_pause.
- * Returns false where the patience is over; the lock is then not held. */
+ * Returns false where the patience is over, or the lock cannot be taken; it is then not held. */
 bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens libndctl, and finds the regions of persistent memory and the namespaces that hybridmem has made. */
+/* Opens libndctl, finds the regions of persistent memory, and tells whether hybridmem has made a namespace. */
 #include <errno.h>
 #include <linux/ndctl.h>
 #include <stdlib.h>

@@ -31,7 +31,7 @@ int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, st
             .is_read_only = ndctl_region_get_ro(from) > 0,
         };
         hm_text_copy(region[i].name, ndctl_region_get_devname(from), sizeof(region[i].name));
-        /* Kernels before 4.20 do not tell the largest gap. Use the free space as a guess; if it is wrong, the kernel
+        /* Kernels before 4.19 do not tell the largest gap. Use the free space as a guess; if it is wrong, the kernel
          * refuses later. */
         if (region[i].extent > region[i].size)
             region[i].extent = region[i].free;

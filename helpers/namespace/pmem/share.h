@@ -50,8 +50,9 @@ int hm_share_sockets(enum hm_socket which, const struct hm_region *region, int n
 /*
  * Split `bytes` evenly over the sockets. Each part is rounded up to the alignment of its region. A socket's part goes
  * to the region whose largest gap is the smallest that suffices. `share` is filled in the order of the sockets. Returns
- * the number of shares, or -1: EINVAL (no socket, no bytes), ENODEV (a socket without a region), ENOSPC (no gap is
- * large enough; the text names the largest), or the error of hm_region_check.
+ * the number of shares, or -1: EINVAL (no socket, a socket from HM_MAX_SOCKETS on, no bytes), ENODEV (no region at all,
+ * or a socket without one), ENOSPC (no gap is large enough; the text names the largest), or the error of
+ * hm_region_check.
  */
 int hm_share_plan(const struct hm_region *region, int n_regions, const struct hm_set *sockets, uint64_t bytes,
                   struct hm_share share[HM_MAX_SOCKETS], struct hm_error *error);

@@ -72,7 +72,8 @@ static int flush(int fd, const char *device, struct hm_error *error)
  * flush fails, *done becomes 0. */
 static int zero_rest(int fd, const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error)
 {
-    /* A wipe that was stopped has zeroed whole steps, but not the last one. Other progress is rounded down, or is 0. */
+    /* A wipe that was stopped has zeroed whole steps (ZERO_AT_ONCE), but never the last one. So progress within a step
+     * is rounded down to the step's begin, and progress that reaches the device's end counts as 0. */
     *done = *done < bytes ? *done / ZERO_AT_ONCE * ZERO_AT_ONCE : 0;
     int result = zero(fd, device, done, bytes, error);
     if (result == 0 || errno != ETIME)

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* From now on, all wipes of this process together may take `limit_s` seconds; 0 (the default): no limit. */
+/* Zeroing in this process stops once `limit_s` seconds have passed since this call; 0 (the default): no limit. */
 void hm_wipe_limit(unsigned limit_s);
 
 /*

@@ -97,7 +97,7 @@ static int keep(const char *name, uint64_t bytes, uint64_t done, struct hm_error
 /*
  * Resuming is safe because no user can have written to the device since the last try: its first bytes, which make it a
  * file system or a volume, are zeroed first, so nothing can be mounted (a device in use is not wiped at all), and only
- * root can open it. Anything that root has written is found by the check at the end.
+ * root can open it. What root has written is found only where the check at the end reads (hm_wipe in wipe.h).
  */
 int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error)
 {

@@ -170,8 +170,8 @@ int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, s
     return make_change(&change, error);
 }
 
-/* Bring the blocks online. -EBUSY says that the library then found a block in another zone. That is no error here: the
- * caller reads the zones itself, and tries again. */
+/* Bring the blocks online. -EBUSY says that the library then found a block in another zone. That is no error here:
+ * settle() of commands/ram.c reads the zones itself, and tries again. */
 static int online(struct daxctl_dev *device, const struct change *change, struct hm_error *error)
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);

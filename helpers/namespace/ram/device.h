@@ -33,7 +33,8 @@ int hm_ram_look(struct hm_ram_device *device, struct hm_error *error);
 /* Give the device another driver. Its memory must be offline. Returns 0, or -1; the device may then have no driver. */
 int hm_ram_bind(const struct hm_ram_device *device, enum hm_ram_driver driver, struct hm_error *error);
 
-/* Bring the device's offline blocks online in a zone, movable or normal. Returns 0 or -1. */
+/* Bring the device's offline blocks online in a zone, movable or normal. Returns 0, also where libdaxctl finds
+ * a block in another zone (look at the zones afterwards, by hm_ram_look), or -1. */
 int hm_ram_online(const struct hm_ram_device *device, enum hm_zone zone, struct hm_error *error);
 
 /* Take the device's blocks offline: all, or all but the highest. The kernel moves their content away. Returns 0, or -1

@@ -15,7 +15,7 @@
 #include "base/size.h"
 
 #define KIB 1024
-#define LONGEST_S 60 /* of a look at all processes */
+#define LONGEST_S 60 /* longest time of a look at all processes */
 #define PAGE_KIB 4   /* size of a page where the line does not tell it */
 
 /* A word of the line; it ends at a blank. */
@@ -87,8 +87,8 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
         use->bytes += pages * page_kib * KIB;
 }
 
-/* Read what a process has on the nodes. A process that has gone, even while its file is read, has nothing there.
- * Returns 0 or -1. */
+/* Read what a process has on the nodes. A process that has gone is no error: what was read of its file until then
+ * counts. Returns 0 or -1. */
 static int read_use(const char *pid, const struct hm_set *nodes, struct hm_node_use *use, struct hm_error *error)
 {
     char path[40], *line = NULL;

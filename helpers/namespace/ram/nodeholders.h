@@ -22,9 +22,10 @@ struct hm_node_holder {
 };
 
 /*
- * Add what a line of /proc/PID/numa_maps, which is one mapping, tells of the nodes. A file's mapping without a written
- * page is not counted: its pages belong to the page cache, which the kernel can move or drop. Any daemon may map some
- * of them; if they counted, no node could be emptied once a program was read into it. Pure.
+ * Add what a line of /proc/PID/numa_maps, which is one mapping, tells of the nodes. The bytes of a file's mapping
+ * without a written page are not counted: its pages belong to the page cache, which the kernel can move or drop. Any
+ * daemon may map some of them; if they counted, no node could be emptied once a program was read into it. A mapping of
+ * huge pages is always counted. Pure.
  */
 void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_set *nodes);
 

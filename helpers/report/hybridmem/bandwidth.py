@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the picture of `hybridmem bench`: bandwidth by size. Each kernel has a line with marks of its own shape, so
-that lines can be told apart without colours. Predictions are dashed. A vertical line shows where the fast tier ends.
-Pure."""
+"""Draws the picture of `hybridmem bench`: bandwidth by size. Each kernel (a loop that the benchmark measures) has a
+line with marks of its own shape, so that lines can be told apart without colours. Predictions are dashed. A vertical
+line shows where the fast tier ends. Pure."""
 
 import math
 

@@ -22,8 +22,8 @@ def colour(place):
 
 
 def bars(caption, rows, are_sentences=False):
-    """Draws horizontal bars. A row is (name, value, shown value); a value of None has no bar. A name is beside its bar,
-    cut if there is no room; a sentence is above it, and is never cut."""
+    """Draws horizontal bars. A row is (words of its name, value, shown value); a value of None has no bar. A name is
+    beside its bar, cut if there is no room; a sentence is above it, and is never cut."""
     top = max((value for _, value, _ in rows if value is not None), default=0) or 1
     lines = []
     for words, value, shown in rows:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem-collect: merges the records of each ended job into one summary in Slurm's database.
 
-An entry of the spool folder is removed only when its job's summary is in the database. If the collector is killed at
-any point, the next one repeats the work, and finds what is already done."""
+An entry of the spool folder is removed only when its job's summary is in the database, or when its job gets none. An
+entry that can never be done is set aside. If the collector is killed at any point, the next one repeats the work, and
+finds what is already done."""
 
 import collections
 import contextlib
@@ -14,8 +15,8 @@ from .failure import Failure
 
 NAME = "hybridmem-collect"
 PERIOD_S = 5  # between two passes over the spool folder
-PASS_S = 30  # after which a pass ends before its end, so that entries that have come meanwhile are seen
-TIDY_S = 3600  # between two removals of old files in it
+PASS_S = 30  # after which a pass stops early, so that entries that have come meanwhile are seen
+TIDY_S = 3600  # between two removals of old files in the spool folder
 LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
 AHEAD_S = 24 * 3600  # slurmctld's clock may be ahead of ours by this much
@@ -95,8 +96,8 @@ class Collector:
         return False
 
     def in_turns(self, names):
-        """The names in an order in which users take turns, who was served longest ago first: otherwise a user with very
-        many jobs would keep the summaries of others waiting."""
+        """The names in an order in which users take turns, beginning with the user who was served longest ago:
+        otherwise a user with very many jobs would keep the summaries of others waiting."""
         turns = collections.Counter()
         order = []
         for at, name in enumerate(names):
@@ -193,10 +194,10 @@ class Collector:
         self.next_turn = max(now, self.next_turn) + self.gap_s
 
     def put_off(self, name, visit, error, is_own):
-        """Sets when the entry is tried again: each time after twice the time. `is_own`: the database works, so the
-        failure is the entry's own. (The database has answered for some entry since this one failed last, or it has just
-        said that it does not know the end of this entry's job yet.) After a day of such failures the entry is given up.
-        While the database is down or no collector runs, entries only wait."""
+        """Sets when the entry is tried again: each time after twice the time, at most an hour. `is_own`: the database
+        works, so the failure is the entry's own. (The database has answered for some entry since this one failed last,
+        or it has just said that it does not know the end of this entry's job yet.) After a day of such failures the
+        entry is given up. While the database is down or no collector runs, entries only wait."""
         if is_own and self.spool.failed(name, self.clock()) >= GIVE_UP_S:
             self.set_aside(name, "given up", f"given up after a day: {error}")
             return

@@ -19,7 +19,7 @@ class Failed(Failure):
 
 
 def find(name, folder=None):
-    """The command's path: in `folder`, or else in the usual folders and (not for root) in PATH."""
+    """The command's path: in `folder` alone; without a folder in the usual ones and (not for root) in PATH."""
     paths = [] if os.geteuid() == 0 else [part for part in os.environ.get("PATH", "").split(":") if part]
     for place in [folder] if folder else [*FOLDERS, *paths]:
         path = Path(place, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats figures as text: sizes, durations, tables, bars and plots. They are drawn with block elements, or in ASCII if
-the terminal has none."""
+"""Formats figures as text: sizes, durations, tables, bars and plots. Bars and plots are drawn with block elements, or
+in ASCII if the terminal has none."""
 
 import itertools
 import locale
@@ -33,8 +33,8 @@ def labelled(label, words, columns):
 
 
 def hung(head, words, columns):
-    """A head and words as one line; if that is longer than `columns` (None: no limit), as several, with all words
-    below the first."""
+    """A head and words as one line; if that is longer than `columns` (None: no limit), as several, of which each
+    further line begins below the first word."""
     if columns is None:
         return [head + plain(words)]
     room = max(columns - len(head), LEAST)

@@ -16,8 +16,8 @@ WINDOW = "24h"
 MOST_JOBS = 200_000  # on one node and day; beyond that, duplicate records are not recognized
 NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 EPILOG = """\
-The figures are sums, peaks and means over the records of jobs that ended on the node since then: gauges, not counters.
-Records are the only source: running jobs are not counted. A file is replaced as a whole, so that the textfile
+The figures are sums, peaks and means over the records of jobs that ended on the node in the window: gauges, not
+counters. Records are the only source: running jobs are not counted. A file is replaced as a whole, so that the textfile
 collector of node_exporter never reads half of it. Exit status: 0, 1 when records cannot be read or the file cannot be
 written, 2 for wrong arguments."""
 

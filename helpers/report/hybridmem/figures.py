@@ -47,8 +47,9 @@ def of_slow_traffic(key):
 
 
 class Figures:
-    """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one. Figures are
-    whole numbers of their units (ms, uj, uw, us): sums of them do not depend on the order of the records."""
+    """Of the tiers the first is the fast one, the last the slow one; a node with one tier has no slow one. Figures that
+    are added up are whole numbers of their units (ms, uj, uw, us): their sums do not depend on the order of the
+    records."""
 
     def __init__(self, record):
         self.record, self.by_tier = record, fields.tiers(record)

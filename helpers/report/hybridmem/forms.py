@@ -67,7 +67,8 @@ def cell(column, value, others, names_node):
 
 
 def shown_columns(view, rows):
-    """(columns to show, columns without any figure). A column that can never be empty is always shown."""
+    """(columns to show, columns that are left out, as no row has a figure in them). Without rows, and in a view with
+    is_whole, none is left out."""
     known = {column.name for _, row in rows for column, value, _ in view.read(row) if value is not None}
     titled = [column for column in view.columns if column.title]
     if not rows or view.is_whole:
@@ -97,8 +98,8 @@ def people_rows(view, rows, columns):
 
 def unmeasured(missing, records, counted="records"):
     """Notes on figures that were not measured. `missing` maps a title to the number of records without that figure.
-    Estimates are left out, as nobody measures them. `counted` names what is counted, where a record can be in several
-    rows."""
+    Estimates have notes with other words, as nobody measures them. `counted` names what is counted, where a record can
+    be in several rows."""
     for number in sorted(set(missing.values()) - {0}):
         titles = [title for title in missing if missing[title] == number]
         measured = [title for title in titles if not title.startswith(ESTIMATED)]

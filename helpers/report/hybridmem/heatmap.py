@@ -11,12 +11,12 @@ from . import charts, draw
 from .page import tag
 
 PAGE = 4096
-LEVELS = 16  # levels of heat; the hottest cell is in the last
+LEVELS = 16  # levels of heat; the hottest cell is in the last, unless its heat is well below 1
 PER_DECADE = 4  # levels for a factor of ten
 LEFT, TOP, RIGHT, BOTTOM = 132, 138, 112, 40
 MOST_WIDTH, MOST_HEIGHT = 840, 672
 LEAST_WIDTH = 480  # so that the title and the legend fit
-GAP = 7  # between segments
+GAP = 7  # between segments; a segment is a range of addresses without a large hole
 SHARE_TOP, SHARE_HEIGHT = 34, 72  # of the plot of shares, below the map
 LINE = 12  # between labels
 TITLE = TOP - 8  # where the titles of addresses and sizes stand

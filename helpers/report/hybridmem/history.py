@@ -118,8 +118,8 @@ class Source:
 
     def feed(self, report):
         """Fills a report's views. The engine makes those for which the tables' columns are enough. For the others it
-        finds the wanted records, which are read here one by one, in the order in which they were written; each is there
-        once. They are read in one pass, so that a view's rows and its total are of the same records."""
+        finds the wanted records, which are read here one by one, in the order of their days, files and lines; a history
+        has each once. They are read in one pass, so that a view's rows and its total are of the same records."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """hybridmem ingest: takes records into a history of Parquet files.
 
-A day whose files changed is read again; what its table lacks is added, in a new file that takes the old one's place. So
-records stay in a history when their files are gone, and taking a file twice, or again after a crash, changes nothing.
-A table of another version, with fewer or other columns, is made anew, of the records in it. Last come the sums of what
-was written.
+A file of records that changed is read again; what its day's table lacks is added, in a new table that takes the old
+one's place. So records stay in a history when their files are gone, and taking a file twice, or again after a crash,
+changes nothing. A table of another version, with fewer or other columns, is made anew, of the records in it. Last
+come the sums of what was written.
 """
 
 from pathlib import Path
@@ -71,7 +71,7 @@ def is_sound(connection, history, name):
 
 
 def renew(connection, history, one):
-    """Makes the day's table anew if it is of another version. Returns False if it cannot be read."""
+    """Makes the day's table anew if it is of another version. Returns False if it is damaged."""
     try:
         if not one.is_older(connection):
             return True

@@ -20,7 +20,7 @@ LAST_STEP = 4 << 20  # each step is twice the one before, up to this
 
 
 def days(entry, now):
-    """The days whose folders can have the records: from the job's end until now."""
+    """The days whose folders can have the records: from the job's end until now, MOST_DAYS at most."""
     first = datetime.fromtimestamp(entry["end_s"] - SKEW_S, timezone.utc).date()
     last = datetime.fromtimestamp(max(now, entry["end_s"]) + SKEW_S, timezone.utc).date()
     count = min((last - first).days + 1, MOST_DAYS)
@@ -61,8 +61,9 @@ def slim(record):
 
 def steps_back(descriptor, first, end):
     """Reads an open file backwards, from byte `end` to byte `first`, at which a line begins. Yields (lines, resume):
-    lists of lines, the last lines first, each list in the file's order; `resume` is the byte after the last line feed.
-    There may be half a line at `end`. Lines that are longer than a record can be are left out."""
+    lists of lines, the last lines first, each list in the file's order; `resume` is the byte after the last line feed,
+    or `first` while none was found. There may be half a line at `end`. Lines that are longer than a record can be
+    are left out."""
     step, rest, resume = FIRST_STEP, b"", None
     while end > first:
         start = max(first, end - step)
@@ -80,8 +81,9 @@ def steps_back(descriptor, first, end):
 
 
 class JobRecords:
-    """The records of one run. `cluster` is the name in the records, "" for any. A file that was read before is read
-    only from where that look ended. Records are not kept between two looks, as a job may have ten thousand nodes."""
+    """The records of one run. `cluster` is the name in the records, "" for any. look() reads a file that it read
+    before only from where that look ended. Records are not kept between two looks, as a job may have ten thousand
+    nodes."""
 
     def __init__(self, record_dir, cluster, entry, nodes):
         self.record_dir, self.cluster, self.entry, self.nodes = record_dir, cluster, entry, nodes
@@ -127,7 +129,8 @@ class JobRecords:
             yield from found
 
     def _in_file(self, descriptor, node, first, size):
-        """Returns the matching records of the last step that has any, and the byte at which the next look begins."""
+        """Reads back to the first step that has matching records. Returns these, and the byte at which the next look
+        begins."""
         end = first
         for lines, end in steps_back(descriptor, first, size):
             near = (_parse(line) for line in lines if self.needle in line)
@@ -137,7 +140,7 @@ class JobRecords:
         return [], end
 
     def _is_before(self, lines):
-        """Did all jobs of these lines end before this one began? Then earlier lines are older, too. A single newer line
+        """Did all jobs of these lines end before this one began? Then earlier lines are older, too. A single older line
         at the end proves nothing: a late epilog writes after the others."""
         known = False
         for line in reversed(lines):

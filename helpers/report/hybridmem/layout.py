@@ -2,7 +2,7 @@
 """The layout of a history, the folder that hybridmem ingest makes of records.
 
 <history>/records/day=<YYYY-MM-DD>/records.parquet   the records of a day, one in a row; folders in Hive's layout
-<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         lines of a node's file that are not records: place, reason, line
+<history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was left out of a node's file: place, reason, line
 <history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table by user, account and mode (daysums.py)
 <history>/runs/<YYYY-MM-DD>.parquet                  records of runs that are counted in more than one row of sums
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from . import columns, engine, records, whole
 
-# The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old files have
-# null there.
+# The columns of a row, besides its day: name and DuckDB type. New columns may only be added at the end; old tables lack
+# them until ingest makes these tables anew.
 COLUMNS = (
     ("cluster", "VARCHAR"),
     ("job_id", "BIGINT"),
@@ -145,8 +145,8 @@ class History:
 
     @contextlib.contextmanager
     def locked(self):
-        """Locks the history for one writer, and yields a folder for drafts. Removes what a killed writer has left
-        there."""
+        """Locks the history for one writer, and yields a folder for drafts. Removes the drafts that a killed
+        writer has left."""
         try:
             self.folder.mkdir(mode=0o750, exist_ok=True)
             lock = os.fdopen(os.open(self.folder / ".lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "w")

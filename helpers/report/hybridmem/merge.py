@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes one summary of the records of one run of a job, one for each node. Pure; summaries.py makes it a text.
 
-A figure is None if no node measured it. Else it has the sum over the nodes that did, the least and the most, each with
-its node, and the number of these nodes.
+A figure is None if no node measured it, or if the sum is too large (fields.MAXIMUM). Else it has the sum over the nodes
+that did, the least and the most, each with its node, and the number of these nodes.
 """
 
 from . import fields, nodenames
 
 SCHEMA = 1
 MOST_TIERS = 8
-MOST_TEXT = 200  # characters of a request or a warning
+MOST_TEXT = 200  # characters of a request, a source or a warning
 MOST_WORD = 40  # of a mode, a policy, a kind of memory or a time
 MOST_TEXTS = 8  # warnings that are told word by word
 
@@ -80,7 +80,7 @@ def by_tier(records, group, keys):
 
 
 def warnings(records):
-    """How many there are, on how many nodes, and the most frequent ones; without the nodes' names many are the same."""
+    """How many there are, on how many nodes, and the most frequent ones. Nodes often have the same."""
     counts, nodes = {}, 0
     for record in records:
         texts = [cut(text) for text in fields.warnings(record)]
@@ -115,9 +115,8 @@ def has_figure(value):
 
 
 def sources(records):
-    """Where the figures of each group come from, or why there are none, as the nodes say that measured them, or else
-    all nodes. None if the nodes differ. If nothing is known, the key `sources` is left out (also from a summary that is
-    too long)."""
+    """Where the figures of each group come from, by the nodes that have some; or why there are none, by all nodes. None
+    if these nodes differ. If nothing is known, the key `sources` is left out (also from a summary that is too long)."""
     found = {}
     for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
         values = [fields.part(record, group) for record in records]

@@ -2,7 +2,7 @@
 """Makes Prometheus metrics of a node's records: gauges over a window of time.
 
 They are not counters. A counter must never decrease, but old records are removed; Prometheus would take a smaller value
-for a restart and add its whole sum again. A gauge over a window may decrease."""
+for a restart of the counter, and add all of that value again. A gauge over a window may decrease."""
 
 from typing import Callable, NamedTuple
 

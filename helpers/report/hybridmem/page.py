@@ -75,7 +75,7 @@ def document(title, about, *content):
 
 
 def file_name(text):
-    """Type of the argument of --html; "-" is standard output."""
+    """Type of the argument of --html, and of hybridmem-picture's FILE; "-" is standard output."""
     if not text or text.endswith("/"):
         raise argparse.ArgumentTypeError(f'"{text}" is no file: name the page to write, as in report.html')
     return text
@@ -116,7 +116,7 @@ def name(word, short):
 
 def table(caption, heads, rows, foot=None):
     """A table that the script makes sortable and filterable. `heads` are (title, kind). A cell is (value, shown): rows
-    are sorted by value, with None last. If a column is prose, phones show each row's cells below each other."""
+    are sorted by value, with None last. If a column is prose, phones break each row into several lines."""
     has_prose = any(kind == PROSE for _, kind in heads)
 
     def cells(row):

@@ -71,7 +71,7 @@ def chosen_folder(named, config_program):
 
 def readable_folder(record_dir):
     """The part that the caller may read: all records, or else their own. The kernel's permissions decide. Raises Shut
-    if it is neither."""
+    if a folder cannot be entered, NoFolder if there is no record_dir."""
     try:
         with os.scandir(record_dir):
             folder = record_dir

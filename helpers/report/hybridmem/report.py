@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hybridmem report: tables over all records of a folder."""
+"""hybridmem report: tables over the records of a folder or of a history."""
 
 import argparse
 import json

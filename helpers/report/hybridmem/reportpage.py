@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one page of HTML of a report: a chart and a table for each view. Pure."""
+"""Makes one page of HTML of a report: a table for each view, and for most a chart. Pure."""
 
 from datetime import date, timedelta
 
@@ -12,7 +12,7 @@ DAYS = 400  # days in a chart: the latest
 
 
 def tiles_of(report):
-    """What all jobs used together, from a view with a total."""
+    """What all jobs used together, from the views that have a total."""
     wanted = {"jobs": "Jobs", "failed_jobs": "Failed", "node_hours": "Node-hours", "fast_share": "In the fast tier"}
     wanted.update({"package_j": "Package energy", "slow_write_bytes": "Written to the slow tier"})
     found = {}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Advice: which mode would have suited a job, and why, by a table of rules over one record. Pure.
 
-A rule speaks only if the record has every figure that it needs, and its sentence names these figures. A job gets at
+A rule speaks only if the record has every figure that it needs, and its sentence names the main ones. A job gets at
 most one piece of advice, from the rule with the highest weight; the table says on how many of its nodes a rule must
-hold. Users who asked for the slow tier leave the fast one to others, and are not told to take it."""
+hold. Users who asked for the slow tier leave the fast one to others: only the rule on writes speaks to them."""
 
 from collections import Counter
 from typing import Callable, NamedTuple, Optional
@@ -77,7 +77,7 @@ def most_at_once(record, tiers):
 def own_capacity(record, figures):
     """Bytes of the fast tier on the job's sockets. A record only has the capacity of the whole tier. So this is None if
     the plan has some of the tier's nodes but not all, or if it has none (modes of the slow tier) and the request has a
-    socket=."""
+    socket= other than all."""
     tier, plan = set(fields.numbers(figures.fast, "nodes")), set(fields.numbers(fields.part(record, "plan"), "nodes"))
     asked = (fields.text(record, "request") or "").split(",")
     limited = any(word.startswith("socket=") and word != "socket=all" for word in asked)
@@ -141,7 +141,7 @@ def fast_memory_was_left(seen):
 
 
 def half_of_it_was_page_cache(seen):
-    """When the job had most memory in all, half of what it had in the fast tier was page cache."""
+    """At the moment of the job's largest total, at least half of what it had in the fast tier was page cache."""
     if seen.mode not in ("spill", "interleave"):
         return None
     parts = [fields.memory(seen.figures.fast, f"{part}_bytes") for part in ("file", "anon", "shmem")]
@@ -215,7 +215,7 @@ def slow_tier_was_mostly_written(seen):
     )
 
 
-# On how many of a run's nodes with a record a rule must hold.
+# On how many of a run's nodes with a record a rule must hold; with ALL, one is enough if all of them can be fast.
 ANY, MOST, ALL = "any", "most", "all"
 
 

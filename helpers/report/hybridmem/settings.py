@@ -10,8 +10,8 @@ _LINE = re.compile(r'^(\w+) = "?([^"\n]*?)"?$', re.MULTILINE)
 
 
 class Settings:
-    """The values of the words outside sections, as texts. `instead` is appended to error texts: what the user can do
-    without the settings."""
+    """The values of the words outside sections, as texts. `instead` is appended to the error if a word is missing or
+    the program cannot be run: what the user can do without the settings."""
 
     def __init__(self, words, program, instead=""):
         self.words, self.program, self.instead = words, program, instead

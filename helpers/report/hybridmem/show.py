@@ -124,8 +124,8 @@ def why_not_yet(job, config_program, named):
 
 
 def why_none(job, folder, named):
-    """The exception for a job without a record in the folder. `named` is the folder of --records, if given. It
-    cannot say whether the job belongs to another user, runs on another node, or does not exist."""
+    """The exception for a job without a record in the folder. `named` is the folder of --records, if given. The
+    exception cannot say whether the job belongs to another user, runs on another node, or does not exist."""
     if folder == named and not records.days(folder):
         return records.Failure(records.why_no_days(folder))
     return records.NoSuchJob(

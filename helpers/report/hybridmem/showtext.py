@@ -208,7 +208,7 @@ class PageLines(Printer):
 
 
 def of_node(record):
-    """The lines of an HTML page about a node, except its memory by tier."""
+    """The lines of an HTML page about a node, except its memory by tier and its warnings."""
     page = PageLines()
     page.node_facts(record)
     if fields.figure(record.get("memory"), "peak_bytes") is not None:
@@ -263,7 +263,8 @@ NO_COUNTERS = "no counters here; hybridmem meter --list says why"
 
 
 def reason(source, verbose):
-    """Why nothing was measured: what `source` says; or, if no source of counters works, a short sentence."""
+    """Why nothing was measured: what `source` says. If it lists several sources of counters, a short sentence
+    instead, unless `verbose`."""
     return source if verbose or not SEVERAL.match(source) else NO_COUNTERS
 
 

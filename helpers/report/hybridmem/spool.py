@@ -91,7 +91,7 @@ def parse(text, name):
 
 
 class Sweep:
-    """Removes old files one by one. Those that cannot be removed are in `failed`."""
+    """Removes old files one by one. `failed` has the errors of those that stay."""
 
     def __init__(self, now):
         self.now, self.failed = now, []
@@ -150,7 +150,7 @@ class Spool:
         return [match[0] for match in sorted(found, key=lambda match: (int(match[2]), int(match[1])))]
 
     def read(self, name):
-        """Reads an entry. Raises Unreadable, or Gone."""
+        """Reads an entry. Raises Unreadable, Gone, or OSError if it may be readable later."""
         try:
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError as error:

@@ -19,7 +19,7 @@ MOST_JSON = 1 << 16  # largest JSON that is accepted from a text of unknown orig
 
 
 class Wrong(ValueError):
-    """The text is no summary. The reason is for a log."""
+    """The text is no summary, for this reason."""
 
 
 def _plain(summary):

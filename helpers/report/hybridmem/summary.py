@@ -43,8 +43,8 @@ def main(config_program):
 
 
 def find(name, field, failure):
-    """(job, summary) for each job, task or component with a summary that sacct lists under the name. `failure`, which
-    says why there are no records, is raised if sacct cannot be asked."""
+    """(job, summary) for each job, task or component with a summary that sacct lists under the name. If sacct
+    cannot be asked, raises Failure, which begins with `failure`: why there are no records."""
     try:
         words = [commands.find("sacct"), "--allocations", "--noheader", "--parsable2", f"--jobs={name}"]
         output = commands.run([*words, f"--format={','.join(COLUMNS)},{field}"], patience=PATIENCE_S)

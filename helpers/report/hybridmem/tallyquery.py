@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the table of hybridmem report from a history with DuckDB: from the sums of days, and from columns for days that
-have no sums."""
+have no sums or are only partly wanted."""
 
 from . import daysums, engine, moments, viewquery, views
 from .folds import is_of_runs, placed

@@ -12,7 +12,7 @@
  * --jump N: the hot tenth moves after each N accesses of this rank, as soon as the test allows it: the rank makes no
  * more jumps than .jumps_allowed, and goes on working meanwhile.
  *
- * --uniform: no hot data. --split: two hot tenths of equal heat, the first only read, the second only written.
+ * --uniform: no hot data. --split: two hot tenths of equal heat, the first for reads, the second for writes.
  *
  * The ranks go in step, as ranks that exchange messages do: no rank begins a batch before all ranks have ended the one
  * before. Otherwise a rank that the scheduler favours would be hotter than the others.

@@ -37,7 +37,7 @@ static int write_ready(const char *path, const volatile char *memory)
     return fclose(file) == 0 ? rename(draft, path) : -1;
 }
 
-/* Starts a child that shares every page until this process ends. */
+/* Starts a child that lives until this process ends. It shares each page until this process writes the page. */
 static void share(void)
 {
     if (fork() != 0)

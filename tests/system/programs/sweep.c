@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maps the files' parts in place of the memory, one after the other. */
+/* Makes a file in each folder. Maps the files in place of the memory: each takes an equal part, in order. */
 static int map_files(char *memory, size_t bytes, char **folder, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -125,7 +125,7 @@ def _prepare(vm, options, brought):
     vm.add("-drive", f"file={disk / 'disk.ext4'},if=virtio,format=raw,snapshot=on,cache=unsafe")
     vm.add("-drive", f"file={vm.share(brought)},if=virtio,format=raw,readonly=on")
     vm.add("-drive", f"file={vm.share(get_disk)},if=virtio,format=raw,cache=unsafe")
-    vm.add("-device", "virtio-serial-pci,max_ports=4")  # QEMU watches events of each
+    vm.add("-device", "virtio-serial-pci,max_ports=4")  # as few as will do: QEMU watches each port for events
     command.say(f"starting Slurm {options.slurm} on shape {options.shape} under {accel}")
     return get_disk
 

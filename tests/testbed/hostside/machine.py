@@ -96,7 +96,7 @@ def _nvdimms(shape):
 
 
 def arguments(shape):
-    """QEMU's arguments for a machine of this shape, without accelerator and devices."""
+    """QEMU's arguments for a machine of this shape, without the accelerator, the disks and the ports."""
     sockets = len(shape.dram_mib)
     memory = sum(shape.dram_mib + shape.slow_mib)
     room = memory + sum(shape.nvdimm_mib) + 4096

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest gets besides its disk: a tar that its initrd unpacks over / before Slurm starts."""
+"""What a guest gets besides its disk, a tar that its initrd unpacks over / before Slurm starts, and the files that come
+back."""
 
 import io
 import os
@@ -54,7 +55,8 @@ def _settings(options):
 
 
 def make(options, stage):
-    """Return a temporary file with the tar for a guest: the command's options, and the project's STAGE."""
+    """Return a temporary file with the tar for a guest: guest-files/, the project's STAGE (or None), and what the
+    command's OPTIONS ask for."""
     file = cache.nameless_file()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for item in sorted(GUEST_FILES.iterdir()):

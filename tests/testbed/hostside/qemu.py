@@ -10,7 +10,7 @@ import subprocess
 QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
 
-# Words for the kernel, without features that an emulated, short-lived guest can do without.
+# Words for the kernel's command line. Most turn off what an emulated, short-lived guest can do without.
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 "
     "oops=panic "  # after an oops the guest dies, and the driver says so; if it went on, some test would fail
@@ -66,7 +66,7 @@ def _die_with_parent():
 
 
 class Qemu:
-    """QEMU with a socket for each character device; a context manager that leaves no process behind."""
+    """QEMU, with a socket for each device of add_socket(); a context manager that leaves no process behind."""
 
     def __init__(self):
         self.arguments = []

@@ -16,7 +16,7 @@ struct twosockets {
     uint64_t free_bytes[4];
     const char *allowed;
     int prefer_errno, default_errno, where_errno, map_errno;
-    size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before one fails with prefer_errno */
+    size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before the others fail with prefer_errno */
     size_t most_mappings; /* read once by the library; 0: 65530 */
     size_t n_calls;
     struct {
@@ -24,7 +24,7 @@ struct twosockets {
         size_t bytes;
         int node;
     } call[MOST_CALLS];
-    char *default_memory; /* range of the last call that restored the process's own policy */
+    char *default_memory; /* range of the last call of hm_kernel_default, whether it failed or not */
     size_t default_bytes;
     pthread_mutex_t lock;
 };

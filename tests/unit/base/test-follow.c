@@ -90,7 +90,7 @@ static void a_long_line_comes_in_parts(void **state)
     assert_int_equal(n_parts, 3);
 }
 
-/* The program leaves a process behind that holds the log, and writes its number there. */
+/* The program leaves a process behind that holds the log, and writes that process's pid there. */
 static void what_is_left_behind_is_not_waited_for(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests looks that a child does: what it finds is handed on, and a look that hangs ends in time. */
+/* Tests hm_look: what its child process finds is handed on, and a child that hangs is ended in time. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ static int hang(const void *question, void *data)
     return 0;
 }
 
-/* As where the time is over half way. */
+/* Dies half way, as a child does whose time is over. */
 static int find_and_die(const void *question, void *data)
 {
     (void)question;

@@ -145,7 +145,7 @@ static void test_open(void **state)
     assert_int_equal(hm_path_open(scratch_path("good/fifo"), &error), -1);
     assert_non_null(strstr(error.text, "is not a regular file"));
     fd = hm_path_open(scratch_path("good/others"), &error);
-    /* Only root checks a path. Other users may read any file. */
+    /* Only for root the path is checked. Other users just open it. */
     if (geteuid() == 0) {
         assert_int_equal(fd, -1);
         assert_non_null(strstr(error.text, "others may write it"));

@@ -288,8 +288,8 @@ static void test_warnings_on_a_low_screen(void **state)
     free(view);
 }
 
-/* The figures come from a process of a user. Those that are too large for JSON become its largest number, and do not
- * turn negative. */
+/* The figures come from a process of a user. Those that are too large for many JSON readers become 2^63 - 1, and do
+ * not turn negative. */
 static void test_large_figures(void **state)
 {
     (void)state;

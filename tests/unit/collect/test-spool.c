@@ -207,7 +207,7 @@ static void test_whose_records_are_expected(void **state)
     free(config);
 }
 
-/* Records which files were flushed to the disk, and whether each had its final name by then. */
+/* Records which files were flushed to the disk, and whether the file `path` was there by then. */
 static struct flushed {
     const char *path;
     int fails_at, count; /* fails_at: number of the flush that fails, from 1; count: flushes so far */
@@ -289,7 +289,7 @@ static void test_what_is_written_is_on_the_disk(void **state)
     assert_int_equal(access(scratch_path("disk/.%d.draft", (int)getpid()), F_OK), -1);
 }
 
-/* The file system's room as a test sets it; of no size: as it is. */
+/* What fstatvfs tells, as a test sets it. If f_blocks is 0, fstatvfs tells the real file system's room. */
 static struct statvfs room;
 
 int __real_fstatvfs(int fd, struct statvfs *status);

@@ -86,7 +86,8 @@ static void test_a_users_own_rule_comes_before_groups(void **state)
     assert_string_equal(asked, "");
 }
 
-/* Where the node cannot look the user up, Slurm's name for them decides, unless it stands for a name. */
+/* Where the node cannot look the user up, the name that Slurm gives decides. What may stand in its place (nothing,
+ * "nobody" or a number) is refused, as a user's rule may apply. */
 static void test_a_stand_in_for_a_name_is_no_name(void **state)
 {
     static const struct {

@@ -145,12 +145,14 @@ static const struct row rows[] = {
                "first."},
     {"even", "spill", .cpus = "0", .kernel = "5.10", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
      .predicted_gbs = 200, .reason = "no weighted interleave"},
+    /* the job can set weights: the tiers' nodes get equal ones; or a bandwidth is missing, and there are none */
     {"even", "spill", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-1", .weights = "0:1 1:1",
      .must_set = true, .predicted_gbs = 200, .reason = "50%"},
     {"cxl-unknown", "spill", ALONE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "filled first",
      .warning = "the bandwidth of tier cxl is not known, so pages cannot be shared out by it: give read_bandwidth in "
                 "hybridmem.conf"},
+    /* shared channels, on a machine whose second socket has no memory */
     {"memoryless", "spill,socket=local", SHARED, .config = "channels \"dram+cxl\" { kind = shared }",
      .policy = HM_POLICY_BIND, .nodes = "0,2", .predicted_gbs = -1, .reason = "filled first"},
     {"memoryless", "spill,socket=remote", .cpus = "4", .kernel = "6.12",

@@ -129,7 +129,7 @@ static void test_what_is_hot(void **state)
     free(work);
 }
 
-/* Without the preload library isolate is refused, and no other mode. */
+/* Without the preload library isolate is refused, and migrate is not. */
 static void test_without_the_preload_library(void **state)
 {
     const struct row isolate = {"optane", "isolate", SHARED}, migrate = {"optane", "migrate", SHARED};
@@ -153,7 +153,8 @@ static void test_without_the_preload_library(void **state)
     free(work);
 }
 
-/* With isolate, large data starts in the slow tier. It can move to the fast tier only where writes are seen. */
+/* With isolate, large data starts in the slow tier. It can move to the fast tier only where writes are seen, unless the
+ * job asks for hot-by=accesses. */
 static void test_where_nothing_tells_writes(void **state)
 {
     static const struct {

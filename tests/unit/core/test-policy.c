@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a plan is given to the kernel, and what this kernel can do. Plans use node 0, which every machine has. */
+/* Tests how a plan is given to the kernel, and what this kernel can do. Plans that the kernel is to accept use node 0,
+ * which every machine has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>

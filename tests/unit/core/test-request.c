@@ -253,7 +253,7 @@ static void test_modes_are_listed_and_explained(void **state)
         assert_int_equal(hm_mode_find(row->name, strlen(row->name)), i);
         assert_string_equal(hm_request_mode_name(&request), row->name);
         assert_int_equal(hm_request_wants(&request, HM_WANTS_ANYTHING), row->wants != 0);
-        /* A mode that leaves the job as it is takes no keys; every other one takes `socket`. */
+        /* Every mode takes `socket`, except one that leaves the job as it is. */
         assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants ? HM_KEYS_SOCKET : 0);
     }
     assert_null(hm_mode_at(HM_MODES));

@@ -98,7 +98,7 @@ static void test_weights(void **state)
     }
 }
 
-/* For ratios of bandwidths from 1:50 to 50:1, the share is within 1 % of the wanted one. */
+/* For ratios of bandwidths from 1:50 to 50:1, the share (0 to 1) differs from the wanted one by 0.01 at most. */
 static void test_weights_are_near(void **state)
 {
     (void)state;

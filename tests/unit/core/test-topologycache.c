@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the topology cache: what was written is read back, and nothing else is accepted. */
+/* Tests the topology cache: what this version wrote, or another one with further fields, is read back. Nothing else is
+ * accepted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

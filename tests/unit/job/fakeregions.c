@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of the node's persistent memory: each of two sockets has a region of 1 GiB. */
+/* A fake hm_regions_read, in place of the node's persistent memory: each of two sockets has a region of 1 GiB. */
 #include "core/topology/regions.h"
 
 void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions)

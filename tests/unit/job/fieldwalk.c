@@ -16,7 +16,7 @@ static void walk(const struct hm_field *table, const char *path, char *value, bo
 {
     char deeper[256];
     for (const struct hm_field *field = table; field->name; field++) {
-        /* all places of such a field are in one line */
+        /* a list has one line for all its places, unless it is of texts, sets or groups */
         bool is_line = field->type != HM_FIELD_TEXT && field->type != HM_FIELD_SET && field->type != HM_FIELD_GROUP;
         for (uint32_t i = 0; i == 0 || (!is_first && i < field->places); i++) {
             char *at = value + field->offset + i * field->size;

@@ -110,7 +110,7 @@ int finish_set_up(void **state)
     (void)state;
     ledger_with_job(&config, &job);
     job.recorded = true;
-    job.monitor.pid = 4000001; /* no process has any of these ids */
+    job.monitor.pid = 4000001; /* no process has one of these ids and 0 as its start time */
     job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
     job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
     memset(&recorded, 0, sizeof(recorded));

@@ -12,7 +12,7 @@
 
 #include "job/ledger/ledger.h"
 
-/* State of a test, which finish_set_up resets. */
+/* State of a test. finish_set_up resets all of it but `error`, `waited` and `ended_ns`. */
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
@@ -20,7 +20,7 @@ extern bool is_used_again;          /* another run uses the job's number while h
 extern int n_read, n_stopped;       /* figures that were read, and programs that were stopped */
 extern int patience_ms;             /* the time that helpers were given */
 extern int left_by;                 /* errno if the job's namespaces cannot be removed; 0: they are removed */
-extern bool waited;                 /* the removal waited for what was in use */
+extern bool waited;                 /* the removal was told to wait for what is in use */
 extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
 extern struct hm_job recorded;      /* the job as it came to hm_record_write; job_id 0: no record was written */
 extern int64_t ended_ns;            /* end of the job in the record */

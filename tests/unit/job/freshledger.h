@@ -5,7 +5,8 @@
 
 #include "job/ledger/ledger.h"
 
-/* Sets the default configuration, with an empty run_dir and a resctrl_dir in the scratch folder. */
+/* Sets the default configuration, with run_dir and resctrl_dir in the scratch folder. Removes run_dir with its content.
+ */
 void ledger_empty(struct hm_config *config);
 /* Does the same, and writes an entry of job 7. */
 void ledger_with_job(struct hm_config *config, struct hm_job *job);

@@ -147,7 +147,7 @@ static void play(void (*process)(void), bool can_fail)
     faults_run(look, false);
 }
 
-/* The epilog that comes while the prolog still runs. */
+/* The epilog that comes while the prolog makes persistent memory, or after the prolog if that makes none. */
 static void early_epilog(void)
 {
     world.meanwhile = NULL;

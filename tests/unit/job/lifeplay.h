@@ -16,11 +16,11 @@
  * - q: a prolog that takes so long that the epilog runs meanwhile
  * - x: extern step
  * - s: batch step
- * - t: another step, which wants another value of the setting
+ * - t: another step, which wants another value of the node's setting (world_setting)
  * - e: epilog
  * - r: the job is requeued, and no epilog runs
  * - n: no epilog runs, but a reap that finds the job dead
- * - o: the end of the other job
+ * - o: the end of another job (has_company)
  */
 struct life {
     const char *events, *request;
@@ -42,9 +42,10 @@ struct outcome {
 void life_play(const struct life *life, struct outcome *outcome);
 
 /*
- * Checks that after the life the ledger is empty, each run that it had has one record, the node's settings are as
- * before, and nobody was given what is refused. Returns NULL, or what is wrong. `has_fault`: the life met its fault;
- * `was_killed`: the fault was a kill.
+ * Checks that after the life the ledger is empty, each run that the ledger had has a record (several count as one if
+ * they have the same end), the node's setting is as before, nothing else is left (after a kill, a program may be), and
+ * nobody was given what is refused. Returns NULL, or what is wrong. `has_fault`: the life met its fault; `was_killed`:
+ * faults of this life are kills.
  */
 const char *life_check(const struct life *life, const struct outcome *outcome, bool has_fault, bool was_killed);
 

@@ -26,7 +26,7 @@
 #define PROGRAMS 64
 
 struct world world;
-static bool runs[PROGRAMS]; /* the programs that were started, by their pid */
+static bool runs[PROGRAMS]; /* which of the programs that were started still run; the first has the pid FIRST_PROGRAM */
 static int n_programs;
 
 /* ------------------------------------------------------------------ the scratch folder */
@@ -102,7 +102,8 @@ int __wrap_hm_cgroup_of_self(char *out, size_t size);
 int __wrap_hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted,
                              int room);
 
-/* Where hybridmem.conf cannot be read, the node's folders are the built-in ones: no test may use the machine's own. */
+/* Built-in folders count where hybridmem.conf cannot be read. Here they are those of the node in the scratch folder, as
+ * no test may use the machine's own. */
 void __wrap_hm_config_defaults(struct hm_config *config)
 {
     __real_hm_config_defaults(config);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The node around the life of job 7, for tests of that life with faults: functions that stand for programs, persistent
- * memory, cgroups and the directory service. Their state is in the scratch folder or in `world`.
+ * memory and cgroups (lifeanswers.c has those for Slurm and the directory service). Their state is in the scratch
+ * folder and in `world`; which programs run is known to lifeworld.c alone.
  */
 #ifndef LIFEWORLD_H
 #define LIFEWORLD_H
@@ -12,14 +13,15 @@
 
 #define JOB 7
 #define OTHER 8 /* another job on the node */
-/* The setting's value before the job. All values have one digit, so that a write replaces the one before. */
+/* The value of the node's setting (world_setting) before any job changes it. All values have one digit, so that a write
+ * replaces the one before. */
 #define UNCHANGED "1"
 
 struct world {
     struct hm_config config;
-    bool job_runs;           /* it has processes on the node */
+    bool job_runs;           /* job 7 has processes on the node */
     bool has_cgroup;         /* the processes that run now are in a cgroup of version 2 */
-    const char *step;        /* folder of the step that runs now; NULL: it is no step */
+    const char *step;        /* folder of the step that runs now; NULL: none runs */
     const char *wanted;      /* the value that the step wants the setting to have */
     bool has_namespaces;     /* the job has persistent memory */
     void (*meanwhile)(void); /* called once while its persistent memory is made */

@@ -16,13 +16,13 @@
     "\"uuid\":\"u\",\"bytes\":536870912,\"usable_bytes\":528482304,\"fs\":\"ext4\"},{\"name\":\"namespace1.0\","       \
     "\"socket\":1,\"device\":\"/dev/pmem1\",\"bytes\":536870912,\"fs\":\"ext4\"}]}'"
 
-/* State of a test. namespaces_set_up resets it, and writes the job's entry to the ledger. */
+/* State of a test. namespaces_set_up resets all of it but `n_created`, and writes the job's entry to the ledger. */
 extern struct hm_config config;
 extern struct hm_job job;
 extern struct hm_error error;
 extern bool is_missing, are_there; /* the program is not installed; the node has hybridmem's labels, and devdax */
 extern bool has_no_memory;         /* calloc fails */
-extern int n_created;              /* how often create ran */
+extern int n_created;              /* how often create was to run */
 extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
 extern bool takes_all;             /* create uses all of that time */
 extern int pauses;                 /* number of pauses of a second between tries */

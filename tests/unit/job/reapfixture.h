@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reap of a ledger with job 7. What the reap calls of persistent memory, Slurm, cgroups and monitors is defined in
- * reapfixture.c. A test program must link with --wrap for hm_ledger_read.
+ * A reap of a ledger with job 7. The functions for persistent memory, Slurm, cgroups and monitors that the reap calls
+ * are defined in reapfixture.c. A test program must link with --wrap for hm_ledger_read.
  */
 #ifndef REAPFIXTURE_H
 #define REAPFIXTURE_H
@@ -11,7 +11,7 @@
 
 #include "job/ledger/ledger.h"
 
-/* State of a test, which reap_set_up resets. */
+/* State of a test. reap_set_up resets all of it but `sought_grace_s` and `n_reads`. */
 extern struct hm_config config;
 extern struct hm_job job;
 extern int left_by;               /* errno if namespaces that belong to no job cannot be removed; 0: they are removed */

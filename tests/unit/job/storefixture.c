@@ -19,7 +19,10 @@
 struct hm_config config;
 struct hm_store_key key;
 
-/* Root asks for the group of the records' readers, by a program that need not be installed yet. */
+/*
+ * Replaces the look-up of the group of the records' readers. Where the test runs as root, the store looks that group
+ * up, by a program that may not be installed yet.
+ */
 int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
 {
     (void)gid;

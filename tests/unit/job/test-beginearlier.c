@@ -133,7 +133,7 @@ static void an_entry_on_a_failing_disk(void)
 
 static const struct {
     void (*leave)(void);
-    const char *user; /* user in the entry afterwards; "new": a fresh entry; "": it cannot be read */
+    const char *user; /* user in the entry afterwards; "new": a fresh or completed entry; "": it cannot be read */
     int result, n_finished;
     const char *why; /* the text of a failure */
 } rows[] = {

@@ -93,7 +93,7 @@ static const char *const bad_values[][5] = {
     [HM_FIELD_WORD] = {"", "0", "no such word"},
 };
 
-/* Checks that this line is refused in an entry with one element in each list. */
+/* Checks that this line is refused in an entry that has one change, one namespace and one step with a migrator. */
 static void refused_line(const char *path, const char *value, const char *words)
 {
     static char content[2048];
@@ -216,7 +216,10 @@ static void test_lines_of_a_later_version_are_kept(void **state)
     assert_string_equal(text, again);
     parsed(again, &other);
     assert_memory_equal(&job, &other, sizeof(job));
-    /* A later version's lines belong to one change and one run of the job: without the change or run they go, too. */
+    /*
+     * A line of a later version belongs to one run of the job, and may belong to one change of that run. Without the
+     * run, or without the change, the line goes, too.
+     */
     job.n_changes = 0;
     format(&job, text, again);
     assert_non_null(strstr(again, "future"));
@@ -321,7 +324,10 @@ static void test_kinds_of_earlier_versions(void **state)
     }
 }
 
-/* With one byte changed, whichever it is, the entry is refused, or understood as something that can be written. */
+/*
+ * With one byte changed (each of the first 16 in turn, then every 13th), the entry is refused, or understood as
+ * something that can be written.
+ */
 static void test_spoiled_entries_of_earlier_versions(void **state)
 {
     (void)state;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what the end of a job leaves: its record and its entry, also where a step ends late, or a run is killed. */
+/*
+ * Tests what the end of a job leaves: its record and its entry, also where a step ends late, or the process that ends
+ * the job is killed.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +65,10 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
 {
     static const struct {
         const char *first, *second; /* each call's warning; NULL: the call of the job's own epilog */
-        /* dead_ns: when the job was found dead before the first call; 0: at the first call */
+        /*
+         * dead_ns: when the job was found dead before the first call; 0: it was not. wanted_ns: its end in the records;
+         * 0: the time of the first call.
+         */
         int64_t dead_ns, wanted_ns;
         bool is_warned;
     } rows[] = {

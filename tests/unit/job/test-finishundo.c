@@ -109,7 +109,7 @@ static void the_group_is_removed_after_the_monitor(void **state)
     assert_false(is_group_there());
     assert_true(recorded.mongroup.is_begun); /* the record has what the group counted */
     assert_string_equal(recorded.mongroup.why, "");
-    /* A group that cannot be removed does not affect the record or its figures. */
+    /* A group that cannot be removed gives a warning in the record, and does not affect the record's figures. */
     assert_int_equal(finish_set_up(state), 0);
     leave_group();
     scratch_write(scratch_path("resctrl/mon_groups/hybridmem.7.2/held"), "");

@@ -29,7 +29,8 @@ static const struct {
 /*
  * Plays the life again and again, with the fault at a later call each time, until no call meets it any more. With the
  * environment variable EACH_FAULT every call has its turn, which takes a minute; else one call in STRIDE has. Returns
- * how many lives were bad.
+ * how many lives were bad. If the first call has its turn and no call at all can meet the fault, that counts as one,
+ * too.
  */
 static unsigned play_with(const struct life *life, size_t way)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which level a helper's line for slurmd's log has. */
+/* Tests which level a line of hybridmem-job's log has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

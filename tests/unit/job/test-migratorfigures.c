@@ -89,7 +89,7 @@ static void test_figures_are_taken_once(void **state)
     assert_true(has_warning("migrator of step 0: said by itself"));
     assert_int_equal(job.migrator[0].process.pid, 0);
     assert_int_equal(job.migrator[1].process.pid, 2);
-    /* The entry in the ledger has them. */
+    /* The entry in the ledger has the figures. */
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_int_equal(job.migration.total.phases, 3);
     assert_false(job.has_taken);

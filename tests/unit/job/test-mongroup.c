@@ -311,7 +311,7 @@ static void test_a_step_without_a_group_enters_none(void **state)
     static struct hm_step step;
     static struct hm_job seen;
     (void)state;
-    own_groups = NULL; /* if the task tried to enter a group, it would report this */
+    own_groups = NULL; /* if the task tried to enter a group, it would report that its groups are not known */
     step = (struct hm_step){.config = config, .job_id = 7};
     hm_task_join(&step, NULL);
     step.mongroup = (struct hm_mongroup){.is_begun = true, .restart = 2, .why = "no ids"};

@@ -319,7 +319,7 @@ static void room_beside_what_is_not_wiped_yet(void **state)
     assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
     assert_told("create --job 7 --restart 2 --cluster test --uid 1001 --size 1073741824 --sockets 0-1 --fs ext4 --map "
                 "dram --patience 10 --limit 30 ");
-    /* hm_namespaces_make waits for another process's lock, but not for ever. */
+    /* hm_namespaces_make waits for another process's lock only until fsdax_wipe_limit is used up, as it is here. */
     forget_told();
     int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);

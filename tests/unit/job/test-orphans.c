@@ -70,7 +70,10 @@ static int execute_monitor(void *data)
     return 1;
 }
 
-/* A user's own process is left alone, whatever it runs: ending it would take time, and the place of a real monitor. */
+/*
+ * A user's own process is left alone, whatever it runs: ending it would take time, and one reap ends only a limited
+ * number of processes, so that a real monitor might be left.
+ */
 static void a_users_process_is_no_monitor(void **state)
 {
     (void)state;

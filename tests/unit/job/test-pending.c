@@ -134,8 +134,8 @@ static void test_a_pass_has_five_seconds(void **state)
 {
     (void)state;
     struct hm_error error = {{0}};
-    /* A process looks up the group of readers with its first record, and reads the clock for that. So store one record
-     * while the clock is still the real one. */
+    /* What a process does with its first record only, such as the look-up of the group of readers, is done while the
+     * clock is still the real one. */
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
     assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
     put_file("state/pending/0000000000000000001_1_0_0_n1.json", "{}\n");

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what root does with a record while the directory service, which knows the group of the records' readers, hangs.
- * Any user can run the test, as nothing is opened before that group is known. */
+/*
+ * Tests what root does with a record while the group of the records' readers cannot be looked up, as the directory
+ * service hangs, or no program can be started for the look-up. Any user can run the test, as nothing is opened before
+ * that group is known.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +36,7 @@ int __wrap_hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error)
     return hm_fail(error, EIO, "group %s was not looked up", name); /* as where no program can be started for it */
 }
 
-/* A folder that is made now would belong to root's group, and would keep that group. */
+/* A folder that is made now would have root's group until a process that knows the readers opens it. */
 static void test_no_record_is_written_while_the_readers_are_not_known(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
         reap(NULL, true);
         assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), rows[i].is_kept ? 0 : -1);
     }
-    /* an entry of an earlier version has no such age yet */
+    /* an entry of an earlier version has no dead_boot_ns yet */
     assert_int_equal(reap_set_up(state), 0);
     leave_dead(1, 0);
     reap(NULL, true);
@@ -82,7 +82,7 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
     assert_true(job.dead_ns == 1 && job.dead_boot_ns > 0);
 }
 
-/* A job has no process for a moment between two steps, and then again: each time its grace is whole. */
+/* A job may have no process for a moment between two steps, and more than once: each time it has its whole grace. */
 static void a_job_that_was_taken_for_dead_lives_again(void **state)
 {
     (void)state;

@@ -339,7 +339,7 @@ static void test_metered_nothing(void **state)
     assert_true(json_is_null(json_object_get(energy, "node")) && json_is_null(json_object_get(traffic, "node")));
     assert_int_equal(json_array_size(json_object_get(traffic, "tiers")), 0);
     json_decref(record);
-    /* One reading has no duration: there are joules, but no watts. */
+    /* Where no time is between the first and the last reading, there are joules, but no mean power. */
     set_metered();
     samples.metered.last_mono_ns = samples.metered.first_mono_ns;
     record = hm_record_build(&config, &tiers, &job, &samples, "", START);

@@ -52,7 +52,7 @@ static void change(void)
         assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
 }
 
-/* Stands for the start of a program: it is a child that waits for its end. */
+/* Stands for the start of a program. The program is a child that only waits until it is killed. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
     int lock = hm_ledger_lock(&config, &error); /* it is free, or this test hangs for 20 s and fails */
@@ -219,7 +219,7 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
     }
 }
 
-/* Of two steps that begin at a time, one starts the job's monitor. If that step has died, the next one does. */
+/* Of two steps that begin at the same time, one starts the job's monitor. If that step has died, the next one does. */
 static void test_one_step_starts_the_monitor(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void test_a_place_of_a_dead_starter_is_free(void **state)
     assert_int_equal(now.migrator[0].starter.pid, getppid());
 }
 
-/* A migrator for which the entry has no place is not ended by the epilog: it ends when its guard does (--guard). */
+/* A migrator for which the entry has no place is not ended by the epilog: it ends with the step's tasks (--guard). */
 static void test_more_migrators_than_places(void **state)
 {
     (void)state;

@@ -312,7 +312,10 @@ static void test_what_the_configuration_says_of_steps(void **state)
     assert_true(job.recorded);
 }
 
-/* The script of a heterogeneous job passes its option on to all steps. They use the request of their own component. */
+/*
+ * The script of a heterogeneous job passes its option on to the steps of all components. Such a step uses the request
+ * of its own component if there is one. File systems are only the leader's.
+ */
 static void test_a_component_has_its_own_request(void **state)
 {
     (void)state;
@@ -367,7 +370,7 @@ static void test_an_entry_that_cannot_be_read_stays(void **state)
     assert_string_equal(text, "other");
 }
 
-/* As of another cluster's job with this number. */
+/* The entry may be that of another cluster's job with this number. */
 static void test_an_entry_of_another_user_stays(void **state)
 {
     (void)state;

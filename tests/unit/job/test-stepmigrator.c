@@ -146,7 +146,7 @@ static void test_many_steps(void **state)
     free(migration);
 }
 
-/* In either order, the source is that of the steps that had one. */
+/* In either order, the source is that of the steps that had one, and "" if these had different ones. */
 static void test_steps_that_had_nothing_to_move(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the store of records, as root and as any other user: files belong to whoever runs the test. */
+/* Tests the store of records. Root or any other user can run the test. Files belong to whoever runs it, but the user's
+ * copies to user 12345 where that is root. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -252,7 +253,7 @@ static void test_concurrent_writers(void **state)
     char *line = NULL;
     size_t room = 0;
     int lines = 0, status;
-    key.uid = 0; /* the user's copies are written by the same code */
+    key.uid = 0; /* no user's copy is written: the same code would do that */
     for (int i = 0; i < WRITERS; i++) {
         pids[i] = fork();
         assert_true(pids[i] >= 0);

@@ -256,7 +256,7 @@ static void test_what_tasks_leave_is_checked(void **state)
     hm_outcome_unmap(outcome);
 }
 
-/* Makes a sysfs with one device. NULL: that file does not exist. */
+/* Makes a sysfs with one device. `namespace` and `label` are the texts of its files; NULL: the file does not exist. */
 static void set_up_device(const char *device, const char *namespace, const char *label)
 {
     assert_int_equal(scratch_remove(scratch_path("sys")), 0);

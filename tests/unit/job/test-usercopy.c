@@ -34,7 +34,8 @@ int __real_hm_line_append(int folder, const char *name, const struct hm_rights *
 int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                           struct hm_error *error);
 
-/* Runs in the child that writes: it has only the day's folder and the user's own folder open, and nothing of root's. */
+/* In the child that writes the copy, checks that only the day's folder and the user's own folder are open, and nothing
+ * of root's. */
 int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
                           struct hm_error *error)
 {
@@ -83,7 +84,7 @@ static bool mount_silent(const char *place)
 
 /*
  * Mounts another file system's folder or file at `name`, as a user can with fusermount. It is there for this process
- * alone. Returns false where this process may not mount.
+ * alone. Returns false where `name` does not exist, or this process may not mount.
  */
 static bool mount_at(const char *name)
 {

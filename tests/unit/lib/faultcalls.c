@@ -36,7 +36,7 @@ WRAPPED(int, unlink, const char *path)
 WRAPPED(int, rmdir, const char *path)
 WRAPPED(int, flock, int fd, int operation)
 
-/* The faults that a call can meet which changes a file, and one which also needs room on the disk. */
+/* The faults that a call can meet if it changes a file, and if it also needs room on the disk for that. */
 #define CHANGES FAULT(FAULT_KILL)
 #define MAKES (FAULT(FAULT_KILL) | FAULT(FAULT_DISK))
 

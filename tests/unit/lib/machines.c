@@ -20,7 +20,7 @@
 struct shape_node {
     int tier, socket;
     bool home;
-    uint64_t gib, bandwidth_mbs; /* 0: unknown */
+    uint64_t gib, bandwidth_mbs; /* a bandwidth of 0: unknown */
 };
 
 struct shape {

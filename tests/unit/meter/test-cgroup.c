@@ -24,7 +24,7 @@ static int set_up(void **state)
     hm_set_add(&nodes[0], 0);
     hm_set_add(&nodes[0], 1);
     hm_set_add(&nodes[1], 2);
-    hm_set_add(&nodes[1], HM_CGROUP_NODES); /* more nodes than any kernel has: ignored */
+    hm_set_add(&nodes[1], HM_CGROUP_NODES); /* a higher number than any kernel has: ignored */
     hm_node_map_fill(&map, nodes, 2);
     return scratch_make(state);
 }
@@ -185,7 +185,8 @@ static void test_guard_file(void **state)
 }
 
 /*
- * Files appear, are wrong, and vanish while the monitor reads. Each time it reports that, and keeps the other figures.
+ * Files appear, and later have wrong content, between readings of the cgroup. A reading shows what is unknown then, and
+ * keeps the other figures.
  */
 static void test_cgroup_files(void **state)
 {

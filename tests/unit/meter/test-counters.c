@@ -223,7 +223,7 @@ static void test_a_pmu_that_is_described_badly(void **state)
         const char *file, *line, *reason; /* a file in the PMU's folder */
     } rows[] = {
         {"type", "x", "power/type: Bad message"},
-        {"type", "4294967296", "above 2^32"},
+        {"type", "4294967296", "2^32 or more"},
         {"cpumask", "0-", "\"0-\""},
         {"events/energy-pkg", "event=0x102", "term \"event\": 0x102 has more bits"},
         {"events/energy-pkg", "config=2", "no format for the term \"config\""},

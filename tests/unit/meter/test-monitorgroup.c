@@ -115,7 +115,7 @@ static void test_counters_that_start_late(void **state)
     assert_no_group(HM_GROUP_TOTAL);
 }
 
-/* Any other text is an error, and so is a counter that goes back. */
+/* Any text but "Unavailable" is an error, and so is a counter that goes back. */
 static void test_other_words_are_no_late_start(void **state)
 {
     static const char *const words[] = {"Error", "Unassigned", "Unavailable now", "", "-1"};

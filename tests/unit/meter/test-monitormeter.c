@@ -108,7 +108,7 @@ static void test_read_once(void **state)
     assert_true(metered->energy_source[0] != '\0');
 }
 
-/* After a counter has vanished, its domain's energy is unknown. The other domains go on. */
+/* After a counter could not be read once, its domain's energy is unknown. The other domains go on. */
 static void test_a_counter_that_vanishes(void **state)
 {
     (void)state;

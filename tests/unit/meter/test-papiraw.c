@@ -81,7 +81,7 @@ static void test_values(void **state)
     assert_true(n_values > 40);
 }
 
-/* For a counter that cannot be read any more, PAPI returns the range, which it read before. */
+/* Where PAPI cannot read a counter any more, it takes the range, which it read before, for the counter's value. */
 static void test_unreadable(void **state)
 {
     (void)state;

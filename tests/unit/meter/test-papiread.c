@@ -152,7 +152,7 @@ static void test_deaths_midway(void **state)
     }
 }
 
-/* The program inherits no environment, no blocked signals and no open files. */
+/* The program inherits no environment, and no blocked or ignored signals. Its arguments are --read --ask. */
 static void test_nothing_is_handed_down(void **state)
 {
     (void)state;

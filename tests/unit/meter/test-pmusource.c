@@ -40,8 +40,8 @@ static void test_traffic_of_memory_controllers(void **state)
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
-/* Channels of some processors (n 16) have two subchannels. The cas_count_read that older kernels describe there counts
- * one of them only, so it is not used. */
+/* Channels of some processors (those with 16 counters) have two subchannels. The cas_count_read that older kernels
+ * describe there counts one of them only, so it is not used. */
 static void test_both_subchannels_are_counted(void **state)
 {
     static const struct {
@@ -134,7 +134,7 @@ static void test_persistent_memory_is_not_counted_twice(void **state)
     fake_sysfs_expect("pmem write", "perf-imc", 2 * 1000 * 64);
 }
 
-/* The kernel describes no events of HBM's PMUs. */
+/* Adds two PMUs of HBM. The kernel describes none of their events that count traffic. */
 static void add_hbm(const char *modalias)
 {
     fake_sysfs_add_event("uncore_hbm_0", "50", "clockticks", "event=0x01");
@@ -271,7 +271,7 @@ static void test_cpu_memory_of_grace(void **state)
     fake_sysfs_expect("dram write", "grace-cpus", 2 * 1000);
 }
 
-/* As on Grace's successor, where the kernel describes no events. */
+/* As on Grace's successor, where the kernel describes no events that count traffic. */
 static void test_a_fabric_without_events(void **state)
 {
     (void)state;

@@ -250,7 +250,7 @@ static void test_file(void **state)
     assert_string_equal(samples->tier_name[1], "pmem");
     assert_int_equal(samples->tier_kind[1], HM_KIND_PMEM);
     assert_true(hm_set_has(&samples->tier_nodes[1], 2) && !hm_set_has(&samples->tier_nodes[1], 0));
-    /* A file of the next version, with more members. */
+    /* A file of a later hybridmem, with more members. The format's version is the same. */
     const uint32_t bytes = sizeof(*samples) + 100;
     assert_int_equal(pwrite(fd, &bytes, sizeof(bytes), offsetof(struct hm_samples, bytes)), sizeof(bytes));
     assert_int_equal(ftruncate(fd, bytes), 0);

@@ -15,9 +15,9 @@
 
 struct fake_perf {
     bool is_real;                /* events are opened in the kernel */
-    bool refuses_wide;           /* events on a whole cgroup or CPU are refused, also with is_real */
+    bool refuses_wide;           /* events on a whole CPU are refused, also with is_real; then no cgroup is watched */
     int raw, software;           /* errno of hardware and software events; 0: they work */
-    int user_only;               /* errno of events that leave out the kernel */
+    int user_only;               /* errno of hardware events that leave out the kernel; 0: as `raw` */
     int opened;                  /* number of events */
     struct perf_event_attr last; /* of the last event */
     struct hm_perf_cpu cpu;

@@ -21,7 +21,10 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
                 space, pages * i / FIRST_REGIONS, pages * (i + 1) / FIRST_REGIONS - pages * i / FIRST_REGIONS, 0};
 }
 
-/* Splits a region into `parts` pieces, at random tenths. The left piece is split again. Returns the number in `out`. */
+/*
+ * Splits a region into `parts` pieces or, if it is too small, fewer, at random tenths. The left piece is split again.
+ * Returns the number in `out`.
+ */
 static size_t split_one(struct simdamon *damon, const struct simdamon_region *region, int parts,
                         struct simdamon_region out[3])
 {

@@ -47,7 +47,7 @@ static int set_up(void **state)
 {
     (void)state;
     clients = calloc(1, sizeof(*clients));
-    hm_damon_clients_init(clients, &broker, 0); /* after 0 s without clients, serving returns */
+    hm_damon_clients_init(clients, &broker, 0); /* idle_s is 0: serving returns after one round */
     clients->run_dir = "/run/test";
     snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", scratch_path("damon.sock"));
     clients->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -269,7 +269,8 @@ static void a_kdamond_without_processes_is_not_kept_for_long(void **state)
 }
 
 /*
- * The client's kdamond uses a tenth of a CPU instead of the wanted hundredth, so that its settings have to be changed.
+ * Makes the lease watch this process. Its kdamond has used 1 s of CPU time: over 10 s that is a tenth of a CPU instead
+ * of the wanted hundredth, so that its settings have to be changed then.
  */
 static void begin_watching(struct hm_damon_lease *watching, pid_t thread)
 {

@@ -24,15 +24,16 @@
 #define EVEN_RATE 8.0 /* accesses of each page per second, if all pages are alike */
 /* how many more accesses are found in each further process, as its pages leave the TLB more often */
 #define BIAS 0.03
-#define BUSY 0.1      /* share of a step in which a page of a hot array is used */
-#define PARTS 10      /* parts of the program with a hot part */
-#define COLD_RATE 3.0 /* accesses of each page per second outside of the hot part, and in it */
-#define HOT_RATE 500.0
-#define SETTLED 4 /* phases before the one in which the hot part moves; two more follow */
+#define BUSY 0.1       /* share of a step in which a page of a hot array is used */
+#define PARTS 10       /* parts of the program with a hot part */
+#define COLD_RATE 3.0  /* accesses of each page per second outside of the hot part */
+#define HOT_RATE 500.0 /* the same in the hot part */
+#define SETTLED 4      /* phases before the one in which the hot part moves; two more follow */
 
 /*
- * The programs. SWEPT has two arrays of particles, each page in use for a tenth of a step, between lists that are read
- * once in a step. EVEN uses all pages alike, so that nothing can be gained. WITH_HOT_PART has one hot part.
+ * The programs. SWEPT has two arrays of particles, each page in use for a tenth of a step; its other pages are read
+ * once in a step. EVEN uses all pages alike, so that nothing can be gained. SWEPT and EVEN also have a few pages that
+ * are always in use (ALWAYS). WITH_HOT_PART has one hot part.
  */
 enum kind { SWEPT, EVEN, WITH_HOT_PART };
 

@@ -55,7 +55,7 @@ static void the_last_is_kept_for_another_user(void **state)
 
 /*
  * The users who ask for a kdamond in turn, and the result: its index; -1: refused, as the last one is kept for a user
- * who has none; -2: refused, as the user has half of them, and others have some.
+ * who has none, or as none is left; -2: refused, as the user has half of them, and others have some.
  */
 static void nobody_gets_more_than_half_beside_others(void **state)
 {
@@ -153,8 +153,8 @@ static void first_settings_fit(void **state)
 }
 
 /*
- * Tuning ends, with settings within the budget, whatever a look at a region costs (`costs`, seconds), and however often
- * the program touches its pages (`rates`, per second).
+ * Tuning ends, whatever a look at a region costs (`costs`, seconds), and however often the program touches its pages
+ * (`rates`, per second). The settings then cost at most 1.3 times the budget, or are the least that there are.
  */
 static void settles_within_the_budget(void **state)
 {

@@ -82,7 +82,7 @@ static void holes_between_heap_mappings_and_stack_are_left_out(void **state)
     assert_int_equal(length(), maps.n_pages);
 }
 
-/* Small pieces are left out first if they lie alone; then the cheapest gaps are closed. */
+/* The smallest pieces are left out, up to 2 % of the pages. Gaps are closed only if that is not enough. */
 static void many_pieces_become_few(void **state)
 {
     (void)state;

@@ -122,7 +122,7 @@ static struct hm_source *connect_source(struct hm_damon_watch *watch)
     return source;
 }
 
-/* Asks the broker to watch the first n processes; `n_wanted` of them must be in its list. */
+/* Has the source ask for a watch of the first n processes; its request must name `n_wanted` of them. */
 static void ask(uint32_t n, uint32_t n_wanted, struct hm_damon_watch *watch)
 {
     struct hm_error error = {""};
@@ -199,8 +199,8 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
     assert_is(&watch.process[1], 0);
 }
 
-/* A process that does not let DAMON look at its memory holds up the broker. It is given up only if it watches
- * something, and if nothing that it said waits to be read. */
+/* A process that does not let DAMON look at its memory holds up the broker. The broker is given up only if it watches
+ * a process, and if no message from it waits to be read. */
 static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
 {
     (void)state;

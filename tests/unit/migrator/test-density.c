@@ -81,7 +81,8 @@ static void test_few_samples_are_even(void **state)
         assert_true(heat_of[page] > 0.5 * 8 / 509 && heat_of[page] < 2.0 * 8 / 509);
 }
 
-/* A range's samples are taken to be even over its pages. So hot and cold ranges keep their heat, exact to the page. */
+/* A range's samples are taken to be even over its pages. So a hot range in a cold one keeps its heat, and the cold one
+ * stays cold, except close to the border. */
 static void test_ranges_keep_their_borders(void **state)
 {
     (void)state;
@@ -99,7 +100,7 @@ static void test_spread_samples_are_weighed_by_their_looks(void **state)
     (void)state;
     struct hm_observation seen[2] = {{.page = 0, .n_pages = 256, .reads = 256}, {.page = 256, .n_pages = 768}};
     seen[1].reads = 256;
-    seen[0].excess = 127; /* two looks found an access, in both regions */
+    seen[0].excess = 127; /* in each region, two looks found an access */
     seen[1].excess = 127;
     estimate(seen, 2);
     assert_true(heat_of[10] < 1.2 * heat_of[600]);

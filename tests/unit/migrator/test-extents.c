@@ -31,7 +31,7 @@ static double uniform(const void *data, unsigned space, uint64_t page, double *s
     return 1;
 }
 
-/* Two tenths are equally hot: the first one is read, the second one written. */
+/* Two tenths are equally hot: the first one is only read, the second one mostly written. */
 static double write_hot(const void *data, unsigned space, uint64_t page, double *store)
 {
     (void)data, (void)space;

@@ -60,7 +60,7 @@ static void assert_pages(const struct seen *seen, int first, int step)
     assert_int_equal(seen->known, 0); /* a fault's record does not tell whether it was a write */
 }
 
-/* Is the real call allowed here? If not, the test says so: tests/system runs the same in the guest. */
+/* Is the real call allowed here? If not, the test says so; tests/system/test_migrator.py uses the source, too. */
 static bool can_watch(void)
 {
     struct perf_event_attr attr;
@@ -135,7 +135,8 @@ static void test_faults_of_a_child(void **state)
     finish(&stranger);
 }
 
-/* A process that may not be watched does not end the source, unless it is the only one. */
+/* The source ends if none of its threads may be watched. It goes on where there is no process yet, or where a thread
+ * ends at that moment. */
 static void test_refused_children(void **state)
 {
     (void)state;
@@ -222,7 +223,7 @@ static int make_cgroup(char *path, size_t size)
     return -1;
 }
 
-/* A whole cgroup is watched at once, on each CPU, with processes that start in it later. */
+/* A whole cgroup is watched at once, on each CPU, with processes that enter it later. */
 static void test_faults_of_a_cgroup(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that a migrator of a step is never dumpable: its user could trace it then. */
+/* Tests that a migrator of a step is never dumpable, as its user could trace a dumpable one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

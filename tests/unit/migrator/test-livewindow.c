@@ -17,7 +17,7 @@
 static const struct {
     bool hot_by_writes;
     unsigned longer;         /* number of intervals by which the phase was extended */
-    uint64_t now_ms, due_ms; /* from the phase's begin; 0: no window in this phase any more */
+    uint64_t now_ms, due_ms; /* from the phase's begin; due_ms 0: no window in this phase any more */
 } rows[] = {
     {false, 0, 0, 9950},
     {false, 0, 9990, 9950},

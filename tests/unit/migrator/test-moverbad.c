@@ -44,7 +44,7 @@ static void test_pinned_pages_hold_up_nobody(void **state)
     assert_int_equal(mover.moved.promoted, 398);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_BUSY], 2);
     assert_int_equal(kernel_count_on(1), 100);
-    assert_int_equal(kernel.submitted[10], 1); /* not tried again within a phase */
+    assert_int_equal(kernel.submitted[10], 1); /* not tried again within a run */
     assert_int_equal(kernel.submitted[200], 1);
     promote(0, 400); /* the first failure may be chance */
     assert_int_equal(kernel.submitted[10], 2);

@@ -86,7 +86,7 @@ static uint64_t page_of(const char *pages)
     return (uintptr_t)pages / PAGE;
 }
 
-/* Collects all pages in found[]. No block is split between two calls. */
+/* Collects all pages in found[]. Checks that pages that can be of one huge page come from the same call. */
 static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
 {
     size_t n = 0;
@@ -269,7 +269,7 @@ static void test_without_a_page_map(void **state)
     hm_present_init(&present);
     hm_present_open(&present, -1, SPARSE);
     assert_int_equal(present.pagemap, -1);
-    assert_int_equal(look(100, 5000, 1), 5000); /* the kernel is asked for each page */
+    assert_int_equal(look(100, 5000, 1), 5000); /* every page counts as present */
     assert_int_equal(found[4999], 5099);
     hm_present_close(&present);
 }

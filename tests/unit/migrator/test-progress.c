@@ -135,7 +135,7 @@ static void test_file(void **state)
     assert_int_equal(symlink("/dev/zero", path), 0);
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(mkfifo(path, 0600), 0); /* the call does not wait for a writer */
+    assert_int_equal(mkfifo(path, 0600), 0); /* reading it does not wait for a writer */
     assert_int_equal(hm_progress_read(path, &read, NULL), -1);
     assert_int_equal(errno, EBADMSG);
     assert_int_equal(hm_progress_create("/nowhere/at/all", 3, NULL), -1);

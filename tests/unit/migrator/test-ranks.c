@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which processes a migrator finds in its step's cgroup, and the spaces that they get. */
+/* Tests which processes a migrator takes for those of its step, and the spaces that they get. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

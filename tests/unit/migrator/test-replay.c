@@ -154,7 +154,8 @@ static void mean_amat(const char *algorithm, double worst, double *mean)
     }
 }
 
-/* Expects the mean AMAT of the reference simulation, which decides as Salkhordeh and Brinkmann published it. */
+/* Expects the mean AMAT of the reference simulation, within 3 %. That simulation decides by the algorithm as Salkhordeh
+ * and Brinkmann have published it. */
 static void test_bins_are_as_published(void **state)
 {
     static const double published[] = {2.17, 2.23, 2.08};

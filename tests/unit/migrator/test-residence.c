@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests where pages of extents are, which memory is in no extent, and the shares that follow. move_pages(2) is replaced
- * by a formula.
+ * Tests where pages of extents are, which memory is in no extent, the shares of accesses that the fast tier serves, and
+ * the rows of the view for `hybridmem top`. move_pages(2) is replaced by a formula.
  */
 #include <errno.h>
 #include <setjmp.h>

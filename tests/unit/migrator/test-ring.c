@@ -148,7 +148,8 @@ static void assert_usual(const struct hm_ring_sample *sample, uint64_t address)
     assert_true(sample->is_user);
 }
 
-/* All one-word fields together, each with a value of its own, and with each left out in turn. */
+/* All one-word fields together, and with each left out in turn. Each has a value of its own, except that both ids are
+ * the same. */
 static void test_fields(void **state)
 {
     (void)state;

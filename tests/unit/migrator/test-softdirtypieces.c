@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the pieces into which all memory is cut if only writes count, and which of them remain. */
+/* Tests the pieces into which all memory is cut if only the places of writes matter, what is in no piece, and which
+ * pieces are joined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -49,7 +49,7 @@ static void differences_by_chance_are_not_believed(void **state)
     }
 }
 
-/* Adds a window of the process that saw these shares, in ranges of 64 pages. */
+/* Adds a window of the process in this space. The window saw these shares, in ranges of 64 pages. */
 static void see_window(struct hm_softdirty *softdirty, uint32_t space, uint32_t n, const float *share)
 {
     softdirty->process[space].has_window = true;
@@ -74,7 +74,7 @@ static void assert_share(const struct hm_softdirty *softdirty, uint32_t space, u
                  hm_softdirty_share(softdirty, HM_PAGE(space, page)), share);
 }
 
-/* Both processes write the first half of their ranges. One of them ran less in its window. */
+/* Both processes write the first half of their ranges. The second one's window saw fewer pages written. */
 static void a_window_says_where_not_how_much(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void what_is_always_written_does_not_depend_on_time(void **state)
     hm_softdirty_free(softdirty);
 }
 
-/* Many small ranges that are not written do not reduce how much a process writes in all. */
+/* Three small ranges that are not written do not reduce how much a process writes in all. */
 static void ranges_count_by_their_pages(void **state)
 {
     (void)state;

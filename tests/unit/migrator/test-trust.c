@@ -11,7 +11,8 @@
 #include "migrator/decide/trust.h"
 #include "unit/lib/rows.h"
 
-/* A prediction that failed is believed less, one that came true is believed. A few samples change neither. */
+/* After a prediction failed, predictions are believed less; after one came true, more. A few samples hardly change how
+ * far they are believed. */
 static void test_trust(void **state)
 {
     (void)state;
@@ -45,8 +46,8 @@ static void test_trust(void **state)
 }
 
 /*
- * Pages that are hotter than the mean miss the caches less often, by the square root of the ratio (misses.h). Still,
- * the hotter a page is, the more of its accesses reach memory.
+ * An access to a page that is hotter than the mean misses the caches less often, by the square root of the ratio
+ * (misses.h). Still, a hotter page has more accesses that reach memory in all.
  */
 static void test_misses(void **state)
 {

@@ -13,7 +13,7 @@
 
 enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 
-/* The existing namespaces, and what happens when they are removed. */
+/* One existing namespace, and what happens when it is removed or mounted. */
 struct there {
     struct hm_namespace namespace;
     int busy;    /* number of tries for which it is in use */
@@ -34,9 +34,9 @@ struct fake {
     int fails_on;        /* socket whose mkfs fails; -1: none */
     int no_mark_on;      /* socket whose mark cannot be written; -1: none */
     int no_pmem_by;      /* errno with which hm_pmem_open fails; 0: it succeeds */
-    bool stays;          /* new namespaces cannot be removed */
+    bool stays;          /* new namespaces of jobs cannot be removed */
     bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
-    int released;        /* how often the policy was put back */
+    int released;        /* how often the policy was to be put back */
     uint64_t fs_bytes;   /* arguments of the last hm_mkfs_run */
     bool fs_is_kept;
     int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */

@@ -18,14 +18,14 @@ struct fake_ram {
         enum hm_ram_driver driver;
         enum hm_zone block[BLOCKS];
         int stuck;       /* block that cannot be taken offline; -1: none */
-        unsigned others; /* number of tries in which another program brings the new blocks online first */
+        unsigned others; /* number of tries in which another program brings every second block online first */
         bool is_refused; /* kmem refuses the device */
         bool stays;      /* it cannot be given back to devdax, and has no driver then */
         int node;
         uint64_t bytes;
     } device[DEVICES];
     int living;              /* node on which a process lives, plus one; 0: none */
-    int lives_after;         /* the same as `living`, once the first device has got another driver */
+    int lives_after;         /* the same as `living`, once the driver of any device was changed */
     int lives_after_offline; /* the same, once blocks were taken offline */
     bool comes_last;         /* the process of `lives_after_offline` comes only after the last block */
     bool had_last_taken;     /* the last block was taken offline, too */
@@ -56,7 +56,7 @@ void fake_ram_check(int device, enum hm_ram_driver driver, enum hm_zone zone);
 int fake_ram_online(enum hm_zone zone, const char *sockets);
 int fake_ram_offline(const char *sockets);
 
-/* What the look before the lock answers. */
+/* Returns what hm_namespace_ram_is_online says of these sockets; main.c calls it before it takes the lock. */
 bool fake_ram_is_online(enum hm_zone zone, const char *sockets);
 
 #endif

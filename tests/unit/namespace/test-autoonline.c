@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that the kernel's policy for new memory is set aside and put back, also by another process. */
+/* Tests that the kernel's policy for new memory is set aside and put back. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

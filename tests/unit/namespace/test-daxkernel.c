@@ -32,7 +32,7 @@ static void test_which_kernels_wait(void **state)
         {"6.14.99", OTHERS, 0},
         {"5.14.0-611.el9.x86_64", OTHERS, 0},
         {"", "", 0},
-        /* A patch. */
+        /* Older kernels with the change as a patch; the last one has only a function with a similar name. */
         {"5.14.0-611.el9.x86_64", OTHERS "0000000000000000 T dax_break_layout_final\n" OTHERS, 1},
         {"6.12.0", "ffffffff81a2b3c0 t dax_break_layout_final\t[fs]", 1},
         {"6.12.0", "0000000000000000 T dax_break_layout_finally\n", 0},

@@ -50,7 +50,7 @@ static void test_who_has_it_open_is_named(void **state)
     close(fd);
 }
 
-/* A file of root's that nobody else may open: users' processes are not looked at, which could take any time. */
+/* If only root may open a file, users' processes are not looked at, as looking at them could take any time. */
 static void test_users_do_not_hold_what_is_roots(void **state)
 {
     (void)state;
@@ -78,7 +78,8 @@ static void test_users_do_not_hold_what_is_roots(void **state)
     close(ready[1]);
 }
 
-/* A user can have any number of files and mount namespaces, and prologs of others wait for the names. */
+/* A user can have any number of open files and mount namespaces, and other jobs' prologs wait until the processes that
+ * hold the device are named. */
 static void test_looking_who_has_it_open_ends_in_time(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ static void test_what_counts(void **state)
         {"7f00 default heap anon=3 dirty=3 N0=3 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default stack anon=3 N40=3 N1=2 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default huge anon=1 dirty=1 N4=1 kernelpagesize_kB=2048\n", 512 * PAGE, false},
-        /* A file's mapping counts only if one of its pages was written to. */
+        /* A file's mapping counts only if one of its pages was written to, or if its pages are huge. */
         {"7f00 default file=/usr/lib/libc.so.6 mapped=9 N4=9 kernelpagesize_kB=4\n", 0, false},
         {"7f00 default file=/usr/lib/libc.so.6 anon=1 dirty=1 mapped=2 N4=2 kernelpagesize_kB=4\n", 2 * PAGE, false},
         {"7f00 default file=/dev/shm/x dirty=5 N4=5 kernelpagesize_kB=4\n", 5 * PAGE, false},

@@ -92,7 +92,7 @@ static void test_a_wipe_that_wants_more_time_is_another_status(void **state)
     assert_int_equal(reap(""), HM_NAMESPACE_LEFT);
 }
 
-/* A shortage of memory or processes passes: a later reap tries again, and the node is not drained. */
+/* A shortage of memory or descriptors passes: a later reap tries again, and the node is not drained. */
 static void test_a_shortage_is_for_a_later_try(void **state)
 {
     (void)state;

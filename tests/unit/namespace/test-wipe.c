@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the wipe of a device (here a file), its verification, and who has the device mounted or open. */
+/* Tests the wipe of a device (here a file) and its verification. Also tests where a mountinfo file says that a device
+ * is mounted, and that only mounts of block devices are detached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

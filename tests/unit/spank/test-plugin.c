@@ -22,7 +22,7 @@
 
 static spank_context_t context;
 static char said[1024];
-static char logged[1024]; /* the last line of a program that went to Slurm's log */
+static char logged[1024]; /* the last line that the plugin wrote with slurm_info */
 static int (*init)(spank_t spank, int count, char **words);
 static int (*prolog)(spank_t spank, int count, char **words), (*epilog)(spank_t spank, int count, char **words);
 
@@ -202,7 +202,7 @@ static void the_built_in_path_need_not_be_there(void **state)
 
 #define KEPT "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
 
-/* hybridmem-job gets what slurmd knows of the job, by its command line, and nothing else of slurmd's environment. */
+/* hybridmem-job gets what slurmd knows of the job by its command line, and of slurmd's environment only SLURM_CONF. */
 static void the_hooks_hand_on_what_slurmd_knows(void **state)
 {
     (void)state;

@@ -38,8 +38,8 @@ static unsigned count_clients(const struct hm_damon_clients *clients)
 
 /*
  * A client's shortest time between two messages. A message that names hundreds of processes costs thousands of writes
- * to sysfs. So the pause is n times as long as the work for the last message, where n is the number of clients, or of
- * kdamonds if these are more: no client gets more than an n-th of the broker's time.
+ * to sysfs. So the pause is n times as long as the work for the last message, where n is the number of clients, but at
+ * least HM_DAMON_KDAMONDS: no client gets more than an n-th of the broker's time.
  */
 static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
 {

@@ -11,9 +11,9 @@
 #include "target.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define FIRST_TUNE_LISTS 2         /* lists of each process before the settings are tuned for the first time */
+#define FIRST_TUNE_LISTS 2         /* lists for each process that a measurement of the cost needs */
 #define TUNE_NS (5 * SECOND_NS)    /* time between two measurements of the cost */
-#define UNUSED_NS (60 * SECOND_NS) /* how long a client may keep a kdamond without a process */
+#define UNUSED_NS (60 * SECOND_NS) /* how long a client without a process keeps a kdamond after its last message */
 
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, const struct hm_damon_peer *peer)
 {

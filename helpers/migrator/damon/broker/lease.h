@@ -43,7 +43,7 @@ struct hm_damon_lease {
     uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
     struct hm_damon_settings settings;
-    uint64_t set_ns, set_cpu_ns; /* when the settings were made, and the CPU time for this client at that moment */
+    uint64_t set_ns, set_cpu_ns; /* when the present measurement of the cost began, and the CPU time at that moment */
     uint64_t thread_cpu_ns;      /* CPU time of the present thread, as last read */
     uint64_t past_cpu_ns;        /* CPU time of earlier threads for this client */
     uint64_t broker_cpu_ns;      /* CPU time of the broker itself for this client */
@@ -66,16 +66,16 @@ static inline uint64_t hm_damon_lease_cpu_ns(const struct hm_damon_lease *lease)
 /* Fills a free slot for a client that has connected. `fd` and the peer's pidfd are the lease's from now on. */
 void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, const struct hm_damon_peer *peer);
 /*
- * Handles one message of the client, which must have arrived, and answers. Returns false if the client is gone or its
- * message is not valid.
+ * Handles one message of the client, which must have arrived, and answers. Returns false if the client is gone, its
+ * message is not valid, or the answer cannot be sent.
  */
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /*
- * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond back if the client has
- * named no process for a minute; the client's next message gets one again.
+ * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond back if no process is
+ * watched and the client has sent nothing for a minute; the client's next message gets one again.
  */
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
-/* Time until the next lists are due, in ms; -1: none will come. */
+/* Longest time until the next lists are due, in ms: one aggregation; -1: none will come. */
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease);
 /* Turns the kdamond off and takes it back, closes all descriptors, and frees the slot. */
 void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease *lease);

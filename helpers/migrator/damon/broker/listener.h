@@ -10,8 +10,8 @@
 
 /*
  * Makes this the only broker in the folder, for as long as the returned descriptor is open. With `may_wait`, a broker
- * that is starting or ending is waited for, up to five seconds. Returns -1 with a text if there is another broker
- * (EBUSY), or the folder is not root's alone (EPERM).
+ * that is starting or ending is waited for, up to five seconds. Returns -1 with a text: EBUSY: there is another broker;
+ * EPERM: the folder is not root's alone; else the errno of stat or open.
  */
 int hm_damon_listener_lock(const char *run_dir, bool may_wait, struct hm_error *error);
 /*

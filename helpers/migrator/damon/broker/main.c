@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-damon: the broker that lends kdamonds to migrators. Migrators run as the jobs' users and may not use DAMON
- * themselves. The broker runs as root with the few capabilities that perf needs. It serves the steps of jobs alone,
- * takes nothing from a client but process ids and addresses (damon/wire.h), and ends by itself when nobody has used it
- * for a while. If it is killed, the next broker or `hybridmem reap` turns its kdamonds off.
+ * themselves. The broker runs as root with few capabilities (caps.h). It serves root and the steps of jobs alone, takes
+ * nothing from a client but messages of numbers in a fixed layout (migrator/damon/wire.h), and ends by itself when
+ * nobody has used it for a while. If it is killed, the next broker or `hybridmem reap` turns its kdamonds off.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -22,7 +22,7 @@
 #define STEP "/step_"
 #define MOST_ENTRY (1 << 20) /* bytes; none is as long */
 
-/* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is none. */
+/* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is no file of ours with this name. */
 static char *read_entry(int folder, const char *name)
 {
     struct stat status;
@@ -38,7 +38,7 @@ static char *read_entry(int folder, const char *name)
     return text;
 }
 
-/* Is the cgroup of a step of the entry's job, or below one? */
+/* Is `cgroup` that of a step of the entry's job, or below such a one? */
 static bool is_in_step(const char *entry, const char *cgroup)
 {
     const char *job = hm_fields_find(entry, "cgroup");

@@ -41,9 +41,9 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
 /*
- * Starts kdamond k on the given ranges of these processes. Kernels before 5.19 do not know ranges: they watch
- * everything between the lowest and the highest mapping, except the two largest holes. Returns the pid of the kdamond's
- * thread, or -1 with a text.
+ * Starts kdamond k on the given ranges of these processes. Kernels before 5.19 do not keep to the ranges: after about a
+ * second they watch everything between the lowest and the highest mapping, except the two largest holes. Returns the
+ * pid of the kdamond's thread, or -1 with a text.
  */
 pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
                      const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error);

@@ -24,8 +24,8 @@ static bool has_memory(pid_t pid)
 }
 
 /*
- * Sets the owner of the file `maps`, not of the folder: the folder always belongs to the user, the file to root if the
- * process is not dumpable.
+ * Finds out who owns the process's file `maps`. The owner of its folder does not help: the folder always belongs to the
+ * user, but the file to root if the process is not dumpable.
  */
 static int find_owner(pid_t pid, uid_t *owner)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks who owns a process that a client names. The broker checks nothing else about the process. */
+/* Checks that a process is the one that a client names, and who owns it. The broker checks nothing else about it. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_TARGET_H
 #define HM_MIGRATOR_DAMON_BROKER_TARGET_H
 
@@ -16,7 +16,7 @@
 int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error);
 /*
  * May `uid` still watch this process, which hm_damon_target_open has opened? Returns 0, or -1: EPERM: it has become a
- * program of another user, such as a setuid program; ESRCH: it ends.
+ * program of another user, such as a setuid program; ESRCH: it is ending, or has ended.
  */
 int hm_damon_target_check(pid_t pid, uid_t uid);
 /* Do all these processes live? While they do, their numbers cannot belong to others. */

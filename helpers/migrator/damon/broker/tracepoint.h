@@ -11,7 +11,7 @@
 struct hm_damon_tracepoint {
     int fd; /* -1: not open */
     void *map;
-    uint64_t lost; /* number of records that the kernel dropped, and of lists that stayed incomplete */
+    uint64_t lost; /* records and lists lost, as hm_damon_gathering_read counts them */
     struct hm_damon_gathering *gathering;
 };
 

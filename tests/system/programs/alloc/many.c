@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that has at least OWN mappings, allocates COUNT arrays of BLOCKS blocks, and then goes on like any program:
- * it maps memory, starts threads, opens a library. Prints its number of mappings before and after, and the reasons of
- * the arrays.
+ * it maps memory, starts threads, opens a library. Prints its number of mappings before and after the allocations, the
+ * number of blocks and the reason (hm_alloc_reason) of each array, and whether the rest succeeded.
  *
  *       many OWN COUNT BLOCKS
  */
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     struct hm_alloc_hint hint = {.block_bytes = BLOCK};
     struct hm_alloc_where where;
     size_t bytes = (size_t)atol(argv[3]) * BLOCK;
-    hm_free(hm_alloc(bytes, HM_ALLOC_SPILL, &hint)); /* the first call loads the library that reads the node */
+    hm_free(hm_alloc(bytes, HM_ALLOC_SPILL, &hint)); /* the first call reads the node, for which it may map memory */
     if (map(atol(argv[1]) - (long)count_mappings()) < 0)
         return 3;
     printf("{\"before\": %zu, \"arrays\": [", count_mappings());

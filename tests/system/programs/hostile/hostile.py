@@ -20,7 +20,7 @@ PTRACE_ATTACH = 16
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
 CONNECTIONS, CHILDREN = 500, 50
 TURN = 0.05  # seconds of a child's work
-PAUSE = 0.05  # seconds between two turns over all processes; a program that is being executed takes longer
+PAUSE = 0.05  # seconds between two turns over all processes; to start a program takes longer than that
 
 
 def stop(pid):
@@ -57,7 +57,8 @@ def our_sockets():
 
 
 def sockets():
-    """Connects to each socket of hybridmem, and to itself, until there is no descriptor left."""
+    """Connects to each socket of hybridmem, and to itself, until it has CONNECTIONS connections or no descriptor left.
+    Then begins anew."""
     while True:
         held = [socket.socketpair() for _ in range(CONNECTIONS // 4)]
         with contextlib.suppress(OSError):

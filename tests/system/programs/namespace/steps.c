@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded into hybridmem-namespace: it counts the program's steps, and can end or stop the program before one of
- * them. A step is a call by which the program changes something outside of itself: writes to sysfs (all that libndctl
- * does), wipes, children, mounts.
+ * them. A step is a call by which the program changes something outside of itself: it writes to sysfs (all that
+ * libndctl does), wipes, syncs a file, starts a child or waits for it, mounts or unmounts, or changes an owner or a
+ * mode.
  *
  *     STEPS_LOG=FILE   append the name of each step
- *     STEPS_KILL=N     SIGKILL before the N-th step, or before the first step of that name; a wipe is half done by then
+ *     STEPS_KILL=N     SIGKILL before the N-th step, or before the first step that N names; a wipe is half done by then
  *     STEPS_SIGNAL=S   signal S in place of SIGKILL
  *     STEPS_CLOCK=S    all clocks are S seconds ahead: from the beginning on or, with STEPS_KILL, from that step on
  *     STEPS_NO_DAX=1   no file is a DAX one
