@@ -67,19 +67,30 @@ int hm_file_read_line(const char *path, char *out, size_t size)
     return result;
 }
 
+/* Give the folder these permissions where it has others. Returns 0 or -1. */
+static int set_mode(int fd, const struct stat *status, mode_t mode)
+{
+    return ((status->st_mode ^ mode) & 07777) == 0 ? 0 : fchmod(fd, mode & 07777);
+}
+
 int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error)
 {
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
     struct stat status;
-    bool is_new = mkdirat(at, path, mode) == 0;
-    if (!is_new && errno != EEXIST)
+    int fd = openat(at, path, flags);
+    bool is_new = fd < 0 && errno == ENOENT;
+    if (is_new && mkdirat(at, path, mode) != 0 && errno != EEXIST)
         return hm_fail_errno(error, "cannot make the folder %s", path);
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (is_new)
+        fd = openat(at, path, flags);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open the folder %s", path);
-    if ((is_new && fchmod(fd, mode) != 0) || fstat(fd, &status) != 0)
+    if (fstat(fd, &status) != 0)
         hm_fail_errno(error, "cannot look at the folder %s", path);
     else if (status.st_uid != geteuid() || (status.st_mode & 022 & ~mode) != 0)
         hm_fail(error, EPERM, "the folder %s must belong to uid %u and be writable by nobody else", path, geteuid());
+    else if (set_mode(fd, &status, is_new ? mode : status.st_mode & ~(HM_FOLDER_LIST & ~mode)) != 0)
+        hm_fail_errno(error, "cannot give the folder %s mode %04o", path, mode);
     else
         return fd;
     close(fd);

@@ -32,9 +32,19 @@ int hm_file_make(int at, const char *name, const char *text, size_t length);
 int hm_file_write(const char *path, const char *text, struct hm_error *error);
 
 /*
- * Open a folder of hybridmem's below the folder `at` (or AT_FDCWD), and make it with this mode where it is missing.
- * Nobody else may be able to put files into it. Returns a descriptor that the caller closes, or -1: EPERM where the
- * folder belongs to somebody else, or others may write to it although `mode` does not say so.
+ * The mode of folders through which users pass. They must not be able to list them: the kernel holds a folder's lock
+ * while it writes the names into the memory of the process that lists it, and a user can make that take for ever (by
+ * memory that is mapped from a FUSE of theirs). Whoever makes, renames or removes something in that folder waits
+ * meanwhile, and cannot be killed.
+ */
+#define HM_FOLDER_PASS 0711
+#define HM_FOLDER_LIST 0044 /* the permissions to list */
+
+/*
+ * Open a folder of hybridmem's below the folder `at` (or AT_FDCWD), and make it with this mode where it is missing. Of
+ * a folder that is there, the permissions to list are taken away where `mode` does not have them. Nobody else may be
+ * able to put files into it. Returns a descriptor that the caller closes, or -1: EPERM where the folder belongs to
+ * somebody else, or others may write to it although `mode` does not say so.
  */
 int hm_folder_open_own(int at, const char *path, mode_t mode, struct hm_error *error);
 

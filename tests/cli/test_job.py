@@ -209,6 +209,9 @@ def test_reap_removes_monitoring_groups_of_no_job(node):
     stay = ["hybridmem.8.x", "pqos"]
     as_root("mkdir", "-p", *(groups / name for name in (*stay, "hybridmem.7.0", "hybridmem.8.0")))
     node.begin(8, "--request", "spill")
+    assert len(list(groups.iterdir())) == 4  # users can list the folder, and could hold up whoever removes a group
+    as_root("chmod", "711", groups)
+    node.program("reap")
     assert sorted(path.name for path in groups.iterdir()) == stay  # job 8 has made none
     as_root("mkdir", groups / "hybridmem.7.0")
     node.configure("nonsense")
@@ -249,4 +252,4 @@ def test_many_at_once(node):
 def test_others_cannot_look_in(node):
     node.begin(7, "--request", "slow")
     modes = as_root("stat", "-c", "%a %U", node.folder / "run", node.jobs, node.jobs / "7").stdout.split("\n")
-    assert modes[:3] == ["755 root", "700 root", "600 root"]
+    assert modes[:3] == ["711 root", "700 root", "600 root"]

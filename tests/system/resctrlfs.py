@@ -31,6 +31,7 @@ ROOT = 1
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, RMDIR, OPEN, READ, WRITE, STATFS = 1, 2, 3, 4, 9, 11, 14, 15, 16, 17
 RELEASE, FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR, ACCESS, INTERRUPT, BATCH_FORGET = 18, 25, 26, 27, 28, 29, 34, 36, 42
 DIRECTORY_TYPE, FILE_TYPE = 4, 8
+VALID_MODE = 1  # SETATTR has a mode
 
 
 class Refused(Exception):
@@ -57,7 +58,7 @@ class Tree:
         info = {"L3_MON": {"mon_features": None, "num_rmids": None}}
         self.top = group_tree({"info": info, "mon_groups": {}})
         self.paths, self.numbers, self.last = {ROOT: ()}, {(): ROOT}, ROOT
-        self.modes = {}  # of groups
+        self.modes = {}  # of folders that were given one
 
     def find(self, path):
         node = self.top
@@ -84,8 +85,8 @@ class Tree:
             stream.write(json.dumps(words) + "\n")
 
     def mode(self, path):
-        """The mode of a folder."""
-        return self.modes.get(path[1], 0o755) if path[:1] == ("mon_groups",) and len(path) > 1 else 0o755
+        """The mode of a folder: its own, or its group's."""
+        return self.modes.get(path) or self.modes.get(path[:2], 0o755)
 
     def make(self, path, mode):
         if path[:-1] != ("mon_groups",):
@@ -96,7 +97,7 @@ class Tree:
         if len(groups) >= int((self.state / "rmids").read_text()):
             raise Refused(errno.ENOSPC)
         groups[path[-1]] = group_tree({})
-        self.modes[path[-1]] = mode
+        self.modes[path] = mode
         self.log("mkdir", path[-1])
 
     def remove(self, path):
@@ -167,6 +168,8 @@ class Server:
         if code == STATFS:
             return struct.pack("<5Q4I6I", 0, 0, 0, 0, 0, 4096, 255, 4096, 0, *[0] * 6)
         path = self.tree.path(number)
+        if code == SETATTR and struct.unpack_from("<I", body)[0] & VALID_MODE:
+            self.tree.modes[path] = struct.unpack_from("<I", body, 68)[0] & 0o7777
         if code in (GETATTR, SETATTR):
             return struct.pack("<Q2I", 0, 0, 0) + self.attributes(number)
         if code in (OPEN, OPENDIR):

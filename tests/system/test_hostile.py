@@ -11,10 +11,11 @@ import threading
 import time
 from pathlib import Path
 
+import processes
 import pytest
 import slurm
 
-HOSTILE = Path(__file__).parent / "programs" / "hostile" / "hostile.py"
+PROGRAMS = Path(__file__).parent / "programs" / "hostile"
 PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
 MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
 LOCK = Path("/run/hybridmem/jobs/lock")
@@ -24,13 +25,13 @@ HOOKS = ([b"spank", b"prolog"], [b"spank", b"epilog"])  # slurmstepd's words whe
 
 
 @contextlib.contextmanager
-def hostile(user, *words):
-    """Runs hostile.py as the user, with these words: what it does to the user's processes. Yields a function that
-    returns what was done so far. Afterwards stopped processes go on."""
+def hostile(user, *words, program="hostile.py"):
+    """Runs the program as the user, with these words: what hostile.py does to the user's processes, or what hold.py
+    holds. Yields a function that returns what was done so far. Afterwards stopped processes go on."""
     log = slurm.folder_of(user) / "done"
     with log.open("w") as output:
-        program = subprocess.Popen(
-            ["python3", HOSTILE, *words],
+        process = subprocess.Popen(
+            ["python3", PROGRAMS / program, *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             start_new_session=True,
@@ -39,8 +40,8 @@ def hostile(user, *words):
     try:
         yield lambda: log.read_text().splitlines()
     finally:
-        os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         slurm.run(f"pkill -CONT -u {user}", check=False)
 
 
@@ -134,17 +135,35 @@ def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
     assert_not_held_up(watch, bobs)
 
 
+def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
+    """Users can hold the folders above ours. Ours they cannot list, and so they cannot hold them."""
+    dax = "/run/hybridmem/fsdax"
+    slurm.run(f"mkdir -p -m 711 {dax}; chmod 666 /dev/fuse")  # as udev sets its mode
+    run_job("bob")
+    above = ("/run", "/var/lib")
+    with hostile("alice", *above, program="hold.py") as done:
+        slurm.wait_for(lambda: len(done()) == len(above), "held folders")
+        run_job("bob")  # with whole hooks and a record
+    for folder in ("/run/hybridmem", dax, "/var/lib/hybridmem", "/var/lib/hybridmem/records"):
+        assert "Permission denied" in slurm.run(f"ls {folder}", user="alice", check=False).stderr
+
+
 def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
     """The files stay when the job's processes are gone: slurmstepd, which the kernel does not kill, has no memory
     left."""
     run_job("bob")
-    file = Path("/dev/shm/of-alice")
-    script = f"head -c 1G /dev/zero > {file}"
-    job_id = slurm.sbatch("alice", script, "-n1", f"--mem={FULL_MIB}M", "--hybrid-mem=spill")
+    file, go = Path("/dev/shm/of-alice"), slurm.folder_of("alice") / "go"
+    script = f"until [ -e {go} ]; do sleep 0.1; done; head -c 1G /dev/zero > {file}"
+    job_id = slurm.sbatch("alice", script, "-n1", "--hybrid-mem=spill")
     try:
         with Watch() as watch:
-            full = FULL_MIB * slurm.MIB * 3 // 4
-            slurm.wait_for(lambda: file.exists() and file.stat().st_blocks * 512 > full, "full memory")
+            slurm.wait_for(lambda: processes.cgroups(job_id), "alice's job")
+            (cgroup,) = processes.cgroups(job_id)
+            # The testbed's Slurm counts no memory, and sets no limit.
+            assert (cgroup / "memory.max").exists(), sorted(cgroup.iterdir())
+            (cgroup / "memory.max").write_text(f"{FULL_MIB}M")
+            go.touch()
+            slurm.wait_for(lambda: "\nmax 0" not in (cgroup / "memory.events").read_text(), "full memory")
             bobs = [run_job("bob"), run_job("bob")]
             print(f"alice's job meanwhile: {slurm.end_of(job_id)}")
     finally:

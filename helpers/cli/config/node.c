@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/installed.h"
 #include "core/topology/discover.h"
 #include "job/node/mongroup.h"
@@ -114,11 +115,11 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    /* Users pass through the records' folder (0001) to their own folders, and cannot list it. */
+    /* Users pass through these folders (0001), and cannot list them (HM_FOLDER_PASS). */
     const struct wanted rows[] = {
         {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
-        {"state_dir", config->state_dir, NULL, 0755, 0, true},
-        {"run_dir", config->run_dir, NULL, 0755, 0, true},
+        {"state_dir", config->state_dir, NULL, HM_FOLDER_PASS, 0, true},
+        {"run_dir", config->run_dir, NULL, HM_FOLDER_PASS, 0001, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         check_folder(&rows[i], report);

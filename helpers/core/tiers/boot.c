@@ -14,7 +14,7 @@ static int find(const struct hm_config *config, struct hm_topology *topology, st
 {
     if (hm_discover(NULL, topology, error) != 0)
         return -1;
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;
     close(folder);

@@ -176,8 +176,10 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     if (reap_entries(config, reap->grace_s))
         namespaces.has_left = true;
     hm_orphans_reap(config);
-    if (reap->is_config_known)
+    if (reap->is_config_known) {
+        hm_mongroup_shut(config);
         hm_mongroup_reap(config);
+    }
     int result = reap->is_config_known ? hm_namespaces_reap(config, &namespaces, left) : 0;
     if (result < 0)
         tell_failure(reap, errno == ENOTRECOVERABLE, left);

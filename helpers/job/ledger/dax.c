@@ -89,7 +89,7 @@ char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t sock
 /* Makes one of our folders. Its parent is root's, too, so nobody else can have put anything there. */
 static int make_folder(const char *path, struct hm_error *error)
 {
-    int fd = hm_folder_open_own(AT_FDCWD, path, 0755, error);
+    int fd = hm_folder_open_own(AT_FDCWD, path, HM_FOLDER_PASS, error);
     if (fd < 0)
         return -1;
     close(fd);

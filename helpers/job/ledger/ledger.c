@@ -40,7 +40,7 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
 
 static int open_jobs(const struct hm_config *config, struct hm_error *error)
 {
-    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (run < 0)
         return -1;
     int jobs = hm_folder_open_own(run, JOBS, 0700, error);

@@ -54,8 +54,8 @@ static int take_lock(int fd, const struct hm_config *config, bool waits)
 static int lock(const struct hm_config *config, bool waits, struct hm_error *error)
 {
     char path[HM_DAX_PATH];
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
-    int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", 0755, error);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
+    int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", HM_FOLDER_PASS, error);
     int fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int number = errno;
     if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {

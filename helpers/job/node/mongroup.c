@@ -16,14 +16,13 @@
 #include "mongroupname.h"
 #include "slurm/stepname.h"
 
-#define GROUPS "mon_groups"
 #define MODE 0700 /* the kernel's default would let everybody see which tasks are in a group, and their traffic */
 #define FEATURES "info/L3_MON/mon_features"
 
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out)
 {
     char name[HM_MONGROUP_NAME];
-    snprintf(out, HM_MONGROUP_PATH, "%s/" GROUPS "/%s", config->resctrl_dir,
+    snprintf(out, HM_MONGROUP_PATH, "%s/" HM_MONGROUP_FOLDER "/%s", config->resctrl_dir,
              hm_mongroup_name(job_id, group->restart, name));
     return out;
 }
@@ -33,12 +32,26 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group)
     return group->is_begun && !group->why[0];
 }
 
-/* Opens the folder of groups. Returns a descriptor, or -1 with errno. */
-static int open_groups(const struct hm_config *config)
+int hm_mongroup_folder(const struct hm_config *config, bool *is_listed)
 {
     char path[HM_MONGROUP_PATH];
-    snprintf(path, sizeof(path), "%s/" GROUPS, config->resctrl_dir);
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
+    snprintf(path, sizeof(path), "%s/" HM_MONGROUP_FOLDER, config->resctrl_dir);
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    *is_listed = folder >= 0 && (fstat(folder, &status) != 0 || (status.st_mode & HM_FOLDER_LIST) != 0);
+    return folder;
+}
+
+/* Opens the folder of groups. Returns a descriptor, or -1 with errno (EACCES: users may list it). */
+static int open_groups(const struct hm_config *config)
+{
+    bool is_listed;
+    int folder = hm_mongroup_folder(config, &is_listed);
+    if (folder < 0 || !is_listed)
+        return folder;
+    close(folder);
+    errno = EACCES;
+    return -1;
 }
 
 int hm_mongroup_check(const struct hm_config *config, struct hm_error *error)
@@ -58,6 +71,8 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
         int number;
         const char *means;
     } known[] = {
+        {EACCES,
+         "users may list the folder " HM_MONGROUP_FOLDER ", and can hold up whoever makes a group (chmod 0711)"},
         {ENOSPC, "all of the processor's monitoring ids (RMIDs, see info/L3_MON/num_rmids) are in use"},
         {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},
     };
@@ -145,11 +160,18 @@ void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const st
 int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                        struct hm_error *error)
 {
-    char path[HM_MONGROUP_PATH];
-    hm_mongroup_path(config, job_id, group, path);
-    if (!group->is_begun || rmdir(path) == 0 || errno == ENOENT)
+    char path[HM_MONGROUP_PATH], name[HM_MONGROUP_NAME];
+    if (!group->is_begun)
         return 0;
-    return hm_fail_errno(error, "cannot remove %s", path);
+    int groups = open_groups(config);
+    bool is_gone =
+        (groups >= 0 && unlinkat(groups, hm_mongroup_name(job_id, group->restart, name), AT_REMOVEDIR) == 0) ||
+        errno == ENOENT;
+    int number = errno;
+    if (groups >= 0)
+        close(groups);
+    errno = number;
+    return is_gone ? 0 : hm_fail_errno(error, "cannot remove %s", hm_mongroup_path(config, job_id, group, path));
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "job/ledger/ledger.h"
 
 #define HM_MONGROUP_PATH (HM_CONFIG_PATH_MAX + 64)
+#define HM_MONGROUP_FOLDER "mon_groups" /* below resctrl_dir */
 
 /* Writes the path of the job's group into `out` (HM_MONGROUP_PATH bytes), and returns `out`. Pure. */
 char *hm_mongroup_path(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group, char *out);
@@ -19,6 +20,16 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group);
 
 /* Checks that resctrl is mounted and that the processor counts memory traffic. Returns 0, or -1 with a text. */
 int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
+
+/* Opens the folder of groups, and tells whether users may list it. Returns a descriptor, or -1 with errno. */
+int hm_mongroup_folder(const struct hm_config *config, bool *is_listed);
+
+/*
+ * Takes from users the permission to list the folder of groups, which the kernel gives them (base/files.h says why). It
+ * waits at most two seconds, as somebody may list it now. Failures are logged; no groups are made then. Call it before
+ * users have processes on the node. Do not hold the lock.
+ */
+void hm_mongroup_shut(const struct hm_config *config);
 
 /*
  * Makes the job's group, if `step_id` is the job's first step, there is no group, and the configuration wants one. The

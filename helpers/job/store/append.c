@@ -46,21 +46,27 @@ static int finish_folder(int fd, const char *name, const struct hm_rights *right
     return 0;
 }
 
-/* Has a crash, or a process that did not know the readers' group, left our folder without its owner or its group? */
+/* Has a crash, or a process that did not know the readers' group, left our folder without its owner or its group? Or
+ * can users list it, as in earlier versions (HM_FOLDER_PASS)? */
 static bool is_unfinished(const struct stat *status, const struct hm_rights *rights)
 {
     return status->st_uid == geteuid() &&
-           (status->st_uid != rights->uid || (status->st_gid == getegid() && status->st_gid != rights->gid));
+           (status->st_uid != rights->uid || (status->st_gid == getegid() && status->st_gid != rights->gid) ||
+            (status->st_mode & S_IROTH & ~rights->mode) != 0);
 }
 
 int hm_folder_open(int parent, const char *name, const struct hm_rights *rights, struct hm_error *error)
 {
     struct stat status;
     uid_t owner = rights ? rights->uid : geteuid();
-    bool made = rights && mkdirat(parent, name, 0700) == 0;
-    if (rights && !made && errno != EEXIST)
-        return hm_fail_errno(error, "folder %s cannot be made", name);
+    bool made = false;
     int fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);
+    if (fd < 0 && errno == ENOENT && rights) {
+        made = mkdirat(parent, name, 0700) == 0;
+        if (!made && errno != EEXIST)
+            return hm_fail_errno(error, "folder %s cannot be made", name);
+        fd = open_in(parent, name, O_RDONLY | O_DIRECTORY, rights);
+    }
     if (fd < 0)
         return hm_fail_errno(error, "folder %s", name);
     if (fstat(fd, &status) != 0) {

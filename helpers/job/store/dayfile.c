@@ -69,7 +69,8 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
         return fd;
     if (errno != ENOENT || !is_ours)
         return hm_fail(error, errno, "%s", why.text);
-    const struct hm_rights state = {0755, geteuid(), getegid(), false}, records = {0751, geteuid(), readers, false};
+    const struct hm_rights state = {HM_FOLDER_PASS, geteuid(), getegid(), false},
+                           records = {0751, geteuid(), readers, false};
     fd = hm_folder_open(AT_FDCWD, config->state_dir, &state, error);
     if (fd < 0)
         return -1;

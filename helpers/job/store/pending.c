@@ -13,6 +13,7 @@
 
 #include "append.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/flock.h"
 #include "dayfile.h"
 
@@ -67,7 +68,8 @@ int hm_pending_parse(const char *name, struct hm_store_key *key, char *node, siz
 
 static int open_pending(const struct hm_config *config, bool make, struct hm_error *error)
 {
-    const struct hm_rights state = {0755, geteuid(), getegid(), false}, pending = {0700, geteuid(), getegid(), false};
+    const struct hm_rights state = {HM_FOLDER_PASS, geteuid(), getegid(), false},
+                           pending = {0700, geteuid(), getegid(), false};
     int parent = hm_folder_open(AT_FDCWD, config->state_dir, make ? &state : NULL, error);
     if (parent < 0)
         return -1;

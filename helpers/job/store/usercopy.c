@@ -47,7 +47,7 @@ int hm_usercopy_append(int records, const struct hm_store_key *key, const char *
     int own = -1, result = -1;
     if (key->uid == 0)
         return 0;
-    const struct hm_rights all = {0711, geteuid(), getegid(), false}, user = {0700, key->uid, key->gid, true};
+    const struct hm_rights all = {HM_FOLDER_PASS, geteuid(), getegid(), false}, user = {0700, key->uid, key->gid, true};
     snprintf(name, sizeof(name), "%u", key->uid);
     int by_user = hm_folder_open(records, "by-user", &all, error);
     if (by_user < 0)

@@ -45,12 +45,12 @@ static uint64_t look_every(const struct hm_live *live)
 static void serve(struct hm_live *live, const struct pollfd *events)
 {
     bool is_asked = false;
-    for (int i = 0; i < HM_VIEWSERVER_FDS; i++)
+    for (int i = 1; i < HM_VIEWSERVER_FDS; i++) /* the first is the listener */
         is_asked = is_asked || events[i].revents;
-    if (!is_asked)
-        return;
-    hm_live_update_figures(live);
-    live->shown.view.progress = *live->shown.progress;
+    if (is_asked) {
+        hm_live_update_figures(live);
+        live->shown.view.progress = *live->shown.progress;
+    }
     hm_viewserver_serve(&live->shown.viewserver, events, &live->shown.view);
 }
 
@@ -88,6 +88,7 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
 /* Looks at processes and sources. Returns false when the step is over. */
 static bool look(struct hm_live *live, uint64_t now)
 {
+    live->shown.viewserver.is_shut = false;
     if (live->rest.is_resting)
         hm_live_rest(live);
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {

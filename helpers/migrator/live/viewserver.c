@@ -55,7 +55,7 @@ void hm_viewserver_watch(const struct hm_viewserver *server, struct pollfd *fds)
         fds[1 + i] = (struct pollfd){.fd = is_used ? server->client[i] : -1, .events = POLLIN};
         has_room = has_room || !is_used;
     }
-    fds[0] = (struct pollfd){.fd = has_room ? server->listener : -1, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = has_room && !server->is_shut ? server->listener : -1, .events = POLLIN};
 }
 
 /* May the peer see the view? Anybody can connect to an abstract socket. */
@@ -71,7 +71,8 @@ static void take(struct hm_viewserver *server)
     int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    for (int i = 0; i < HM_VIEWSERVER_CLIENTS && may_see(fd); i++) {
+    server->is_shut = !may_see(fd);
+    for (int i = 0; i < HM_VIEWSERVER_CLIENTS && !server->is_shut; i++) {
         if (server->client[i] < 0) {
             server->client[i] = fd;
             return;

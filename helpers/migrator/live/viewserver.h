@@ -15,6 +15,9 @@
 struct hm_viewserver {
     int listener;
     int client[HM_VIEWSERVER_CLIENTS];
+    /* A stranger has connected, so nobody else is accepted until the owner of this struct clears this: otherwise
+     * anybody on the node could keep the migrator at work. */
+    bool is_shut;
 };
 
 /* Listens under a name of the step's (figures/view.h). Returns 0, or -1. */

@@ -27,7 +27,7 @@ void hm_wiped_begin(const struct hm_config *config)
 
 static int open_folder(struct hm_error *error)
 {
-    int run = hm_folder_open_own(AT_FDCWD, place->run_dir, 0755, error);
+    int run = hm_folder_open_own(AT_FDCWD, place->run_dir, HM_FOLDER_PASS, error);
     if (run < 0)
         return -1;
     int folder = hm_folder_open_own(run, FOLDER, 0700, error);

@@ -51,7 +51,7 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
         return 0;
     if (!is_policy(policy))
         return hm_fail(error, EINVAL, "%s says \"%s\": hybridmem does not know that policy", path, policy);
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;
     int result = keep(folder, config, policy, error);
@@ -74,7 +74,7 @@ int hm_autoonline_release(const char *system, const struct hm_config *config, st
 {
     char path[PATH], policy[WORD] = "";
     int result = 0;
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;
     int fd = openat(folder, KEPT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -58,7 +58,7 @@ int world_make(const char *lines)
     if (scratch_remove(path_of("")) != 0)
         return -1;
     for (size_t i = 0; i < N_ROWS(folders); i++)
-        if (mkdir(path_of(folders[i]), 0755) != 0)
+        if (mkdir(path_of(folders[i]), 0711) != 0)
             return -1;
     scratch_write(path_of("resctrl/info/L3_MON/mon_features"), "mbm_total_bytes\n");
     scratch_write(world_setting(), UNCHANGED "\n");

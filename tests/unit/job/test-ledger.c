@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "freshledger.h"
 #include "job/ledger/ledger.h"
 #include "job/ledger/table.h"
@@ -88,15 +89,35 @@ static void test_modes_do_not_follow_the_umask(void **state)
     fresh(NULL);
     umask(077);
     assert_int_equal(stat(config.run_dir, &status), 0);
-    assert_int_equal(status.st_mode & 07777, 0755);
+    assert_int_equal(status.st_mode & 07777, HM_FOLDER_PASS);
     assert_int_equal(stat(in_jobs("7"), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
     fresh(NULL);
     umask(before);
     assert_int_equal(stat(config.run_dir, &status), 0);
-    assert_int_equal(status.st_mode & 07777, 0755);
+    assert_int_equal(status.st_mode & 07777, HM_FOLDER_PASS);
     assert_int_equal(stat(in_jobs(""), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
+}
+
+/* Earlier versions let users list the folder. */
+static void test_a_folder_that_users_can_list_is_shut(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_int_equal(chmod(config.run_dir, 0755), 0);
+    int lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    hm_ledger_unlock(lock);
+    assert_int_equal(stat(config.run_dir, &status), 0);
+    assert_int_equal(status.st_mode & 07777, HM_FOLDER_PASS);
+    assert_int_equal(chmod(config.run_dir, 0700), 0); /* the site's own choice stays */
+    lock = hm_ledger_lock(&config, &error);
+    assert_true(lock >= 0);
+    hm_ledger_unlock(lock);
+    assert_int_equal(stat(config.run_dir, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    assert_int_equal(chmod(config.run_dir, HM_FOLDER_PASS), 0);
 }
 
 static void test_entries_come_back_and_go(void **state)
@@ -268,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup(test_bad_files_are_refused, fresh),
         cmocka_unit_test_setup(test_folders_that_others_may_write_are_refused, fresh),
         cmocka_unit_test_setup(test_modes_do_not_follow_the_umask, fresh),
+        cmocka_unit_test_setup(test_a_folder_that_users_can_list_is_shut, fresh),
         cmocka_unit_test_setup(test_entries_come_back_and_go, fresh),
         cmocka_unit_test_setup(test_what_another_version_has_written_stays, fresh),
         cmocka_unit_test_setup(test_a_write_that_fails_leaves_the_entry, fresh),

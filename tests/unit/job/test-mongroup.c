@@ -35,8 +35,6 @@ static const char *own_groups; /* the kernel's text about the calling process's 
 
 int __real_mkdirat(int folder, const char *path, mode_t mode);
 int __wrap_mkdirat(int folder, const char *path, mode_t mode);
-int __real_rmdir(const char *path);
-int __wrap_rmdir(const char *path);
 int __real_unlinkat(int folder, const char *path, int flags);
 int __wrap_unlinkat(int folder, const char *path, int flags);
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
@@ -72,13 +70,6 @@ int __wrap_unlinkat(int folder, const char *path, int flags)
     if (faccessat(folder, path, F_OK, 0) != 0)
         return -1;
     return scratch_remove(scratch_path("resctrl/mon_groups/%s", path));
-}
-
-int __wrap_rmdir(const char *path)
-{
-    if (!strstr(path, "/mon_groups/"))
-        return __real_rmdir(path);
-    return access(path, F_OK) != 0 ? -1 : scratch_remove(path);
 }
 
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
@@ -120,6 +111,7 @@ static int set_up(void **state)
     scratch_write(scratch_path(FEATURES), "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n");
     config.resctrl = true;
     snprintf(config.resctrl_dir, sizeof(config.resctrl_dir), "%s/resctrl", scratch);
+    hm_mongroup_shut(&config);
     mkdir_fails = 0;
     own_groups = "res:/\nmon:\n";
     return 0;
@@ -147,6 +139,30 @@ static void test_no_group_without_monitoring(void **state)
     assert_non_null(strstr(job.mongroup.why, "No such file or directory (resctrl is not mounted, or monitors"));
     assert_false(job.mongroup.is_begun);
     hm_mongroup_reap(&config); /* nothing to reap */
+}
+
+/* Users who can list the folder could keep its lock, for which the step would wait with the ledger's lock. */
+static void test_no_group_where_users_can_list_the_folder(void **state)
+{
+    struct hm_error error = {0};
+    (void)state;
+    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
+    assert_int_equal(chmod(scratch_path("resctrl/mon_groups"), 0755), 0);
+    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
+    hm_mongroup_reap(&config);
+    assert_true(is_there(GROUP));
+    job.mongroup = (struct hm_mongroup){0};
+    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
+    assert_non_null(strstr(job.mongroup.why, "no resctrl group: users may list the folder mon_groups"));
+    hm_mongroup_shut(&config);
+    assert_int_equal(mode_of("resctrl/mon_groups"), 0711);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0); /* without a group */
+    hm_mongroup_reap(&config);
+    assert_false(is_there(GROUP));
+    config.resctrl = false;
+    assert_int_equal(chmod(scratch_path("resctrl/mon_groups"), 0755), 0);
+    hm_mongroup_shut(&config);
+    assert_int_equal(mode_of("resctrl/mon_groups"), 0755);
 }
 
 static void test_a_group_that_cannot_be_made(void **state)
@@ -357,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_group_where_none_is_wanted, set_up),
         cmocka_unit_test_setup(test_no_group_without_monitoring, set_up),
+        cmocka_unit_test_setup(test_no_group_where_users_can_list_the_folder, set_up),
         cmocka_unit_test_setup(test_a_group_that_cannot_be_made, set_up),
         cmocka_unit_test_setup(test_no_group_after_the_first_step, set_up),
         cmocka_unit_test_setup(test_a_group_is_made_once_and_removed, set_up),

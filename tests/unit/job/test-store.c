@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/files.h"
 #include "job/store/dayfile.h"
 #include "storefixture.h"
 #include "unit/lib/rows.h"
@@ -106,7 +107,7 @@ static void test_folder_in_the_state_folder_is_made(void **state)
     snprintf(config.record_dir, sizeof(config.record_dir), "%s", path_of("state/records"));
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 0);
     assert_string_equal(error.text, "");
-    assert_mode("state", 0755, geteuid());
+    assert_mode("state", HM_FOLDER_PASS, geteuid());
     assert_mode("state/records", 0751, geteuid());
     assert_text("state/records/" DAY "/n1.jsonl", "{}\n");
 }

@@ -80,6 +80,7 @@ static int come(uid_t user, int n)
         assert_true(n_connections < MOST);
         connection[n_connections++] = fd;
     }
+    clients->accepts_ns = 0;
     hm_damon_clients_serve(clients);
     return first;
 }
@@ -108,6 +109,25 @@ static void nobody_without_a_job_has_a_place(void **state)
     for (int i = 0; i < 20; i++)
         assert_refused(first + i, EPERM, "in no step of a job");
     assert_int_equal(clients->last_client, 0);
+}
+
+/* Connections that are refused cost their sender nothing. So after the work for some, others wait. */
+static void new_connections_have_a_pace(void **state)
+{
+    (void)state;
+    uint64_t before = hm_clock_ns(CLOCK_MONOTONIC);
+    come(NOBODY, 20);
+    uint64_t spent = hm_clock_ns(CLOCK_MONOTONIC) - before;
+    assert_in_range(clients->accepts_ns, before, before + 11 * spent);
+    clients->accepts_ns = before + UINT64_C(1000000000000);
+    owner = 1;
+    int fd = connection[n_connections++] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 0);
+    clients->accepts_ns = 0;
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 1);
 }
 
 static void one_user_has_sixteen_places(void **state)
@@ -173,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nobody_without_a_job_has_a_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_connections_have_a_pace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_user_has_sixteen_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(places_are_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_connection_is_no_way_around_a_pause, set_up, tear_down),

@@ -14,7 +14,11 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
 #define REST_NS (5 * SECOND_NS)     /* longest pause that a user has left from an earlier connection (find_rest) */
-#define PAUSE_NS (SECOND_NS / 2)    /* shortest time between two messages of a client, as each restarts a kdamond */
+/* After the work for new connections, no others are accepted for so many times as long, but at most for
+ * LONGEST_REST_NS: refused ones cost their sender nothing. */
+#define RESTS 10
+#define LONGEST_REST_NS (SECOND_NS / 10)
+#define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
 enum { LISTENER = 2 * HM_DAMON_CLIENTS, SIGNALS, ALL };
@@ -165,8 +169,11 @@ static bool accept_client(struct hm_damon_clients *clients)
 /* Accepts up to HM_DAMON_CLIENTS connections, so that those that will be refused do not fill the socket's queue. */
 static void accept_clients(struct hm_damon_clients *clients)
 {
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     for (int n = 0; n < HM_DAMON_CLIENTS && accept_client(clients); n++)
         ;
+    uint64_t ended_ns = hm_clock_ns(CLOCK_MONOTONIC), rest_ns = RESTS * (ended_ns - begun_ns);
+    clients->accepts_ns = ended_ns + (rest_ns < LONGEST_REST_NS ? rest_ns : LONGEST_REST_NS);
 }
 
 static void work(struct hm_damon_clients *clients, const struct pollfd *events)
@@ -218,7 +225,10 @@ void hm_damon_clients_serve(struct hm_damon_clients *clients)
     clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     for (;;) {
         int wait_ms = prepare(clients, events);
-        events[LISTENER] = (struct pollfd){.fd = clients->listener, .events = POLLIN};
+        uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+        int rest_ms = now < clients->accepts_ns ? (int)((clients->accepts_ns - now) / (SECOND_NS / 1000)) + 1 : 0;
+        wait_ms = rest_ms > 0 && rest_ms < wait_ms ? rest_ms : wait_ms;
+        events[LISTENER] = (struct pollfd){.fd = rest_ms > 0 ? -1 : clients->listener, .events = POLLIN};
         events[SIGNALS] = (struct pollfd){.fd = clients->signals, .events = POLLIN};
         if (poll(events, ALL, wait_ms) < 0 && errno != EINTR)
             return;

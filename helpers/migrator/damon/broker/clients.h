@@ -26,6 +26,7 @@ struct hm_damon_clients {
     struct hm_damon_rest rest[HM_DAMON_CLIENTS];
     uint32_t last_client; /* number of the newest client since the broker's start; the first one is 1 */
     uint64_t idle_ns;     /* how long the broker waits without clients before it ends */
+    uint64_t accepts_ns;  /* CLOCK_MONOTONIC before which no new connections are accepted */
     uint64_t used_ns;     /* CLOCK_MONOTONIC when it last had a client */
 };
 
