@@ -3,19 +3,18 @@
 
 #include <time.h>
 
-#define PAUSE_NS 100000000L
-#define PAUSES_PER_S 10
+#include "clock.h"
 
-bool hm_patience_pause(unsigned *pauses, unsigned patience_s)
+#define PAUSE_NS 100000000L
+#define SECOND_NS UINT64_C(1000000000)
+
+bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
 {
-    if (*pauses >= patience_s * PAUSES_PER_S)
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+    if (*since_ns == 0)
+        *since_ns = now;
+    if (now - *since_ns >= patience_s * SECOND_NS)
         return false;
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    ++*pauses;
     return true;
-}
-
-unsigned hm_patience_s(unsigned pauses)
-{
-    return pauses / PAUSES_PER_S;
 }

@@ -4,12 +4,11 @@
 #define HM_BASE_PATIENCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Sleep for a tenth of a second. `pauses` counts these sleeps; the caller sets it to 0 first. Returns false, without
- * sleeping, once they add up to `patience_s` seconds. */
-bool hm_patience_pause(unsigned *pauses, unsigned patience_s);
-
-/* How many seconds these pauses took. Pure. */
-unsigned hm_patience_s(unsigned pauses);
+/* Sleep for a tenth of a second. `since_ns` is when the wait began (CLOCK_MONOTONIC); 0: it begins now, and that is
+ * noted. Returns false, without sleeping, once it has lasted for `patience_s` seconds, also by the work between the
+ * sleeps. */
+bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s);
 
 #endif

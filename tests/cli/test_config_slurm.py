@@ -24,19 +24,19 @@ def test_a_good_site(site):
     [
         ("65534", "5min", None),
         ("0", "5min", None),
-        ("360", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
-        ("360 sec", "5min", "ok      {} is 360 s, more than fsdax_wipe_limit"),
+        ("455", "5min", "ok      {} is 455 s, more than fsdax_wipe_limit"),
+        ("455 sec", "5min", "ok      {} is 455 s, more than fsdax_wipe_limit"),
         (
-            "359",
+            "454",
             "5min",
-            "change  {} is 359 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 60 s less than {}",
+            "change  {} is 454 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
+            "and at least 155 s less than {}",
         ),
         (
             "60",
             "5min",
             "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 60 s less than {}",
+            "and at least 155 s less than {}",
         ),
     ],
 )

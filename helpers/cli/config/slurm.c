@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/topology/regions.h"
+#include "job/namespaces/hooklimit.h"
 #include "parts.h"
 #include "slurm/scontrol.h"
 
@@ -25,7 +26,6 @@ static const struct {
 
 /* Limits of prologs and epilogs in seconds; later versions of Slurm have one for each. */
 static const char *const timeouts[] = {"PrologEpilogTimeout", "PrologTimeout", "EpilogTimeout"};
-#define MARGIN_S 60      /* for everything else that a prolog or epilog does */
 #define NO_TIMEOUT 65533 /* Slurm writes "no limit" as this number or a larger one */
 
 /* Finds the absolute path of scontrol. Returns false if there is none. */
@@ -86,15 +86,16 @@ static void check_timeout(const struct hm_config *config, const char *output, co
 {
     char value[64];
     unsigned limit_s = config->fsdax_wipe_limit_s;
+    unsigned margin_s = hm_hooklimit_most_s(config) - limit_s; /* for everything else that a prolog or epilog does */
     hm_scontrol_value(output, name, value, sizeof(value));
     unsigned long timeout_s = strtoul(value, NULL, 10);
     if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)))
         return;
-    if (limit_s == 0 || limit_s + MARGIN_S > timeout_s)
+    if (limit_s == 0 || limit_s + margin_s > timeout_s)
         hm_report_change(report,
                          "%s is %lu s: fsdax_wipe_limit is %u s in hybridmem.conf, and must be more than 0 s, and at "
-                         "least %d s less than %s",
-                         name, timeout_s, limit_s, MARGIN_S, name);
+                         "least %u s less than %s",
+                         name, timeout_s, limit_s, margin_s, name);
     else
         hm_report_ok(report, "%s is %lu s, more than fsdax_wipe_limit", name, timeout_s);
 }

@@ -53,12 +53,12 @@ static int connect_to(const char *path, struct hm_error *error)
         return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    unsigned pauses = 0;
+    uint64_t since_ns = 0;
     int result;
     /* EAGAIN: the queue is full of others who wait to be accepted. */
     do
         result = fd < 0 ? -1 : connect(fd, (struct sockaddr *)&address, sizeof(address));
-    while (result != 0 && fd >= 0 && errno == EAGAIN && hm_patience_pause(&pauses, PATIENCE_S));
+    while (result != 0 && fd >= 0 && errno == EAGAIN && hm_patience_pause(&since_ns, PATIENCE_S));
     if (result == 0)
         return fd;
     hm_fail_errno(error, "the DAMON broker does not answer at %s", path);

@@ -60,7 +60,7 @@ static int run(struct hm_namespace_request *request, struct hm_error *error)
         return HM_NAMESPACE_DONE;
     hm_wipe_limit(request->limit_s);
     hm_wiped_begin(&config);
-    request->lock = hm_lock_take(&config, &request->pauses, request->patience_s, error);
+    request->lock = hm_lock_take(&config, &request->since_ns, request->patience_s, error);
     if (request->lock < 0)
         return status_without_lock(errno, commands[request->command].removes);
     int status = commands[request->command].run(&config, request, error);

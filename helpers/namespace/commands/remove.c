@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/patience.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/holders.h"
 #include "namespace/pmem/keep.h"
@@ -182,15 +181,16 @@ static void detach_all(const struct hm_namespace *chosen, int n, struct left *le
  * use. */
 static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace_request *request, struct left *left)
 {
-    unsigned pauses = request->pauses;
+    const double detach_s = hm_clock_s(CLOCK_MONOTONIC) + request->detach_s;
+    uint64_t since_ns = request->since_ns;
     bool is_to_detach = request->detaches;
     do {
         n = try_each(chosen, n, left);
-        if (n > 0 && is_to_detach && hm_patience_s(pauses - request->pauses) >= request->detach_s) {
+        if (n > 0 && is_to_detach && hm_clock_s(CLOCK_MONOTONIC) >= detach_s) {
             detach_all(chosen, n, left);
             is_to_detach = false;
         }
-    } while (n > 0 && hm_lock_pause(request->lock, &pauses, request->patience_s));
+    } while (n > 0 && hm_lock_pause(request->lock, &since_ns, request->patience_s));
     return n;
 }
 

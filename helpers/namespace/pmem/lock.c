@@ -28,27 +28,27 @@ static void sign(int lock)
 }
 
 /* Wait for the lock. Returns 0, or -1: EWOULDBLOCK where another process has kept it for all of the patience. */
-static int wait_for(int lock, unsigned *pauses, unsigned patience_s)
+static int wait_for(int lock, uint64_t *since_ns, unsigned patience_s)
 {
     int result;
     do
         result = hm_flock_try(lock);
-    while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(pauses, patience_s))));
+    while (result != 0 && (errno == EINTR || (errno == EWOULDBLOCK && hm_patience_pause(since_ns, patience_s))));
     if (result == 0)
         sign(lock);
     return result;
 }
 
-int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error)
+int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned patience_s, struct hm_error *error)
 {
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, 0755, error);
+    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;
     int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" LOCK, config->run_dir);
-    if (wait_for(lock, pauses, patience_s) == 0)
+    if (wait_for(lock, since_ns, patience_s) == 0)
         return lock;
     if (errno == EWOULDBLOCK)
         fail_held(lock, config->run_dir, patience_s, error);
@@ -60,8 +60,8 @@ int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned pati
     return -1;
 }
 
-bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s)
+bool hm_lock_pause(int lock, uint64_t *since_ns, unsigned patience_s)
 {
     hm_flock_unlock(lock);
-    return hm_patience_pause(pauses, patience_s) && wait_for(lock, pauses, patience_s) == 0;
+    return hm_patience_pause(since_ns, patience_s) && wait_for(lock, since_ns, patience_s) == 0;
 }

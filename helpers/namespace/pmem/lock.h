@@ -10,12 +10,12 @@
 /*
  * Take <run_dir>/namespace.lock, and write this process's pid into it. The lock ends with the process, and child
  * programs do not inherit it. Returns a descriptor for hm_flock_close, or -1: EBUSY where another process has kept it
- * for `patience_s`, with its pid in the text. `pauses`, 0 at first, counts how much of the patience is used.
+ * for `patience_s`, with its pid in the text. `since_ns`, 0 at first, notes when the wait began (base/patience.h).
  */
-int hm_lock_take(const struct hm_config *config, unsigned *pauses, unsigned patience_s, struct hm_error *error);
+int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned patience_s, struct hm_error *error);
 
-/* Release the lock for a moment, and take it again. `pauses` is kept from call to call, as in hm_patience_pause.
+/* Release the lock for a moment, and take it again. `since_ns` is kept from call to call, as in hm_patience_pause.
  * Returns false where the patience is over, or the lock cannot be taken; it is then not held. */
-bool hm_lock_pause(int lock, unsigned *pauses, unsigned patience_s);
+bool hm_lock_pause(int lock, uint64_t *since_ns, unsigned patience_s);
 
 #endif

@@ -215,7 +215,7 @@ static int offline_for(struct daxctl_dev *device, bool with_last, unsigned secon
 static int offline(struct daxctl_dev *device, const struct change *change, struct hm_error *error)
 {
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);
-    unsigned pauses = 0;
+    uint64_t since_ns = 0;
     int result;
     int left, most_left = change->with_last ? 0 : 1; /* blocks that are still online */
     if (!memory)
@@ -225,12 +225,12 @@ static int offline(struct daxctl_dev *device, const struct change *change, struc
         result = offline_for(device, change->with_last, change->patience_s);
         left = daxctl_memory_is_online(memory);
         if (left > most_left && left < before)
-            pauses = 0;
+            since_ns = 0;
         else if (result == -EINTR)
             break;
         before = left;
     } while (left > most_left && (result == -EINTR || result == -EBUSY || result == -EAGAIN) &&
-             hm_patience_pause(&pauses, change->patience_s));
+             hm_patience_pause(&since_ns, change->patience_s));
     if (left >= 0 && left <= most_left)
         return 0;
     if (result == -EINTR || result == -EAGAIN || result >= 0)

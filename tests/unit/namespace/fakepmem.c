@@ -26,11 +26,13 @@
 struct fake fake;
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 
 int fake_begin(void **state)
 {
     (void)state;
-    fake = (struct fake){.fails_on = -1, .no_mark_on = -1, .lock = memfd_create("lock", MFD_CLOEXEC)};
+    fake = (struct fake){.fails_on = -1, .no_mark_on = -1, .now_ms = 1000000, .lock = memfd_create("lock", MFD_CLOEXEC)};
     return flock(fake.lock, LOCK_EX);
 }
 
@@ -103,12 +105,21 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
     assert_int_equal(time->tv_nsec, 100000000);
     assert_null(rest);
     fake.pauses++;
+    fake.now_ms += 100;
     /* Other processes do not have to wait: the lock must be free while this one waits. */
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
     int other = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
     close(other);
+    return 0;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime(clock, time);
+    *time = (struct timespec){.tv_sec = (time_t)(fake.now_ms / 1000), .tv_nsec = (long)(fake.now_ms % 1000) * 1000000};
     return 0;
 }
 
@@ -255,6 +266,7 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     (void)pmem;
     struct there *one = find(owner);
     assert_non_null(one);
+    fake.now_ms += fake.try_ms;
     if (one->tries++ < one->busy)
         return hm_fail(why, EBUSY, "in use");
     if (one->late_by)

@@ -50,6 +50,16 @@ static void test_what_is_in_use_is_waited_for_together(void **state)
                         "/proc shows");
 }
 
+/* The tries count as well: a node's limit for its epilogs does not wait for them. */
+static void test_patience_is_time_and_not_a_number_of_tries(void **state)
+{
+    (void)state;
+    fake_add(1, 0, ALWAYS, false);
+    fake.try_ms = 400;
+    assert_int_equal(reap(""), HM_NAMESPACE_BUSY);
+    assert_int_equal(fake.pauses, 4);
+}
+
 static void test_the_wait_ends_as_soon_as_nothing_is_in_use(void **state)
 {
     (void)state;
@@ -150,8 +160,13 @@ static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
 static void test_waiting_for_the_lock_uses_up_patience(void **state)
 {
     (void)state;
-    struct hm_namespace_request request = {
-        .cluster = "c", .job_id = 7, .patience_s = 5, .pauses = 20, .detaches = true, .detach_s = 1, .lock = fake.lock};
+    struct hm_namespace_request request = {.cluster = "c",
+                                           .job_id = 7,
+                                           .patience_s = 5,
+                                           .since_ns = (fake.now_ms - 2000) * 1000000,
+                                           .detaches = true,
+                                           .detach_s = 1,
+                                           .lock = fake.lock};
     fake_add(7, 0, ALWAYS, false);
     fake.there[0].has_open_files = true;
     assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_BUSY);
@@ -265,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_in_use_is_waited_for_together, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_patience_is_time_and_not_a_number_of_tries, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_the_wait_ends_as_soon_as_nothing_is_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_wipe_that_wants_more_time_is_another_status, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_shortage_is_for_a_later_try, begin, fake_end),
