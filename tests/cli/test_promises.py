@@ -37,8 +37,8 @@ KINDS = {
         {"check/namespaces.log": "PASSED test_fsdax_c.py::test_one\n"},
     ),
     "tests/meter/test_migration.py::test_one": (
-        "migration",
-        {"check/migration.log": "PASSED tests/meter/test_migration.py::test_one\n"},
+        "meter",
+        {"check/meter.log": "PASSED tests/meter/test_migration.py::test_one\n"},
     ),
     "tests/unit/core/test-d.c::one": (
         "unit",

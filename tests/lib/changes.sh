@@ -14,7 +14,7 @@ helpers/cli/*                       lint unit cli
 helpers/papi/*                      lint unit cli
 helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
-helpers/migrator/*                  lint unit cli fuzz modes migrator migration cost
+helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26
 modulefiles/*                       lint cli system
@@ -22,12 +22,12 @@ tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
-tests/bench/*                       lint cost bench
+tests/bench/*                       lint cost migrator
 tests/fixtures/*                    lint unit cli
-tests/meter/*                       lint meter migration
+tests/meter/*                       lint meter
 tests/testbed/*                     lint guest modes
 tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces slurm26
-tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
+tests/system/test_bench*|tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
 tests/system/test_kmem*             lint kmem
 tests/system/test_reset*            lint reset
 tests/system/test_accounting*|tests/system/test_collect* lint accounting

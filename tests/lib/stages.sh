@@ -17,14 +17,12 @@ stage_table() {
     cat << 'EOF'
 system     guest real Slurm, kernel and memory tiers in the guest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
-migration  guest the migrator against the count from outside the guest
+meter      guest placement, and the migrator, against the count from outside the guest
 cli        host  install, then the commands by pytest
 history    host  records brought into a history, and reports over it
-migrator   guest the migrator and its sources, in the guest
+migrator   guest ratios of the guest's clock with limits; the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
 slurm26    guest the main job, and what depends on its version, on Slurm 26.05
-meter      guest placement against the count from outside the guest
-bench      guest ratios of the guest's clock with limits
 modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
@@ -161,10 +159,17 @@ stage_dist() {
     counted archive archive_is_whole
 }
 
+# On this machine's own release, the build of the other stages is against that release's Slurm.
 stage_compile() {
-    local release failed=0
+    local release own failed=0
+    # shellcheck source=/dev/null
+    own=$(. /etc/os-release && echo "$VERSION_CODENAME")
     for release in bookworm trixie forky; do
-        counted "compile on $release" tests/testbed/compile "$release" || failed=1
+        if [ "$release" = "$own" ]; then
+            counted "compile on $release" native || failed=1
+        else
+            counted "compile on $release" tests/testbed/compile "$release" || failed=1
+        fi
     done
     return $failed
 }
@@ -193,9 +198,9 @@ in_guest() {
 }
 
 # All tests of the usual guest would take too long for one stage, so two subjects have stages of their own.
-usual='not slurm26 and not meter and not migration and not kmem and not reset and not accounting and not bench'
+usual='not slurm26 and not meter and not kmem and not reset and not accounting'
 namespaces_tests='test_(fsdax|namespace|ram)'
-migrator_tests='test_(damon|migrat|isolate)'
+migrator_tests='test_(bench|damon|migrat|isolate)'
 
 system_tests() { find tests/system -maxdepth 1 -name 'test_*.py' -printf '%f\n' | sort; }
 
@@ -209,6 +214,7 @@ stage_namespaces() {
     in_guest 4500 -- -m "$usual" $(system_tests | grep -E "$namespaces_tests")
 }
 
+# The ratios of test_bench*.py come first, in a fresh guest.
 stage_migrator() {
     # shellcheck disable=SC2046
     in_guest 4500 -- -m "$usual" $(system_tests | grep -E "$migrator_tests")
@@ -230,19 +236,13 @@ stage_accounting() {
     in_guest 1800 --accounting -- -m accounting
 }
 
+# Both kinds of tests count in one guest. test_truth.py and test_migration.py compare its counts with what they claimed.
 stage_meter() {
-    in_guest 1800 --meter "$build/check/meter.json" \
-        --get /tmp/claims.json:"$build/check/meter-expected.json" -- -m meter
-    METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
-        python3 -m pytest -p no:cacheprovider -rfEp tests/meter/test_truth.py
-}
-
-stage_migration() {
     local failed=0
-    in_guest 2400 --meter "$build/check/migration.json" --put helpers:/opt/hybridmem/helpers \
-        --get /tmp/claims.json:"$build/check/migration-expected.json" -- -s -m migration || failed=1
-    METER=$build/check/migration.json EXPECTED=$build/check/migration-expected.json \
-        python3 -m pytest -p no:cacheprovider -rfEpP tests/meter/test_migration.py || failed=1
+    in_guest 3000 --meter "$build/check/meter.json" --put helpers:/opt/hybridmem/helpers \
+        --get /tmp/claims.json:"$build/check/meter-expected.json" -- -s -m meter || failed=1
+    METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
+        python3 -m pytest -p no:cacheprovider -rfEpP tests/meter || failed=1
     return $failed
 }
 
@@ -261,8 +261,4 @@ stage_cost() {
         fi
     done
     return $failed
-}
-
-stage_bench() {
-    tests/bench/in-guest
 }

@@ -18,7 +18,7 @@ import pytest
 import slurm
 from claims import claim
 
-pytestmark = pytest.mark.migration
+pytestmark = pytest.mark.meter
 
 MIB = 64  # of each rank
 # Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 100 times.

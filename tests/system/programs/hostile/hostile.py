@@ -20,7 +20,7 @@ PTRACE_ATTACH = 16
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
 CONNECTIONS, CHILDREN = 500, 50
 TURN = 0.05  # seconds of a child's work
-PAUSE = 0.05  # seconds between two turns over all processes; to start a program takes longer than that
+PAUSE = 0.1  # seconds between two turns over all processes; to start a program takes longer than that
 
 
 def stop(pid):
