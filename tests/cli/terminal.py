@@ -12,7 +12,7 @@ from installed import LEAKS
 
 
 def read_all(terminal):
-    """What programs write to a terminal, until the last one that has it has ended. Closes the terminal."""
+    """Returns what is written to a terminal until no program has it open any more. Closes our end."""
     said = b""
     with contextlib.suppress(OSError):  # EIO: nobody has it any more
         while part := os.read(terminal, 4096):

@@ -150,3 +150,10 @@ def test_threads_that_cannot_be_started():
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"hybridmem bench: thread \d+ of 64 cannot be started: ", done.stderr)
+
+
+def test_a_configuration_that_does_not_fit_is_wrong_usage(tmp_path):
+    config = tmp_path / "hybridmem.conf"
+    config.write_text('tier "far" { nodes = "999" }\n')
+    done = bench("--config", config, status=2)
+    assert "tier far names node 999, which is not there" in done.stderr and done.stdout == ""

@@ -99,9 +99,10 @@ static int prepare(struct hm_bench *bench, struct hm_error *error)
     const char *config = bench->words.config;
     if (hm_config_read(config ? config : hm_config_path(), config != NULL, &bench->config, error) < 0)
         return HM_BENCH_BAD;
-    if (hm_discover(NULL, &bench->tiers.topology, error) < 0 ||
-        hm_tiers_group(&bench->tiers.topology, &bench->config, &bench->tiers, error) < 0)
+    if (hm_discover(NULL, &bench->tiers.topology, error) < 0)
         return HM_BENCH_FAILED;
+    if (hm_tiers_group(&bench->tiers.topology, &bench->config, &bench->tiers, error) < 0)
+        return errno == ENODEV ? HM_BENCH_FAILED : HM_BENCH_BAD;
     bench->threads = bench->words.threads ? bench->words.threads : count_cpus();
     if (choose_sizes(bench, error) < 0)
         return HM_BENCH_FAILED;

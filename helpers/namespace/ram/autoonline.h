@@ -14,8 +14,8 @@
 
 #define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file in run_dir that holds the policy while it is set aside */
 
-/* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock. Returns 0 (then
- * call hm_autoonline_release) or -1. */
+/* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock of namespaces
+ * (pmem/lock.h). Returns 0 (then call hm_autoonline_release) or -1. */
 int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error);
 
 /* Is a policy set aside, perhaps by a process that was killed? */

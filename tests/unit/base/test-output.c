@@ -20,8 +20,8 @@
 #define LOST "hybridmem x: standard output: "
 
 static const struct {
-    bool is_lost_before; /* an earlier write failed, and later ones worked */
-    bool is_full;        /* writing fails at the end */
+    bool is_lost_before; /* the first write fails */
+    bool is_full;        /* the last write fails */
     int result, number;  /* result of printing, with its errno */
     int status;
     const char *said;

@@ -19,7 +19,7 @@ static struct hm_config config;
 static struct hm_error error;
 static struct hm_job earlier, job;
 
-/* A ledger with job 7, which lives, as none of its steps has run. */
+/* A ledger with job 7. None of its steps has run, so its cgroup is not known, and it counts as living. */
 static int fresh(void **state)
 {
     (void)state;

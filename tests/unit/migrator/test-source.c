@@ -45,7 +45,7 @@ static void test_table(void **state)
         assert_true(*row->needs && *row->knows && *row->cost && row->open);
     }
     assert_string_equal(hm_source_at(0)->name, "perf");       /* best first */
-    assert_string_equal(hm_source_at(n - 1)->name, "faults"); /* the one that needs no hardware is last */
+    assert_string_equal(hm_source_at(n - 1)->name, "faults"); /* it needs no hardware and no broker */
     assert_string_equal(hm_source_names(tiny, sizeof(tiny)), "auto,");
 }
 
