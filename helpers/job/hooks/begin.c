@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "base/process.h"
@@ -97,6 +98,7 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     copy_name(job->node, begin->node, sizeof(job->node));
     if (config->cluster[0])
         hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
+    (void)hm_process_identify(getpid(), &job->prolog); /* not known, a job is taken for dead earlier */
     /* With PrologFlags=RunInJob the prolog runs in the job's own cgroup: the monitor must not be put there. */
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));

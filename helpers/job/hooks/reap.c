@@ -83,7 +83,7 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
     const int64_t start_ns = job->start_ns;
     bool is_dead = false;
     unsigned patience_s = config->reap_grace_s > UNSEEN_S ? config->reap_grace_s : UNSEEN_S;
-    if (hm_unread_is_living(config, HM_CGROUPS, job_id, patience_s))
+    if (hm_process_is_running(&job->prolog) || hm_unread_is_living(config, HM_CGROUPS, job_id, patience_s))
         return false;
     int lock = hm_ledger_lock(config, &error);
     if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) == 0 && job->start_ns == start_ns && !job->cgroup[0] &&

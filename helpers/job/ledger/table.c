@@ -73,6 +73,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, cores),
     HM_FIELD(hm_job, cgroup),
     HM_FIELD(hm_job, home_cgroup),
+    HM_FIELD_GROUP_OF(hm_job, prolog, process_table),
     HM_FIELD_GROUP_OF(hm_job, monitor, process_table),
     HM_FIELD_GROUP_OF(hm_job, monitor_starter, process_table),
     HM_FIELD_GROUP_OF(hm_job, finisher, process_table),

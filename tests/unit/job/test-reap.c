@@ -138,7 +138,16 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
     assert_true(job.dead_ns == 0);
 
+    /* A prolog that waits for the wipe of memory has no cgroup of its job yet. */
     is_living = false;
+    assert_int_equal(hm_process_identify(getpid(), &job.prolog), 0);
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns == 0);
+    job.prolog.pid = 0;
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+
     is_used_again = true; /* by a run that starts just now */
     struct hm_job before = job;
     job.start_ns++;
