@@ -24,19 +24,19 @@ def test_a_good_site(site):
     [
         ("65534", "5min", None),
         ("0", "5min", None),
-        ("455", "5min", "ok      {} is 455 s, more than fsdax_wipe_limit"),
-        ("455 sec", "5min", "ok      {} is 455 s, more than fsdax_wipe_limit"),
+        ("525", "5min", "ok      {} is 525 s, more than fsdax_wipe_limit"),
+        ("525 sec", "5min", "ok      {} is 525 s, more than fsdax_wipe_limit"),
         (
-            "454",
+            "524",
             "5min",
-            "change  {} is 454 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 155 s less than {}",
+            "change  {} is 524 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
+            "and at least 225 s less than {}",
         ),
         (
             "60",
             "5min",
             "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 155 s less than {}",
+            "and at least 225 s less than {}",
         ),
     ],
 )

@@ -85,6 +85,9 @@ static int number_of(const struct hm_answer *answer)
     for (size_t i = 0; i < sizeof(by_status) / sizeof(by_status[0]); i++)
         if (by_status[i] && hm_answer_is(answer, (int)i))
             return by_status[i];
+    /* SIGKILL comes of a node without memory, as a rule: that may pass. */
+    if (answer->status >= 0 && WIFSIGNALED(answer->status) && WTERMSIG(answer->status) == SIGKILL)
+        return EAGAIN;
     return EIO;
 }
 
@@ -95,9 +98,7 @@ int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error)
         return hm_fail(error, number, "%s", answer->errors);
     if (answer->status < 0)
         return hm_fail(error, EIO, "%s has ended, and its exit status is not known", NAME);
-    /* SIGKILL comes of a node without memory, as a rule: that may pass. */
     if (WIFSIGNALED(answer->status))
-        return hm_fail(error, WTERMSIG(answer->status) == SIGKILL ? EAGAIN : EIO, "%s was ended by signal %d", NAME,
-                       WTERMSIG(answer->status));
+        return hm_fail(error, number, "%s was ended by signal %d", NAME, WTERMSIG(answer->status));
     return hm_fail(error, EIO, "%s ended with exit status %d", NAME, WEXITSTATUS(answer->status));
 }

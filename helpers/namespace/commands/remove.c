@@ -182,7 +182,7 @@ static void detach_all(const struct hm_namespace *chosen, int n, struct left *le
 static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace_request *request, struct left *left)
 {
     const double detach_s = hm_clock_s(CLOCK_MONOTONIC) + request->detach_s;
-    uint64_t since_ns = request->since_ns;
+    uint64_t since_ns = request->since_ns ? request->since_ns : hm_clock_ns(CLOCK_MONOTONIC);
     bool is_to_detach = request->detaches;
     do {
         n = try_each(chosen, n, left);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/patience.h"
@@ -41,6 +43,8 @@ static int wait_for(int lock, uint64_t *since_ns, unsigned patience_s)
 
 int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned patience_s, struct hm_error *error)
 {
+    if (*since_ns == 0)
+        *since_ns = hm_clock_ns(CLOCK_MONOTONIC);
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;

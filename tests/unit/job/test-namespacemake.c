@@ -73,6 +73,7 @@ static const struct {
     {"echo 'no mkfs; 7.2.0 is left: no wipe' >&2; exit 5", true, "no mkfs; 7.2.0 is left: no wipe"},
     {"exit 2", false, "hybridmem-namespace ended with exit status 2"},
     {"echo busy >&2; exit 3", false, "busy"}, /* hybridmem-namespace has waited for the lock in vain */
+    {"echo 'hybridmem namespace: a warning' >&2; kill -9 $$", true, "a warning"},
     {"kill -9 $$", true, "hybridmem-namespace was ended by signal 9"},
     {"", true, "hybridmem-namespace does not say what it made"},
     {"echo '{}'", true, "hybridmem-namespace does not say what it made"},

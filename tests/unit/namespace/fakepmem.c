@@ -32,7 +32,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int fake_begin(void **state)
 {
     (void)state;
-    fake = (struct fake){.fails_on = -1, .no_mark_on = -1, .now_ms = 1000000, .lock = memfd_create("lock", MFD_CLOEXEC)};
+    fake =
+        (struct fake){.fails_on = -1, .no_mark_on = -1, .now_ms = 1000000, .lock = memfd_create("lock", MFD_CLOEXEC)};
     return flock(fake.lock, LOCK_EX);
 }
 

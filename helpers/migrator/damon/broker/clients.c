@@ -14,10 +14,10 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
 #define REST_NS (5 * SECOND_NS)     /* longest pause that a user has left from an earlier connection (find_rest) */
-/* After the work for new connections, no others are accepted for so many times as long, but at most for
- * LONGEST_REST_NS: refused ones cost their sender nothing. */
+/* After the work for new connections, which ends after WORK_NS, no others are accepted for so many times as long, for a
+ * second at most: refused ones cost their sender nothing. */
 #define RESTS 10
-#define LONGEST_REST_NS (SECOND_NS / 10)
+#define WORK_NS (SECOND_NS / 100)
 #define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
@@ -170,10 +170,11 @@ static bool accept_client(struct hm_damon_clients *clients)
 static void accept_clients(struct hm_damon_clients *clients)
 {
     uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    for (int n = 0; n < HM_DAMON_CLIENTS && accept_client(clients); n++)
-        ;
-    uint64_t ended_ns = hm_clock_ns(CLOCK_MONOTONIC), rest_ns = RESTS * (ended_ns - begun_ns);
-    clients->accepts_ns = ended_ns + (rest_ns < LONGEST_REST_NS ? rest_ns : LONGEST_REST_NS);
+    uint64_t ended_ns = begun_ns;
+    for (int n = 0; n < HM_DAMON_CLIENTS && ended_ns - begun_ns < WORK_NS && accept_client(clients); n++)
+        ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    uint64_t rest_ns = RESTS * (ended_ns - begun_ns);
+    clients->accepts_ns = ended_ns + (rest_ns < SECOND_NS ? rest_ns : SECOND_NS);
 }
 
 static void work(struct hm_damon_clients *clients, const struct pollfd *events)
