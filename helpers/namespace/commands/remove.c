@@ -173,7 +173,7 @@ static void detach_all(const struct hm_namespace *chosen, int n, struct left *le
 {
     char names[HOLDERS];
     for (int i = 0; i < n; i++)
-        if (chosen[i].device[0] && hm_detach(chosen[i].device, names, sizeof(names)) > 0)
+        if (chosen[i].device[0] && hm_detach(chosen[i].device, names, sizeof(names)))
             memcpy(left->detached, names, sizeof(names));
 }
 

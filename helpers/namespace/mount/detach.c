@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/look.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "base/spawn.h"
@@ -22,6 +23,7 @@
 
 #define MOST_PLACE 4096
 #define PATIENCE_S 10 /* for everything, as a file system on the way may hang */
+#define GRACE_MS 1000 /* for the child to end by itself once the time is over */
 
 /*
  * Unmount what is at `place`, if it is this device. The user controls the path, and may have put something else there.
@@ -95,25 +97,42 @@ static bool detach_from(const char *pid, dev_t device, time_t end_s)
     return is_done;
 }
 
-int hm_detach(const char *device, char *names, size_t size)
+struct question {
+    const char *device;
+    size_t size; /* bytes of the list */
+};
+
+/* Add to the list, which begins empty, a process of each mount namespace in which the device was detached. Returns 0 or
+ * an errno. */
+static int detach_all(const void *data, void *names)
 {
+    const struct question *question = data;
     struct stat status;
     struct dirent *item;
     struct hm_mountspaces seen = {.n = 0};
     uint64_t pid;
     int n = 0;
     time_t end_s = (time_t)hm_clock_s(CLOCK_MONOTONIC) + PATIENCE_S;
-    names[0] = '\0';
+    if (stat(question->device, &status) != 0 || !S_ISBLK(status.st_mode))
+        return 0;
     DIR *proc = opendir("/proc");
+    if (!proc)
+        return errno;
     leave_out(&seen);
-    if (!proc || stat(device, &status) != 0 || !S_ISBLK(status.st_mode))
-        goto done;
     while ((time_t)hm_clock_s(CLOCK_MONOTONIC) < end_s && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
             hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, end_s))
-            hm_holders_add(names, size, item->d_name, n++);
-done:
-    if (proc)
-        closedir(proc);
-    return n;
+            hm_holders_add(names, question->size, item->d_name, n++);
+    closedir(proc);
+    return 0;
+}
+
+/* In a child that is killed when its time is over: a user can make looks into /proc/PID wait for ever. */
+bool hm_detach(const char *device, char *names, size_t size)
+{
+    const struct question question = {device, size};
+    names[0] = '\0';
+    (void)hm_look(detach_all, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
+    names[size - 1] = '\0'; /* the child may have been killed while it wrote */
+    return names[0] != '\0';
 }

@@ -192,7 +192,7 @@ int hm_mark_read(const char *device, const struct hm_owner *owner, char filesyst
 }
 
 /* Detaching needs the lock: otherwise the device could belong to another job by now. */
-int hm_detach(const char *device, char *names, size_t size)
+bool hm_detach(const char *device, char *names, size_t size)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
