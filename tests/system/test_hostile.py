@@ -164,10 +164,14 @@ def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
             (cgroup / "memory.max").write_text(f"{FULL_MIB}M")
             go.touch()
             slurm.wait_for(lambda: "\nmax 0" not in (cgroup / "memory.events").read_text(), "full memory")
+            # What the end of alice's processes gives back is taken, too.
+            (cgroup / "memory.max").write_text("1M")
             bobs = [run_job("bob"), run_job("bob")]
             print(f"alice's job meanwhile: {slurm.end_of(job_id)}")
     finally:
         file.unlink(missing_ok=True)
+        for cgroup in processes.cgroups(job_id):
+            (cgroup / "memory.max").write_text("max")
     slurm.wait_job(job_id)
     assert slurm.record(job_id)["user"] == "alice"
     assert_not_held_up(watch, bobs)
