@@ -22,7 +22,7 @@ tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz
 tests/cli/*                         lint cli history
 tests/contributing/*                lint cli
-tests/bench/*                       lint cost migrator
+tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
 tests/testbed/*                     lint guest modes

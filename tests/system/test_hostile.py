@@ -171,7 +171,8 @@ def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
     finally:
         file.unlink(missing_ok=True)
         for cgroup in processes.cgroups(job_id):
-            (cgroup / "memory.max").write_text("max")
+            with contextlib.suppress(OSError):  # slurmstepd may remove it now
+                (cgroup / "memory.max").write_text("max")
     slurm.wait_job(job_id)
     assert slurm.record(job_id)["user"] == "alice"
     assert_not_held_up(watch, bobs)

@@ -86,9 +86,7 @@ static void check_timeout(const struct hm_config *config, const char *output, co
 {
     char value[64];
     unsigned limit_s = config->fsdax_wipe_limit_s;
-    /* for everything else that a prolog or epilog does; its own clock begins after Slurm's, and stands still meanwhile
-     */
-    unsigned margin_s = hm_hooklimit_most_s(config) - limit_s + HM_HOOKLIMIT_FIRST_S + 5;
+    unsigned margin_s = hm_hooklimit_margin_s(config);
     hm_scontrol_value(output, name, value, sizeof(value));
     unsigned long timeout_s = strtoul(value, NULL, 10);
     if (timeout_s == 0 || timeout_s >= NO_TIMEOUT || (limit_s == 0 && !hm_regions_are_there(HM_REGIONS_FOLDER)))

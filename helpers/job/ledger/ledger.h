@@ -109,9 +109,9 @@ struct hm_job {
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /*
- * Locks the ledger, and creates <run_dir> (root's, 0755) and its folder (root's, 0700) as needed. Waits up to 20 s for
- * other holders (ETIMEDOUT). While the lock is held, no program can be started (base/heldlock.h). Returns a descriptor
- * for hm_ledger_unlock, or -1.
+ * Locks the ledger, and creates <run_dir> (root's, HM_FOLDER_PASS) and its folder (root's, 0700) as needed. Waits up to
+ * 20 s for other holders (ETIMEDOUT). While the lock is held, no program can be started (base/heldlock.h). Returns a
+ * descriptor for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 /* Unlocks the ledger and closes the descriptor. Does nothing for -1. */

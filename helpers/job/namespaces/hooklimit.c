@@ -15,16 +15,27 @@
 #define SPARE_S (HM_HOOKLIMIT_FIRST_S - HM_HOOKLIMIT_OWN_S)
 #define DAY_S 86400       /* the longest that hybridmem-namespace works */
 #define BEYOND_S 90       /* work after fsdax_wipe_limit: a wait, wiping what create made, detaching, systemctl */
+#define AHEAD_S 5         /* Slurm's clock for its prologs and epilogs begins before ours */
 #define SLOW_MEMORY_S 610 /* bringing slow memory online waits for 600 s */
 
 static int64_t begin_ms;
+
+/* Work beside that of fsdax_wipe_limit. */
+static unsigned beside_s(const struct hm_config *config)
+{
+    return HM_HOOKLIMIT_FIRST_S + BEYOND_S + (config->ram != HM_SLOW_RAM_NONE ? SLOW_MEMORY_S : 0);
+}
 
 unsigned hm_hooklimit_most_s(const struct hm_config *config)
 {
     if (config->fsdax_wipe_limit_s == 0)
         return HM_HOOKLIMIT_FIRST_S + DAY_S;
-    return HM_HOOKLIMIT_FIRST_S + config->fsdax_wipe_limit_s + BEYOND_S +
-           (config->ram != HM_SLOW_RAM_NONE ? SLOW_MEMORY_S : 0);
+    return config->fsdax_wipe_limit_s + beside_s(config);
+}
+
+unsigned hm_hooklimit_margin_s(const struct hm_config *config)
+{
+    return beside_s(config) + HM_HOOKLIMIT_FIRST_S + AHEAD_S;
 }
 
 static void tell(unsigned limit_s)

@@ -189,6 +189,7 @@ static int try_all(struct hm_namespace *chosen, int n, const struct hm_namespace
         if (n > 0 && is_to_detach && hm_clock_s(CLOCK_MONOTONIC) >= detach_s) {
             detach_all(chosen, n, left);
             is_to_detach = false;
+            n = try_each(chosen, n, left); /* the patience may be over */
         }
     } while (n > 0 && hm_lock_pause(request->lock, &since_ns, request->patience_s));
     return n;
@@ -239,6 +240,7 @@ static int remove_owned(const char *cluster, bool is_users, const struct hm_name
 int hm_namespace_undo(const char *cluster, const struct hm_namespace_request *request, struct hm_error *error)
 {
     struct hm_namespace_request briefly = *request;
+    briefly.since_ns = 0; /* what create has waited for does not count */
     if (briefly.patience_s > UNDO_PATIENCE_S)
         briefly.patience_s = UNDO_PATIENCE_S;
     return remove_owned(cluster, request->keep, &briefly, error);

@@ -140,7 +140,7 @@ static void test_mounts_are_detached_after_a_while(void **state)
     assert_int_equal(fake.there[0].detached_after, -1);
     fake.there[0].tries = fake.pauses = 0;
     assert_int_equal(destroy(2, true, 1), HM_NAMESPACE_DONE);
-    assert_int_equal(fake.pauses, 11);
+    assert_int_equal(fake.pauses, 10);
     assert_int_equal(fake.n_there, 1);
     assert_int_equal(fake.there[0].detached_after, -1); /* it is another job's */
 }
@@ -172,6 +172,17 @@ static void test_waiting_for_the_lock_uses_up_patience(void **state)
     assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_BUSY);
     assert_int_equal(fake.pauses, 30);
     assert_int_equal(fake.there[0].detached_after, 10);
+}
+
+/* What create has waited for the lock, and worked, is no part of it. */
+static void test_an_undo_has_a_patience_of_its_own(void **state)
+{
+    (void)state;
+    const struct hm_namespace_request request = {
+        .job_id = 7, .patience_s = 600, .since_ns = (fake.now_ms - 60000) * 1000000, .lock = fake.lock};
+    fake_add(7, 0, 3, false);
+    assert_int_equal(hm_namespace_undo("c", &request, &error), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.pauses, 3);
 }
 
 static void test_a_mark_goes_once_its_namespace_is_free(void **state)
@@ -288,6 +299,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_is_open_behind_a_detached_mount_is_said, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_waiting_for_the_lock_uses_up_patience, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_an_undo_has_a_patience_of_its_own, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_mark_goes_once_its_namespace_is_free, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
