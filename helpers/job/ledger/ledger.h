@@ -74,8 +74,7 @@ struct hm_job {
     char cgroup[HM_JOB_CGROUP]; /* absolute path of the job's cgroup; "" until a step starts, and with cgroup v1 */
     /* the prolog's cgroup, outside every job: where the monitor is put; "": not known */
     char home_cgroup[HM_JOB_CGROUP];
-    struct hm_process
-        prolog; /* hybridmem-job at work for the job's prolog; it may wait for hours for the wipe of memory */
+    struct hm_process prolog; /* hybridmem-job in the job's prolog; it may wait for hours for the wipe of memory */
     struct hm_process monitor;
     struct hm_process monitor_starter; /* the slurmstepd that is starting the monitor, until it has noted the monitor */
     struct hm_process finisher;        /* the process that writes the record and removes the entry */

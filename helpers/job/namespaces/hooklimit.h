@@ -37,8 +37,8 @@ bool hm_hooklimit_parse(const char *line, unsigned *limit_s);
 unsigned hm_hooklimit_most_s(const struct hm_config *config);
 
 /*
- * Returns by how many seconds Slurm's limits for prologs and epilogs have to be above fsdax_wipe_limit: that work, and
- * what the program may do before and after it by its own clock. Pure.
+ * Returns by how many seconds Slurm's limits for prologs and epilogs have to be above fsdax_wipe_limit: for the work on
+ * memory beside the wipes, and for what the program may do before and after it by its own clock. Pure.
  */
 unsigned hm_hooklimit_margin_s(const struct hm_config *config);
 

@@ -104,7 +104,7 @@ struct question {
 
 /* Add to the list, which begins empty, a process of each mount namespace in which the device was detached. Returns 0 or
  * an errno. */
-static int detach_all(const void *data, void *names)
+static int detach_everywhere(const void *data, void *names)
 {
     const struct question *question = data;
     struct stat status;
@@ -132,7 +132,7 @@ bool hm_detach(const char *device, char *names, size_t size)
 {
     const struct question question = {device, size};
     names[0] = '\0';
-    (void)hm_look(detach_all, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
+    (void)hm_look(detach_everywhere, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
     names[size - 1] = '\0'; /* the child may have been killed while it wrote */
     return names[0] != '\0';
 }
