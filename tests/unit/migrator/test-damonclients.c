@@ -69,6 +69,13 @@ static int tear_down(void **state)
     return unlink(address.sun_path);
 }
 
+/* Are there connections that the broker has not accepted yet? It accepts none for longer than 10 ms in one round. */
+static bool has_waiting(void)
+{
+    struct pollfd waiting = {.fd = clients->listener, .events = POLLIN};
+    return poll(&waiting, 1, 0) > 0;
+}
+
 /* `n` processes of jobs of this user connect. Returns the number of the first connection. */
 static int come(uid_t user, int n)
 {
@@ -80,8 +87,10 @@ static int come(uid_t user, int n)
         assert_true(n_connections < MOST);
         connection[n_connections++] = fd;
     }
-    clients->accepts_ns = 0;
-    hm_damon_clients_serve(clients);
+    do {
+        clients->accepts_ns = 0;
+        hm_damon_clients_serve(clients);
+    } while (has_waiting());
     return first;
 }
 
