@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "migrator/damon/broker/clients.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define MOST 80 /* connections of one test */
@@ -175,6 +176,30 @@ static void a_place_ends_with_its_process(void **state)
     assert_int_equal(count_of(1), 0);
 }
 
+/* Who connects and says nothing has a place for 10 s. A client that has asked once keeps its place. */
+static void who_says_nothing_loses_their_place(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t silent_ns;
+        bool has_asked;
+        int places;
+    } rows[] = {
+        {UINT64_C(5000000000), false, 1},
+        {UINT64_C(10000000000), true, 1},
+        {UINT64_C(10000000000), false, 0},
+    };
+    int client = come(1, 1);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_damon_lease *lease = &clients->lease[0];
+        lease->since_ns = hm_clock_ns(CLOCK_MONOTONIC) - rows[i].silent_ns;
+        lease->asked_ns = rows[i].has_asked ? lease->since_ns : 0;
+        hm_damon_clients_serve(clients);
+        assert_int_equal(count_of(1), rows[i].places);
+    }
+    assert_int_equal(recv(connection[client], &(char){0}, 1, 0), 0); /* it is closed */
+}
+
 /* A user who connects anew gains nothing: the pause after their last message goes on. It is 16 times the 2 s that the
  * message took, but a new connection waits for 5 s at most. */
 static void a_new_connection_is_no_way_around_a_pause(void **state)
@@ -205,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(new_connections_have_a_pace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_user_has_sixteen_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(places_are_shared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_says_nothing_loses_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_connection_is_no_way_around_a_pause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_place_ends_with_its_process, set_up, tear_down),
     };
