@@ -92,7 +92,7 @@ static void check_append(const char *content, size_t size)
     memcpy(wanted + used, "{}\n", 3);
     used += 3;
     put(day, "n1.jsonl", content, size);
-    if (hm_line_append(day, "n1.jsonl", &rights, "{}", NULL) != 0 || take(day, "n1.jsonl", found) != (ssize_t)used ||
+    if (hm_line_append(day, "n1.jsonl", &rights, "{}", 0, NULL) != 0 || take(day, "n1.jsonl", found) != (ssize_t)used ||
         memcmp(found, wanted, used) != 0)
         abort();
 }

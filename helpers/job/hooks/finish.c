@@ -41,8 +41,8 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 
 /*
  * Notes when the job ended: now for its own epilog; otherwise when it was found dead, if that was noted. A process that
- * takes over from one that was killed keeps the time that is noted. So it writes the same record, not a second one of
- * another day.
+ * takes over from one that was killed keeps the time that is noted. So its record is of the same day, and the store
+ * finds what the other has written.
  */
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {
@@ -55,11 +55,15 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
     job->has_ended = job->has_ended || is_own_epilog;
 }
 
-/*
- * Takes the entry for this process and undoes the job's changes. Returns 0; 1 where there is nothing to do; or -1.
- * `is_left` is set where the entry was unreadable and was removed.
- */
-static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job, bool *is_left)
+/* What a process finds when it takes an entry. */
+struct found {
+    bool is_left;  /* the entry was unreadable, and was removed */
+    bool is_again; /* an earlier process took it, and may have written the record */
+};
+
+/* Takes the entry for this process and undoes the job's changes. Returns 0; 1 where there is nothing to do; or -1. */
+static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job,
+                 struct found *found)
 {
     struct hm_error error = {0};
     int result = -1;
@@ -74,13 +78,14 @@ static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_ep
          * Nobody can read the entry, and nobody needs it after the job's end. Reap looks for memory that the job may
          * have had.
          */
-        *is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
+        found->is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;
     } else if (hm_process_identify(getpid(), &job->finisher) != 0) {
         hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
     } else {
         hm_finish_undo(config, job);
+        found->is_again = job->end_ns != 0;
         note_end(job, is_own_epilog);
         result = hm_ledger_write(config, job, &error);
     }
@@ -172,14 +177,14 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
 }
 
 /* Returns -1 where the record could not be written to any place. */
-static int write_record(const struct hm_config *config, const struct hm_job *job)
+static int write_record(const struct hm_config *config, const struct hm_job *job, bool may_be_stored)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     struct hm_error error = {0};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, &error);
+    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, may_be_stored, &error);
     if (result < 0)
         hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and waits in the ledger: %s", job->job_id,
                error.text);
@@ -236,27 +241,28 @@ static void note_status(struct hm_job *job, int status)
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
-    bool is_left = false, is_own_epilog = !warning;
-    int result = job ? claim(config, job_id, is_own_epilog, job, &is_left) : -1;
+    struct found found = {false, false};
+    const bool is_own_epilog = !warning;
+    int result = job ? claim(config, job_id, is_own_epilog, job, &found) : -1;
     if (result == 0) {
         /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
         hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
         take_figures(config, job);
-        is_left = remove_namespaces(config, job, is_own_epilog);
+        found.is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)
             hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
         if (warning && !job->has_ended)
             hm_job_warn(job, "%s", warning);
         if (exit_status)
             note_status(job, *exit_status);
-        bool is_kept = job->recorded && write_record(config, job) < 0;
+        bool is_kept = job->recorded && write_record(config, job, found.is_again) < 0;
         result = let_go(config, job, is_kept);
-        is_left = is_left && result == 0;
+        found.is_left = found.is_left && result == 0;
     }
     if (!job)
         hm_log(HM_LOG_ERROR, "job %u: no memory for the ledger's entry", job_id);
     free(job);
-    if (is_left)
+    if (found.is_left)
         return 1;
     return result < 0 ? -1 : 0;
 }

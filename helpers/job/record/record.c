@@ -136,17 +136,18 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 {
     struct hm_record_tiers list = list_tiers(tiers, samples);
     json_t *steps = step_ids(job), *warnings = warnings_of(job, tiers, steps);
+    /* What tells which record it is comes first, up to "end": the store compares that (hm_store_append). */
     json_t *record = json_pack(
-        "{s:i, s:o, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:o, "
+        "{s:i, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:b, s:o, "
         "s:o}",
         "schema", HM_RECORD_SCHEMA, "cluster", config->cluster[0] ? TEXT(config->cluster) : TEXT(job->cluster),
-        "job_id", (json_int_t)job->job_id, "array_job_id", id_or_null(job->array_job_id), "array_task_id",
+        "job_id", (json_int_t)job->job_id, "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
+        "restart_count", (json_int_t)job->restart, "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns),
+        "elapsed_s", elapsed(job->start_ns, end_ns), "array_job_id", id_or_null(job->array_job_id), "array_task_id",
         id_or_null(job->array_task_id), "het_job_id", id_or_null(job->het_job_id), "step_ids", steps, "step_count",
         (json_int_t)job->n_steps, "user", TEXT(job->user), "uid", (json_int_t)job->uid, "account", TEXT(job->account),
-        "partition", TEXT(job->partition), "node", job->node[0] ? TEXT(job->node) : json_string("unknown"),
-        "restart_count", (json_int_t)job->restart, "request", request_of(job), "plan", plan_of(job, tiers, &list),
-        "start", hm_json_time(job->start_ns), "end", hm_json_time(end_ns), "elapsed_s", elapsed(job->start_ns, end_ns),
-        "shared", job->had_company, "exit_code", exit_code(job), "memory",
+        "partition", TEXT(job->partition), "request", request_of(job), "plan", plan_of(job, tiers, &list), "shared",
+        job->had_company, "exit_code", exit_code(job), "memory",
         hm_record_memory(&list, samples, no_samples, job->memory_peak, warnings));
     if (!record) {
         json_decref(warnings);
@@ -163,7 +164,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 }
 
 int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
-                    const char *samples_path, int64_t end_ns, struct hm_error *error)
+                    const char *samples_path, int64_t end_ns, bool may_be_stored, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     struct hm_samples *samples = malloc(sizeof(*samples));
@@ -178,8 +179,12 @@ int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers
         hm_fail(error, ENOMEM, "no memory to build the record");
         goto done;
     }
-    const struct hm_store_key key = {
-        .node = job->node, .job_id = job->job_id, .uid = job->uid, .gid = job->gid, .end_ns = end_ns};
+    const struct hm_store_key key = {.node = job->node,
+                                     .job_id = job->job_id,
+                                     .uid = job->uid,
+                                     .gid = job->gid,
+                                     .end_ns = end_ns,
+                                     .may_be_stored = may_be_stored};
     result = hm_store_put(config, &key, line, error);
 done:
     free(line);

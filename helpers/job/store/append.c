@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,7 +144,46 @@ static int write_line(int fd, const char *name, off_t size, const char *line, st
     return hm_fail(error, number, "%s: %s", name, strerror(number));
 }
 
-int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+/* Is the line a whole object of JSON? In one that a crash cut short, the first brace has no other. */
+static bool is_whole(const char *line)
+{
+    int depth = 0;
+    bool in_text = false;
+    for (; *line; line++) {
+        if (*line == '\\' && line[1])
+            line++;
+        else if (*line == '"')
+            in_text = !in_text;
+        else if (!in_text && (*line == '{' || *line == '}'))
+            depth += *line == '{' ? 1 : -1;
+    }
+    return depth == 0;
+}
+
+/* Has the file a whole line that begins as `line` does? Returns 1, 0, or -1. */
+static int find_line(int fd, const char *name, const char *line, size_t n_same, struct hm_error *error)
+{
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    bool is_found = false;
+    int again = dup(fd);
+    FILE *file = again < 0 ? NULL : fdopen(again, "r");
+    if (file) {
+        rewind(file);
+        while (!is_found && (length = getline(&text, &room, file)) > 0)
+            is_found = (size_t)length > n_same && memcmp(text, line, n_same) == 0 && is_whole(text);
+    }
+    int result = is_found ? 1 : file && feof(file) ? 0 : hm_fail_errno(error, "%s cannot be read", name);
+    free(text);
+    if (file)
+        fclose(file);
+    else if (again >= 0)
+        close(again);
+    return result;
+}
+
+int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                    struct hm_error *error)
 {
     struct stat status;
@@ -157,7 +197,8 @@ int hm_line_append(int folder, const char *name, const struct hm_rights *rights,
     }
     if (check_file(fd, name, rights, &status, error) != 0)
         goto done;
-    result = write_line(fd, name, status.st_size, line, error);
+    int found = n_same > 0 ? find_line(fd, name, line, n_same, error) : 0;
+    result = found == 0 ? write_line(fd, name, status.st_size, line, error) : found > 0 ? 0 : -1;
 done:
     hm_flock_close(fd);
     return result;

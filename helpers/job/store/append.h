@@ -31,9 +31,10 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
 /*
  * Appends `line` and a newline to the file `name` in the folder. The file is made with `rights` if it does not exist.
  * The line is written in one write under a lock, and is on the disk when this returns. A write that fails or is cut
- * short is undone. Waits up to 5 s for the lock. Returns 0 or -1.
+ * short is undone. If `n_same` is not 0 and the file has a whole line that begins with the same `n_same` bytes,
+ * nothing is written. Waits up to 5 s for the lock. Returns 0 or -1.
  */
-int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+int hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                    struct hm_error *error);
 
 #endif

@@ -78,12 +78,23 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
     return hm_folder_open(AT_FDCWD, config->record_dir, &records, error);
 }
 
+/* How many bytes at the line's beginning tell which record it is: all up to its "end" (hm_record_build). 0: the line
+ * has none. A quote inside of a text is written as \", so no text can look like the key. */
+static size_t identity_of(const char *line)
+{
+    static const char key[] = ",\"end\":\"";
+    const char *at = strstr(line, key);
+    const char *last = at ? strchr(at + sizeof(key) - 1, '"') : NULL;
+    return last ? (size_t)(last - line) + 1 : 0;
+}
+
 int hm_store_append(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                     struct hm_error *error)
 {
     char day[11], node[HM_STORE_NODE], file[HM_STORE_NODE + 8];
     int in_day = -1, result = -1;
     gid_t readers;
+    const size_t n_same = key->may_be_stored ? identity_of(line) : 0;
     if (find_readers(config, &readers, error) != 0)
         return -1;
     hm_store_day(key->end_ns, day);
@@ -94,10 +105,10 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
         return -1;
     const struct hm_rights folder = {0750, geteuid(), readers, false}, rights = {0640, geteuid(), readers, false};
     in_day = hm_folder_open(records, day, &folder, error);
-    if (in_day < 0 || hm_line_append(in_day, file, &rights, line, error) != 0)
+    if (in_day < 0 || hm_line_append(in_day, file, &rights, line, n_same, error) != 0)
         goto done;
     /* If the copy fails, only the error's text says so: the record itself is stored. */
-    hm_usercopy_append(records, key, day, file, line, error);
+    hm_usercopy_append(records, key, day, file, line, n_same, error);
     result = 0;
 done:
     if (in_day >= 0)

@@ -93,7 +93,7 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
     snprintf(unfinished, sizeof(unfinished), ".%s", name);
     /* A process that was killed before its rename has left its line there: ours would be a second one. */
     unlinkat(folder, unfinished, 0);
-    if (hm_line_append(folder, unfinished, &rights, line, error) == 0)
+    if (hm_line_append(folder, unfinished, &rights, line, 0, error) == 0)
         result = renameat(folder, unfinished, folder, name) == 0 ? 0 : hm_fail_errno(error, "pending/%s", name);
     if (result != 0)
         unlinkat(folder, unfinished, 0);
@@ -141,6 +141,7 @@ static int retry_one(const struct hm_config *config, int folder, const char *nam
     char *line = read_line(folder, name, error);
     if (!line)
         return -1;
+    key.may_be_stored = true; /* by a process that was killed before it could remove the file */
     int result = hm_store_append(config, &key, line, error);
     *stop = result != 0;
     if (result == 0 && unlinkat(folder, name, 0) != 0)

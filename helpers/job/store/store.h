@@ -11,6 +11,7 @@
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,7 +24,8 @@ struct hm_store_key {
     uint32_t job_id;
     uid_t uid; /* the job's user */
     gid_t gid;
-    int64_t end_ns; /* CLOCK_REALTIME; its day, in UTC, names the folder */
+    int64_t end_ns;     /* CLOCK_REALTIME; its day, in UTC, names the folder */
+    bool may_be_stored; /* an earlier process may have appended this record: one that is there is not appended again */
 };
 
 /*

@@ -18,6 +18,7 @@ struct copy {
     int own; /* the user's own folder of records */
     const struct hm_store_key *key;
     const char *day, *file, *line;
+    size_t n_same;
 };
 
 /* Runs in the child, as the user. Returns 0 or an errno, as the exit status. */
@@ -27,7 +28,7 @@ static int write_copy(void *data)
     const struct hm_store_key *key = copy->key;
     const struct hm_rights folder = {0700, key->uid, key->gid, true}, records = {0600, key->uid, key->gid, true};
     int in_day = hm_folder_open(copy->own, copy->day, &folder, NULL);
-    return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, NULL) != 0 ? errno : 0;
+    return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, copy->n_same, NULL) != 0 ? errno : 0;
 }
 
 /* The time limit is kept here, not in the child: the child runs as the user, who can stop it and its timers. */
@@ -41,7 +42,7 @@ static int wait_for_child(pid_t pid, uid_t uid, struct hm_error *error)
 }
 
 int hm_usercopy_append(int records, const struct hm_store_key *key, const char *day, const char *file, const char *line,
-                       struct hm_error *error)
+                       size_t n_same, struct hm_error *error)
 {
     char name[16];
     int own = -1, result = -1;
@@ -56,7 +57,7 @@ int hm_usercopy_append(int records, const struct hm_store_key *key, const char *
     if (own < 0)
         goto done;
     /* The child keeps no descriptor of root's but `own`: not the ledger's lock, not the records of others. */
-    struct copy copy = {own, key, day, file, line};
+    struct copy copy = {own, key, day, file, line, n_same};
     const struct hm_spawn_call call = {
         .run = write_copy, .data = &copy, .kept = own, .drop = key->uid != geteuid(), .uid = key->uid, .gid = key->gid};
     pid_t pid = hm_spawn_call(&call, error);

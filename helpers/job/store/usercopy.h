@@ -11,10 +11,10 @@
 #include "store.h"
 
 /*
- * Appends the line to `file` of the day. `records` is the open record folder. Does nothing for root. Takes up to 4 s,
- * whatever the user does to the child. Returns 0 or -1.
+ * Appends the line to `file` of the day; `n_same` as for hm_line_append. `records` is the open record folder. Does
+ * nothing for root. Takes up to 4 s, whatever the user does to the child. Returns 0 or -1.
  */
 int hm_usercopy_append(int records, const struct hm_store_key *key, const char *day, const char *file, const char *line,
-                       struct hm_error *error);
+                       size_t n_same, struct hm_error *error);
 
 #endif

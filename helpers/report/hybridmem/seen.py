@@ -75,8 +75,7 @@ class Runs:
 
 
 class Written:
-    """The records of one day, in all of its files. Some are there twice: a node writes a record again if its epilog is
-    repeated after a crash, and people copy files."""
+    """The records of one day, in all of its files. Some may be there twice, as people copy files."""
 
     LIMIT = 4_000_000  # records of a day; 64 MiB
 

@@ -12,7 +12,7 @@
 
 #include "job/ledger/ledger.h"
 
-/* State of a test. finish_set_up resets all of it but `error`, `waited` and `ended_ns`. */
+/* State of a test. finish_set_up resets all of it but `error`, `waited`, `ended_ns` and `was_again`. */
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
@@ -24,6 +24,7 @@ extern bool waited;                 /* the removal was told to wait for what is 
 extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
 extern struct hm_job recorded;      /* the job as it came to hm_record_write; job_id 0: no record was written */
 extern int64_t ended_ns;            /* end of the job in the record */
+extern bool was_again;              /* the record was written as one that may be stored already */
 extern bool is_record_lost;         /* the record cannot be written */
 /* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */
 extern int64_t *killed_with_ns;

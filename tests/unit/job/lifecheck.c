@@ -14,39 +14,28 @@
 
 static char text[512]; /* what is wrong */
 
-struct records {
-    /* number of lines of each run. Where a process is killed before it removes the entry, the record is written again;
-     * reports take one line of a run */
-    unsigned n[RUNS];
-    char end[RUNS][40];
-    bool differs; /* two lines of one run have different ends, so that reports would count both */
-};
-
-static void count_line(const char *line, struct records *records)
+/* Counts the lines of each run. */
+static void count_line(const char *line, unsigned n[RUNS])
 {
     json_t *record = json_loads(line, 0, NULL);
     json_int_t number = json_integer_value(json_object_get(record, "restart_count"));
-    const char *end = json_string_value(json_object_get(record, "end"));
-    if (end && number < RUNS) { /* else the line is torn */
-        if (records->n[number]++ == 0)
-            snprintf(records->end[number], sizeof(records->end[number]), "%s", end);
-        records->differs |= strcmp(records->end[number], end) != 0;
-    }
+    if (record && number < RUNS) /* else the line is torn */
+        n[number]++;
     json_decref(record);
 }
 
-static void read_records(struct records *records)
+static void count_records(unsigned n[RUNS])
 {
     char pattern[HM_CONFIG_PATH_MAX + 32], *line = NULL;
     size_t room = 0;
     glob_t files;
-    memset(records, 0, sizeof(*records));
+    memset(n, 0, RUNS * sizeof(n[0]));
     snprintf(pattern, sizeof(pattern), "%s/*-*-*/*.jsonl", world.config.record_dir);
     if (glob(pattern, 0, NULL, &files) == 0) {
         for (size_t i = 0; i < files.gl_pathc; i++) {
             FILE *file = fopen(files.gl_pathv[i], "r");
             while (file && getline(&line, &room, file) > 0)
-                count_line(line, records);
+                count_line(line, n);
             if (file)
                 fclose(file);
         }
@@ -78,23 +67,27 @@ static bool is_setting_changed(void)
     return strcmp(value, UNCHANGED) != 0;
 }
 
-static bool lacks_records(const struct life *life, const struct outcome *came, bool has_fault)
+/* Has each run that is to have a record exactly one, and no run more? */
+static bool are_records_right(const struct life *life, const struct outcome *came, bool has_fault)
 {
-    struct records records;
-    read_records(&records);
-    snprintf(text, sizeof(text), "records: %u and %u, wanted: %d and %d%s", records.n[0], records.n[1],
-             came->was_entered[0], came->was_entered[1], records.differs ? ", with different ends" : "");
-    if (records.differs)
-        return true;
-    if (life->runs_may_merge && has_fault)
-        return records.n[0] + records.n[1] == 0;
-    return (came->was_entered[0] && records.n[0] == 0) || (came->was_entered[1] && records.n[1] == 0);
+    unsigned n[RUNS], n_all = 0, n_entered = 0;
+    bool are_right = true;
+    count_records(n);
+    for (int i = 0; i < RUNS; i++) {
+        n_all += n[i];
+        n_entered += came->was_entered[i];
+        are_right =
+            are_right && n[i] <= 1 && (n[i] == 1 || !came->was_entered[i] || (life->runs_may_merge && has_fault));
+    }
+    snprintf(text, sizeof(text), "records: %u and %u, wanted: %d and %d", n[0], n[1], came->was_entered[0],
+             came->was_entered[1]);
+    return are_right && (n_all > 0 || n_entered == 0);
 }
 
 const char *life_check(const struct life *life, const struct outcome *came, bool has_fault, bool was_killed)
 {
     if (has_files("run/jobs", "lock") || has_files("resctrl/mon_groups", "") || has_files("state/pending", "") ||
-        is_setting_changed() || lacks_records(life, came, has_fault))
+        is_setting_changed() || !are_records_right(life, came, has_fault))
         return text;
     if (came->is_allowed)
         return "what is refused was allowed";

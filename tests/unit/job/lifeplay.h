@@ -42,10 +42,9 @@ struct outcome {
 void life_play(const struct life *life, struct outcome *outcome);
 
 /*
- * Checks that after the life the ledger is empty, each run that the ledger had has a record (several count as one if
- * they have the same end), the node's setting is as before, nothing else is left (after a kill, a program may be), and
- * nobody was given what is refused. Returns NULL, or what is wrong. `has_fault`: the life met its fault; `was_killed`:
- * faults of this life are kills.
+ * Checks that after the life the ledger is empty, each run that the ledger had has exactly one record, the node's
+ * setting is as before, nothing else is left (after a kill, a program may be), and nobody was given what is refused.
+ * Returns NULL, or what is wrong. `has_fault`: the life met its fault; `was_killed`: faults of this life are kills.
  */
 const char *life_check(const struct life *life, const struct outcome *outcome, bool has_fault, bool was_killed);
 

@@ -80,38 +80,38 @@ static void an_ordinary_job(void **state)
 static void a_job_without_steps(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "pE", .request = "slow"});
+    live(&(struct life){.events = "PE", .request = "slow"});
 }
 
 static void a_job_without_an_extern_step(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psTe", .request = "slow"});
+    live(&(struct life){.events = "PSTE", .request = "slow"});
 }
 
 static void a_job_in_cgroup_v1(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psE", .request = "slow", .has_no_cgroup = true});
+    live(&(struct life){.events = "PSE", .request = "slow", .has_no_cgroup = true});
 }
 
 static void a_step_before_its_prolog(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "xPse", .request = "slow"});
+    live(&(struct life){.events = "XPSE", .request = "slow"});
 }
 
 static void a_requeued_job(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psrPse", .request = "slow", .runs_may_merge = true});
+    live(&(struct life){.events = "PSrPSE", .request = "slow", .runs_may_merge = true});
 }
 
 static void a_job_quicker_than_its_prolog(void **state)
 {
     (void)state;
     live(&(struct life){.events = "Q", .request = "fsdax,size=1G"});
-    live(&(struct life){.events = "eP", .request = "fsdax,size=1G"});
+    live(&(struct life){.events = "EP", .request = "fsdax,size=1G"});
 }
 
 static void a_job_cancelled_in_its_prolog(void **state)
@@ -123,32 +123,32 @@ static void a_job_cancelled_in_its_prolog(void **state)
 static void a_job_with_file_systems(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "Pse", .request = "fsdax,size=1G"});
+    live(&(struct life){.events = "PSE", .request = "fsdax,size=1G"});
 }
 
 static void a_job_that_is_refused(void **state)
 {
     (void)state;
     live(&(struct life){
-        .events = "PSTe", .request = "slow", .lines = "account \"physics\" { modes = { fast } }", .is_refused = true});
+        .events = "PSTE", .request = "slow", .lines = "account \"physics\" { modes = { fast } }", .is_refused = true});
 }
 
 static void a_job_in_company(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "pSoe", .request = "slow", .has_company = true});
+    live(&(struct life){.events = "PSoE", .request = "slow", .has_company = true});
 }
 
 static void a_job_whose_record_waits(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psEe", .request = "slow", .waits = true});
+    live(&(struct life){.events = "PSEE", .request = "slow", .waits = true});
 }
 
 static void a_job_without_an_epilog(void **state)
 {
     (void)state;
-    live(&(struct life){.events = "psN", .request = "slow"});
+    live(&(struct life){.events = "PSN", .request = "slow"});
 }
 
 /* Thousands of files are made and removed, which is faster in memory than on a disk. */

@@ -194,6 +194,35 @@ static void test_line_cut_by_a_crash_is_ended(void **state)
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":\n{\"a\":2}\n");
 }
 
+/* An earlier process may have appended the record, in this form or with other figures. A line that was cut short is no
+ * record. */
+static void test_a_record_is_appended_once(void **state)
+{
+    static const struct {
+        const char *there, *line;
+        bool is_appended;
+    } rows[] = {
+        {"{\"job_id\":7,\"end\":\"x\",\"a\":\"}\\\"\"}\n", "{\"job_id\":7,\"end\":\"x\",\"b\":{}}", false},
+        {"{}\n{\"job_id\":7,\"end\":\"x\"}\n{}\n", "{\"job_id\":7,\"end\":\"x\"}", false},
+        {"{\"job_id\":7,\"end\":\"x\",\"a\":{}\n", "{\"job_id\":7,\"end\":\"x\"}", true},
+        {"{\"job_id\":7,\"end\":\"y\"}\n", "{\"job_id\":7,\"end\":\"x\"}", true},
+        {"{\"job_id\":70,\"end\":\"x\"}\n", "{\"job_id\":7,\"end\":\"x\"}", true},
+        {"{\"a\":1}\n", "{\"a\":1}", true}, /* nothing tells which record it is */
+    };
+    (void)state;
+    key.uid = 0;
+    key.may_be_stored = true;
+    assert_int_equal(hm_store_put(&config, &key, "{}", NULL), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char wanted[160];
+        put_file("records/" DAY "/n1.jsonl", rows[i].there);
+        assert_int_equal(hm_store_put(&config, &key, rows[i].line, NULL), 0);
+        snprintf(wanted, sizeof(wanted), "%s%s%s", rows[i].there, rows[i].is_appended ? rows[i].line : "",
+                 rows[i].is_appended ? "\n" : "");
+        assert_text("records/" DAY "/n1.jsonl", wanted);
+    }
+}
+
 /* As on a full disk, the file may only grow by a few bytes. */
 static void test_no_room(void **state)
 {
@@ -285,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_days),
         cmocka_unit_test_setup_teardown(test_traps_are_refused, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_record_is_appended_once, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_line_cut_by_a_crash_is_ended, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_layout_whatever_the_umask, store_set_up, store_tear_down),

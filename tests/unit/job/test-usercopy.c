@@ -29,14 +29,14 @@
 
 static pid_t root_side;
 
-int __real_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+int __real_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                           struct hm_error *error);
-int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                           struct hm_error *error);
 
 /* In the child that writes the copy, checks that only the day's folder and the user's own folder are open, and nothing
  * of root's. */
-int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line,
+int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                           struct hm_error *error)
 {
     int n_open = 0;
@@ -44,7 +44,7 @@ int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *
         n_open += fcntl(fd, F_GETFD) >= 0;
     if (root_side != 0 && getpid() != root_side && n_open != 2)
         return hm_fail(error, EBADF, "%d descriptors are open", n_open);
-    return __real_hm_line_append(folder, name, rights, line, error);
+    return __real_hm_line_append(folder, name, rights, line, n_same, error);
 }
 
 static void make_link(const char *name)
