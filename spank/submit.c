@@ -3,15 +3,15 @@
  * there is a job. Where the configuration is wrong, every option is refused. */
 #include <unistd.h>
 
-#include "core/config/identity.h"
+#include "core/config/lookup.h"
 #include "plugin.h"
 
 /* Check the rules for the user. Account and partition are not known yet; the node's prolog checks these. */
 static int judge_user(const struct hm_config *config, const struct hm_request *request, struct hm_error *error)
 {
     struct hm_identity identity;
-    /* The node may know a user whom this host does not. */
-    if (hm_identity_of_uid(getuid(), &identity, NULL) != 0)
+    /* The node may know a user whom this host does not, or does not know in time. */
+    if (!hm_identity_is_needed(config) || hm_lookup_uid(getuid(), &identity, NULL) != 0)
         return 0;
     int result =
         hm_config_allows(config, request, identity.name, (const char *const *)identity.groups, NULL, NULL, error);

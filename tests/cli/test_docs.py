@@ -238,6 +238,15 @@ def test_the_page_of_the_option_has_its_modes_and_keys():
         assert set(mode["keys"]) <= set(named), mode
 
 
+def test_the_table_of_hooks_has_each_function_that_slurm_calls():
+    section = (GUIDES / "security.md").read_text().split("## How long a hook may take")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")]
+    functions = re.findall(r"^int slurm_spank_(\w+)\(", (PROJECT / "spank" / "dispatch.c").read_text(), re.M)
+    assert len(functions) == 8
+    for function in functions:
+        assert any(f"`{function}`" in row for row in rows), function
+
+
 def test_links_inside_the_guides():
     for guide in GUIDES.glob("*.md"):
         text = guide.read_text()

@@ -36,7 +36,8 @@ int hm_identity_judge(const struct hm_config *config, const struct hm_request *r
 bool hm_identity_is_needed(const struct hm_config *config);
 
 /* Look up the user, with all groups. This can take as long as a directory service needs to answer: what root runs for
- * jobs uses lookup.h. Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such user. */
+ * jobs, and a user's sbatch, use lookup.h. Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such
+ * user. */
 int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
 void hm_identity_free(struct hm_identity *identity);
 

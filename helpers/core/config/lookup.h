@@ -2,8 +2,8 @@
 /*
  * Looks up users and groups within a limit of time. The C library's functions wait for a directory service (sssd, LDAP)
  * for as long as the service takes, and a process cannot cut them short. So they are called in another process,
- * `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs uses the functions below. Do not hold the
- * ledger's lock when you call them.
+ * `hybridmem-job lookup`, which is killed after 5 s. What root runs for jobs, and a user's sbatch, use the functions
+ * below. Do not hold the ledger's lock when you call them.
  */
 #ifndef HM_CORE_CONFIG_LOOKUP_H
 #define HM_CORE_CONFIG_LOOKUP_H
