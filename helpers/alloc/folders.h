@@ -17,17 +17,18 @@ struct hm_folders {
 };
 
 /*
- * Open a file without a name (O_TMPFILE) in each folder of `list`: paths separated by colons; NULL or "" for none. A
- * path may have its socket's number before it, as in "0=/path"; without one, the n-th path (from 0) is taken for socket
- * n's. A folder that cannot be written to, or is not on a DAX file system, gets no room, and `reason` (HM_ALLOC_REASON
- * bytes) says why. Where no folder can be used, `folders->n` is 0. Close with hm_folders_close, also after the files
- * are mapped.
+ * Open a file without a name (O_TMPFILE) in each folder of `list`: paths separated by colons; NULL or "" for none.
+ * Paths after the first HM_FOLDERS are ignored. A path may have its socket's number before it, as in "0=/path"; without
+ * one, the n-th path (from 0) is taken for socket n's. A folder that cannot be written to, or is not on a DAX file
+ * system, gets no room, and `reason` (HM_ALLOC_REASON bytes) says why. Where no folder can be used, `folders->n` is 0.
+ * Close with hm_folders_close, also after the files are mapped.
  */
 void hm_folders_open(struct hm_folders *folders, const char *list, char *reason);
 void hm_folders_close(struct hm_folders *folders);
 
-/* Reserve the space in the files that the runs need. This is done at once, because a page that finds no space later
- * would kill the process. Returns 0, or -1 where a folder has too little: its room becomes 0, and `reason` says so. */
+/* Reserve in the files the space that the runs need. This is done at once, because a page that finds no space later
+ * would kill the process. Returns 0, or -1 where a folder has too little, or its file system fails: its room becomes 0,
+ * and `reason` says why. */
 int hm_folders_reserve(struct hm_folders *folders, const struct hm_alloc_run *run, size_t n_runs, char *reason);
 
 /* Map the files over `data`, shared, for those runs that are in files. A run that cannot be mapped stays in plain

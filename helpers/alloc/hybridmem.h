@@ -35,15 +35,16 @@ struct hm_alloc_hint {
     int32_t use;        /* enum hm_alloc_use */
     int32_t reserved;   /* 0 */
     size_t block_bytes; /* bytes of a block, which is on one node; 0: a 256th of the allocation, at least 2 MiB */
-    double fast_share;  /* HM_ALLOC_SPILL: the fast tier's share of blocks, above 0 to 1; 0: by bandwidth */
+    double fast_share;  /* HM_ALLOC_SPILL: the fast tier's share of blocks, above 0 to 1; 0: as the policy says */
 };
 
 /*
  * Allocate `size` bytes of zeroed memory in one contiguous range of addresses. The policy decides where each block is
  * placed, whichever thread touches it first. Where the policy cannot be met, memory is placed as well as possible, and
  * hm_alloc_reason says why. So the call fails only where malloc would (ENOMEM), or for a wrong policy or hint (EINVAL).
- * Memory of 2 MiB or more is aligned to 2 MiB, less to pages. Memory below HM_ALLOC_LEAST, or for which no mapping can
- * be made, comes from malloc. Free it with hm_free. All functions are safe to call from several threads.
+ * Memory of 2 MiB or more is aligned to 2 MiB, less to pages. But memory below HM_ALLOC_LEAST, or for which no mapping
+ * can be made, comes from malloc, and is aligned as malloc aligns it. Free all memory with hm_free. All functions are
+ * safe to call from several threads.
  */
 void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint);
 
@@ -73,8 +74,7 @@ struct hm_alloc_where {
 
 /*
  * Find out where an allocation is, by asking the kernel for each page. `memory` is what hm_alloc returned. Returns 0,
- * or -1: EINVAL where the memory is not from hm_alloc (memory below HM_ALLOC_LEAST is from malloc), or the errno of
- * move_pages.
+ * or -1: EINVAL where the memory is not from hm_alloc, or hm_alloc took it from malloc; or the errno of move_pages.
  */
 int hm_where(const void *memory, struct hm_alloc_where *where);
 
@@ -86,7 +86,7 @@ struct hm_alloc_run {
 };
 
 /* Find the run with the block at `offset`: where the policy placed it, with its neighbours in the same place. Returns
- * 0, or -1 (EINVAL: the memory is not from hm_alloc, the offset is past its end, or it is not in blocks). */
+ * 0, or -1 (EINVAL: the memory is not from hm_alloc, the offset is past its end, or the memory is not in blocks). */
 int hm_where_run(const void *memory, size_t offset, struct hm_alloc_run *run);
 
 #ifdef __cplusplus

@@ -62,9 +62,10 @@ static uint64_t room_of(const struct hm_layout *layout, const struct hm_layout_w
 }
 
 /*
- * Make lanes, where folders have made none: one for each socket that has a node of rank 0, in the order of the nodes;
- * for HM_ALLOC_INTERLEAVE one for each node. lanes[i] becomes the lane of node i, or HM_PLACE_ANY_LANE. Nodes whose
- * socket is unknown count as one socket's when lanes are made, and are in every lane.
+ * Make lanes, where folders have made none: one for each socket with a node that may be used and has rank 0, in the
+ * order of the nodes; for HM_ALLOC_INTERLEAVE one for each node that may be used. lanes[i] becomes the lane of node i,
+ * or HM_PLACE_ANY_LANE. Nodes whose socket is unknown count as one socket's when lanes are made, and are in every lane
+ * (except for HM_ALLOC_INTERLEAVE).
  */
 static void make_lanes(const struct hm_layout *layout, const struct hm_layout_wish *wish, struct ranks ranks,
                        struct hm_place *place, int lanes[HM_ALLOC_NODES])

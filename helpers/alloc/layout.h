@@ -15,7 +15,7 @@ struct hm_layout_node {
     int id;
     int socket; /* -1: unknown */
     bool is_fast;
-    uint64_t reserve_bytes; /* bytes to keep free; no block is placed into them */
+    uint64_t reserve_bytes; /* bytes to keep free; they do not count as room */
 };
 
 struct hm_layout {
@@ -31,9 +31,9 @@ struct hm_layout {
 void hm_layout_of_tiers(const struct hm_tiers *tiers, const struct hm_config *config, struct hm_layout *layout);
 
 /* Read the layout of this node. In libhybridmem (layoutread.c): from hybridmem.conf and the cached topology of this
- * boot, or from hwloc where there is no cache; uses malloc. Where both fail the layout is empty, and its note says why.
- * In the preload library (preloadlayout.c): from the environment, without malloc. Where that fails the layout is empty,
- * and so is its note. */
+ * boot, or from hwloc where there is no cache; uses malloc. Where that fails the layout is empty, and its note says
+ * why. In the preload library (preloadlayout.c): from the environment, without malloc. Where that fails the layout is
+ * empty, and so is its note. */
 void hm_layout_read(struct hm_layout *layout);
 
 /* What one call of hm_alloc asks for, except its size. */

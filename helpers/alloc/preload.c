@@ -2,7 +2,8 @@
 /*
  * libhybridmem-preload.so: replaces malloc and its family in a program. Allocations that the rules send to the slow
  * tier come from hm_allocate. All others go to the next malloc: that of libc, or of a library like jemalloc. These
- * functions can be called at any time: before constructors, in the loader, after fork. So nothing here allocates.
+ * functions can be called at any time: before constructors, in the loader, after fork. So none of them needs memory of
+ * malloc for its own work.
  */
 #include <dlfcn.h>
 #include <errno.h>

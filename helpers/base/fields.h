@@ -14,9 +14,9 @@
  * among its values may ever get another meaning. The number in the first line changes only where this rule has to be
  * broken.
  *
- * The format is not JSON for two reasons. The plugin reads these files inside srun and slurmstepd. There, a call of
- * jansson's json_object_get may reach the function of that name in json-c (the two libraries shared such names before
- * their symbols were versioned, as in RHEL 8). And root should parse as little as it can: lines without nesting.
+ * The format is not JSON for two reasons. The plugin reads these files inside slurmstepd. There, a call of jansson's
+ * json_object_get may reach the function of that name in json-c (the two libraries shared such names before their
+ * symbols were versioned, as in RHEL 8). And root should parse as little as it can: lines without nesting.
  */
 #ifndef HM_BASE_FIELDS_H
 #define HM_BASE_FIELDS_H
@@ -40,8 +40,8 @@ enum hm_field_type {
     HM_FIELD_GROUP     /* a structure with a table of its own */
 };
 
-/* A row of a table: one field. A list of texts, sets or groups has a line for each place ("warning.0 ..."). A list of
- * anything else has one line for all places ("step 0 1 2"). */
+/* A row of a table: one field. In a list of texts, sets or groups each place in use has lines of its own, as
+ * "warning.0 ...". A list of anything else has one line for all places ("step 0 1 2"). */
 struct hm_field {
     const char *name; /* NULL ends the table */
     enum hm_field_type type;

@@ -9,7 +9,7 @@
 #define HM_FIELDS_FIRST "hybridmem %s 1\n"
 #define HM_FIELDS_LAST "end\n"
 
-/* Is a list of this field's type written in one line? Other lists have a line for each place. */
+/* Is a list of this field's type written in one line? In other lists each place has lines of its own. */
 bool hm_field_is_line(const struct hm_field *field);
 
 /* How many places of the list may be in use in `value`, the structure that holds the list: as many as its count says,

@@ -108,7 +108,7 @@ static void put_place(struct text *text, const char *path, const struct hm_field
     put(text, "%s ", path);
     size_t used = text->used;
     put_value(text, field, value);
-    text->used -= text->used == used; /* an empty text: the path alone, without a space */
+    text->used -= text->used == used; /* an empty text or set: the path alone, without a space */
     put(text, "\n");
 }
 

@@ -35,7 +35,8 @@ int hm_grown_create(const char *path, const void *fresh, size_t size, struct hm_
     return hm_fail(error, number, "%s cannot have its %zu bytes: %s", path, size, strerror(number));
 }
 
-/* Find the size of the file. Returns it, or -1 where it is not a regular file of `least` bytes or more. */
+/* Find the size of the file. Returns it, or -1 where the file cannot be looked at, or is not a regular file of `least`
+ * bytes or more. */
 static off_t find_size(int fd, size_t least, struct hm_error *error)
 {
     struct stat status;

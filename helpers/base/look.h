@@ -14,7 +14,8 @@
  * finds into `found`, which has `size` bytes and begins with the caller's content. Afterwards the caller's `found` is
  * what `look` had written, also where it was killed half way. `look` returns 0, or an errno. Returns 0; or -1 with
  * errno: the one that `look` returned, ETIMEDOUT where the child was killed at the end of its time, EIO where another
- * signal ended it, or why there was no child. Only for programs with one thread (hm_spawn_call).
+ * signal ended it, or why there was no child or it could not be watched. Only for programs with one thread
+ * (hm_spawn_call).
  */
 int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
             int patience_ms);

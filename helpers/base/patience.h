@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Sleep for a tenth of a second. `since_ns` is when the wait began (CLOCK_MONOTONIC); 0: it begins now, and that is
- * noted. Returns false, without sleeping, once it has lasted for `patience_s` seconds, also by the work between the
- * sleeps. */
+ * noted. Returns false, without sleeping, once the wait has lasted for `patience_s` seconds; the caller's work between
+ * the sleeps counts, too. */
 bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s);
 
 #endif

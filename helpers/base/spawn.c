@@ -193,7 +193,8 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Is this process protected from the OOM killer? Children inherit the protection. */
+/* Is this process protected from the OOM killer? Children inherit the protection. True also where the
+ * score cannot be read. */
 static bool has_protection(void)
 {
     char text[16];
@@ -202,7 +203,8 @@ static bool has_protection(void)
 
 /*
  * Hear from the child what failed, for at most `patience_ms`: what it opens and executes may be on a file system that
- * hangs. Returns 0 where it executes the program, 1 where it failed, or -1 where it did neither in time.
+ * hangs. Returns 0 where it executes the program (or was killed before it could say anything), 1 where it failed, or -1
+ * where it did neither in time.
  */
 static int hear(int fd, int patience_ms, struct report *failure)
 {
@@ -254,8 +256,8 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
     return hm_fail_errno(error, "cannot %s %s", step_names[failure.step], spawn->path);
 }
 
-/* Puts /dev/null in the place of the caller's standard input, output and error. They may be pipes whose reader waits
- * for the last process that has them. */
+/* Puts /dev/null in the place of the caller's standard input, output and error, except `kept`. They may be pipes whose
+ * reader waits for the last process that has them. */
 static int forget_standard(int kept)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

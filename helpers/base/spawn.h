@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts child processes: hm_spawn_start starts a program, hm_spawn_call runs a function. Nothing else in hybridmem
+ * Starts child processes: hm_spawn_start starts a program, hm_spawn_call runs a function. No other C code of hybridmem
  * forks; the meter alone uses posix_spawn(3) (meter/papi/process.c). Programs that run as root call both functions, and
  * Slurm's daemons call hm_spawn_start. So a child inherits only what the caller names: no blocked or ignored signals,
  * no open descriptors, and no protection from the OOM killer (a daemon may have a score of -1000, which would make the

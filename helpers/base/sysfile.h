@@ -10,9 +10,9 @@
  * closes, or -1 with errno. */
 int hm_sysfile_open(int folder, const char *path);
 
-/* Read the only line of an open file from its start, without the newline, at most size - 2 bytes. Returns 0, or -1: the
- * errno of read, ENODEV where the file was removed, EBADMSG where it is empty, too long, has a byte 0, or has more than
- * one line. */
+/* Read the only line of an open file from its start, without the newline. The file has at most size - 2 bytes, with
+ * the newline. Returns 0, or -1: the errno of read, ENODEV where the file was removed, EBADMSG where it is empty, too
+ * long, has a byte 0, or has more than one line. */
 int hm_sysfile_read_open(int fd, char *text, size_t size);
 
 /* Open a file, read its only line as hm_sysfile_read_open does, and close it. Returns 0, or -1 with errno. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the command line of `hybridmem COMMAND`: a table of options, and the same --help, --version and errors for
- * every command. */
+ * all commands that call hm_words_parse. */
 #ifndef HM_BASE_WORDS_H
 #define HM_BASE_WORDS_H
 

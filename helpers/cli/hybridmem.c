@@ -19,8 +19,8 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* The commands for people. The folder of their programs also has programs that Slurm's hooks start; they are not in
- * this table. */
+/* The commands for people. The folder of their programs also has programs that people do not start, such as
+ * hybridmem-monitor; those have no row in this table. */
 static const struct {
     const char *name;
     const char *summary;

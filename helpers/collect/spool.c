@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-spool: the epilog of slurmctld (EpilogSlurmctld). It writes one small file for each job that ended. It has
- * to be quick, as the job stays COMPLETING while it runs. So it does not wait for the job's records: the nodes may not
- * even have begun their epilogs. Errors are one line in the system's log and never fail Slurm.
+ * hybridmem-spool: the epilog of slurmctld (EpilogSlurmctld). It writes one small file for each job that had a node and
+ * ended, where hybridmem.conf wants summaries. It has to be quick, as the job stays COMPLETING while it runs. So it
+ * does not wait for the job's records: the nodes may not even have begun their epilogs. Errors are one line in the
+ * system's log and never fail Slurm.
  */
 #include <config.h>
 
@@ -39,7 +40,7 @@ static const char *look_up(const char *name, void *data)
     return getenv(name);
 }
 
-/* Write the file of the job that ended. Returns 0, or -1 with a text. */
+/* Write the file of the job that ended. Returns 0, also where the job gets no file, or -1 with a text. */
 static int leave_entry(const char *path, struct hm_config *config, struct hm_error *error)
 {
     struct hm_spool_entry entry;

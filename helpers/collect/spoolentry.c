@@ -84,8 +84,8 @@ static void complete(struct hm_spool_entry *entry, uint64_t now_s)
         entry->end_s = now_s;
 }
 
-/* Is a record of the job expected? Unless all jobs are recorded, a job of the mode off has none. A job whose request is
- * not valid has one, but nobody waits for it: users could make others wait by such requests. */
+/* Is a record of the job expected? Unless all jobs are recorded, a job without a mode or of the mode off has none. A
+ * job whose request is not valid has one, but nobody waits for it: users could make others wait by such requests. */
 static bool expects_record(const struct hm_config *config, hm_spool_lookup *lookup, void *data)
 {
     struct hm_request request;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that ended, as slurmctld describes it in the environment of EpilogSlurmctld. Every value is parsed whole and
- * checked against a range. The cluster's name may only contain characters that mean nothing to a shell, a path or a
- * terminal; a list of nodes may also have brackets and commas. */
+/* A job that ended, as slurmctld describes it in the environment of EpilogSlurmctld. Every number is parsed whole and
+ * checked against a range. The cluster's name may only contain letters, digits and ._-@+, which mean nothing to a shell
+ * or a terminal and do not divide a path; a list of nodes may have brackets and commas, but neither @ nor +. */
 #ifndef HM_COLLECT_SPOOLENTRY_H
 #define HM_COLLECT_SPOOLENTRY_H
 
@@ -28,7 +28,9 @@ struct hm_spool_entry {
                                 end_s the time of the call */
     char cluster[HM_SPOOL_NAME]; /* "": slurmctld does not say */
     const char *nodes;           /* Slurm's list; belongs to the environment */
-    bool is_asked; /* a record is expected: the job or its partition has a mode other than off, or all are recorded */
+    /* a record is expected: the job's mode, or its partition's where it gives none, is valid and not off; or all jobs
+     * are recorded */
+    bool is_asked;
 };
 
 /* Gets the value of a variable, or NULL where it is not set. */

@@ -5,7 +5,7 @@
 
 #include "spoolentry.h"
 
-#define HM_SPOOL_ROOM 20 /* one of so many parts of the file system's space, and of its files, stays free */
+#define HM_SPOOL_ROOM 20 /* 1/20 of the file system's space, and of its files, stays free */
 
 /*
  * Write the entry to <folder>/JOBID.END.json (mode 0600), whole or not at all: it is written under a name that nobody

@@ -130,8 +130,9 @@ static int add_per_cpu(struct hm_papi_library *library, unsigned component, cons
     return 0;
 }
 
-/* Add an event that is not counted on a CPU of each socket. Its own name or its zone's name tells the socket; -1 where
- * neither does. A zone that hybridmem does not use is left out, which is no error. Returns 0, or -1 with a text. */
+/* Add an event that is not counted on a CPU of each socket. Its own name or its zone's name tells the socket, which is
+ * -1 where neither does. A zone that hybridmem does not use is left out, which is no error. Returns 0, or -1 with a
+ * text. */
 static int add_named(struct hm_papi_library *library, unsigned component, const struct hm_papi_row *row,
                      const char *name, struct hm_error *error)
 {

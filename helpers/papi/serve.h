@@ -19,8 +19,8 @@ int hm_papi_take_signals(void);
 
 /*
  * Open the events and write their lines and readings. `signals` is the descriptor from hm_papi_take_signals. Returns 0
- * after `count` readings, after a signal, when standard input has ended (without is_asked: only if it is a pipe or a
- * socket), or when nobody reads the output any more. Returns -1 with a text on an error.
+ * after `count` readings, after a signal, when standard input has ended or cannot be read (without is_asked: only if it
+ * is a pipe or a socket), or when nobody reads the output any more. Returns -1 with a text on another error.
  */
 int hm_papi_serve(const struct hm_papi_serving *serving, struct hm_papi_library *library, int signals,
                   struct hm_error *error);

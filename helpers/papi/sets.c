@@ -154,7 +154,8 @@ static bool read_zones(const struct hm_papi_sets *sets, struct hm_papi_library *
     return hm_papi_zones_take(library, sets->set[s].component, columns, &moment, value, is_known);
 }
 
-/* Read powercap's zones. Where a reading is ambiguous (zones.h), start the event set again, and read again. */
+/* Read powercap's zones. Where the event set does not run or cannot be read, or a reading is ambiguous (zones.h), start
+ * the set again, and read again. */
 static void read_powercap(struct hm_papi_sets *sets, struct hm_papi_library *library, int s, uint64_t *value,
                           bool *is_known)
 {

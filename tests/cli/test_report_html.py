@@ -66,7 +66,7 @@ def test_a_page_has_words_of_its_own(folder):
     text = make_report(folder, "words.html", "--top", "1").read_text()
     assert "--" not in re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
     assert "ALONE" not in text and "SHARED" not in text and "(Alone: the number of their records)" in text
-    assert "It was not said how many bytes the memory takes in its life." in text
+    assert "It was not said how many bytes can be written to the memory in its life." in text
     terminal = helper("hybridmem-report", "--records", folder / "records", "--view", "waste").stdout
     assert " ALONE " in terminal and "(ALONE: the number of their records)" in terminal
 

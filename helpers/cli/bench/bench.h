@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of `hybridmem bench` and its results; only for the files of this folder. */
+/* The options of `hybridmem bench` and its results; only for the files of this folder and their tests. */
 #ifndef HM_CLI_BENCH_BENCH_H
 #define HM_CLI_BENCH_BENCH_H
 

@@ -96,7 +96,8 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[CE
     writers[column](bench, &bench->result[row], cell);
 }
 
-/* The n-th text of hm_alloc_reason: each result has one for each role. "": the array is as its policy says. */
+/* The n-th text of hm_alloc_reason: each result has one for each role. "": the array is as its policy says, or the
+ * kernel has no array of this role. */
 static const char *reason_at(const struct hm_bench *bench, int n)
 {
     return bench->result[n / HM_BENCH_ROLES].reason[n % HM_BENCH_ROLES];

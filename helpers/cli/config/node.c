@@ -115,7 +115,8 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    /* Users pass through these folders (0001), and cannot list them (HM_FOLDER_PASS). */
+    /* Users have to be able to pass through record_dir and run_dir (0001). Only root may list the three folders
+     * (HM_FOLDER_PASS); record_dir may be listed by its group, too. */
     const struct wanted rows[] = {
         {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
         {"state_dir", config->state_dir, NULL, HM_FOLDER_PASS, 0, true},
@@ -157,7 +158,7 @@ static const char *of_file(const char *text)
 /*
  * Checks the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
  * exist. A section that is ignored is only a note, as it may be intended for other nodes. With an invalid section, each
- * request is refused.
+ * request but off is refused.
  */
 static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {

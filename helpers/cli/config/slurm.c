@@ -79,7 +79,8 @@ static void check_setting(const char *output, const char *name, const char *want
 }
 
 /*
- * Checks that a wipe of memory ends before the limit of a prolog or epilog: if they exceed it, Slurm drains the node.
+ * Checks that a wipe of memory ends before the limit of a prolog or epilog. Slurm drains a node whose prolog or epilog
+ * exceeds its limit.
  */
 static void check_timeout(const struct hm_config *config, const char *output, const char *name,
                           struct hm_report *report)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of a command's figures, which are all drawn by hybridmem-picture, a Python program. */
+/* Pictures of a command's figures. All are drawn by hybridmem-picture, a Python program. */
 #ifndef HM_CLI_DRAW_PICTURE_H
 #define HM_CLI_DRAW_PICTURE_H
 

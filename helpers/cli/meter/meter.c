@@ -39,7 +39,7 @@ struct meter {
     char host[256];
     int signals;
     bool has_begun;
-    uint64_t since_ns; /* CLOCK_MONOTONIC of the last reading */
+    uint64_t since_ns; /* CLOCK_MONOTONIC, when show_reading last read the counters */
 };
 
 static int fail(int status, const char *text)
@@ -142,7 +142,7 @@ static int show_reading(struct meter *meter)
 /* How a wait has ended. */
 enum waited {
     WAITED_DUE,  /* the next reading is due */
-    WAITED_MORE, /* it is not due yet */
+    WAITED_MORE, /* no line and no end: the clock tells whether the next reading is due */
     WAITED_END   /* the program is to end */
 };
 

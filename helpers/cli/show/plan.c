@@ -118,8 +118,8 @@ static int read_own_cpus(struct hm_set *cpus, struct hm_error *error)
 }
 
 /*
- * Chooses the task's CPUs. If the topology is of another machine that has none of this process's CPUs, all CPUs of that
- * machine are used.
+ * Chooses the task's CPUs: those of --cpus, else this process's. If the topology is of another machine that has none of
+ * this process's CPUs, they are all CPUs of that machine.
  */
 static int choose_cpus(const struct options *options, const struct hm_topology *topology, struct hm_set *cpus,
                        struct hm_error *error)

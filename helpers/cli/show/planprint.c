@@ -23,7 +23,8 @@ __attribute__((format(printf, 2, 3))) static void put(const char *label, const c
     hm_words_put_row(stdout, hm_words_columns(stdout), TEXT_COLUMN, text, "%s", label);
 }
 
-/* Prints the keys of migration, except those that are the migrator's choice or mean "no limit". */
+/* Prints the keys of migration. The lines cap, rate, period and bins are left out where the migrator chooses, or where
+ * there is no limit. */
 static void print_migration(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;

@@ -37,7 +37,7 @@ struct tried {
     const struct hm_source_row *row;
     bool is_usable;
     char reason[HM_ERROR_TEXT]; /* why it does not work */
-    bool lacks_broker;          /* only the broker is missing, which is normal on a node without jobs that need it */
+    bool lacks_broker;          /* the broker's socket is missing, as is normal on a node without jobs that need it */
     struct hm_source_state state;
 };
 

@@ -32,7 +32,7 @@
 
 #define PARANOID_MOST 2 /* highest kernel.perf_event_paranoid with which users may sample */
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
-/* MAX_NUMNODES of x86-64 and arm64 distributions. A kernel with fewer nodes accepts the mask where the bits of further
+/* The kernel's largest MAX_NUMNODES. A kernel that is built for fewer nodes accepts the mask where the bits of further
  * nodes are 0. */
 #define KERNEL_NODES 1024
 #define MASK_LONGS (KERNEL_NODES / LONG_BITS)

@@ -22,8 +22,9 @@ int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
 /*
  * May the user be in a group that forbids the request, though it is not among their groups? Where one of several
  * directory services fails, the C library reports the user's groups from the others, without an error. The groups of
- * the failed one then cannot be looked up either. So this looks up each group whose rule does not allow the request.
- * Returns true at the first group that is unknown, with a text for the job's user; else false.
+ * the failed one then cannot be looked up either. So this looks up each group that is not among the user's and whose
+ * rule does not allow the request. Returns true at the first group that is unknown or cannot be looked up, with a text
+ * for the job's user; else false.
  */
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
                       const struct hm_identity *identity, struct hm_error *doubt);
@@ -43,7 +44,8 @@ int hm_lookup_ask(const char *program, const struct hm_question *question, int p
                   struct hm_identity *identity, struct hm_error *error);
 
 /* The other side, for `hybridmem-job lookup`: look up, and write the answer to standard output. Where there is no
- * answer, write the reason to standard error. Returns the exit status: 0, or 1 where there is no answer. */
+ * answer, write the reason to standard error. Returns the exit status: 0, or 1 where there is no answer, or it cannot
+ * be written. */
 int hm_lookup_answer(const struct hm_question *question);
 
 #endif

@@ -72,8 +72,8 @@ static int word_number(enum hm_section section, const char *name)
     return n;
 }
 
-/* Keep the file's line of each word that can be judged only later, on a node or together with other words: the error
- * text then names the line. */
+/* Keep the line of what can be judged only later, on a node or together with other words: of a tier (its `nodes`, else
+ * its first word), of channels, and of a default_mode. The error text then names the line. */
 static void note_line(enum hm_section section, int entry, const char *word, int line)
 {
     struct hm_config *config = reading.config;

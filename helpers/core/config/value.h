@@ -33,8 +33,9 @@ char *hm_configvalue_words(enum hm_section section, char *out, size_t size);
 /* Is the section a rule (user, group, account, partition)? */
 bool hm_configvalue_is_rule(enum hm_section section);
 
-/* Find or make the entry of `config` (a tier, channels, or rule) for a section with this title. Returns its index, or
- * -1 with a text where the title is wrong, or there are too many. */
+/* Find or make the entry of `config` (a tier, channels, or rule) for a section with this title. Returns its index (0
+ * for HM_SECTION_TOP), or -1 with a text where the title is wrong, there are too many, or other channels have the same
+ * two tiers in the other order. */
 int hm_configvalue_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error);
 
 /* Read `value` into the field of `word` in the entry (`entry` is ignored for HM_SECTION_TOP). The values of a list come

@@ -12,7 +12,7 @@
 #define PAGE_BYTES 4096
 #define MAP_BYTES_PER_PAGE 64
 
-/* Why nothing can be made in the region, and how to put that right; NULL where it can be used. */
+/* Why nothing can be made in the region, as the end of a refusal; NULL where it can be used. */
 static const char *fault_of(const struct hm_dax_region *region)
 {
     if (region->is_disabled)

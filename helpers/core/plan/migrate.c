@@ -16,7 +16,7 @@ static const struct hm_migrate_keys built_in = {.interval_ms = 10000,
                                                 .source = HM_SOURCE_AUTO,
                                                 .hot_by = HM_HOT_BY_ACCESSES};
 
-/* Write latency of the part's nearest node, in ns; 0: unknown. */
+/* Least write latency of the part's nodes, in ns; 0: unknown. */
 static double write_latency(const struct hm_scene *scene, const struct hm_part *part)
 {
     const struct hm_topology *topology = &scene->tiers->topology;

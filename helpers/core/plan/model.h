@@ -15,8 +15,8 @@
  * Returns -1 unless both bandwidths are positive and m0 is within 0 to 1.
  */
 double hm_spill_bandwidth(enum hm_channels channels, double bw0_mbs, double bw1_mbs, double m0);
-/* The share of the fast tier with the best bandwidth, without regard to capacities: 1 for shared channels,
- * bw0/(bw0+bw1) for separate ones. Returns -1 unless both bandwidths are positive. */
+/* The share m0 that gives the best bandwidth, without regard to capacities: 1 for shared channels, bw0/(bw0+bw1) for
+ * separate ones. Returns -1 unless both bandwidths are positive. */
 double hm_spill_best_share(enum hm_channels channels, double bw0_mbs, double bw1_mbs);
 /* Find weights (1 to 255) for n0 fast and n1 slow nodes, so that n0*w0 : n1*w1 is close to bw0 : bw1. Of the pairs
  * within 0.5 % of the best, the smallest weights are taken. Returns 0, or -1 (EINVAL) where an input is not positive,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: what is done on this node for this job. It follows from the request, the tiers, the configuration and the
- * node's abilities. Pure. */
+/* The plan: what is done on this node for this job. It follows from the request, the tiers, the configuration, the
+ * node's abilities, and the task's CPUs and the job's size. Pure. */
 #ifndef HM_CORE_PLAN_PLAN_H
 #define HM_CORE_PLAN_PLAN_H
 
@@ -65,9 +65,9 @@ struct hm_plan {
     struct hm_set nodes;            /* the policy's node mask; empty for HM_POLICY_DEFAULT */
     bool has_weights;               /* the plan has weights */
     bool must_set_weights;          /* these weights differ from the system's: root sets them before the tasks start */
-    uint8_t weights[HM_MAX_NODES];  /* 1 to 255 for nodes in the mask, else 0; by topology index */
+    uint8_t weights[HM_MAX_NODES];  /* by topology index; with has_weights 1 to 255 for nodes in the mask, else 0 */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel; 0: none */
-    double predicted_bandwidth_mbs; /* read bandwidth, with two tiers by the spill model; negative: unknown */
+    double predicted_bandwidth_mbs; /* read bandwidth, for fast and slow together by the spill model; < 0: unknown */
     struct hm_plan_migration migration;
     struct hm_plan_fsdax fsdax;
     char reason[640]; /* one sentence for users */
@@ -76,10 +76,11 @@ struct hm_plan {
 };
 
 /*
- * Make the plan. Returns 0, or -1 (ENODEV) where this node cannot serve the request: it has no such tier or region, it
- * has no memory on the sockets, the cpuset hides it, it lacks what isolate needs, the size does not fit into the
- * regions, or the site does not allow it. The text names the request, and what is missing or in the way. Errors of form
- * were found by the parser.
+ * Make the plan. Returns 0, or -1 (ENODEV) where this node cannot serve the request: it has no such tier or usable
+ * region, it has no memory on the sockets, the cpuset hides the memory, the task's socket is not known for socket=local
+ * or remote, the node lacks what isolate needs, the size does not fit into the regions, or the site does not let users
+ * keep that much. The text names the request, and what is missing or in the way. Errors of form were found by the
+ * parser.
  */
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,

@@ -29,7 +29,7 @@ struct hm_scene {
     struct hm_migrate_keys keys; /* complete keys of the migrator; empty in modes without one */
     struct hm_set sockets;       /* the chosen sockets: indices of topology.socket_cpus */
     bool all_sockets;            /* all sockets with memory are chosen */
-    bool one_socket;             /* all chosen memory is on one socket */
+    bool one_socket;             /* at most one socket is chosen */
 };
 
 /* Choose the request's sockets. Returns 0, or, for socket=local and remote, -1 (ENODEV) where none of them has memory,

@@ -36,7 +36,7 @@ static void place_plainly(struct hm_scene *scene, const struct pair *pair)
     scene->plan->predicted_bandwidth_mbs = predict(scene, pair, pair->share_plain);
 }
 
-/* One of the tiers has no memory here: in interleave and in spill, pages alternate over the nodes of the other one. */
+/* Only one tier has memory here: in interleave and in spill, pages alternate over that tier's nodes. */
 static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only, const char *mode)
 {
     scene->plan->policy = HM_POLICY_INTERLEAVE;
@@ -49,7 +49,8 @@ static int place_on_one_tier(struct hm_scene *scene, const struct hm_part *only,
     return 0;
 }
 
-/* Seen from the job's CPUs, is every fast node nearer than every slow one? False where a distance is unknown (0). */
+/* Seen from the task's CPUs, is every fast node nearer than every slow one? False where a distance is unknown (0), or
+ * the CPUs are. */
 static bool is_tier_order(const struct hm_scene *scene, const struct pair *pair)
 {
     const struct hm_topology *topology = &scene->tiers->topology;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's topology: found once for each boot, and kept in a file in run_dir. */
+/* The node's topology: found once for each boot, and again after nodes came or went; kept in a file in run_dir. */
 #ifndef HM_CORE_TIERS_BOOT_H
 #define HM_CORE_TIERS_BOOT_H
 
@@ -9,9 +9,9 @@
  * kept. */
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error);
 
-/* Find the topology again and keep it, after nodes came or went. Steps that start meanwhile use the old one. Where
- * other nodes have memory by then, the old one is stale (topology/cache.h), and these steps find no tiers. Returns 0 or
- * -1. */
+/* Find the topology again and keep it, after nodes came or went. Steps that start meanwhile use the old one. Where a
+ * node of the old one has lost its memory by then, the old one is stale (topology/cache.h), and these steps find no
+ * tiers. Returns 0 or -1. */
 int hm_topology_renew(const struct hm_config *config, struct hm_error *error);
 
 #endif

@@ -20,7 +20,7 @@ bool hm_node_is_usable(const struct hm_node *node)
 
 /*
  * Infer kinds that hwloc does not know. A node without CPUs but with far more bandwidth is HBM. Beside memory of
- * another known kind, nodes with CPUs are DRAM. A node behind a memory-side cache stays unknown, as it may be either
+ * another known kind, nodes with CPUs are DRAM. But one behind a memory-side cache stays unknown, as it may be either
  * Optane in Memory Mode or DRAM behind HBM.
  */
 void hm_tiers_infer_kinds(struct hm_topology *topology)
@@ -60,7 +60,7 @@ static bool is_near(uint64_t a, uint64_t b, double factor)
 }
 
 /* Do two nodes, by their indices, belong in one tier? Known kinds have to be the same, and known figures near each
- * other. Where these do not tell, the memory tier in sysfs, CPUs and distance decide. */
+ * other. Where a kind is unknown, the memory tier in sysfs, CPUs and distance count, too. */
 static bool is_alike(const struct hm_topology *topology, int first, int second)
 {
     const struct hm_node *a = &topology->node[first], *b = &topology->node[second];

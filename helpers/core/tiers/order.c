@@ -98,7 +98,7 @@ static int compare_groups(const struct hm_tier_group *a, const struct hm_tier_gr
 }
 
 /* Does the order of the file decide between groups whose nodes the configuration lists? It does unless the file gives
- * each of them a bandwidth. */
+ * each of them a read bandwidth. */
 static bool file_decides(const struct hm_tier_groups *groups)
 {
     for (int i = 0; i < groups->n; i++) {

@@ -178,8 +178,8 @@ void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *confi
             continue;
         if (!group) {
             hm_tiers_warn(tiers,
-                          "%s: tier %s lists no nodes, and no tier here has that name, or alone that kind: ignored; "
-                          "here are %s",
+                          "%s: tier %s lists no nodes, and no tier here has that name, or is the only one of that kind"
+                          ": ignored; here are %s",
                           place_of(named->line, place), named->name, names);
             continue;
         }

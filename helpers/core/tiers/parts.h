@@ -50,8 +50,9 @@ enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
  * no group if none of its nodes can be used. Returns 0, or -1 (EINVAL). */
 int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups,
                           struct hm_error *error);
-/* Find a tier of the configuration for each group that has none yet: one without a list of nodes, of the group's kind.
- * Then apply the figures of these tiers, and of those that list nodes, to their groups. */
+/* Find a tier of the configuration for each group that has none yet and is the only such group of its kind: a tier
+ * without a list of nodes, of that kind. Then apply the figures of these tiers, and of those that list nodes, to their
+ * groups. */
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups);
 /* Do the same by name, for the tiers without a list of nodes that are left, once groups are ordered and named. Warns of
  * those that match no group. */

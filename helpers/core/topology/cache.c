@@ -20,7 +20,7 @@
 
 struct cache {
     char boot_id[40];
-    struct hm_set has_memory; /* nodes with memory at the time of writing; a change makes the cache stale */
+    struct hm_set has_memory; /* nodes with memory at the time of writing; check_content compares them with now */
     struct hm_topology topology;
 };
 
@@ -159,8 +159,8 @@ static int check_file(int fd, const char *path, struct hm_error *error)
     return 0;
 }
 
-/* Read the whole file, terminated. The caller frees it; NULL with errno. A '\0' in the file ends the text, and
- * hm_fields_parse refuses a text without its last line. */
+/* Read the whole file. Returns its text, terminated, for the caller to free, or NULL with errno. A '\0' in the file
+ * ends the text, and hm_fields_parse refuses a text without its last line. */
 static char *read_all(int fd)
 {
     size_t used = 0;

@@ -15,7 +15,7 @@
 #define LINE 80
 #define NAMESPACES_WITH_LABELS 5 /* nstype: ND_DEVICE_NAMESPACE_PMEM of <linux/ndctl.h> */
 
-/* Read the first line of a file in a device's folder. Returns false where there is no such file. */
+/* Read the first line of a file in a device's folder. Returns false where it cannot be read. */
 static bool read_line(const char *folder, const char *device, const char *name, char line[LINE])
 {
     char path[320];

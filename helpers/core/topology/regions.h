@@ -22,8 +22,8 @@ struct hm_dax_regions {
     struct hm_dax_region region[HM_MAX_REGIONS];
 };
 
-/* Read the regions below `folder`. A missing folder means that the machine has none. A region whose socket is unknown
- * has -1. Regions past HM_MAX_REGIONS are left out. */
+/* Read the regions below `folder`. A missing folder means that the machine has none. Regions whose size cannot be read,
+ * and those past HM_MAX_REGIONS, are left out. */
 void hm_regions_read(const char *folder, const struct hm_topology *topology, struct hm_dax_regions *regions);
 
 /* Is there a region? */

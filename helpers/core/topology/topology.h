@@ -62,8 +62,8 @@ struct hm_topology {
 
 /* Index of the node in the topology, or -1. */
 int hm_topology_index(const struct hm_topology *topology, int node_id);
-/* The socket of a device, by the NUMA node that the kernel names for it (-1: none). Returns -1 where it is unknown; on
- * a machine with one socket it is always known. */
+/* The socket of a device, by the NUMA node that the kernel names for it (-1: none). Returns -1 where it is unknown. On
+ * a machine with one socket, a device whose node is not known is on that socket. */
 int hm_topology_socket_of(const struct hm_topology *topology, int node_id);
 /* Find the sockets that have at least one of the CPUs. */
 void hm_topology_sockets_of_cpus(const struct hm_topology *topology, const struct hm_set *cpus, struct hm_set *sockets);

@@ -32,7 +32,8 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  * - EARLIER_KEPT: an earlier prolog of this run made the entry. It stays, and with it the namespaces of this run, so
  *   that the job gets no second set.
  * - EARLIER_OF_A_STEP: a step of this run started before this prolog and made the entry. The prolog completes it.
- * - EARLIER_OF_OTHERS: the entry is of an earlier run, of another user's job or of a dead job, which is to be finished.
+ * - EARLIER_OF_OTHERS: the entry is of an earlier run, of another user's job or of a dead job. That job is to be
+ *   finished.
  * - EARLIER_NONE: there is no entry, or its content is not valid (EBADMSG).
  * - EARLIER_UNREADABLE: the ledger cannot be locked, or the entry cannot be opened or loaded. The entry is not
  *   replaced, as it may say what has to be undone on the node.
@@ -98,7 +99,7 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     copy_name(job->node, begin->node, sizeof(job->node));
     if (config->cluster[0])
         hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
-    (void)hm_process_identify(getpid(), &job->prolog); /* not known, a job is taken for dead earlier */
+    (void)hm_process_identify(getpid(), &job->prolog); /* without it, a job is only taken for dead earlier */
     /* With PrologFlags=RunInJob the prolog runs in the job's own cgroup: the monitor must not be put there. */
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));

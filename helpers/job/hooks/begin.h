@@ -26,7 +26,8 @@ struct hm_begin {
  * - unreadable for any other reason: nothing is done, and -1 is returned.
  *
  * `config_error` is why the configuration could not be read (then `config` has the defaults), "" otherwise. Sets
- * `has_left` if a job that it finished left memory for a later reap (see hm_finish_job). Returns 0, or -1 with a text.
+ * `has_left` if the job that was finished first left memory for a later reap (see hm_finish_job). Returns 0, or -1 with
+ * a text.
  */
 int hm_begin_job(const struct hm_config *config, const char *config_error, const struct hm_begin *begin, bool *has_left,
                  struct hm_error *error);

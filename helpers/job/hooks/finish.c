@@ -40,9 +40,9 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
 }
 
 /*
- * Notes when the job ended: now for its own epilog; otherwise when it was found dead, if that was noted. A process that
- * takes over from one that was killed keeps the time that is noted. So its record is of the same day, and the store
- * finds what the other has written.
+ * Notes when the job ended: when it was found dead, if that was noted and this is not its own epilog; otherwise now. A
+ * process that takes over from one that was killed keeps the time that is noted. So its record is of the same day, and
+ * the store finds what the other has written.
  */
 static void note_end(struct hm_job *job, bool is_own_epilog)
 {
@@ -144,9 +144,10 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
 
 /*
  * Is this an error after which a later reap takes the memory back? It is if the memory is in use, if it still has to be
- * wiped, or if hybridmem-namespace could not be started or was killed by SIGKILL, as on a node short of memory. Users
- * can cause all of these, by open files or by an overload, and they must not drain nodes in that way. Until the reap
- * the memory's label names the job, so nobody else gets it.
+ * wiped, or if hybridmem-namespace could not be started in time, could not be started for want of memory, processes or
+ * descriptors, or was killed by SIGKILL, as on a node short of memory. Users can cause all of these, by open files or
+ * by an overload, and they must not drain nodes in that way. Until the reap the memory's label names the job, so nobody
+ * else gets it.
  */
 static bool is_for_later(int number)
 {

@@ -27,7 +27,8 @@
  * - 0;
  * - 1 where the entry is gone and memory of the job may be left for a later reap: it is in use, or the time for its
  *   wipe is over, or the program that wipes it could not be run to its end, or the entry could not be read;
- * - -1 where the entry is still there and could not be locked, read, written or removed.
+ * - -1 where the entry could not be locked, read, written or removed, where a new run has replaced it meanwhile, or
+ *   where memory is short.
  */
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
 

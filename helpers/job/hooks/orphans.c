@@ -19,7 +19,7 @@
 
 #define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
 
-/* Does the name end in `suffix`? `number` is the number before it. */
+/* Is the name a number followed by `suffix`? `number` gets that number. */
 static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
 {
     char stem[16];

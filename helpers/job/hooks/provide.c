@@ -82,7 +82,7 @@ static int enter_again(const struct hm_config *config, struct hm_job *job, struc
 
 /*
  * Plans and makes the job's file systems. The entry says so before they are made: after a crash at any point, reap
- * finds them. If they cannot be made, the reason goes into the entry, and the tasks print it and fail.
+ * finds them. If they cannot be made, the reason goes into the entry (hm_begin_refuse).
  */
 static int provide(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {

@@ -32,8 +32,8 @@ static bool is_over(const struct hm_job *job, unsigned grace_s)
 /*
  * Removes an entry that is torn, or written by a version of hybridmem that this one does not know, once its job is
  * dead. While the job may live, its entry stays, and so do its namespaces (namespaces/jobs.h). The job's own epilog
- * removes it, too (finish.h). Finding out whether the job lives takes long and does not hold the lock: so the entry is
- * read once more before it is removed.
+ * removes such an entry, too (finish.h). Finding out whether the job lives takes long and does not hold the lock: so
+ * the entry is read once more before it is removed.
  */
 static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job,
                         const char *why)
@@ -75,7 +75,7 @@ static void note_life(const struct hm_config *config, struct hm_job *job)
 /*
  * Checks whether a job without a cgroup in its entry lives: its epilog may have been lost, and nothing else tells its
  * end. The check takes long and does not hold the lock, so the entry is read once more. Returns true where the job's
- * end was noted now.
+ * death was noted now.
  */
 static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct hm_job *job)
 {

@@ -118,8 +118,9 @@ void hm_ledger_unlock(int lock);
 
 /*
  * Reads the job's entry, and checks its owner, mode, size and every field. Returns 0, or -1: ENOENT where there is no
- * entry; EBADMSG where it is torn, or this version does not understand it; EPERM where its owner or mode is wrong; or
- * another errno where it cannot be opened or read. The caller holds the lock, also for the next three functions.
+ * entry; EBADMSG where it is torn, too large or of another job, or this version does not understand it; EPERM where it
+ * is not a regular file, or where its owner or mode, or that of a folder above it, is wrong; or another errno where it
+ * cannot be opened or read. The caller holds the lock, also for the next three functions.
  */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
 /*
@@ -149,7 +150,7 @@ int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struc
  */
 bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
 
-/* Adds a step's id, unless it was added before. The first HM_JOB_STEPS are kept by id, all are counted. */
+/* Adds a step's id, unless it is kept already. The first HM_JOB_STEPS ids are kept, all steps are counted. */
 void hm_job_add_step(struct hm_job *job, uint32_t step_id);
 /* Adds a warning (printf style). One that is there already is dropped. Where there is no room, it takes the last place,
  * and says that others are left out. */

@@ -19,7 +19,7 @@ int hm_cgroup_cut_to_step(char *path);
 
 /*
  * Does the job live: does its cgroup exist and have processes? A job without a known cgroup lives until its end is
- * noted, by its epilog or by a reap that has looked for it (unread.h), or until the next boot.
+ * noted, by its epilog or by a reap that has found no process of the job (unread.h), or until the next boot.
  */
 bool hm_job_is_living(const struct hm_job *job);
 

@@ -93,8 +93,8 @@ static bool is_empty(const char *folder)
 }
 
 /*
- * Is there a folder with processes that may be the job's? Folders that vanish during the walk are no error. Any other
- * error counts as yes.
+ * Is there a folder with processes that may be the job's? A folder that is gone when the walk comes to it is no error.
+ * Any other error counts as yes.
  */
 static bool has_folder(const char *cgroups, uint32_t job_id)
 {

@@ -18,7 +18,7 @@
  * - below `cgroups` there is its folder "job_ID", of either version of cgroups, with processes in it;
  * - below `cgroups` there is a step's folder with processes that is not in a "job_NUMBER" folder: Slurm 26.05 may name
  *   jobs in another way;
- * - or one of these checks fails.
+ * - or one of these checks cannot be made.
  *
  * Folders outside the job's that are not the caller's, and what is in them, do not count: users may have some.
  *

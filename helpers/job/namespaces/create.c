@@ -17,7 +17,7 @@
  * How long create may take, in seconds. It may have to wait until other jobs' memory is wiped; Slurm's
  * PrologEpilogTimeout, if it is set, may end it earlier. Once fsdax_wipe_limit is used up, create may still wait 10 s
  * for another process to finish. If it fails then, it may take 30 s to wipe what it made. So sites set fsdax_wipe_limit
- * a minute shorter than Slurm's limit.
+ * shorter than Slurm's limit, by hm_hooklimit_margin_s.
  */
 static const struct hm_namespacetimes times = {.patience = 3600, .waits_beyond = 10, .wipes_beyond = 30};
 

@@ -13,7 +13,7 @@
 
 #define LINE "limit: "
 #define SPARE_S (HM_HOOKLIMIT_FIRST_S - HM_HOOKLIMIT_OWN_S)
-#define DAY_S 86400       /* the longest that hybridmem-namespace works */
+#define DAY_S 86400       /* how long hybridmem-namespace may work where fsdax_wipe_limit is not set */
 #define BEYOND_S 90       /* work after fsdax_wipe_limit: a wait, wiping what create made, detaching, systemctl */
 #define AHEAD_S 5         /* Slurm's clock for its prologs and epilogs begins before ours */
 #define SLOW_MEMORY_S 610 /* bringing slow memory online waits for 600 s */

@@ -212,8 +212,9 @@ static bool is_reap_wanted(const struct hm_config *config)
 
 /*
  * Should systemd go on with what is left? Yes, if the limit has cut the work short, or the node was short of memory. If
- * something is in use or locked, only where there is a limit, and only for a job that has just left it: otherwise each
- * prolog and epilog would hand over the same work.
+ * something is in use or locked, or hybridmem-namespace was killed (EAGAIN, the same number as EWOULDBLOCK), only where
+ * there is a limit, and only for a job that has just left it: otherwise each prolog and epilog would hand over the same
+ * work.
  */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {

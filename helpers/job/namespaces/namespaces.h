@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The namespaces of persistent memory below jobs' DAX file systems. hybridmem-namespace makes and removes them; the
- * functions here run it, and note the result in the ledger's entry. Each namespace carries its job in its label, so
- * that reap finds what a crash has left. One lock keeps reap from namespaces that are being made. Making and removing
- * may wait while memory is wiped: the program's clock stands still for that time (hooklimit.h).
+ * functions here run it, and note the result in the ledger's entry. The label of each namespace names the job, or the
+ * user who keeps it, so that reap finds what a crash has left. One lock keeps reap from namespaces that are being made.
+ * Making and removing may wait while memory is wiped: the clock of hybridmem-job stands still for that time
+ * (hooklimit.h).
  */
 #ifndef HM_JOB_NAMESPACES_NAMESPACES_H
 #define HM_JOB_NAMESPACES_NAMESPACES_H
@@ -18,8 +19,9 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
 
 /*
  * Wipes and removes the job's namespaces, unless its user keeps them. Can be repeated after a crash. With `waits` it
- * waits for what is in use: only the job's own epilog may, as others must not be delayed. Returns 0, or -1 with a text
- * if something is still there; EBUSY: it is in use; ETIME: fsdax_wipe_limit is used up. A later reap removes it then.
+ * waits for what is in use: only the job's own prolog and epilog may, as others must not be delayed. Returns 0, or -1
+ * with a text if something is still there; EBUSY: it is in use; ETIME: fsdax_wipe_limit is used up, or the node is
+ * short of memory. A later reap removes it then.
  */
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error);
 
@@ -32,13 +34,15 @@ struct hm_namespaces_reap {
 };
 
 /*
- * Removes the namespaces whose job is not in the ledger. Restores the kernel's policy for new memory if a killed `ram
- * online` has set it aside. Does nothing on a node that has neither. Namespaces of a job whose entry cannot be read
- * stay. Without `waits`, what is in use or locked is left to the next reap. Do not hold the ledger's lock.
+ * Removes the namespaces whose job is not in the ledger, and kept ones that no job uses if they have expired or are
+ * unfinished. Restores the kernel's policy for new memory if a killed `ram online` has set it aside. Does nothing on a
+ * node that has neither namespaces of hybridmem nor such a policy. Namespaces of a job whose entry cannot be read stay.
+ * Without `waits`, what is in use or locked is left to the next reap, and so is everything if hybridmem-namespace was
+ * killed (EAGAIN, the same number as EWOULDBLOCK). Do not hold the ledger's lock.
  *
- * Returns 0; 1, with the reason, where a unit of systemd is to go on (wipelater.h): fsdax_wipe_limit is used up, or,
- * with `has_left` and such a limit, something is in use or locked; or -1 with a text for the log (ENOTRECOVERABLE: it
- * names a namespace that could not be removed).
+ * Returns 0; 1, with the reason, where a unit of systemd is to go on (wipelater.h): fsdax_wipe_limit is used up, the
+ * node is short of memory, or, with `has_left` and such a limit, something would be left to the next reap; or -1 with a
+ * text for the log (ENOTRECOVERABLE: it names a namespace that could not be removed).
  */
 int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error);
 

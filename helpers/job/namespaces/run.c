@@ -85,7 +85,7 @@ static int number_of(const struct hm_answer *answer)
     for (size_t i = 0; i < sizeof(by_status) / sizeof(by_status[0]); i++)
         if (by_status[i] && hm_answer_is(answer, (int)i))
             return by_status[i];
-    /* SIGKILL comes of a node without memory, as a rule: that may pass. */
+    /* SIGKILL mostly means that the node had run out of memory, which may pass. */
     if (answer->status >= 0 && WIFSIGNALED(answer->status) && WTERMSIG(answer->status) == SIGKILL)
         return EAGAIN;
     return EIO;

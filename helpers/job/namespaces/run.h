@@ -11,7 +11,7 @@
 #define HM_NAMESPACERUN_CREATE "create"
 #define HM_ANSWER_OUTPUT 16384
 /* Exit statuses of hybridmem-namespace. */
-#define HM_ANSWER_REFUSED 1 /* it refused, or failed and left nothing behind */
+#define HM_ANSWER_REFUSED 1 /* it refused, or failed; create has then left nothing behind */
 #define HM_ANSWER_USAGE 2   /* it got wrong arguments */
 #define HM_ANSWER_BUSY 3    /* something is in use */
 #define HM_ANSWER_LATE 4    /* the time limit has passed, or the node is short of memory: for a later try */
@@ -38,7 +38,7 @@ bool hm_answer_is(const struct hm_answer *answer, int code);
 /*
  * Makes an error of what the program wrote to standard error, or of how it ended. Returns -1: EBUSY: something is in
  * use, try again; ETIME: the limit has passed, or the node is short of memory: the next try continues; ENOTRECOVERABLE:
- * something that could not be removed is left; EAGAIN: it was killed, and wrote nothing; EIO: it failed in another way.
+ * something that could not be removed is left; EAGAIN: it was killed by SIGKILL; EIO: it failed in another way.
  */
 int hm_answer_fail(const struct hm_answer *answer, struct hm_error *error);
 

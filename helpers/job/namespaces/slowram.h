@@ -12,7 +12,8 @@
 /*
  * Runs hybridmem-namespace to bring all of the slow tier online in the configured zone. Returns at once where it is
  * online already, or where the node has no devdax namespace. The clock of hybridmem-job stands still meanwhile
- * (hooklimit.h). Returns 0, or -1 with a text; what could not be brought online is unchanged.
+ * (hooklimit.h). Returns 0, or -1 with a text; what could not be brought online is put back as far as the kernel
+ * allows.
  */
 int hm_slowram_online(const struct hm_config *config, struct hm_error *error);
 

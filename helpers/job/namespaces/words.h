@@ -33,7 +33,7 @@ void hm_namespacewords_begin(struct hm_namespacewords *words, const struct hm_co
 void hm_namespacewords_add(struct hm_namespacewords *words, const char *name, const char *value);
 
 /*
- * Adds --patience, --limit if fsdax_wipe_limit is set (at least 1 s, as 0 would mean "no limit"), and --detach if
+ * Adds --patience, --limit if fsdax_wipe_limit is set (at least 1 s, as hybridmem-namespace refuses 0), and --detach if
  * `times` has one.
  */
 void hm_namespacewords_add_times(struct hm_namespacewords *words, const struct hm_config *config,

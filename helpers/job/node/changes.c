@@ -109,8 +109,7 @@ static uint64_t number_of(const char *text)
 }
 
 /*
- * Did reading fail only because this process has no memory or descriptors left? Then another process may be able to
- * read it.
+ * Did reading an entry fail only for want of memory or descriptors? Then another process may be able to read the entry.
  */
 static bool is_for_want_of_room(int number)
 {

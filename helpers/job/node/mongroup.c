@@ -194,7 +194,7 @@ void hm_mongroup_reap(const struct hm_config *config)
     if (!groups) {
         if (folder >= 0)
             close(folder);
-        return; /* no resctrl, as on most nodes */
+        return; /* no resctrl, as on most nodes; or users can list the folder */
     }
     struct hm_job *job = malloc(sizeof(*job));
     int lock = job ? hm_ledger_lock(config, NULL) : -1;

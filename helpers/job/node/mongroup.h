@@ -25,9 +25,10 @@ int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
 int hm_mongroup_folder(const struct hm_config *config, bool *is_listed);
 
 /*
- * Takes from users the permission to list the folder of groups, which the kernel gives them (base/files.h says why). It
- * waits at most two seconds, as somebody may list it now. Failures are logged; no groups are made then. Call it before
- * users have processes on the node. Do not hold the lock.
+ * Takes from users the permission to list the folder of groups. The kernel gives it to them, and with it they can hold
+ * up whoever makes a group (base/files.h). Does nothing if the configuration wants no groups. Waits at most two
+ * seconds, as somebody may be listing the folder. Failures are logged; no groups are made then. Call this before users
+ * have processes on the node. Do not hold the lock.
  */
 void hm_mongroup_shut(const struct hm_config *config);
 
@@ -47,7 +48,7 @@ int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const str
 
 /*
  * Notes in the entry why a task is not in the group, so that the group's figures are not taken for the whole job's. If
- * the entry cannot be written, the group is removed: then there are no figures at all. Takes the lock.
+ * the entry cannot be read or written, the group is removed: then there are no figures at all. Takes the lock.
  */
 void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                        const char *why);
@@ -56,7 +57,7 @@ void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const st
 int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                        struct hm_error *error);
 
-/* Removes groups with our names that no entry of the ledger has. Takes the lock. Failures are logged. */
+/* Removes groups with our names that no entry of the ledger has. Takes the lock. What cannot be removed is logged. */
 void hm_mongroup_reap(const struct hm_config *config);
 
 #endif

@@ -92,7 +92,7 @@ static void add_programs(const struct hm_config *config, char *arguments[MOST_WO
         add(arguments, slurm_word, slurm);
 }
 
-/* "SLURM_CONF=..." from the daemon's environment, for Slurm's library; NULL: not set, or not needed. */
+/* "SLURM_CONF=..." from the daemon's environment, for Slurm's library; NULL: not set, too long, or not needed. */
 static char *slurm_conf(const struct hm_config *config, char *out, size_t size)
 {
     const char *value = config->meter_programs & HM_METER_SLURM ? getenv(SLURM_CONF) : NULL;

@@ -43,9 +43,10 @@ json_t *hm_record_traffic(const struct hm_job *job, const struct hm_record_tiers
 
 /*
  * "estimate" of the record's "traffic": for each tier the share of accesses (or of writes alone) that the samples of
- * the job's migrators saw there; null without samples. The tiers are those of the job's plan: steps that ran on other
- * sockets are counted as if they had used them. The shares are not bytes: perf samples loads and stores, which caches
- * may have served; DAMON and page faults see pages that were used between two looks.
+ * the job's migrators saw there; null if there are no samples or no plan, if the steps counted different things, or if
+ * no tier's share is known. The tiers are those of the job's plan: steps that ran on other sockets are counted as if
+ * they had used them. The shares are not bytes: perf samples loads and stores, which caches may have served; DAMON and
+ * page faults see pages that were used between two looks.
  */
 json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_record_tiers *tiers);
 

@@ -27,7 +27,8 @@ void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
  * Makes the plan of an active step, and the changes for it that only root can make. The caller holds the lock. If
- * something that the step needs cannot be done, the reason becomes the refusal.
+ * there can be no plan, or the prolog has not made the step's file systems, the reason becomes the refusal. If a change
+ * cannot be made, the entry gets a warning.
  */
 void hm_step_plan(struct hm_preparation *p);
 
@@ -39,9 +40,10 @@ void hm_step_plan(struct hm_preparation *p);
 int hm_step_read_again(struct hm_preparation *p, const char *loss, struct hm_error *error);
 
 /*
- * Makes the job's resctrl group, and notes in the entry that this process is to start the job's monitor, if none is
- * there and one is wanted. The caller holds the lock, writes the entry, and then calls hm_step_watch if
- * `must_start_monitor` is set.
+ * Notes in the entry whether the job gets a record. For one that does, makes the resctrl group, and notes in the entry
+ * that this process is to start the job's monitor, if none is there and one is wanted. Makes and notes neither if the
+ * job's cgroup or the node's tiers are not known. The caller holds the lock, writes the entry, and then calls
+ * hm_step_watch if `must_start_monitor` is set.
  */
 void hm_step_begin_watch(struct hm_preparation *p);
 /*

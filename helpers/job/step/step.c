@@ -32,8 +32,9 @@ static void read_tiers(struct hm_preparation *p)
 }
 
 /*
- * Looks up the user's name and groups if they are needed: the step has a request of its own, and a rule asks for them,
- * or the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of time.
+ * Looks up the user's name and groups if they are needed: if the step has a request of its own and a rule asks for
+ * them, or if the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of
+ * time.
  */
 static void look_up_user(struct hm_preparation *p)
 {
@@ -130,9 +131,9 @@ static void judge(struct hm_preparation *p)
 }
 
 /*
- * Does this step of another component of a heterogeneous job have the option of the job's leader? The script has that
- * option in its environment, and an srun there passes it to the steps of all components. For such a step the
- * component's own request comes first, and file systems are only the leader's.
+ * Is this step's option to be ignored, as it is that of a heterogeneous job's leader, and the step is of another
+ * component? The script has the leader's option in its environment, and an srun there passes it to the steps of all
+ * components. For such a step the component's own request comes first, and file systems are only the leader's.
  */
 static bool is_leaders(const struct hm_preparation *p)
 {

@@ -48,8 +48,8 @@ struct hm_step {
 };
 
 /*
- * Prepares the step. `step` must be zeroed. Returns 0, or -1 with a text for the log: something failed that the user
- * did not ask for, and the step goes on as far as it can.
+ * Prepares the step. `step` must be zeroed. Returns 0, or -1 with a text for the log if something failed: the step goes
+ * on as far as it can, unless the failure has led to a refusal (step->refusal).
  */
 int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, struct hm_error *error);
 

@@ -13,7 +13,7 @@
 #define HM_OUTCOME_WARNINGS 4
 
 struct hm_outcome {
-    /* 1: a task has written this line; the others do not repeat it */
+    /* 1: a task has said this, in a line or (`said_outside`) in the ledger; the others do not repeat it */
     uint32_t said_refusal, said_binding, said_outside;
     /* 1: `plan` is set, by the first task on the node; 2: it is being written; 0: neither */
     uint32_t has_plan;
@@ -31,8 +31,8 @@ struct hm_outcome *hm_outcome_map(void);
 void hm_outcome_unmap(struct hm_outcome *outcome);
 
 /*
- * Mounts the job's file systems for the calling task, which is still root (in task_init_privileged). If that fails, the
- * text is left in this process's copy of `step`, for hm_task_place.
+ * Mounts the job's file systems for the calling task, which is still root (in task_init_privileged), unless the step is
+ * refused. If that fails, the text is left in this process's copy of `step`, for hm_task_place.
  */
 void hm_task_mount(struct hm_step *step);
 
@@ -50,8 +50,9 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment);
 
 /*
- * To be called when a task has ended with this wait(2) status: writes to the ledger what is not there yet. Returns 0,
- * or -1 with a text for the log.
+ * To be called when a task has ended with this wait(2) status: writes to the ledger what is not there yet. After the
+ * last task it also ends the step's migrator and takes its figures. Does nothing if `outcome` is NULL. Returns 0, or -1
+ * with a text for the log.
  */
 int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_error *error);
 

@@ -34,10 +34,8 @@ static int open_in(int folder, const char *name, int flags, const struct hm_righ
     return (int)syscall(SYS_openat2, folder, name, &how, sizeof(how));
 }
 
-/*
- * Sets owner and mode of a folder that this process has just made, or that an earlier process made and was stopped
- * before it could set them.
- */
+/* Sets owner, group and mode of a folder that this process has just made, or that another left without them
+ * (is_unfinished). */
 static int finish_folder(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
                          struct hm_error *error)
 {
@@ -99,7 +97,8 @@ static int lock_file(int fd)
     return 0;
 }
 
-/* Checks, with the lock held, that it is a regular file with one name and our owner. Sets its group and mode. */
+/* Checks, with its lock held, that the file is a regular one with one name and belongs to rights->uid. Sets its group
+ * and mode. */
 static int check_file(int fd, const char *name, const struct hm_rights *rights, struct stat *status,
                       struct hm_error *error)
 {

@@ -42,7 +42,7 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
  * appends at most HM_STORE_PASS records and begins none after 5 s; the next call goes on. A file in pending/ that is
  * not a record is left out, and the others are appended all the same. Returns how many were appended, or -1 with a text
  * if one failed, if such a file is there, or if pending/ cannot be opened or listed. Several processes may call it at
- * once.
+ * once: one does the work, and the others return 0.
  */
 #define HM_STORE_PASS 16 /* most records that one call appends */
 int hm_store_retry(const struct hm_config *config, struct hm_error *error);

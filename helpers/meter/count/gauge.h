@@ -32,7 +32,7 @@ struct hm_gauge {
     int socket;        /* -1: the whole node, or unknown */
     int source;        /* index of the source's row in the table of sources */
     double factor;     /* joules or bytes per count */
-    char name[160];    /* path of the file below `folder`, or PMU, event and CPU */
+    char name[160];    /* path of the file below `folder`; PMU, event and CPU; or a helper program's event */
     int folder;        /* for a file: the folder where it is opened again after it was gone; -1: not a file */
     int fd;            /* the open file or perf event; -1 while it is gone, or where a helper program reads it */
     const struct hm_papi_reader *papi; /* a helper program that reads this counter; NULL: none */

@@ -11,7 +11,8 @@
 #define DIGITS "0123456789"
 #define NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" DIGITS
 
-/* Copy the word before `stop` into `out`, and move *rest past it. Returns 0, or -1 where it does not fit. */
+/* Copy the word before `stop` into `out`, and move *rest past `stop`. Where there is no `stop`, the word is all that is
+ * left, and *rest becomes NULL. Returns 0, or -1 where the word does not fit. */
 static int next_word(const char **rest, char stop, char *out, size_t size)
 {
     const char *end = strchr(*rest, stop);

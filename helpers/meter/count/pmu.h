@@ -40,7 +40,7 @@ int hm_pmu_put(struct hm_pmu_config *config, const struct hm_pmu_format *format,
 typedef int hm_pmu_look_up(void *data, const char *term, char *text);
 
 /* Parse the terms of an event, "event=0x04,umask=0x03". A term without a value has the value 1. Returns 0, or -1
- * (EINVAL, ERANGE) with a text that names the term. */
+ * (EINVAL, ERANGE) with a text that names the term, or the event where one of its terms is too long. */
 int hm_pmu_parse_event(const char *text, hm_pmu_look_up *look_up, void *data, struct hm_pmu_config *config,
                        struct hm_error *error);
 

@@ -34,7 +34,7 @@ struct hm_reading {
     struct hm_usage usage[HM_MAX_TIERS];
     enum hm_peak_source peak_source;
     uint64_t peak;            /* memory.peak, or the present memory.current */
-    char missing[HM_WARNING]; /* what could not be read, and why, or that memory is in no tier; "" otherwise */
+    char missing[HM_WARNING]; /* the first thing missing, and why; or that memory is in no tier; "" otherwise */
 };
 
 /* Fill in the map. `tier_nodes` has the nodes of each of the `n_tiers` tiers. */

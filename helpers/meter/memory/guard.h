@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guard: a cgroup's file cgroup.events, which tells a program when to end, even where the process that should stop
- * the program has died. The monitor has that of the job's cgroup, a migrator that of the cgroup of the step's tasks. */
+ * the program has died. The monitor watches the file of the job's cgroup, a migrator the file of the cgroup that the
+ * step's tasks are in. */
 #ifndef HM_METER_MEMORY_GUARD_H
 #define HM_METER_MEMORY_GUARD_H
 

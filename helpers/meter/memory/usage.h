@@ -10,7 +10,7 @@
 enum hm_peak_source {
     HM_PEAK_NONE,
     HM_PEAK_KERNEL, /* memory.peak */
-    HM_PEAK_SAMPLED /* the largest memory.current that was seen; used before Linux 5.19 */
+    HM_PEAK_SAMPLED /* the largest memory.current seen, where memory.peak cannot be read (as before Linux 5.19) */
 };
 
 struct hm_usage {    /* bytes of one tier at one moment */

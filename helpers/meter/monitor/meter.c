@@ -128,7 +128,8 @@ static void take_group(struct hm_metered *metered, const struct hm_flow *flow, i
             add(&metered->group[flow[i].quantity == HM_TOTAL_BYTES ? HM_GROUP_TOTAL : HM_GROUP_LOCAL], &flow[i], true);
 }
 
-/* Have the counters of this program been added? If not, it does not run, or has not described them yet. */
+/* Have the counters of this program been added? If not, it does not run, has not described them yet, or waits until a
+ * better program has described its own. */
 static bool is_joined(const struct hm_monitor_meter *meter, int program)
 {
     return meter->gauges.reader[program] && meter->tried[meter->gauges.reader_source[program]].n > 0;

@@ -17,7 +17,7 @@ struct hm_monitor_meter {
     bool is_asked;                    /* a reading has begun: the programs were asked, and have not all answered */
     bool is_over;                     /* no program joins any more */
     bool is_slurm_asked;              /* Slurm's program is one of those that may be asked */
-    uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of each program's first reading; 0: it has not joined */
+    uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of each program's first reading; 0: none yet */
     struct hm_gauges gauges;
     struct hm_counters_tried tried[HM_METERS];
     int n_tried;
@@ -47,7 +47,7 @@ void hm_monitor_meter_open(struct hm_monitor_meter *meter, int sysfs, const char
 void hm_monitor_meter_read(struct hm_monitor_meter *meter, struct hm_samples *samples, uint64_t mono_ns);
 
 /* Get the descriptors of the programs whose answers are awaited, -1 for the other programs. Returns how many ms are
- * left until the time of the first of them is over, or -1 where no answer is awaited. */
+ * left until the time for the first awaited answer is over, or -1 where no answer is awaited. */
 int hm_monitor_meter_poll(const struct hm_monitor_meter *meter, struct pollfd events[HM_N_PROGRAMS]);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem-monitor: samples the memory of one job on this node into a file that root has opened for it, until the job
- * ends or the monitor gets SIGTERM. It also records what the node's counters of energy and traffic count, and those of
- * the job's resctrl group (--resctrl). To open the counters it is started as root, with --uid and --gid; then it
- * becomes the system user hybridmem. From then on it only reads kernel files, and asks helper programs that it has
- * started before (--papi, --slurm). These end when their standard input is closed.
+ * ends or the monitor gets SIGTERM, SIGINT or SIGHUP. It also records what the node's counters of energy and traffic
+ * count, and those of the job's resctrl group (--resctrl). To open the counters it is started as root, with --uid and
+ * --gid; then it becomes the system user hybridmem. From then on it only reads kernel files, and asks helper programs
+ * that it has started before (--papi, --slurm). These end when their standard input is closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -168,8 +168,8 @@ static void run(struct monitor *monitor, bool is_there)
     monitor->samples->finished = 1;
 }
 
-/* Set the handling of all signals, as the monitor inherits the signals that slurmstepd blocks. Returns a descriptor to
- * poll for the signals that end the monitor, or -1. */
+/* Set the handling of signals anew, whatever the process that started the monitor has blocked or ignored. Returns a
+ * descriptor to poll for the signals that end the monitor, or -1. */
 static int take_signals(void)
 {
     sigset_t ending;
@@ -221,7 +221,7 @@ static int open_meter(struct monitor *monitor, const struct hm_monitor_arguments
         fprintf(stderr, "hybridmem-monitor: cannot become user %u: %s\n", (unsigned)given->uid, strerror(errno));
         return -1;
     }
-    /* The change of the user has made the process dumpable again. It must not be: root opened its descriptors. */
+    /* The change of the user may have made the process dumpable again. It must not be: root opened its descriptors. */
     return prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "power.h"
 
-/* RAPL's counters are updated each millisecond. Over much less than this time, power would be mostly jitter. */
+/* The shortest time over which power is computed. RAPL's counters are updated each millisecond, so over a time that is
+ * not much longer, power would be mostly jitter. */
 #define POWER_NS UINT64_C(100000000)
 
 /* Take the power of an interval. The peak is raised to the mean where needed: the mean also counts energy after the

@@ -24,7 +24,7 @@
 #define HM_SAMPLES_POINTS 256      /* most points */
 #define HM_SAMPLES_NONE UINT64_MAX /* value of point[i][0] where the point has no sample */
 
-/* The structure only grows: new members come at its end, and are 0 in files of earlier versions. */
+/* The structure only grows: new members come at its end, and are 0 in the files of earlier releases of hybridmem. */
 struct hm_samples {
     uint32_t magic, version, bytes;
     /* set by root before the monitor starts */
@@ -34,7 +34,7 @@ struct hm_samples {
     struct hm_set tier_nodes[HM_MAX_TIERS];
     uint32_t interval_ms;
     /* set by the monitor */
-    uint32_t finished; /* 1: the monitor ended as it should; 0: it runs, or was killed */
+    uint32_t finished; /* 1: the monitor ended as it should; 0: it runs, was killed, or has failed */
     uint64_t n_samples;
     uint64_t first_ns, last_ns;           /* CLOCK_REALTIME of the first and last sample */
     uint64_t first_mono_ns, last_mono_ns; /* CLOCK_MONOTONIC of the first and last sample */

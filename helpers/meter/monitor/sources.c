@@ -18,8 +18,8 @@ static enum hm_quantity choose_quantity(const struct hm_flow *flow, int n, enum 
 
 /*
  * Add the sources that counted the quantities from `first` to `last`, and why the rest of these quantities is unknown.
- * Where all are unknown, one reason stands for all. Where another one is known, a missing figure for the platform is
- * not mentioned, unless Slurm was asked for it.
+ * Where all are unknown, one reason stands for all. Where another quantity is known, a missing figure for the platform
+ * is not mentioned, unless Slurm was asked for it.
  */
 static void add_flows(struct hm_reasons *reasons, const struct hm_flow *flow, int n, enum hm_quantity first,
                       enum hm_quantity last, bool is_slurm_asked)

@@ -98,7 +98,8 @@ static void leave(pid_t pid)
     left[i] = pid;
 }
 
-/* Wait for the program's end. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
+/* Wait for the program's end. Returns its status as wait(2) does, or -1 where it had to be killed, or could not be
+ * ended. */
 static int wait_for_end(pid_t pid)
 {
     const struct timespec moment = {.tv_nsec = 2000000};

@@ -13,14 +13,15 @@ struct hm_papi_process {
 };
 
 /*
- * Start the program at `path`, as `name`. It gets no descriptors but the three standard ones, and no environment but
- * the locale and `variable` (NULL: none) where this process has it. Returns 0, or an errno: ENOENT where there is no
- * such program. In both cases hm_papi_process_end closes what was opened.
+ * Start the program at `path`, as `name`. It gets the three standard descriptors, none that hybridmem has opened (these
+ * are close-on-exec), and no environment but the locale and `variable` (NULL: none) where this process has it. Returns
+ * 0, or an errno: ENOENT where there is no such program. In both cases hm_papi_process_end closes what was opened.
  */
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable);
 
 /* Call this when the program has closed its output. This closes its input, which ends the program, and waits a moment
- * for its end. Returns its status as wait(2) does, or -1 where it was killed, or could not be ended. */
+ * for its end. Returns its status as wait(2) does, or -1 where it had to be killed, could not be ended, or did not run.
+ */
 int hm_papi_process_end(struct hm_papi_process *process);
 
 /* End the program whatever it is doing, with the signal `number` first: SIGKILL, or 0 to give it a moment to end. A

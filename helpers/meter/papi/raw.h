@@ -42,7 +42,8 @@ enum hm_papiraw_state hm_papiraw_begin(struct hm_papiraw *raw, uint64_t reading,
                                        uint64_t since_start_ns, uint64_t *value);
 
 /*
- * Take a later reading after the same start. How far the counter can have come tells whether the reading is v or v - s.
+ * Take a later reading after the same start. A reading that equals s may be v, v - s or v + m - s: how far the counter
+ * can have come since the last value tells which.
  */
 enum hm_papiraw_state hm_papiraw_take(struct hm_papiraw *raw, uint64_t reading, uint64_t now_ns, uint64_t *value);
 

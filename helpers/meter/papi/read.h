@@ -42,8 +42,8 @@ int hm_papi_reader_poll(const struct hm_papi_reader *reader, int *left_ms);
 
 /*
  * Take the awaited description or answer, waiting for it at most `wait_ms` (0: do not wait). Returns false while it may
- * still come. Returns true where it is there, or will not come: then hm_papi_reader_problem says why, and there are no
- * more values.
+ * still come. Returns true where it is there, where none is awaited, or where it will not come. In the last case
+ * hm_papi_reader_problem says why, and there are no more values.
  */
 bool hm_papi_reader_take(struct hm_papi_reader *reader, int wait_ms);
 

@@ -11,8 +11,8 @@
 #define UNCORE "perf_event_uncore"
 #define NONE HM_KIND_UNKNOWN
 
-/* The names of the events of perf_event_uncore are libpfm4's. It has no PMM events for Skylake and Cascade Lake, and no
- * memory controllers of AMD. */
+/* The names of the events of perf_event_uncore are libpfm4's. libpfm4 has no PMM events for Skylake and Cascade Lake,
+ * and no memory controllers of AMD. */
 static const struct hm_papi_row rows[] = {
     {UNCORE, "rapl::RAPL_ENERGY_PKG", "", "power", false, HM_PAPI_PACKAGE_ENERGY, NONE, HM_PAPI_RAPL_UNIT},
     {UNCORE, "rapl::RAPL_ENERGY_DRAM", "", "power", false, HM_PAPI_MEMORY_ENERGY, NONE, HM_PAPI_RAPL_UNIT},

@@ -11,7 +11,7 @@
 
 struct hm_flow {
     enum hm_quantity quantity;
-    enum hm_kind kind;  /* kind of memory; HM_KIND_UNKNOWN: all */
+    enum hm_kind kind;  /* kind of memory; HM_KIND_UNKNOWN: all, or the kind of `tier` is unknown */
     int socket;         /* -1: the node */
     const char *source; /* NULL: none */
     struct hm_total total;

@@ -17,7 +17,7 @@
  */
 struct hm_pmu_row {
     const char *pmu;       /* pattern of the PMU's name */
-    const char *event;     /* name in the PMU's folder events */
+    const char *event;     /* name in the PMU's folder events; with `terms`, a name for texts only */
     const char *terms;     /* the vendor's code, where the kernel does not describe the event; for processors that match
                               `processor` */
     const char *processor; /* pattern (fnmatch(3), with @(A|B)) of devices/system/cpu/modalias */

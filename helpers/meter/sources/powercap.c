@@ -123,6 +123,6 @@ const struct hm_counter_source hm_meter_powercap = {
     .measures = "energy of the package and of DRAM, of the platform where there is psys (RAPL)",
     .unit = "microjoule",
     .wraps = "at max_energy_range_uj, after minutes",
-    .needs = "root (energy_uj is readable by root only since Linux 5.10)",
+    .needs = "root (since Linux 5.10 only root can read energy_uj)",
     .find = find,
 };

@@ -22,7 +22,7 @@ struct hm_counters_setup {
     const char *papi;      /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm;     /* hybridmem-slurmenergy; NULL: Slurm is not asked */
     const char *not_asked; /* why `papi` or `slurm` is NULL: follows "PAPI is not asked: " or "Slurm is not asked: " */
-    bool is_list;          /* each source also adds what better sources have */
+    bool is_list;          /* a helper program also adds what better sources have, as other sources always do */
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
      * and do not wait for their answers (hm_counters_join). Open events of PMem only where one of these tiers is PMem.
@@ -44,7 +44,7 @@ struct hm_counter_source {
     int (*find)(const struct hm_counters_setup *setup, struct hm_gauges *gauges, int source, struct hm_error *reason);
 };
 
-/* The rows, each in the source's own file, and their number. */
+/* The rows, each in the file of its source (one file may have several), and their number. */
 #define HM_METER(name) extern const struct hm_counter_source hm_meter_##name;
 #include "meter/sources/meters.def"
 enum {

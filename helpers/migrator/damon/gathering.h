@@ -45,13 +45,18 @@ struct hm_damon_gathering {
 /* Called with each complete list. */
 typedef void hm_damon_gathering_sink(void *data, const struct hm_damon_gathering *list);
 
-/* Parses the tracepoint's `format` file. Returns 0, or -1 (EBADMSG) with a text that names the missing field. */
+/*
+ * Parses the tracepoint's `format` file. Returns 0, or -1 (EBADMSG) with a text that names the field that is missing,
+ * or whose size or offset is not that of a number in a record.
+ */
 int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, struct hm_error *error);
 
 /*
  * Reads the records from `tail` to `head` of a ring of `size` bytes, a power of two. Both positions count all bytes
- * ever written, as perf does. Incomplete lists are dropped. *lost is increased by the number of records that the kernel
- * dropped, and by 1 for each list that is incomplete without such a loss. Returns the new tail, which is `head`.
+ * ever written, as perf does. A list whose end is not there yet stays in `gathering` for the next call; a list that the
+ * next one or a loss interrupts is dropped. *lost is increased by the number of records that the kernel dropped, and by
+ * 1 for each list that the next one interrupts. Lists with more than HM_DAMON_MOST_REGIONS regions are ignored. Returns
+ * the new tail, which is `head`.
  */
 uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
                                  uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,

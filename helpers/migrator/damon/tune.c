@@ -13,10 +13,10 @@
  * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
  * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less
  * than a tenth of the busiest region's, up to the size that min_regions allows: JOIN_ROOM. If one page is always in
- * use, that joins most regions. So with a small min_regions, warm arrays are lost between cold ones. If min_regions is
- * close to half of max_regions (0.8 of it), hardly two regions are ever joined. Then none can be split any more, and
- * all borders stay where they were when other memory was hot. In between, regions stay small and their borders wander;
- * the decision code combines the lists.
+ * use, most regions differ by less than a tenth of its accesses, and are joined. So with a small min_regions, warm
+ * arrays are lost between cold ones. If min_regions is close to half of max_regions (0.8 of that half), hardly two
+ * regions are ever joined. Then none can be split any more, and all borders stay where they were when other memory was
+ * hot. In between, regions stay small and their borders wander; the decision code combines the lists.
  */
 #define SPLIT_ROOM 2
 #define JOIN_ROOM 2
@@ -36,8 +36,9 @@ static double longest_look_us(const struct hm_damon_needs *needs)
 
 /*
  * Returns settings within the budget, with a time between looks near `look_us`: cost [CPUs] = regions * cost_s /
- * look_s. If the budget is too small, the number of regions falls first, down to WANTED_REGIONS; then the time grows,
- * up to the longest; then the number of regions falls further, down to the fewest; then the time grows again.
+ * look_s. If the budget is too small, the number of regions falls first, down to WANTED_REGIONS for each process; then
+ * the time grows, up to longest_look_us(); then the number of regions falls further, down to the fewest; then the time
+ * grows again, up to LONGEST_LOOK_US. If even that costs more than the budget, the settings exceed it.
  */
 static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double look_us, double cost_s)
 {

@@ -39,7 +39,7 @@ struct hm_damon_measured {
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs);
 /*
  * Improves the settings by what was measured. Returns false if they are good enough (within a quarter of the best), or
- * if no CPU time was measured.
+ * if cpu_s or wall_s is 0.
  */
 bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_measured *measured,
                    struct hm_damon_settings *settings);

@@ -47,7 +47,7 @@ struct hm_damon_process {
     struct hm_damon_range range[HM_DAMON_RANGES]; /* ascending */
 };
 
-/* The processes to watch from now on, and no others. Without processes, the client only keeps its kdamond. */
+/* The processes to watch from now on, and no others. Without processes, the client only gets or keeps its kdamond. */
 struct hm_damon_watch {
     struct hm_damon_head head;
     uint32_t interval_ms; /* of a phase; looks are spread so that a phase brings several lists */

@@ -11,7 +11,7 @@
 /* The first page after a span, without overflow. */
 #define HM_PAGE_END(first, n_pages) ((n_pages) > UINT64_MAX - (first) ? UINT64_MAX : (first) + (n_pages))
 
-/* Is the observation valid: not empty, finite, and of one process? (No source takes 10^15 samples.) */
+/* Is the observation valid: with samples, finite, and of one process? (No source takes 10^15 samples.) */
 static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 {
     uint64_t last = seen->page + (seen->n_pages > 0 ? seen->n_pages - 1 : 0);

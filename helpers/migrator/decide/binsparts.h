@@ -12,7 +12,7 @@ struct hm_bins_sample {
 
 struct hm_bins {
     struct hm_decider base;
-    bool is_cut;                    /* the first phase is over */
+    bool is_cut;                    /* the first phase that had samples is over */
     bool is_full;                   /* merging would hardly make room any more */
     struct hm_bins_sample *sampled; /* pages of the first phase */
     size_t n_sampled, room;

@@ -3,7 +3,7 @@
 #include "binsparts.h"
 
 /*
- * Adds up fast pages of the bins order[*low], ... below order[high], until at least `need` pages would be freed.
+ * Adds up the fast pages of the bins order[*low] to order[high - 1], until at least `need` pages would be freed.
  * Returns how many are found. Moves *low past the bins used.
  */
 static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high, size_t *low)
@@ -16,9 +16,9 @@ static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high
 
 /*
  * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
- * page exceeds the cost. As in the paper, to promote a page costs one read from the slow tier and one write to the fast
- * one, and to demote a page the same in the other direction. As this is not counted for each of the page's lines, the
- * cost is next to nothing.
+ * page exceeds the cost. Where there is room, a bin is promoted without an exchange. As in the paper, to promote a page
+ * costs one read from the slow tier and one write to the fast one, and to demote a page the same in the other
+ * direction. As this is not counted for each of the page's lines, the cost is next to nothing.
  */
 static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
 {

@@ -167,7 +167,7 @@ void hm_cells_sort_in(struct hm_cells *cells)
     struct hm_observation *pending = cells->pending;
     size_t count = cells->n_pending;
     qsort(pending, count, sizeof(*pending), compare_pending);
-    /* Observations that overlap an earlier one wait for the next pass. */
+    /* An observation that overlaps an earlier one waits for the next pass, unless both are of the same single page. */
     while (count > 0) {
         struct sweep sweep = {.cells = cells};
         size_t from = 0, later = 0;

@@ -3,6 +3,9 @@
  * Stores samples by page, and forgets them slowly: disjoint cells by ascending page, each with samples that are spread
  * evenly over it. A sampled address is a cell of one page; a range cuts the cells that it overlaps. If there are too
  * many cells, neighbours with the least evidence are joined. For the decision code.
+ *
+ * A counted sample is one access that was seen at its address (perf). A source that estimates the accesses to a range
+ * (DAMON) gives samples that tell less, as their variance is larger.
  */
 #ifndef HM_MIGRATOR_DECIDE_CELLS_H
 #define HM_MIGRATOR_DECIDE_CELLS_H

@@ -111,12 +111,16 @@ void hm_decider_free(struct hm_decider *decider);
 
 /*
  * Adds observations. hm_decider_dropped() counts those that are not used: with "bins" if there is no room for them or
- * their process has no bin, with "regions" if they are not valid.
+ * their process has no bin, with "regions" if they are not valid. With hot_by_writes, observations without writes are
+ * left out and not counted; so are those that are not valid with "bins".
  */
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
 uint64_t hm_decider_dropped(const struct hm_decider *decider);
 
-/* Forgets what is known of these pages: their mapping or process is gone. */
+/*
+ * Forgets what is known of these pages: their mapping or process is gone. "bins", once it has cut its bins, forgets
+ * only those that lie within these pages.
+ */
 void hm_decider_forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
 
 /* Ends the phase: updates the extents and their heat. */
@@ -131,7 +135,8 @@ struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
 /*
  * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
  * changes it. Sets the verdict of each extent. used_pages + promoted - demoted stays within capacity_pages, if the
- * extents have enough pages to demote and move_pages allows that many moves.
+ * extents have enough pages to demote and move_pages allows that many moves. For the cap, "bins" demotes more than
+ * move_pages if it has to.
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 

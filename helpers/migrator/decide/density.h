@@ -2,10 +2,10 @@
 /*
  * Estimates heat from samples: a multiscale Poisson estimate (Kolaczyk and Nowak, "Multiscale likelihood analysis and
  * complexity penalized estimation", Annals of Statistics 2004). The pages, without large holes, are halved again and
- * again. One can stop halving at any point; all ways to stop are averaged, each weighted by how likely it makes the
- * samples (Willems, Shtarkov and Tjalkens, "The context-tree weighting method", IEEE Transactions on Information Theory
- * 1995). So densely sampled memory gets sharp borders at any place, thinly sampled memory gets even heat, and noise is
- * not taken for heat. For the decision code.
+ * again, which makes a tree whose nodes are the pieces. One can stop halving at any point; all ways to stop are
+ * averaged, each weighted by how likely it makes the samples (Willems, Shtarkov and Tjalkens, "The context-tree
+ * weighting method", IEEE Transactions on Information Theory 1995). So densely sampled memory gets sharp borders at any
+ * place, thinly sampled memory gets even heat, and noise is not taken for heat. For the decision code.
  */
 #ifndef HM_MIGRATOR_DECIDE_DENSITY_H
 #define HM_MIGRATOR_DECIDE_DENSITY_H
@@ -22,15 +22,15 @@ struct hm_stretch {
 /* Sums over all cells before a place. */
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
-    double variance;     /* variance of the sum, as if it were a number of samples of weight 1 */
-    double evidence;     /* number of counted samples, weighted, that would tell as much as these samples */
+    double variance; /* of the mass, without the weights of reads and writes: the mass, if all samples are counted */
+    double evidence; /* number of counted samples, weighted, that would tell as much as these samples */
 };
 
 struct hm_density {
     const struct hm_cells *cells;
     struct hm_density_sum *before; /* by cell, the last is the sum of all; room for cells->room + 1 */
     struct hm_stretch *stretch;    /* room for cells->room */
-    float *differs;                /* 0..1: the probability that the halves of a node differ; room for n_nodes */
+    float *differs; /* by node of the tree: the probability that its halves differ, 0..1; room for n_nodes */
     size_t n_nodes, n_stretches;
     uint64_t length; /* of the line, in pages */
 };

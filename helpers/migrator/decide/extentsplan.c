@@ -61,7 +61,7 @@ static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
     plan->cold_left -= pages;
 }
 
-/* Demotes the coldest pages, as many as the job has above the cap. This comes before any promotion. */
+/* Demotes the coldest pages, as many as are above the cap and moves_left allows. This comes before any promotion. */
 static void obey_cap(struct plan *plan, uint64_t over)
 {
     while (over > 0 && plan->moves_left > 0 && find_cold(plan, plan->extents->base.n_extents)) {

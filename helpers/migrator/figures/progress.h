@@ -23,10 +23,10 @@
 
 /* Why pages could not be moved, from the errors of move_pages(2). */
 enum hm_unmoved {
-    HM_UNMOVED_SHARED, /* EACCES: mapped by several processes */
+    HM_UNMOVED_SHARED, /* EACCES of a page: mapped by several processes */
     HM_UNMOVED_BUSY,   /* EBUSY, EAGAIN: pinned, under write-back, or isolated by another process */
     HM_UNMOVED_ROOM,   /* ENOMEM: no free page on the target node */
-    HM_UNMOVED_DENIED, /* EPERM, ENODEV: not the user's page, or a node outside the cpuset */
+    HM_UNMOVED_DENIED, /* EPERM, ENODEV, EACCES of the whole call: not the user's page, or a node outside the cpuset */
     HM_UNMOVED_OTHER,
     HM_UNMOVED_REASONS
 };
@@ -39,7 +39,8 @@ struct hm_progress {
     uint32_t step_id; /* set by root */
     uint32_t state;   /* enum hm_progress_state; RUNNING in a record means that the migrator was killed */
     char algorithm[16], source[16];
-    char source_why[HM_WARNING]; /* why no better source is used; "": this is the best */
+    /* why no better source is used, or none at all; else how the source watches; "": nothing to say */
+    char source_why[HM_WARNING];
     uint64_t period;
     uint32_t period_is_time; /* 1: `period` is the microseconds between looks; 0: the accesses per sample */
     uint32_t knows_writes;
@@ -61,7 +62,7 @@ struct hm_progress {
     /* the same under the best placement for these samples; regret = best_share - fast_share */
     double best_share;
     uint64_t first_ns, last_ns;   /* CLOCK_REALTIME of the first and the last update of the figures */
-    uint32_t n_ranks, most_ranks; /* processes at the last phase, and the most at any phase */
+    uint32_t n_ranks, most_ranks; /* processes at the last update of the figures, and the most at any */
     uint32_t n_warnings;
     char warning[HM_PROGRESS_WARNINGS][HM_WARNING];
 };

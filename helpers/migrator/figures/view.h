@@ -18,7 +18,10 @@
 #define HM_VIEW_MARK 16
 #define HM_VIEW_ROWS 192
 
-/* A range of addresses of one process. Neighbouring ranges are joined until all rows fit. */
+/*
+ * A range of addresses of one process. Neighbouring ranges are joined until all rows fit; processes beyond the last row
+ * are left out.
+ */
 struct hm_view_row {
     uint32_t pid;
     uint64_t first, n_pages;         /* page numbers */

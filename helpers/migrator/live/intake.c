@@ -64,7 +64,7 @@ static void add(struct chunk *chunk, struct hm_observation observation)
 }
 
 /*
- * Adds the part of the observation from page `from` to page `to`. The observation's weight is spread evenly over
+ * Adds the part of the observation from page `from` to `to` - 1. The observation's weight is spread evenly over
  * `pages` pages. The part is cut where the known share of writes changes.
  */
 static void add_part(struct chunk *chunk, const struct hm_observation *observation, uint64_t from, uint64_t to,

@@ -36,7 +36,7 @@ struct hm_live_intake {
     struct hm_ranks ranks;
     struct hm_maps *maps;                           /* HM_RANKS of them, indexed by space */
     struct hm_maps scratch;                         /* buffer for reading mappings */
-    struct hm_source *source;                       /* NULL: no source works, and nothing is moved */
+    struct hm_source *source;                       /* NULL: no source works, or the migrator rests: nothing is moved */
     uint64_t try_source_ns;                         /* when to look for a source again if there is none */
     const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves; left out until try_source_ns */
     size_t n_dead;
@@ -54,8 +54,8 @@ struct hm_live_intake {
  * reads.
  */
 struct hm_live_window {
-    struct hm_softdirty *softdirty; /* NULL: this kernel has no such marks */
-    bool is_used;                   /* the present source needs windows */
+    struct hm_softdirty *softdirty; /* NULL: such marks do not work here */
+    bool is_used;                   /* the present source needs windows, and such marks work */
     bool is_open;
     struct hm_maps *begun; /* the mappings when the window began, by space; only if pages are hot by writes alone */
     double range_s;        /* CPU time for one range at the window's end; 0: not measured yet */
@@ -68,7 +68,7 @@ struct hm_live_account {
     double look_s;                     /* measured CPU time for looking up one page; 0: not measured yet */
     double deciding_s;                 /* to be added to a decision's CPU time: its window's start, less its moves */
     double read_s;                     /* CPU time for reading the source, which counts as the source's overhead */
-    double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if there is no cgroup */
+    double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if no cgroup tells it */
     struct hm_pace pace;               /* length of phases */
     struct hm_purse purse;             /* CPU time saved for decisions */
     struct hm_tally tally;             /* shares of accesses by tier */
@@ -105,8 +105,8 @@ struct hm_live {
 };
 
 /*
- * To be called first, before the process becomes the job's user (--uid). From then on the process is not dumpable, as a
- * source's descriptors may see more than the user may.
+ * To be called first, before the process becomes the job's user (--uid). The caller has made the process not dumpable,
+ * as a source's descriptors may see more than the user may. Without --uid it is dumpable for a moment in this call.
  */
 void hm_live_begin(struct hm_live *live, const struct hm_options *options);
 /* Sets everything else up except the source. Returns 0, or -1; call hm_live_close() in both cases. */
@@ -120,7 +120,10 @@ void hm_live_run(struct hm_live *live);
 /* Has a signal to end arrived? */
 bool hm_live_is_told(void *live);
 
-/* Opens the best source that is left, and makes its decider. A failure is a warning in the figures. */
+/*
+ * Opens the source that --source names, or the best that is left, and makes its decider. A failure is a warning in the
+ * figures, unless the migrator was told to end meanwhile.
+ */
 void hm_live_open_source(struct hm_live *live);
 /* Closes the source, and frees its decider. */
 void hm_live_close_source(struct hm_live *live);
@@ -142,7 +145,8 @@ void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, s
  */
 void hm_live_observe_later(struct hm_live *live);
 
-/* Looks for processes that came or went. Returns the number of living ones. */
+/* Looks for processes that came or went, and tells the source. Returns the number of living ones; -1: the cgroup cannot
+ * be read. */
 int hm_live_look(struct hm_live *live);
 /* Reads the mappings of all processes again, and forgets memory that is no longer mapped. */
 void hm_live_read_maps(struct hm_live *live);

@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 
-/* A look finds processes that came or went, and reads sources whose descriptor cannot be polled. */
+/*
+ * A look finds processes that came or went. It reads a source that asks for it (poll_ms) and, if phases count samples,
+ * a source without a descriptor to poll.
+ */
 #define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(10000000000)

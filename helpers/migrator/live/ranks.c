@@ -3,8 +3,8 @@
 #include "live.h"
 
 /*
- * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES. With many processes, each has few
- * mappings that matter.
+ * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES, but at most HM_MAPS_RANGES. With
+ * many processes, each has few mappings that matter.
  */
 static size_t most_ranges(const struct hm_live *live)
 {

@@ -82,8 +82,8 @@ static void take(struct hm_viewserver *server)
 }
 
 /*
- * Receives one message and sends one view. A client loses the connection if it has closed its end, or if its socket has
- * no room for the view.
+ * Receives one message and sends one view. A client loses the connection if it has closed its end or sent an empty
+ * message, or if its socket has no room for the view.
  */
 static void reply(int *client, const struct hm_view *view)
 {

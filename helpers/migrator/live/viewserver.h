@@ -15,7 +15,7 @@
 struct hm_viewserver {
     int listener;
     int client[HM_VIEWSERVER_CLIENTS];
-    /* A stranger has connected, so nobody else is accepted until the owner of this struct clears this: otherwise
+    /* A stranger has connected, so nobody else is accepted until the owner of this struct clears the flag: otherwise
      * anybody on the node could keep the migrator at work. */
     bool is_shut;
 };

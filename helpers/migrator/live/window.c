@@ -6,7 +6,7 @@
 
 #define WINDOW_SHARE 0.25  /* share of the saved CPU time for looking up what was written */
 #define RANGES_LEAST 32    /* ranges that are looked up whatever the savings are */
-#define PARTS_OF_A_PHASE 2 /* if only writes count, the window is one of these parts of a phase */
+#define PARTS_OF_A_PHASE 2 /* a long window (is_long) lasts one of this many equal parts of a phase */
 
 /*
  * Is the window long? A short window sees writes as a look of DAMON sees accesses, which is enough to divide an

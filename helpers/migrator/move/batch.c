@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define UNWRITTEN INT_MIN /* neither a node nor an errno: the kernel did not write this entry */
-#define ROUNDS 8          /* calls for one list: each call may end early because some pages were not moved */
+#define ROUNDS 8          /* most calls for one list: a call may end early because some pages were not moved */
 
 static void *address_of(uint64_t page)
 {
@@ -91,8 +91,8 @@ static void settle_rest(struct hm_batch *batch, int number, const uint32_t *chos
 
 /*
  * Reads the outcomes that the kernel wrote. EBUSY is not clear: a page that was moved with its huge page is reported as
- * busy, too. Such pages, and those that the kernel did not write, are looked up again. Returns the number of entries up
- * to the last one that the kernel certainly reached.
+ * busy, too. Such pages, and those for which the kernel wrote nothing, are looked up again. Returns the number of
+ * entries up to the last one that the kernel certainly reached.
  */
 static size_t read_back(struct hm_batch *batch, pid_t pid, const uint32_t *chosen, size_t count)
 {
@@ -158,7 +158,7 @@ static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t c
             settle_rest(batch, number, chosen, count);
         /*
          * Pages before `reached` without an outcome were tried and not moved. Later ones were perhaps not tried: they
-         * go into the next call.
+         * go into the next call. But if this call has succeeded and reached none, all count as busy.
          */
         size_t rest = 0;
         for (size_t i = 0; i < count; i++) {

@@ -29,7 +29,7 @@ struct hm_candidate {
     int from, to;  /* nodes */
     bool may_be_huge;
     uint16_t aside;   /* pages that hm_nodes_take has reserved for this move */
-    uint16_t n_moved; /* pages that moved with it, itself included: 0, 1 or HM_HUGE_PAGES */
+    uint16_t n_moved; /* pages that its own move has moved, itself included: 0, 1 or HM_HUGE_PAGES */
     uint8_t outcome;  /* enum hm_outcome, with enum hm_unmoved added to HM_OUTCOME_UNMOVED */
 };
 
@@ -38,7 +38,7 @@ struct hm_batch {
     struct hm_candidate candidate[HM_BATCH_PAGES];
     int refused;  /* a node that the kernel refused (not in the cpuset, or without memory); -1: none */
     int full;     /* a node without a free page; -1: none */
-    bool is_over; /* the process has ended, or may not be touched */
+    bool is_over; /* the process has ended or may not be touched, or a call failed in a way that is not about a node */
     /* buffers for move_pages(2) */
     void *address[HM_BATCH_PAGES];
     int node[HM_BATCH_PAGES], status[HM_BATCH_PAGES];

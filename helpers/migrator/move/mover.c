@@ -115,7 +115,7 @@ static void flush(struct hm_mover *mover)
     if (batch->full >= 0)
         hm_nodes_fill(mover->nodes, batch->full);
     mover->busy_s += took;
-    /* The next batch is half way between this length and the one that would have taken BATCH_S. */
+    /* batch_pages goes half way to the length that would have taken BATCH_S. */
     if (n >= mover->batch_pages / 2 && took > 0) {
         double wanted = ((double)n * BATCH_S / took + (double)mover->batch_pages) / 2;
         mover->batch_pages = wanted < LEAST_BATCH      ? LEAST_BATCH
@@ -127,7 +127,7 @@ static void flush(struct hm_mover *mover)
 
 /* ------------------------------------------------------------------ what goes in */
 
-/* Adds the page to the batch. Returns false if no node has room for it. */
+/* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */
 static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
@@ -154,9 +154,9 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
 }
 
 /*
- * Adds the page. A batch that has batch_pages already is carried out first; but it may grow a little, so that no huge
- * page is split between two batches. If no node has room for the page, the batch is carried out, which may free some,
- * and the page is tried again.
+ * Adds the page. A batch that has batch_pages already is carried out first, but not within a huge page: that stays in
+ * one batch unless the batch reaches HM_BATCH_PAGES. If there is no room for the page, the batch is carried out, which
+ * may free some, and the page is tried again.
  */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {

@@ -57,8 +57,8 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes);
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
 
 /*
- * Reserves `bytes` on the node of the tier that is nearest to `from` and has room above its reserve. Returns its
- * number, or -1. Pure.
+ * Reserves `bytes` on the node of the tier that is nearest to `from` and has room above its reserve; if `from` is in
+ * neither tier, on the node with the most room. Returns the node's number, or -1. Pure.
  */
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
 /* Adds room to a node: pages that were reserved did not arrive, or pages left it. Pure. */

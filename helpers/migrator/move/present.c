@@ -30,8 +30,8 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     if (present->has_scan || turn % 2 == 0 || end - first <= present->missing)
         return;
     /*
-     * Each look begins at another place. The golden ratio spreads these places evenly, and follows no stride of the
-     * program.
+     * Every other look begins at another place, in case only a part can be read. The golden ratio spreads these places
+     * evenly, and follows no stride of the program.
      */
     double place = (double)(turn / 2 + 1) * GOLDEN;
     place -= (double)(uint64_t)place;

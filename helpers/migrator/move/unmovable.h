@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remembers pages that the kernel did not move, so that they are not tried again while they stay mapped. The table has
- * a fixed size: a new entry may replace an older one, whose pages are then tried once more.
+ * Remembers pages that the kernel did not move, so that they are not tried again and again while they stay mapped: a
+ * shared page is tried once, a busy one twice. The table has a fixed size: a new entry may replace an older one, whose
+ * pages are then tried once more.
  */
 #ifndef HM_MIGRATOR_MOVE_UNMOVABLE_H
 #define HM_MIGRATOR_MOVE_UNMOVABLE_H

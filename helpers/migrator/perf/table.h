@@ -45,7 +45,7 @@ struct hm_perf_cpu {
     bool is_virtual;
 };
 
-/* Reads the first processor of /proc/cpuinfo's text. Returns 0, or -1 if the text names none. */
+/* Reads the first processor of /proc/cpuinfo's text. Returns 0, or -1 if the text names no vendor. */
 int hm_perf_parse_cpu(const char *cpuinfo, struct hm_perf_cpu *cpu);
 
 /* Row n of the table; NULL past the last. */

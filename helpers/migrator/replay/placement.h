@@ -34,7 +34,7 @@ void hm_placement_touch(struct hm_placement *placement, size_t phase);
 void hm_placement_serve(struct hm_placement *placement, size_t phase);
 /* Moves a present page to the other tier, and adds the cost of the move. The caller keeps to the capacity. */
 void hm_placement_move(struct hm_placement *placement, size_t page);
-/* The result; a figure is NaN if there were no accesses of its kind. */
+/* The result; a figure is NaN if there were no accesses of its kind (`amat` is then infinite if pages were moved). */
 struct hm_score hm_placement_score(const struct hm_placement *placement);
 
 #endif

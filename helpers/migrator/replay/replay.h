@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays a trace. The memory accesses of each phase are served from where the pages were before that phase. The
- * decision code sees samples of the phases so far.
+ * Replays a trace. The memory accesses of each phase are served from where the pages were before that phase; a page
+ * that is new in the phase is in the fast tier if that has room. The decision code sees samples of the phases so far.
  */
 #ifndef HM_MIGRATOR_REPLAY_REPLAY_H
 #define HM_MIGRATOR_REPLAY_REPLAY_H

@@ -26,7 +26,7 @@ struct hm_softdirty_belief {
     uint32_t n;    /* processes that were seen */
     double mean;   /* mean of the processes' means */
     double within; /* variance between windows of one process */
-    double real;   /* variance between processes that windows do not explain; 0 if none was seen twice */
+    double real;   /* variance between processes that windows do not explain; 0 if only one was seen, or none twice */
 };
 struct hm_softdirty_belief hm_softdirty_level_believe(const struct hm_softdirty_level *level, size_t n);
 /* The share of its pages that the process is believed to write. */

@@ -39,12 +39,12 @@ struct hm_softdirty {
 };
 
 /*
- * For each process that had a window, puts the wanted ranges, which have been looked at, in place of the known ones.
- * How much a process writes in all is taken from all its windows (level.h); where it writes, from this window. The
- * share of a few pages differs by chance. So each share is moved towards the mean of its process: far if the
- * differences are hardly larger than chance makes them, else a little (empirical Bayes: Efron and Morris 1975). A wrong
- * share would otherwise stay until the next window, and each phase would confirm it. With `by_place`, shares stay as
- * they were seen. Pure.
+ * For each process that had a window, puts the wanted ranges, which have been looked at, in place of the known ones, as
+ * long as the table has room. How much a process writes in all is taken from all its windows (level.h); where it
+ * writes, from this window. The share of a few pages differs by chance. So each share is moved towards the mean of its
+ * process: far if the differences are hardly larger than chance makes them, else a little (empirical Bayes: Efron and
+ * Morris 1975). A wrong share would otherwise stay until the next window, and each phase would confirm it. With
+ * `by_place`, shares stay as they were seen. Pure.
  */
 void hm_softdirty_replace(struct hm_softdirty *softdirty);
 

@@ -28,7 +28,7 @@
 #include "migrator/watch/ranks.h"
 
 #define HM_SOFTDIRTY_RANGES 8192 /* ranges that are kept, of all processes */
-#define HM_SOFTDIRTY_PAGES 64    /* most pages looked at in a range */
+#define HM_SOFTDIRTY_PAGES 64    /* after this many present pages of a range, no more pages are looked at */
 
 struct hm_softdirty;
 
@@ -52,11 +52,11 @@ struct hm_softdirty_state {
 struct hm_softdirty *hm_softdirty_new(double overhead, unsigned n_cpus, bool by_place, struct hm_error *error);
 void hm_softdirty_free(struct hm_softdirty *softdirty);
 
-/* Length of a window in ms: about the time between two looks of DAMON, so that both see the same. */
+/* Usual length of a window in ms: about the time between two looks of DAMON, so that both see the same. */
 unsigned hm_softdirty_window_ms(void);
 /*
- * Begins windows: clears the marks of the processes whose turn it is, the longest waiting first. A process that cannot
- * be cleared is skipped. Returns how many windows began.
+ * Begins windows: clears the marks of at most 64 processes whose last window is paid for, and goes on where the call
+ * before stopped. A process whose marks cannot be cleared is skipped. Returns how many windows began.
  */
 int hm_softdirty_begin(struct hm_softdirty *softdirty, const struct hm_ranks *ranks);
 /* Does the process have an open window? Pure. */
@@ -70,7 +70,8 @@ bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_
  * Names all memory of a process, in at most `most` (at least 1) ranges of about the same size; spaces must ascend.
  * `begun` and `now` are its mappings at the start and the end of the window, both read with is_apart. Memory that is
  * new or has grown is left out, as the kernel marks all of it. Small mappings share a range with their neighbours,
- * holes included. Returns the number of ranges. Pure.
+ * holes included, but no range reaches over memory that is left out. If that makes more than `most` ranges, the last
+ * ones are left out, too. Returns the number of ranges. Pure.
  */
 size_t hm_softdirty_add_all(struct hm_softdirty *softdirty, uint32_t space, const struct hm_maps *begun,
                             const struct hm_maps *now, size_t most);
@@ -80,9 +81,10 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
 /*
  * Divides the reads of observations without knows_writes into reads and writes, by the share of written pages in the
  * range around the observation's middle: writes = share * reads, reads = (1 - share) * reads, knows_writes = true. A
- * page that was written once in the window and read often counts as written. Without a range, the share of its whole
- * process is used, so that memory does not become more valuable by having been looked at. Before any window, and with
- * `by_place`, an observation without a range is not changed. Pure.
+ * page that was written once in the window and read often counts as written. Without a range whose share is known, the
+ * share that its whole process is believed to write is used (level.h), so that memory does not become more valuable by
+ * having been looked at. As long as no window has told anything, and with `by_place`, such an observation is not
+ * changed. Pure.
  */
 void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observation *observations, size_t count);
 /* The share of written pages (0..1) in the range of this page; -1 if it is not known. Pure. */

@@ -174,6 +174,7 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
 /*
  * Chooses the processes to watch: all except the smallest, such as shells beside the ranks, which together have less
  * than SMALL of the memory; each would need as many looks as a rank. If there are too many, the smallest are left out.
+ * So are those that the broker would refuse (is_watchable).
  */
 static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
 {

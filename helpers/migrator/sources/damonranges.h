@@ -14,9 +14,9 @@
 #include "migrator/watch/maps.h"
 
 /*
- * Chooses at most HM_DAMON_RANGES ranges, by ascending address, that contain all pages of `maps` except 2 %, and as
- * little else as possible. The 2 % are of `resident` if that is less, as nobody knows which of the mapped pages are in
- * memory. Sets process->range and n_ranges (0 if there are no pages).
+ * Chooses at most HM_DAMON_RANGES ranges, by ascending address, that contain all pages of `maps` except 2 % at most,
+ * and as little else as possible. The 2 % are of `resident` if that is less, as nobody knows which of the mapped pages
+ * are in memory. Sets process->range and n_ranges (0 if there are no pages).
  */
 void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struct hm_damon_process *process);
 

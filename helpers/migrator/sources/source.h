@@ -18,11 +18,11 @@
 
 struct hm_source_setup {
     uint64_t period;      /* wanted accesses per sample; 0: the source chooses */
-    double overhead;      /* CPU time that sampling may use, as a share (0..1) of the step's CPUs */
+    double overhead;      /* CPU time for sampling and the migrator together, as a share (0..1) of the step's CPUs */
     unsigned n_cpus;      /* of the step */
     unsigned interval_ms; /* length of a phase */
     char broker[256];     /* path of the DAMON broker's socket; "": there is none */
-    int stop;             /* opening stops waiting (ECANCELED) when this descriptor is readable; -1: there is none */
+    int stop;             /* descriptor; when readable, opening stops waiting for an answer (ECANCELED); -1: none */
 };
 
 /* The state of a source, for the record. */
@@ -73,7 +73,7 @@ struct hm_source {
     int (*read)(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
                 struct hm_error *error);
     int fd;           /* becomes readable when there is much to read; -1: there is none */
-    unsigned poll_ms; /* it is also read this often, and at the end of each phase; 0: at the end alone */
+    unsigned poll_ms; /* the source is read at the end of each phase, and also this often; 0: at no fixed interval */
     void (*close)(struct hm_source *source);
 };
 
@@ -84,7 +84,8 @@ char *hm_source_names(char *out, size_t size);
 
 /*
  * Opens the source of this name, or for "auto" the best that works; `why` (HM_WARNING bytes) then becomes the reason
- * why better ones do not work, "" if the best one does. Returns NULL with a text if none works.
+ * why better ones do not work, "" if the best one does. Returns NULL with a text if it cannot be opened, if there is no
+ * source of this name, or if none works.
  */
 struct hm_source *hm_source_open(const char *name, const struct hm_source_setup *setup, char *why,
                                  struct hm_error *error);

@@ -19,7 +19,7 @@
 #define SHARE 0.5           /* of the overhead; the migrator itself has the other half */
 #define POLL_MS 1000        /* a ring that is not half full is read after this time */
 #define ADDRESS_BITS 57     /* most bits of an address in user space; higher addresses are the kernel's */
-/* after this many samples in a row without an address, the hardware is assumed not to know addresses */
+/* if no sample has been of use, this many in a row without an address mean that the hardware knows no addresses */
 #define BLIND 4096
 
 /* ------------------------------------------------------------------ read */
@@ -59,8 +59,8 @@ static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *rank
     return watch->last_space;
 }
 
-/* Makes observations of our processes' samples that were taken in user mode and have an address there. Returns their
- * number. */
+/* Makes observations of our processes' samples that were taken in user mode and have an address in user space. Returns
+ * their number. */
 static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
                         const struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
 {

@@ -20,7 +20,7 @@ struct hm_perf_watched {
     size_t n;
     uint64_t blind;                        /* samples in a row without an address */
     uint64_t since_ns, records, throttled; /* values at the last comparison with the budget */
-    double spent_s;                        /* CPU time of this process since then */
+    double spent_s;                        /* CPU time that reading has taken since then */
     pid_t last_pid;                        /* pid of the sample before, and its space */
     int last_space;
 };

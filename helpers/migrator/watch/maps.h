@@ -42,7 +42,8 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range);
 
 /*
  * Replaces the content of `maps` by the ranges of the process; hm_maps_free frees them. Returns 0, or -1 (ENOENT or
- * ESRCH: the process has ended; EACCES ...). If there are too many ranges, or memory is short, only the first are read.
+ * ESRCH: the process has ended; else the errno of open(2)). If there are too many ranges, or memory is short, only the
+ * first are read.
  */
 int hm_maps_read(struct hm_maps *maps, pid_t pid, struct hm_error *error);
 void hm_maps_free(struct hm_maps *maps);

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-#define HM_RANKS 4096 /* processes of one step on one node; the rest is counted and left alone */
+#define HM_RANKS 4096 /* processes of one step on one node; the rest, counted up to 3 * HM_RANKS, is left alone */
 
 struct hm_rank {
     pid_t pid; /* 0: the slot is free */
@@ -34,7 +34,7 @@ struct hm_ranks {
     struct hm_rank *rank; /* indexed by space */
     uint32_t n_living;
     struct hm_rank_index *by_pid;
-    uint64_t n_left_out; /* processes that the last update did not take: no free slot, another user's, or gone again */
+    uint64_t n_left_out; /* processes that the last update left out: no free slot or descriptor, another user's, gone */
     pid_t *list;         /* the fixed list, of `n_list` processes */
     uint32_t n_list;
 };

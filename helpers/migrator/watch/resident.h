@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How many pages of the process are in memory, those of files too; 0 where it has ended. */
+/* How many pages of the process are in memory, those of files too; 0 where it has ended or cannot be read. */
 uint64_t hm_resident_pages(pid_t pid);
 
 #endif

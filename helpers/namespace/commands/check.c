@@ -87,7 +87,7 @@ static bool check_kernel(const struct hm_config *config)
 }
 
 /* Does udev read the rule that keeps it away from what users write? If hybridmem is installed under another prefix than
- * /usr or /usr/local, udev reads the rule only where it was copied. */
+ * /usr or /usr/local, udev reads the rule only if somebody has copied it into one of these folders. */
 static bool check_udev(void)
 {
     static const char *const folders[] = {"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",

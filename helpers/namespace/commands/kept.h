@@ -15,7 +15,7 @@ struct hm_kept {
 /*
  * Find what the user keeps, and check whether it serves the request. What is past its age, was never finished, or is
  * half removed, is wiped and removed first. Returns 0 with `kept` (empty where there is nothing), or -1 with a text;
- * after an error nothing was changed, unless a removal failed.
+ * then nothing was removed, unless it is a removal that failed.
  */
 int hm_kept_find(const struct hm_config *config, const struct hm_namespace_request *request, const char *cluster,
                  struct hm_kept *kept, struct hm_error *error);

@@ -13,7 +13,7 @@
 /* Exit statuses. */
 enum {
     HM_NAMESPACE_DONE,
-    HM_NAMESPACE_REFUSED, /* refused, or failed with no namespace left behind */
+    HM_NAMESPACE_REFUSED, /* refused, or failed; nothing that create made is left behind */
     HM_NAMESPACE_USAGE,   /* wrong usage */
     HM_NAMESPACE_BUSY,    /* something is in use */
     HM_NAMESPACE_LATE,    /* the wipes' time is over, or memory, processes or descriptors are short: for a later try */
@@ -64,8 +64,9 @@ char *hm_living_read(const char *living, struct hm_error *error);
 int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, struct hm_ram_device **devices,
                   struct hm_error *error);
 
-/* Is there a device on each socket of the request, and are all online in its zone? Then prints so. Also returns false
- * while the kernel's policy for new memory is set aside. As nothing is changed, the lock is not needed. */
+/* Is there a device on each socket of the request (on any where it names none), and are all devices there online in the
+ * request's zone? Then prints so. Also returns false while the kernel's policy for new memory is set aside. As nothing
+ * is changed, the lock is not needed. */
 bool hm_namespace_ram_is_online(const struct hm_config *config, const struct hm_namespace_request *request);
 
 /* Refuse if a process has memory on the nodes, or a memory policy that names one of them: the kernel would move its

@@ -62,7 +62,7 @@ static int settle(struct hm_ram_device *device, enum hm_zone zone, unsigned pati
 }
 
 /* Turn a device that nobody uses into memory, whose blocks are all offline at first. Returns 0, or -1 with the device
- * in its former state. */
+ * in its former state, as far as the kernel allows. */
 static int become_memory(const struct hm_config *config, struct hm_ram_device *device, struct hm_error *error)
 {
     char path[32], holders[256], size[24], block_size[24];
@@ -119,7 +119,7 @@ static int take_offline(const struct hm_config *config, const struct hm_namespac
     const struct hm_ram_device before = *device;
     struct hm_set node;
     (void)config;
-    /* A device without a driver is not offline yet: a run that was killed has left it. */
+    /* A device without a driver is not offline yet: a run that was killed may have left it so. */
     if (device->driver == HM_RAM_DEVDAX) {
         printf("%s: already offline\n", device->name);
         return 0;
@@ -177,7 +177,7 @@ static int change_each(const struct hm_config *config, const struct hm_namespace
     return status;
 }
 
-/* Check that there is a device on each named socket, or at all. Returns 0 or -1. */
+/* Check that there is a device on each named socket; where none is named, that there is any. Returns 0 or -1. */
 static int check_sockets(const struct hm_set *sockets, const struct hm_ram_device *device, int n,
                          struct hm_error *error)
 {

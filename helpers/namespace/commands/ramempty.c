@@ -25,7 +25,8 @@ int hm_ram_refuse_living(const struct hm_set *nodes, struct hm_error *error)
                    hm_size_format(holder.use.bytes, size, sizeof(size)), list, others);
 }
 
-/* Take blocks of the device offline. The text names the first block that is left. Returns 0 or -1. */
+/* Take blocks of the device offline. Returns 0, or -1: where a block cannot be emptied (EBUSY), the text names the
+ * first that is still online. */
 static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned patience_s, struct hm_error *error)
 {
     struct hm_error why = {{0}};

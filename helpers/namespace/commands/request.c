@@ -88,7 +88,7 @@ static int check_whose(const char *const *given, struct hm_error *error)
     return 0;
 }
 
-/* Check the words that were given against the command. Returns 0 or -1. */
+/* Check the options that were given against the command, and put their values into `request`. Returns 0 or -1. */
 static int convert(struct hm_namespace_request *request, const char *const *given, struct hm_error *error)
 {
     struct hm_error inner = {{0}};

@@ -53,7 +53,7 @@ enum { DETACHED, NOT_DETACHED, NOT_THERE };
 
 /* Runs in a child process, so that this program stays in its own mount namespace. In that of a user every path is the
  * user's to choose: no library that opens files may be called. Detaches the first mount of the device until there is
- * none. */
+ * none, or one cannot be detached. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;

@@ -42,8 +42,9 @@ static bool has_root(const char *pid)
            hm_process_parse_uids(text, uid) == 0 && (uid[0] == 0 || uid[1] == 0 || uid[2] == 0 || uid[3] == 0);
 }
 
-/* Does the process have the device open ("fd") or mapped ("map_files")? Only the names of the links are read: asking
- * the files themselves could wait for ever for a server of the user's. */
+/* Does the process have the device open ("fd") or mapped ("map_files")? Only the text of
+ * each link is read, which names the file: asking the file itself could wait for ever for a FUSE server of the user's.
+ */
 static bool has_link(const char *pid, const char *kind, const char *device, double end_s)
 {
     char path[40], name[64];
@@ -87,8 +88,8 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n)
         snprintf(out + used, size - used, ", ...");
 }
 
-/* Does the process have the device open or mapped? Or does it see a mount of the device, as the first process of its
- * mount namespace that is looked at? */
+/* Does the process have the device open or mapped, or does it see a mount of the device? Mounts are looked up only for
+ * the first process of each mount namespace. */
 static bool holds(const char *pid, const char *device, const struct stat *status, struct hm_mountspaces *seen,
                   double end_s)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define HM_MOUNTSPACES 256
+#define HM_MOUNTSPACES 256 /* most that are remembered; others are looked at for each of their processes */
 
 /* The mount namespaces that were looked at: looking at one process of each is enough. Begins as zeros. */
 struct hm_mountspaces {
@@ -28,8 +28,8 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n);
  * namespace), in `out` (`size` bytes): "12 (bash), 13 (a.out), ...". The look ends at `end_s` (CLOCK_MONOTONIC), or
  * after a minute, as users have as many open files, mappings and mount namespaces as they like, and may keep their
  * mappings from being read (base/look.h). Returns 1 where processes were found, 0 where none was, as when the kernel
- * itself holds the device, or -1 where none was found and not all were looked at: ETIMEDOUT, or why /proc could not be
- * read, or another errno of hm_look.
+ * itself holds the device or there is no such device, or -1 where none was found and not all were looked at: ETIMEDOUT,
+ * or why /proc could not be read, or another errno of hm_look.
  */
 int hm_holders_find(const char *device, double end_s, char *out, size_t size);
 

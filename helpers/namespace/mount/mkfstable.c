@@ -8,9 +8,9 @@
 #define N_ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 /*
- * DAX needs blocks as large as pages. On XFS before Linux 6.2 it also needs shared extents (reflink) to be off. The
- * device is all zeros already, so nothing need be discarded. A journal only helps a file system that outlives a crash,
- * which only kept ones do.
+ * DAX needs blocks as large as pages. On XFS before Linux 6.2 it also needs shared extents (reflink) to be off. Nothing
+ * need be discarded: persistent memory gains nothing by it, and where hybridmem has wiped, it is all zeros already. A
+ * journal only helps a file system that outlives a crash, which only kept ones do.
  */
 static const struct hm_filesystem rows[] = {
     {"ext4",

@@ -16,7 +16,7 @@
  */
 int hm_dax_kernel_waits(const char *release, const char *symbols, struct hm_error *error);
 
-/* Refuse (EOPNOTSUPP) where the kernel does not wait, unless the site says that its users trust each other. Returns 0
+/* Refuse (EOPNOTSUPP) unless the kernel is known to wait, or the site says that its users trust each other. Returns 0
  * or -1. */
 int hm_dax_kernel_check(const struct hm_config *config, struct hm_error *error);
 

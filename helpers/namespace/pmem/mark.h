@@ -13,7 +13,7 @@
 #include "owner.h"
 
 #define HM_MARK_PAGE 4096 /* bytes of the mark, the last ones of the device */
-#define HM_MARK_FS 8      /* longest name of a file system, with the end mark */
+#define HM_MARK_FS 8      /* longest name of a file system, with its terminating 0 */
 
 /*
  * How much of a device of `device_bytes` is for the file system. The rest is for the mark, and is left free at the end

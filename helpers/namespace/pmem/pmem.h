@@ -29,12 +29,13 @@ void hm_pmem_close(struct hm_pmem *pmem);
 /* Get the regions of persistent memory, with their sockets by the topology. Returns how many. */
 int hm_pmem_regions(struct hm_pmem *pmem, const struct hm_topology *topology, struct hm_region region[HM_PMEM_REGIONS]);
 
-/* Get the namespaces that hybridmem has made, also half-made ones, ordered by region. Returns how many (free the
- * array), or -1 (ENOMEM). */
+/* Get the namespaces that hybridmem has made, also half-made ones, region by region. Returns how many (free the array),
+ * or -1 (ENOMEM). */
 int hm_pmem_owned(struct hm_pmem *pmem, struct hm_namespace **owned, struct hm_error *error);
 
 /* Make one fsdax namespace. With `map_in_pmem` the map of its pages is in the namespace itself, not in DRAM. `made` is
- * filled. Returns 0, or -1: then what was done so far has the owner in its label, and hm_pmem_remove undoes it. */
+ * filled. Returns 0, or -1: then what was done so far has the owner in its label, and hm_pmem_remove undoes it, unless
+ * another program has overwritten the label (EAGAIN). */
 int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const struct hm_owner *owner, bool map_in_pmem,
                    struct hm_namespace *made, struct hm_error *error);
 

@@ -21,7 +21,8 @@ void hm_wipe_limit(unsigned limit_s);
 int hm_wipe(const char *device, uint64_t bytes, uint64_t edge, struct hm_error *error);
 
 /* Zero and verify the whole device, without zeroing the first `*done` bytes again, which an earlier call has zeroed.
- * With ETIME `*done` becomes how far this call came, flushed. After any other error `*done` is meaningless. */
+ * With ETIME `*done` becomes how far this call came, flushed, or 0 where the flush failed. After any other error
+ * `*done` is meaningless. */
 int hm_wipe_on(const char *device, uint64_t bytes, uint64_t *done, struct hm_error *error);
 
 #endif

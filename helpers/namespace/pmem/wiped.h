@@ -21,7 +21,8 @@
 void hm_wiped_begin(const struct hm_config *config);
 
 /* Zero and verify the device of the namespace `name` (`bytes` bytes), without zeroing again what the last try has
- * zeroed. Returns 0 or -1, as hm_wipe_on; after ETIME the next try goes on where this one was stopped. */
+ * zeroed. Returns 0 or -1, as hm_wipe_on; after ETIME the next try goes on where this one was stopped, or, if that
+ * could not be kept, begins anew, which the text then says. */
 int hm_wiped_wipe(const char *name, const char *device, uint64_t bytes, struct hm_error *error);
 
 /* Remove the progress under the name of a namespace that is made or removed. Returns 0 (also where there is none), or

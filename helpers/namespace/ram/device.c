@@ -22,7 +22,8 @@ __attribute__((format(printf, 6, 0))) static void drop_message(struct daxctl_ctx
 /* A function for one device and its region. Returns 0 to go on with the next device. */
 typedef int (*use_device)(struct ndctl_region *region, struct daxctl_dev *device, void *data, struct hm_error *error);
 
-/* Call `use` for the devices of one namespace, unless hybridmem has made it or it is not devdax. */
+/* Call `use` for the devices of one namespace, except those of size 0. Does nothing if hybridmem has made the namespace
+ * or it is not devdax. */
 static int use_namespace(struct ndctl_namespace *namespace, use_device use, void *data, struct hm_error *error)
 {
     struct hm_owner owner;
@@ -217,7 +218,7 @@ static int offline(struct daxctl_dev *device, const struct change *change, struc
     struct daxctl_memory *memory = daxctl_dev_get_memory(device);
     uint64_t since_ns = 0;
     int result;
-    int left, most_left = change->with_last ? 0 : 1; /* blocks that are still online */
+    int left, most_left = change->with_last ? 0 : 1; /* blocks that are still online, and how many may be in the end */
     if (!memory)
         return hm_fail(error, ENXIO, "%s is no memory", change->name);
     int before = daxctl_memory_is_online(memory);

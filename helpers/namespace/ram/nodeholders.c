@@ -52,7 +52,7 @@ static bool names_one(const struct word *word, const struct hm_set *nodes)
     return length >= sizeof(list) || (hm_set_parse(&named, list, NULL) == 0 && hm_set_intersects(&named, nodes));
 }
 
-/* The number of pages in a word "N4=12", if that is one of the nodes; else 0. */
+/* The number of pages in a word "N4=12" (12 pages on node 4), if the node is one of `nodes`; else 0. */
 static uint64_t pages_there(const struct word *word, const struct hm_set *nodes)
 {
     unsigned node;

@@ -33,8 +33,8 @@ void hm_node_use_add(struct hm_node_use *use, const char *line, const struct hm_
  * Find the processes with memory on the nodes or with a policy that names one of them, and describe the one with the
  * most memory there. A policy counts, as a process that is bound to memory which goes away is killed at its next page.
  * The calling process does not count. A child looks, for at most a minute, as a user may keep their mappings from being
- * read (base/look.h). Returns 1 where a process was found, 0 where there is none, or -1 where /proc cannot be read or
- * the time is over (ETIMEDOUT). Only for programs with one thread.
+ * read (base/look.h). Returns 1 where a process was found, 0 where there is none, or -1 where /proc cannot be read, the
+ * time is over (ETIMEDOUT), or there was no child or it died (hm_look). Only for programs with one thread.
  */
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *error);
 

@@ -21,7 +21,7 @@ LOOK_S = 15  # between two looks at the files of a job's nodes
 FIRST_RETRY_S, LAST_RETRY_S = 30, 3600
 AHEAD_S = 24 * 3600  # slurmctld's clock may be ahead of ours by this much
 GIVE_UP_S = 24 * 3600  # seconds of an entry's own failures after which it is given up
-MOST_TOLD = 1000  # largest number of different messages that are remembered
+MOST_TOLD = 1000  # largest number of different messages that are remembered; further ones are not logged
 EPILOG = """\
 Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
 Exit status: 0, 1 when it cannot work at all, 2 for wrong arguments."""
@@ -49,7 +49,7 @@ class Visit:
     def __init__(self, answers=0):
         self.due = self.tries = 0
         self.records = self.failure = self.owner = None
-        self.answers = answers  # the collector's number of answers when this entry failed last
+        self.answers = answers  # the collector's number of answers when this entry failed last, or was met
 
 
 class Collector:
@@ -67,7 +67,8 @@ class Collector:
         self.answers = 0  # how often the database has answered, for any entry
 
     def visit_each(self):
-        """Visits the entries that are due by now, each once: one that fails is due later, however long this takes."""
+        """Visits the entries that are due by now, each once: one that fails is due later, however long the visits
+        take."""
         due = self.clock()
         while self.visit_all(due):
             pass
@@ -170,7 +171,7 @@ class Collector:
 
     def write(self, entry, text):
         """Writes the text to the database, unless it is there already, or a later run of the job has taken this one's
-        place."""
+        place. Raises Hopeless if the field has another tool's text."""
         self.take_turn()
         row = database.choose(entry, self.database.rows(entry))
         if row is None:

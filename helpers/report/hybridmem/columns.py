@@ -103,8 +103,9 @@ class Columns(Figures):
 
     @Once
     def failures(self):
-        """The record's exit code, refusals and warnings, each text once. Refusals or warnings that differ only in a
-        size, a time or a process id share a row: in its pattern each number is N. Exit codes keep their numbers."""
+        """The record's exit code, refusals and warnings, each text once. Refusals or warnings that differ only in
+        numbers (a size, a time, a process id) share a row: in its pattern each number is N. Exit codes keep their
+        numbers."""
         code = fields.whole(self.record, "exit_code")
         found = {}
 

@@ -35,8 +35,8 @@ def environment(**more):
 
 
 def run(words, patience=PATIENCE_S, most=MOST_BYTES, **variables):
-    """Returns the command's output. Raises Failed, with the first line of its errors, if it fails, takes too long, or
-    writes too much."""
+    """Returns the command's output. Raises Failed if it cannot be run, fails (with the first line of its errors, or
+    else of its output), takes too long, or writes too much."""
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(

@@ -12,7 +12,7 @@ LONGEST_ROW = 8 << 20  # a line has at most 1 MiB, but grows when it is a text w
 
 
 def text_of(line, record):
-    """The text of the record, as it was written."""
+    """The text of the record, as it was written; written anew if the line is not UTF-8."""
     try:
         return line.decode("utf-8").strip()
     except UnicodeDecodeError:  # JSON may be UTF-16
@@ -141,7 +141,7 @@ class Day:
         daysums.settle(self.history, self.day, draft, self.work)
 
     def is_older(self, connection):
-        """Is the day's table from a version with fewer columns, or with others?"""
+        """Is the day's table from another version: one with fewer columns, or with other values in them?"""
         return self.table.exists() and not layout.are_new(connection, [self.table], layout.NAMES)
 
     def kept(self, connection):

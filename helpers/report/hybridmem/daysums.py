@@ -6,8 +6,9 @@ In a day's sums a run counts once in each row that has a record of it. A run tha
 before or after, would count more than once in the total: the records of such runs are stored in a second file. A seal
 names the tables that both files were made of, the day's and its neighbours', and has the digests of both files. If the
 tables or the files have changed, the files are not used. The seal also has the digest of the day's table, from before
-the table was moved to its place. No report compares this digest, as it would have to read the whole table. ingest
-compares it before it makes anything of the table again, also for the days beside it."""
+the table was moved to its place (if the seal was lost: from when the two files were made). No report compares this
+digest, as it would have to read the whole table. ingest compares it before it makes anything of the table again, be it
+for this day or for one beside it."""
 
 import hashlib
 import json
@@ -45,7 +46,7 @@ def folded():
 
 
 def select_runs(tables, beside):
-    """SQL for the records of runs that are in several rows of `tables`, or also in a table of `beside`."""
+    """SQL for the records of runs that are in several rows of the sums of `tables`, or also in a table of `beside`."""
     these = engine.parquet(tables)
     runs = f"SELECT run FROM (SELECT DISTINCT run, {KEYS} FROM {these}) GROUP BY run HAVING count(*) > 1"
     if beside:
@@ -146,8 +147,8 @@ def lost(history):
 
 
 def make(connection, history, work):
-    """Makes sums that are missing, old or damaged, and removes those of days without a table. Returns the days whose
-    tables are damaged, and the files of sums that were."""
+    """Makes sums that are missing, old or damaged, and removes those of days without a complete table. Returns the days
+    whose tables are damaged, and the files of sums that were damaged."""
     days = [day for day in filter(moments.Period().has_day, history.days()) if layout.is_parquet(history.parquet(day))]
     for path in (path for name in ("sums", "runs") for path in (history.folder / name).iterdir()):
         if path.stem not in days:

@@ -23,7 +23,7 @@ def has_unicode():
 
 
 def plain(word):
-    """Makes text of a record safe for a terminal: control characters are shown as escapes."""
+    """Makes text of a record safe for a terminal: control and other unprintable characters are shown as escapes."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in word)
 
 

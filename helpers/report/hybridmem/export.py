@@ -13,7 +13,7 @@ from . import fields, metrics, moments, program, records, report, seen, whole, w
 
 NAME = "hybridmem export"
 WINDOW = "24h"
-MOST_JOBS = 200_000  # on one node and day; beyond that, duplicate records are not recognized
+MOST_JOBS = 200_000  # on one node and day; duplicate records of further jobs are not recognized
 NODE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 EPILOG = """\
 The figures are sums, peaks and means over the records of jobs that ended on the node in the window: gauges, not

@@ -32,7 +32,7 @@ def parse(text):
 
 
 def number(value, key):
-    """A number in an object of a record; None if it was not measured or is not a number."""
+    """A number in an object of a record; None if it was not measured, is not a number or is too large (MAXIMUM)."""
     found = value.get(key) if isinstance(value, dict) else None
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         return None

@@ -19,7 +19,7 @@ def met(name, value):
 
 
 def placed(columns):
-    """Yields (number of its first cell, column)."""
+    """Yields (number of the column's first cell, column) for each column."""
     at = 0
     for column in columns:
         yield at, column
@@ -167,7 +167,7 @@ class Most(Fold):
 
 
 class Peak(Most):
-    """Also the first node that had it. An engine finds the nodes later."""
+    """What Most has, and the first node that had the largest figure. An engine finds the nodes later."""
 
     start, alls = (None, 0, None), ("max", "sum", "max")
 

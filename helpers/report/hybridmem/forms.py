@@ -60,7 +60,7 @@ FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # what begins a formula in a sp
 
 
 def cell(column, value, others, names_node):
-    """Formats a figure for people. In a row of several nodes, the name of the figure's node is added."""
+    """Formats a figure for people. With `names_node`, a peak in bytes has the name of its node beside it."""
     shown = UNITS[column.unit](value)
     node = others.get("node")
     return f"{shown} {node}" if names_node and node and column.unit == "bytes" else shown

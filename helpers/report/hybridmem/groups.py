@@ -15,8 +15,8 @@ NO_RECORD = "No record."
 
 
 class Report:
-    """Feeds each record to the sums of all views. The caller adds each record once, and calls next_day() before those
-    of each day. If it may have added some twice, it sets `once` to False, and the report is not exact."""
+    """Feeds each record to the sums of all views. The caller adds each record once, and calls next_day() before the
+    records of each day. If it may have added some twice, it sets `once` to False, and the report is not exact."""
 
     def __init__(self, views, top, by=None, is_dated=False):
         """`top`: how many rows to keep of each view; None: the view's own number. `by`: the figure that ranks them.
@@ -93,7 +93,8 @@ class Sums:
             add(row, at, case)
 
     def rank(self, row):
-        """The key that sorts rows by the figure: the largest comes last, and rows without a figure come first."""
+        """The key that sorts rows by the figure: the largest comes last, and rows without a figure come first (in a
+        view with is_whole they count as 0)."""
         figure = self.view.figure(row, self.by)
         return (figure is not None or self.view.is_whole, figure or 0)
 
@@ -110,7 +111,7 @@ class Sums:
 class Groups(Sums):
     """Rows that may grow until the last record: users, nodes, days."""
 
-    LIMIT = 50_000  # rows; all keys that come later share one more row
+    LIMIT = 50_000  # rows; all keys that come later share one more row, except in a view with is_whole
 
     def __init__(self, view, top, by):
         super().__init__(view, top, by or view.by)

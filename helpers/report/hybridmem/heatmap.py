@@ -18,9 +18,9 @@ MOST_WIDTH, MOST_HEIGHT = 840, 672
 LEAST_WIDTH = 480  # so that the title and the legend fit
 GAP = 7  # between segments; a segment is a range of addresses without a large hole
 SHARE_TOP, SHARE_HEIGHT = 34, 72  # of the plot of shares, below the map
-LINE = 12  # between labels
+LINE = 12  # least pixels between labels
 TITLE = TOP - 8  # where the titles of addresses and sizes stand
-LABEL_STEP = 84  # between addresses inside a segment
+LABEL_STEP = 84  # least pixels between addresses inside a segment
 LONGEST_NAME = 79
 
 # From pale yellow over red to nearly black; on a dark page from dark violet over red to pale yellow.

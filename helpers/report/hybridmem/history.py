@@ -117,9 +117,10 @@ class Source:
             raise records.Failure(self.history.damaged(day))
 
     def feed(self, report):
-        """Fills a report's views. The engine makes those for which the tables' columns are enough. For the others it
-        finds the wanted records, which are read here one by one, in the order of their days, files and lines; a history
-        has each once. They are read in one pass, so that a view's rows and its total are of the same records."""
+        """Fills a report's views. The engine makes those for which the tables' columns are enough, if they do not have
+        too many rows. For the others it finds the wanted records, which are read here one by one, in the order of their
+        days, files and lines; a history has each record once. They are read in one pass, so that a view's rows and its
+        total are of the same records."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)
@@ -152,7 +153,8 @@ class Source:
             sums.has_records = count > 0
 
     def fill(self, connection, columns, where, values, sums):
-        """Makes a view's sums with the engine. Returns False if the tables' columns are not all that it needs."""
+        """Makes a view's sums with the engine. Returns False if the tables' columns are not all that it needs, or if it
+        has too many rows (viewquery.fill, runquery.fill)."""
         if not columns.issuperset(sums.view.names()):
             return False
         query = runquery if sums.view.is_of_jobs else viewquery

@@ -3,8 +3,8 @@
 
 A file of records that changed is read again; what its day's table lacks is added, in a new table that takes the old
 one's place. So records stay in a history when their files are gone, and taking a file twice, or again after a crash,
-changes nothing. A table of another version, with fewer or other columns, is made anew, of the records in it. Last
-come the sums of what was written.
+changes nothing. A table of another version, with fewer columns or other values in them, is made anew, of the records
+in it. Last come the sums of what was written.
 """
 
 from pathlib import Path

@@ -101,7 +101,8 @@ class JobRecords:
         return any(len(group) == len(self.nodes) for group in self.reported.values())
 
     def read(self, now):
-        """The records of the run, one for each node that has reported."""
+        """The records of the run: those with the highest restart count that was found, one for each node that has
+        one."""
         found = {}
         for node in self.nodes:
             for record in self._of_node(node, now, {}):
@@ -129,8 +130,8 @@ class JobRecords:
             yield from found
 
     def _in_file(self, descriptor, node, first, size):
-        """Reads back to the first step that has matching records. Returns these, and the byte at which the next look
-        begins."""
+        """Reads back to the first step that has matching records, or only lines of jobs that ended too early. Returns
+        the records, and the byte at which the next look begins."""
         end = first
         for lines, end in steps_back(descriptor, first, size):
             near = (_parse(line) for line in lines if self.needle in line)

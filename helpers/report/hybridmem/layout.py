@@ -3,7 +3,7 @@
 
 <history>/records/day=<YYYY-MM-DD>/records.parquet   the records of a day, one in a row; folders in Hive's layout
 <history>/left-out/<YYYY-MM-DD>/<node>.jsonl         what was left out of a node's file: place, reason, line
-<history>/taken/<YYYY-MM-DD>.json                    the files that were taken: name -> [bytes, mtime in ns]
+<history>/taken/<YYYY-MM-DD>.json                    files taken: name -> [bytes, mtime in ns], or null if unreadable
 <history>/sums/<YYYY-MM-DD>.parquet                  sums of the day's table by user, account and mode (daysums.py)
 <history>/runs/<YYYY-MM-DD>.parquet                  records of runs that are counted in more than one row of sums
 <history>/sums/<YYYY-MM-DD>.json                     the seal of both: the tables they were made of, and digests"""
@@ -115,7 +115,7 @@ def are_new(connection, tables, names):
 
 
 def state_of(path):
-    """The state of a file, which changes when it is written to; None if there is no file."""
+    """The state of a file, which changes when it is written to; None if there is no file, or it cannot be looked at."""
     try:
         found = path.lstat()
     except OSError:

@@ -110,7 +110,7 @@ def migrator(record):
 
 
 def unmeasured(record):
-    """Yields each kind of figure that a record can have, with 1 if this record does not have it, else 0."""
+    """Yields memory, energy and traffic, each with 1 if the record has no such figure, else 0."""
     for kind, samples in (("memory", peaks), ("energy", energy), ("traffic", traffic)):
         yield (kind,), int(all(value is None for _, value in samples(record)))
 

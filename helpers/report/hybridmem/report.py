@@ -95,7 +95,7 @@ def arguments():
         "--endurance",
         metavar="SIZE",
         type=size,
-        help="for the view writes: bytes that a node's slow tier takes in its life",
+        help="for the view writes: bytes that can be written to a node's slow tier in its life",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")

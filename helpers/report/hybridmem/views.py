@@ -133,7 +133,7 @@ def of_alone(alone, shared):
     )
 
 
-# The report without a view. It names no nodes of peaks, and shows all columns, also those without any figure.
+# The report without a view. It does not tell which node had a peak, and shows all columns, even those without figures.
 TOTALS = View(
     "totals",
     "What jobs used by user and mode.",
@@ -265,7 +265,7 @@ TABLE = (
 
 
 def writes(endurance):
-    """The view of writes; `endurance`: bytes that a node's slow tier takes in its life, None: not known."""
+    """The view of writes; `endurance`: bytes that can be written to a node's slow tier in its life, None: not known."""
     life = Sum(Value("slow_write_bytes"), 12, endurance) if endurance else Sum(Unknown())
     return View(
         "writes",
@@ -279,7 +279,7 @@ def writes(endurance):
         ),
         by="slow_write_bytes",
         note="" if endurance else "--endurance tells which share of the memory's life the writes take.",
-        page_note="" if endurance else "It was not said how many bytes the memory takes in its life.",
+        page_note="" if endurance else "It was not said how many bytes can be written to the memory in its life.",
     )
 
 

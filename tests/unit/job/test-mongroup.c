@@ -141,7 +141,8 @@ static void test_no_group_without_monitoring(void **state)
     hm_mongroup_reap(&config); /* nothing to reap */
 }
 
-/* Users who can list the folder could keep its lock, for which the step would wait with the ledger's lock. */
+/* The kernel locks a folder while somebody lists it, and a user can make that take for ever (base/files.h). A step that
+ * makes a group would wait for it, and would hold the ledger's lock meanwhile. */
 static void test_no_group_where_users_can_list_the_folder(void **state)
 {
     struct hm_error error = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has one allocation of jansson's fail after the other (shortmemory.h). */
+/* Lets each of jansson's allocations fail in turn (shortmemory.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
 #define REST_NS (5 * SECOND_NS)     /* longest pause that a user has left from an earlier connection (find_rest) */
-/* After the work for new connections, which ends after WORK_NS, no others are accepted for so many times as long, for a
- * second at most: refused ones cost their sender nothing. */
+/* After the work for new connections (no further one is begun after WORK_NS), no others are accepted for so many times
+ * as long, for a second at most: refused ones cost their sender nothing. */
 #define RESTS 10
 #define WORK_NS (SECOND_NS / 100)
 #define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
@@ -140,7 +140,7 @@ static void refuse(int fd, int number, const char *text)
     close(fd);
 }
 
-/* Accepts the next connection, and gives it a place or refuses it. Returns false if there is none to accept. */
+/* Accepts the next connection, and gives it a place or refuses it. Returns false if none can be accepted. */
 static bool accept_client(struct hm_damon_clients *clients)
 {
     struct hm_damon_peer peer;
@@ -200,7 +200,7 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
     }
 }
 
-/* Sets which descriptors poll waits for. Returns the longest wait in ms. */
+/* Sets which descriptors of the clients poll waits for. Returns the longest wait in ms. */
 static int prepare(const struct hm_damon_clients *clients, struct pollfd *events)
 {
     const unsigned n_clients = count_clients(clients);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. A client's place
- * becomes free when the process that took it ends. Where no place is free, a user with several loses one to a user with
- * fewer.
+ * becomes free when its connection is closed, or the process that took the place ends. Where no place is free, the user
+ * with the most loses one to a user who has at least two fewer, but not to root.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
@@ -35,7 +35,7 @@ struct hm_damon_clients {
  * `broker` stays the caller's. The caller sets `run_dir`, `listener` and `signals` afterwards.
  */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
-/* Serves clients until a signal ends the broker, or the broker had no client for `idle_s`. */
+/* Serves clients until a signal ends the broker, the broker had no client for `idle_s`, or poll(2) fails. */
 void hm_damon_clients_serve(struct hm_damon_clients *clients);
 /* Takes back what all clients were lent. */
 void hm_damon_clients_close(struct hm_damon_clients *clients);

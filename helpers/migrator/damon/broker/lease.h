@@ -38,7 +38,7 @@ struct hm_damon_lease {
     uint32_t n; /* number of watched processes */
     struct hm_damon_process target[HM_DAMON_TARGETS];
     int pidfd[HM_DAMON_TARGETS];
-    bool is_lost; /* a target is not the client's any more, so that nothing may be sent until it names others */
+    bool is_lost; /* a target is not the client's any more: no list is sent, and the watch is about to end */
     uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list */
     uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
@@ -54,7 +54,7 @@ struct hm_damon_lease {
      */
     double accessed_bytes, touched_bytes;
     bool is_tuned;   /* the first settings were compared with their cost */
-    uint32_t unsent; /* number of lists that could not be sent, or were lost by earlier tracepoints */
+    uint32_t unsent; /* lists that could not be sent, and what earlier tracepoints have lost */
 };
 
 /* CPU time in ns that kdamonds have used for this client, as last read. */
@@ -71,8 +71,9 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
  */
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /*
- * Sends the lists that have come in, and adapts the settings to their cost. Takes the kdamond back if no process is
- * watched and the client has sent nothing for a minute; the client's next message gets one again.
+ * Sends the lists that have come in, and adapts the settings to their cost. Ends the watch, and tells the client, if a
+ * process is not the client's any more. Takes the kdamond back if no process is watched and the client has sent nothing
+ * for a minute; the client's next message asks for one again.
  */
 void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /* Longest time until the next lists are due, in ms: one aggregation; -1: none will come. */

@@ -42,7 +42,8 @@ static bool is_listening(const char *run_dir)
     return answers;
 }
 
-/* Takes the lock. Waits for a holder that does not listen: it is starting or ending. Returns false if it is held. */
+/* Takes the lock. Waits for a holder that does not listen: it is starting or ending. Returns false if the holder
+ * listens, or still has the lock after LOCK_PATIENCE_MS. */
 static bool take_lock(int fd, const char *run_dir)
 {
     for (int waited_ms = 0; hm_flock_try(fd) != 0; waited_ms += LOCK_PAUSE_MS) {

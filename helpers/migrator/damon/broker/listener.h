@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the broker has in its run folder (--run-dir): the lock that makes it the only one there, and the socket on which
- * it waits for migrators. */
+/* The broker's lock and its socket, both in its run folder (--run-dir). The lock makes it the only broker there; at the
+ * socket it waits for migrators. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_LISTENER_H
 #define HM_MIGRATOR_DAMON_BROKER_LISTENER_H
 

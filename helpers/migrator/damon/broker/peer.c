@@ -22,7 +22,8 @@
 #define STEP "/step_"
 #define MOST_ENTRY (1 << 20) /* bytes; none is as long */
 
-/* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is no file of ours with this name. */
+/* Reads a whole entry, terminated; "" where reading fails. The caller frees it. Returns NULL where there is no file of
+ * ours with this name, it is too long, or memory is short. */
 static char *read_entry(int folder, const char *name)
 {
     struct stat status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has connected to the broker, and for whom they take a place. Only the processes of jobs may be clients: otherwise
- * users without a job on this node could take all places, and jobs would go without DAMON. A user may own several uids
- * (subordinate uids, see subuid(5)), so a client takes a place of the user whose job it runs in.
+ * Who has connected to the broker, and for whom they take a place. Besides root's, only the processes of jobs may be
+ * clients: otherwise users without a job on this node could take all places, and jobs would go without DAMON. A user
+ * may own several uids (subordinate uids, see subuid(5)), so a client takes a place of the user whose job it runs in.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_PEER_H
 #define HM_MIGRATOR_DAMON_BROKER_PEER_H
@@ -20,8 +20,8 @@ struct hm_damon_peer {
 
 /*
  * Finds which process has connected, and which job's step it runs in (by the node's ledger in `run_dir`). A process of
- * root may be outside of all jobs. The caller closes peer->pidfd. Returns 0, or -1 with a text: EPERM: it is in no step
- * of a job; ESRCH: it has ended.
+ * root may be outside of all jobs. The caller closes peer->pidfd. Returns 0, or -1 with a text: EPERM: no step of a job
+ * was found for it; ESRCH: it has ended; else the errno of getsockopt.
  */
 int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error);
 

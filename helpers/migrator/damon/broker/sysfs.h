@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DAMON's sysfs interface, /sys/kernel/mm/damon/admin/kdamonds, as root. The number of kdamonds is one setting for the
- * whole system, and changing it destroys all kdamonds, also other people's. So it is set only where it is 0. Our
- * kdamonds are known by a mark in each (its update interval) and by root's state file, which is written before they are
- * made.
+ * whole system, and changing it destroys all kdamonds, also other people's. So it is set only where it is 0, and back
+ * to 0 only where all kdamonds are ours. Our kdamonds are known by a mark in each (its update interval) and by root's
+ * state file, which is written before they are made.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_SYSFS_H
 #define HM_MIGRATOR_DAMON_BROKER_SYSFS_H
@@ -18,8 +18,9 @@
 #include "state.h"
 
 /*
- * Checks that no kernel module uses DAMON: while one does, nobody else can (damon_start() with `exclusive`; in the
- * newest kernels damon_stat may be on by default). Returns 0, or -1 with EBUSY and the module's name.
+ * Checks that none of the kernel's own modules damon_stat, damon_reclaim and damon_lru_sort uses DAMON: while one does,
+ * nobody else can, as it calls damon_start() with `exclusive`. In the newest kernels damon_stat may be on by default.
+ * Returns 0, or -1 with EBUSY and the module's name.
  */
 int hm_damon_check_kernel(struct hm_error *error);
 /*
@@ -30,8 +31,9 @@ int hm_damon_create(const char *path, unsigned n, struct hm_damon_owned *owned, 
 /*
  * Takes over the kdamonds that an earlier broker left: they are turned off and put into `owned`. They are ours if the
  * state file is of this boot and names as many kdamonds as there are, and each has the mark or was not set up.
- * owned->n becomes 0 if they are not ours; then they are not touched. Returns 0, or -1 (EBUSY) if the kernel was too
- * busy for a second; then nothing changes, and the caller can try again later.
+ * owned->n becomes 0 if they are not ours; then they are not touched, and the state file is removed. Returns 0, or -1
+ * (EBUSY) if the kernel was too busy for a second; then owned->n becomes 0, nothing else changes, and the caller can
+ * try again later.
  */
 int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 /*

@@ -25,7 +25,7 @@ static bool has_memory(pid_t pid)
 
 /*
  * Finds out who owns the process's file `maps`. The owner of its folder does not help: the folder always belongs to the
- * user, but the file to root if the process is not dumpable.
+ * process's effective user, but the file to root if the process is not dumpable.
  */
 static int find_owner(pid_t pid, uid_t *owner)
 {

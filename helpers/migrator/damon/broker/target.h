@@ -11,12 +11,13 @@
 /*
  * Opens the process as a pidfd, if it is the one that was named and `uid` may watch it: its /proc/PID/maps belongs to
  * `uid` (that of a setuid program belongs to root), or `uid` is 0. Returns the descriptor, or -1 with a text: ESRCH:
- * the process has ended, or its number belongs to another one now; EPERM: it does not belong to `uid`.
+ * the process is ending or has ended, or its number belongs to another one now; EPERM: it does not belong to `uid`.
  */
 int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, struct hm_error *error);
 /*
- * May `uid` still watch this process, which hm_damon_target_open has opened? Returns 0, or -1: EPERM: it has become a
- * program of another user, such as a setuid program; ESRCH: it is ending, or has ended.
+ * May `uid` still watch this process, which hm_damon_target_open has opened? Returns 0, or -1: EPERM: its
+ * /proc/PID/maps belongs to another user now, as after it has executed a setuid program; ESRCH: it is ending, or has
+ * ended.
  */
 int hm_damon_target_check(pid_t pid, uid_t uid);
 /* Do all these processes live? While they do, their numbers cannot belong to others. */

@@ -21,8 +21,9 @@ struct hm_damon_tracepoint {
  */
 int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *error);
 /*
- * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON, and CAP_IPC_LOCK where the ring buffers of
- * several kdamonds are more memory than a user may lock. Returns 0, or -1 with a text.
+ * Opens the perf event on the kernel thread `kdamond`. Needs CAP_PERFMON, CAP_SYS_ADMIN where caps.h says so, and
+ * CAP_IPC_LOCK where the ring buffers of several kdamonds are more memory than a user may lock. Returns 0, or -1 with a
+ * text.
  */
 int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
                              pid_t kdamond, struct hm_error *error);
