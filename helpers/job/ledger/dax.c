@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dax.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -107,23 +106,6 @@ int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const s
         if (make_folder(hm_dax_path(config, job_id, namespaces->each[i].socket, path), error) != 0)
             return -1;
     return 0;
-}
-
-int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
-{
-    char path[HM_DAX_PATH];
-    struct dirent *item;
-    int result = 0;
-    DIR *names = opendir(hm_dax_job_folder(config, job_id, path));
-    if (!names)
-        return errno == ENOENT ? 0 : hm_fail_errno(error, "cannot list %s", path);
-    while ((item = readdir(names)))
-        if (item->d_name[0] != '.' && unlinkat(dirfd(names), item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-            result = hm_fail_errno(error, "cannot remove %s/%.16s", path, item->d_name);
-    closedir(names);
-    if (result == 0 && rmdir(path) != 0 && errno != ENOENT)
-        result = hm_fail_errno(error, "cannot remove %s", path);
-    return result;
 }
 
 enum { FIRST_PATH, ALL_PATHS, KEPT_UNTIL };

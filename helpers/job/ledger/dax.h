@@ -58,8 +58,6 @@ char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t sock
 /* Makes the job's folders, owned by root. Returns 0 or -1. */
 int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
                         struct hm_error *error);
-/* Removes the job's folders, as far as they exist. Returns 0 or -1. */
-int hm_dax_remove_folders(const struct hm_config *config, uint32_t job_id, struct hm_error *error);
 
 /* The name of the n-th variable that hm_dax_variable can make, from 0; NULL past the last. */
 const char *hm_dax_variable_name(int n);

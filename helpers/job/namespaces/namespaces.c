@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "namespaces.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +11,9 @@
 
 #include "base/files.h"
 #include "base/flock.h"
-#include "base/size.h"
 #include "core/topology/regions.h"
 #include "create.h"
+#include "daxfolders.h"
 #include "hooklimit.h"
 #include "job/ledger/log.h"
 #include "jobs.h"
@@ -82,33 +81,6 @@ static int fail_late(struct hm_error *error)
     return hm_fail(error, ETIME, STILL_WIPED);
 }
 
-/* Is the ledger's entry under the job's number still that of this run, or gone? The caller holds the ledger's lock. */
-static bool has_number(const struct hm_config *config, const struct hm_job *job)
-{
-    struct hm_job *now = malloc(sizeof(*now));
-    bool is_its_own = false;
-    if (now)
-        is_its_own =
-            hm_ledger_read(config, job->job_id, now, NULL) == 0 ? now->start_ns == job->start_ns : errno == ENOENT;
-    free(now);
-    return is_its_own;
-}
-
-/*
- * Removes the job's folders. Failing to do so does no harm: they are empty, and the memory is given back, or kept. They
- * stay if a newer run under the same number has begun: it may have mounts on them by now, and removing a folder removes
- * the mounts on it in all mount namespaces.
- */
-static void remove_folders(const struct hm_config *config, struct hm_job *job)
-{
-    struct hm_error why = {0};
-    job->namespaces.is_begun = false;
-    int held = hm_ledger_lock(config, &why);
-    if (held < 0 || (has_number(config, job) && hm_dax_remove_folders(config, job->job_id, &why) != 0))
-        hm_log(HM_LOG_WARNING, "%s", why.text);
-    hm_ledger_unlock(held);
-}
-
 int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, bool waits, struct hm_error *error)
 {
     char id[HM_NUMBER], restart[HM_NUMBER];
@@ -117,7 +89,8 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
     if (!job->namespaces.is_begun)
         return 0;
     if (job->namespaces.is_kept) {
-        remove_folders(config, job);
+        job->namespaces.is_begun = false;
+        hm_daxfolders_remove(config, job);
         return 0;
     }
     if (hm_wipe_left(config) == 0)
@@ -133,27 +106,11 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
         result = hm_answer_fail(&answer, error);
     if (result == 0) {
         job->namespaces.destroy_s = answer.seconds;
-        remove_folders(config, job);
+        job->namespaces.is_begun = false;
+        hm_daxfolders_remove(config, job);
     }
     hm_hooklimit_resume(left_s);
     return result;
-}
-
-/* Removes folders of jobs that are not in the ledger. */
-static void remove_orphaned_folders(const struct hm_config *config, struct hm_job *job)
-{
-    char path[HM_DAX_PATH];
-    struct dirent *item;
-    uint64_t id;
-    int held = hm_ledger_lock(config, NULL);
-    DIR *names = held < 0 ? NULL : opendir(hm_dax_folder(config, path));
-    while (names && (item = readdir(names)))
-        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) == 0 &&
-            hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT)
-            hm_dax_remove_folders(config, (uint32_t)id, NULL);
-    if (names)
-        closedir(names);
-    hm_ledger_unlock(held);
 }
 
 /*
@@ -167,7 +124,6 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     if (hm_wipe_left(config) == 0)
         return fail_late(error);
     char *list = hm_namespacejobs_list(config, error);
-    struct hm_job *job = malloc(sizeof(*job));
     hm_namespacewords_begin(&words, config, "reap");
     hm_namespacewords_add(&words, "--cluster", cluster ? cluster : "");
     hm_namespacewords_add_times(&words, config, &at_once);
@@ -183,9 +139,8 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     /*
      * Only after success: a folder with a mount on it must stay, as removing it would remove that mount from its task.
      */
-    if (job && result == 0)
-        remove_orphaned_folders(config, job);
-    free(job);
+    if (result == 0)
+        hm_daxfolders_end_orphaned(config);
     free(list);
     errno = number;
     return result;
@@ -196,6 +151,7 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
     int held = lock(config, how->waits, error);
     int result = held < 0 ? -1 : reap(config, how->cluster, error);
     hm_flock_close(held);
+    hm_daxfolders_remove_ended(config);
     return result;
 }
 
@@ -287,6 +243,7 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
         else
             job->namespaces.is_begun = false;
         hm_flock_close(held);
+        hm_daxfolders_remove_ended(config);
     }
     if (result != 0)
         job->namespaces.n = 0;

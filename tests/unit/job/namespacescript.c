@@ -2,11 +2,13 @@
 #include "namespacescript.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
+#include "base/look.h"
 #include "base/spawn.h"
 #include "core/topology/regions.h"
 #include "freshledger.h"
@@ -29,11 +33,16 @@ unsigned left_s;
 bool takes_all;
 int pauses;
 void (*at_pause)(void);
+bool child_hangs;
+static bool is_child;
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 int __real_nanosleep(const struct timespec *request, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
+int __real_unlinkat(int folder, const char *name, int flags);
+int __wrap_unlinkat(int folder, const char *name, int flags);
+int __wrap_rmdir(const char *path);
 
 /* The script runs in the place of hybridmem-namespace. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
@@ -61,6 +70,35 @@ int hm_spawn_wait(pid_t pid)
 {
     int status;
     return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/* Checks that nobody waits for this child process: neither the ledger nor the node's namespaces are locked. */
+int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
+            int patience_ms)
+{
+    int lock = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(hm_heldlock_check("a process", NULL), 0);
+    assert_true(lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0);
+    if (lock >= 0)
+        close(lock);
+    assert_true(size > 0 && patience_ms <= 5000);
+    is_child = true;
+    errno = child_hangs ? ETIMEDOUT : look(question, found);
+    is_child = false;
+    return errno == 0 ? 0 : -1;
+}
+
+/* Removing a folder may unmount a user's file system in the process that does so, and that may last for ever. */
+int __wrap_unlinkat(int folder, const char *name, int flags)
+{
+    assert_true(is_child || !(flags & AT_REMOVEDIR));
+    return __real_unlinkat(folder, name, flags);
+}
+
+int __wrap_rmdir(const char *path)
+{
+    fail_msg("%s is removed in this process", path);
+    return -1;
 }
 
 bool hm_regions_have_label(const char *folder, const char *prefix)
@@ -141,6 +179,7 @@ int namespaces_set_up(void **state)
     takes_all = false;
     pauses = 0;
     at_pause = NULL;
+    child_hangs = false;
     error.text[0] = '\0';
     job.uid = 1001;
     job.restart = 3;

@@ -27,6 +27,7 @@ extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
 extern bool takes_all;             /* create uses all of that time */
 extern int pauses;                 /* number of pauses of a second between tries */
 extern void (*at_pause)(void);     /* called in each pause; NULL: nothing is */
+extern bool child_hangs;           /* a child process that removes folders is killed at the end of its time */
 
 int namespaces_set_up(void **state);
 

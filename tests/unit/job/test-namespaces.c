@@ -3,6 +3,7 @@
  * Tests the removal of what ended jobs had, with a script in place of hybridmem-namespace; and slow memory that the
  * script brings online.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -251,6 +252,41 @@ static void folders_of_a_later_run_stay(void **state)
     }
 }
 
+static int entries_of_fsdax(void)
+{
+    int n = 0;
+    struct dirent *item;
+    DIR *names = opendir(scratch_path("run/fsdax"));
+    assert_non_null(names);
+    while ((item = readdir(names)))
+        n += item->d_name[0] != '.';
+    closedir(names);
+    return n;
+}
+
+/*
+ * Whoever removes a folder unmounts what a user has mounted there, and the user can make that last. So a child process
+ * does it, which nobody waits for (hm_look in the fixture checks that). The job's number is free at once; the folders
+ * go in a later try.
+ */
+static void folders_in_use_hold_up_nobody(void **state)
+{
+    struct hm_job_namespaces two = {.n = 2, .each = {{.socket = 0}, {.socket = 1}}};
+    (void)state;
+    script("");
+    assert_int_equal(hm_dax_make_folders(&config, 7, &two, &error), 0);
+    job.namespaces.is_kept = child_hangs = true;
+    assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
+    assert_false(job.namespaces.is_begun || has_folder(7));
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_false(has_folder(13));
+    assert_int_equal(entries_of_fsdax(), 4); /* the lock, the folder of job 12, and those of 7 and 13 under new names */
+    child_hangs = false;
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_int_equal(entries_of_fsdax(), 2);
+    assert_true(has_folder(12));
+}
+
 #define HELD "" /* no script: another process holds the lock */
 
 static const struct {
@@ -353,6 +389,7 @@ int main(void)
         cmocka_unit_test_setup(a_reap_removes_what_no_living_job_owns, with_two_jobs),
         cmocka_unit_test_setup(a_reap_that_cannot_remove_something, with_two_jobs),
         cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
+        cmocka_unit_test_setup(folders_in_use_hold_up_nobody, with_two_jobs),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
         cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
         cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
