@@ -72,11 +72,21 @@ static int refuse_damaged(const struct hm_config *config, const struct hm_kept *
         owner->uid, why.text, hm_keep_until(config, owner, until), owner->uid);
 }
 
+/* Refuse to use what the user keeps, as long as an earlier job's use of it is not over, or the node is short of
+ * memory. */
+static int refuse_for_now(const struct hm_kept *kept, struct hm_error *error)
+{
+    const struct hm_error why = *error;
+    return hm_fail(error, EBUSY, "what user %u keeps on this node cannot be used yet: %s: submit again later",
+                   kept->namespace[0].owner.uid, why.text);
+}
+
 static int look_at_all(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
 {
     for (int i = 0; i < kept->n; i++)
         if (hm_look_mount(kept->namespace[i].device, kept->filesystem[i], config->run_dir, error) != 0)
-            return refuse_damaged(config, kept, error);
+            return errno == EBUSY || hm_is_shortage(errno) ? refuse_for_now(kept, error)
+                                                           : refuse_damaged(config, kept, error);
     return 0;
 }
 

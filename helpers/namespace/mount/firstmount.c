@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/look.h"
+
+/* Others who make or remove namespaces wait meanwhile. Nobody but the node's load can make a new file system wait. */
+#define PATIENCE_S 10
+#define PATIENCE_NEW_S 60
 
 static int give(const char *place, uid_t uid, struct hm_error *error)
 {
@@ -41,30 +47,60 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
     return result;
 }
 
-/* Mount in a mount namespace of this process's own. mount(2) is used directly, as libmount would add options of the
- * host's fstab, and write to the host's mount tables. */
-static int mount_alone(const char *device, const char *filesystem, const char *place, struct hm_error *error)
+struct wanted {
+    const char *device, *filesystem, *place;
+    bool is_new; /* check and give it, too */
+    uid_t uid;
+};
+
+/*
+ * Runs in a child process. Returns 0 or an errno. mount(2) is used directly, as libmount would add options of the
+ * host's fstab, and write to the host's mount tables. The mounts are slaves of the host's: what the host unmounts later
+ * does not stay in use by a child that was left behind.
+ */
+static int mount_once(const void *question, void *found)
 {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        return hm_fail_errno(error, "cannot make a mount namespace");
-    if (mount(device, place, filesystem, MS_NOSUID | MS_NODEV, "dax") != 0)
-        return hm_fail_errno(error, "cannot mount %s (%s) with DAX", device, filesystem);
-    return 0;
+    const struct wanted *wanted = question;
+    struct hm_error *error = found;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0) {
+        hm_fail_errno(error, "cannot make a mount namespace");
+        return errno;
+    }
+    if (mount(wanted->device, wanted->place, wanted->filesystem, MS_NOSUID | MS_NODEV, "dax") != 0) {
+        hm_fail_errno(error, "cannot mount %s (%s) with DAX", wanted->device, wanted->filesystem);
+        return errno;
+    }
+    int result = 0;
+    if (wanted->is_new)
+        result = check_dax(wanted->place, wanted->device, error) == 0 ? give(wanted->place, wanted->uid, error) : -1;
+    int number = errno;
+    if (umount2(wanted->place, 0) != 0 && result == 0) {
+        result = hm_fail_errno(error, "cannot unmount %s", wanted->device);
+        number = errno;
+    }
+    return result == 0 ? 0 : number;
+}
+
+static int mount_in_child(const struct wanted *wanted, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    const int patience_s = wanted->is_new ? PATIENCE_NEW_S : PATIENCE_S;
+    if (hm_look(mount_once, wanted, &why, sizeof(why), patience_s * 1000) == 0)
+        return 0;
+    if (errno == ETIMEDOUT)
+        return hm_fail(error, EBUSY, "%s is still being unmounted after %d s", wanted->device, patience_s);
+    if (why.text[0] == '\0')
+        return hm_fail_errno(error, "cannot mount %s in a process of its own", wanted->device);
+    return hm_fail(error, errno, "%s", why.text);
 }
 
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error)
 {
-    if (mount_alone(device, filesystem, place, error) != 0)
-        return -1;
-    return umount2(place, 0) == 0 ? 0 : hm_fail_errno(error, "cannot unmount %s", device);
+    return mount_in_child(&(struct wanted){.device = device, .filesystem = filesystem, .place = place}, error);
 }
 
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error)
 {
-    if (mount_alone(device, filesystem, place, error) != 0)
-        return -1;
-    int result = check_dax(place, device, error) == 0 ? give(place, uid, error) : -1;
-    if (umount2(place, 0) != 0 && result == 0)
-        result = hm_fail_errno(error, "cannot unmount %s", device);
-    return result;
+    const struct wanted wanted = {device, filesystem, place, .is_new = true, .uid = uid};
+    return mount_in_child(&wanted, error);
 }

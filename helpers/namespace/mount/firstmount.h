@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first mount of a new file system, which checks that DAX works and gives the root folder to its user. Also a trial
- * mount of a file system that was kept. */
+/*
+ * The first mount of a new file system, which checks that DAX works and gives the root folder to its user. Also a trial
+ * mount of a file system that was kept.
+ *
+ * The kernel lets a mount wait, and not be killed, until an earlier unmount of the same file system is over. Since
+ * Linux 6.15 that lasts as long as a page of a DAX file system is referenced, so as long as its user wants. The unmount
+ * of a trial mount may wait in the same way. So a child process mounts and unmounts, in a mount namespace of its own.
+ * It has no lock of this program, and is killed and left behind when its time is over. If its mount succeeds
+ * afterwards, the mount ends with the child.
+ */
 #ifndef HM_NAMESPACE_MOUNT_FIRSTMOUNT_H
 #define HM_NAMESPACE_MOUNT_FIRSTMOUNT_H
 
@@ -9,14 +17,14 @@
 #include "base/error.h"
 
 /*
- * Mount the device with DAX in a new mount namespace, make `uid` the owner of the root folder, with access for the
- * owner only (0700), and unmount. The calling process, which must have no threads, stays in that mount namespace, so
- * the mount is never seen elsewhere. `place` is any folder; the mount hides its content from this process meanwhile.
- * Returns 0 or -1.
+ * Mount the device with DAX, make `uid` the owner of the root folder, with access for the owner only (0700), and
+ * unmount. `place` is any folder; the mount hides its content from the child process alone. Only for programs with one
+ * thread. Returns 0 or -1; EBUSY: it was not done after 60 s.
  */
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error);
 
-/* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. Returns 0 or -1. */
+/* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. Returns 0 or -1; EBUSY: the end
+ * of an earlier use was not over after 10 s. */
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error);
 
 #endif

@@ -157,7 +157,8 @@ int hm_look_mount(const char *device, const char *filesystem, const char *place,
     (void)place;
     assert_string_equal(filesystem, "xfs");
     fake.looks++;
-    return find_on(device)->cannot_mount ? hm_fail(why, EUCLEAN, "cannot mount %s", device) : 0;
+    int number = find_on(device)->cannot_mount_by;
+    return number ? hm_fail(why, number, "cannot mount %s", device) : 0;
 }
 
 uint64_t hm_device_bytes(const char *device)

@@ -23,8 +23,8 @@ struct there {
     bool has_open_files; /* false: after a detach it is not in use any more */
     int detached_after;  /* number of pauses before it was detached; unchanged if it was not detached */
     enum mark mark;
-    bool cannot_mount;
-    bool can_revive; /* it gets a device when it is revived */
+    int cannot_mount_by; /* errno with which a trial mount fails; 0: it succeeds */
+    bool can_revive;     /* it gets a device when it is revived */
 };
 
 struct fake {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the first mount of a new file system; the kernel's part is simulated. */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,25 +15,41 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "base/look.h"
 #include "namespace/mount/firstmount.h"
 #include "unit/lib/scratch.h"
 
-static bool has_dax, cannot_mount;
+static bool has_dax, cannot_mount, child_hangs, is_child;
 static int mounts; /* mounts on `scratch` now */
 
 int __wrap_unshare(int flags);
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
 int __wrap_umount2(const char *target, int flags);
 
+/* The child process, which is killed at the end of its time. */
+int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
+            int patience_ms)
+{
+    assert_int_equal(size, sizeof(struct hm_error));
+    assert_true(patience_ms > 0 && patience_ms <= 60000);
+    is_child = true;
+    errno = child_hangs ? ETIMEDOUT : look(question, found);
+    is_child = false;
+    return errno == 0 ? 0 : -1;
+}
+
+/* Each of the three calls changes the process for good, or may wait for ever: the process with the lock makes none. */
 int __wrap_unshare(int flags)
 {
-    (void)flags;
+    assert_true(is_child);
+    assert_int_equal(flags, CLONE_NEWNS);
     return 0;
 }
 
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
 {
     (void)type, (void)flags;
+    assert_true(is_child);
     if (source && cannot_mount) {
         errno = EUCLEAN;
         return -1;
@@ -47,6 +64,7 @@ int __wrap_mount(const char *source, const char *target, const char *type, unsig
 
 int __wrap_umount2(const char *target, int flags)
 {
+    assert_true(is_child);
     assert_string_equal(target, scratch);
     assert_int_equal(flags, 0);
     mounts--;
@@ -102,12 +120,26 @@ static void test_a_look_changes_nothing(void **state)
     assert_string_equal(error.text, "cannot mount /dev/pmem0 (ext4) with DAX: Structure needs cleaning");
 }
 
+static void test_a_mount_that_waits_is_given_up(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    child_hangs = true;
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_string_equal(error.text, "/dev/pmem0 is still being unmounted after 10 s");
+    assert_int_equal(hm_first_mount("/dev/pmem0", "ext4", scratch, getuid(), &error), -1);
+    assert_int_equal(errno, EBUSY);
+    child_hangs = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_root_folder_is_given_to_the_user),
         cmocka_unit_test(test_a_mount_without_dax_is_refused),
         cmocka_unit_test(test_a_look_changes_nothing),
+        cmocka_unit_test(test_a_mount_that_waits_is_given_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

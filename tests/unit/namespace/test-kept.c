@@ -176,7 +176,7 @@ static void test_what_is_damaged_is_left_alone(void **state)
 {
     (void)state;
     struct there *one = fake_keep(1001, MINUTE, 0, 64 * MIB);
-    one->cannot_mount = true;
+    one->cannot_mount_by = EUCLEAN;
     assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
     assert_string_equal(
         error.text,
@@ -196,6 +196,22 @@ static void test_what_is_damaged_is_left_alone(void **state)
     now += 2 * 3600;
     assert_int_equal(reap(""), HM_NAMESPACE_DONE);
     assert_int_equal(fake.n_there, 0);
+}
+
+static void test_what_is_still_in_use_is_refused_for_now(void **state)
+{
+    static const int for_now[] = {EBUSY, EAGAIN};
+    (void)state;
+    struct there *one = fake_keep(1001, MINUTE, 0, 64 * MIB);
+    for (size_t i = 0; i < N_ROWS(for_now); i++) {
+        one->cannot_mount_by = for_now[i];
+        assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_REFUSED);
+        assert_string_equal(error.text, "what user 1001 keeps on this node cannot be used yet: cannot mount "
+                                        "/dev/nokept1001.29406240.0: submit again later");
+    }
+    one->cannot_mount_by = 0;
+    assert_int_equal(create(1001, "0", 64 * MIB), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.there[0].namespace.owner.minute, MINUTE);
 }
 
 static void test_a_device_that_comes_back_is_used(void **state)
@@ -322,6 +338,7 @@ int main(void)
         TEST(test_two_on_a_socket_are_not_given),
         TEST(test_what_was_never_finished_is_made_anew),
         TEST(test_what_is_damaged_is_left_alone),
+        TEST(test_what_is_still_in_use_is_refused_for_now),
         TEST(test_a_device_that_comes_back_is_used),
         TEST(test_the_age),
         TEST(test_an_unfinished_set_is_reaped_as_a_whole),
