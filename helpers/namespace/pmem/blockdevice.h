@@ -5,7 +5,13 @@
 
 #include <stdint.h>
 
-/* The size of a block device in bytes; 0 where it is unknown. */
+#include "base/error.h"
+
+/* The size of a block device in bytes. Returns 0, or -1 with the errno of open(2) or ioctl(2): a want of memory or
+ * descriptors passes, so whoever acts on the size has to know about it. */
+int hm_device_size(const char *device, uint64_t *bytes, struct hm_error *error);
+
+/* The same to show it, or to make something: 0 where it is unknown. */
 uint64_t hm_device_bytes(const char *device);
 
 #endif

@@ -206,7 +206,8 @@ static int wipe_content(struct ndctl_namespace *namespace, const char *name, uin
     *bytes = 0;
     if (!device_path(block_device(namespace), device, sizeof(device)))
         return 0;
-    *bytes = hm_device_bytes(device);
+    if (hm_device_size(device, bytes, error) != 0)
+        return -1;
     return hm_wiped_wipe(name, device, *bytes, error);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filedevice.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 time_t now_s, seconds_each;
+int open_fails_by;
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
@@ -28,6 +30,11 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 int __wrap_open(const char *path, int flags, ...)
 {
     assert_int_equal(flags & (O_EXCL | O_CLOEXEC), (flags & O_RDWR ? O_EXCL : 0) | O_CLOEXEC);
+    if (open_fails_by) {
+        errno = open_fails_by;
+        open_fails_by = 0;
+        return -1;
+    }
     return __real_open(path, flags & ~(O_DIRECT | O_EXCL));
 }
 

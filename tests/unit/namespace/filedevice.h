@@ -13,6 +13,8 @@
 
 extern time_t now_s, seconds_each; /* seconds_each passes at each look at the clock */
 
+extern int open_fails_by; /* errno with which the next open fails; 0: it succeeds */
+
 /* Defined by the test: what the device does when it is to zero this range. Returns 0, or -1 with errno. */
 int filedevice_zero(int fd, uint64_t start, uint64_t bytes);
 

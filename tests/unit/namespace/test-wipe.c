@@ -141,6 +141,22 @@ static void test_the_edges_alone_are_zeroed_where_the_rest_is_zero(void **state)
     assert_int_equal(hm_device_bytes(scratch_path("none")), 0);
 }
 
+/* A node that is short of memory or descriptors is not drained for it, as it would be for a device of size 0. */
+static void test_a_size_that_is_not_known_for_now_says_why(void **state)
+{
+    static const int shortages[] = {ENOMEM, EMFILE, ENFILE};
+    (void)state;
+    const char *path = full_device();
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < N_ROWS(shortages); i++) {
+        open_fails_by = shortages[i];
+        assert_int_equal(hm_device_size(path, &bytes, &error), -1);
+        assert_true(errno == shortages[i] && hm_is_shortage(errno));
+    }
+    assert_int_equal(hm_device_size(path, &bytes, &error), 0);
+    assert_int_equal(bytes, SIZE);
+}
+
 static void test_wipes_end_at_their_limit(void **state)
 {
     (void)state;
@@ -219,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_all_of_it_is_zeroed),
         cmocka_unit_test(test_a_wipe_that_did_not_work_is_seen),
         cmocka_unit_test(test_the_edges_alone_are_zeroed_where_the_rest_is_zero),
+        cmocka_unit_test(test_a_size_that_is_not_known_for_now_says_why),
         cmocka_unit_test(test_wipes_end_at_their_limit),
         cmocka_unit_test(test_a_device_of_another_size_is_left_alone),
         cmocka_unit_test(test_places_of_mounts),
