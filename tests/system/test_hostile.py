@@ -178,6 +178,31 @@ def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
     assert_not_held_up(watch, bobs)
 
 
+def stepds_at_the_root():
+    """The slurmstepd processes in the root of the cgroups."""
+    pids = Path("/sys/fs/cgroup/cgroup.procs").read_text().split()
+    return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "slurmstepd\n"]
+
+
+def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
+    """Otherwise whoever has the lock would wait until the kernel finds memory for the job, which can take seconds where
+    its processes take all that others give back."""
+    job_id = slurm.sbatch("alice", "echo begun; sleep 1000", "-n1", "--hybrid-mem=spill")
+    slurm.wait_output(job_id, "begun")
+    (cgroup,) = processes.cgroups(job_id)
+    (cgroup / "memory.max").write_text(f"{int((cgroup / 'memory.current').read_text()) + 32 * slurm.MIB}")
+    assert stepds_at_the_root() == []
+    with LOCK.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        step = subprocess.Popen(["srun", f"--jobid={job_id}", "--overlap", "-n1", "true"], **slurm.identity("alice"))
+        slurm.wait_for(stepds_at_the_root, "a slurmstepd that waits for the lock")
+    assert step.wait() == 0
+    assert stepds_at_the_root() == []
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    assert len(slurm.record(job_id)["step_ids"]) == 2
+
+
 @pytest.mark.parametrize("words", (("trace", "renice", "sockets"), ("limit", "kill", "processes")), ids="-".join)
 def test_a_user_hostile_to_all_that_becomes_theirs_holds_up_nobody(words):
     """The user also floods the node with processes or connections, while the job's steps run, at its end and during its

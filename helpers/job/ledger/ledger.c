@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/heldlock.h"
@@ -58,6 +59,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     close(folder);
     if (lock < 0)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
+    hm_aside_begin();
     hm_memready_begin();
     /*
      * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
@@ -77,6 +79,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     int number = errno;
     close(lock);
     hm_memready_end();
+    hm_aside_end();
     errno = number;
     return hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
 }
@@ -88,6 +91,7 @@ void hm_ledger_unlock(int lock)
     hm_flock_close(lock);
     hm_heldlock_leave();
     hm_memready_end();
+    hm_aside_end();
 }
 
 /* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps slurmstepd out of a job's full memory while it holds the ledger's lock. slurmstepd belongs to the job's memory
+ * cgroup. What it opens and writes is counted there, and where the job has no memory left, each such call waits until
+ * the kernel has ended processes of the job. A user can have new processes take what is freed at once, so that the wait
+ * lasts for seconds.
+ */
+#ifndef HM_JOB_LEDGER_ASIDE_H
+#define HM_JOB_LEDGER_ASIDE_H
+
+#include <stdbool.h>
+
+/* Where this process is in a step's cgroup, and the cgroup or one above it, up to the job's, has little memory left:
+ * move it to the root of the cgroups until hm_aside_end. Anywhere else, nothing is done. cgroup v2 alone. */
+void hm_aside_begin(void);
+
+/* Move this process back to where it was before hm_aside_begin. */
+void hm_aside_end(void);
+
+/* Has a cgroup from `folder` up to and with the job's folder little memory left? False where none of them has a limit,
+ * and for a folder that is not a step's or below. */
+bool hm_aside_is_full(const char *folder);
+
+#endif
