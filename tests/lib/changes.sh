@@ -16,7 +16,8 @@ helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
 helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
-helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26
+helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost
+helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
 tests/fuzz/*                        lint fuzz

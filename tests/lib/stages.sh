@@ -87,9 +87,14 @@ native() {
     exec {lock}>&-
 }
 
+# The programs write their seconds into their own logs (tests/unit/timed).
 stage_unit() {
+    local failed=0
     native
-    make -s -C "$build/native" -j2 check VERBOSE=1
+    make -s -C "$build/native" -j2 check VERBOSE=1 || failed=1
+    grep -rhE '^[0-9.]+s call tests/unit/' --include='test-*.log' --exclude=test-suite.log \
+        "$build/native/tests/unit" || failed=1
+    return $failed
 }
 
 # commands FILE...: tests of tests/cli against the installed commands. Several files at a time, as a test waits for its
@@ -242,7 +247,7 @@ stage_meter() {
     in_guest 3000 --meter "$build/check/meter.json" --put helpers:/opt/hybridmem/helpers \
         --get /tmp/claims.json:"$build/check/meter-expected.json" -- -s -m meter || failed=1
     METER=$build/check/meter.json EXPECTED=$build/check/meter-expected.json \
-        python3 -m pytest -p no:cacheprovider -rfEpP tests/meter || failed=1
+        python3 -m pytest -p no:cacheprovider -rfEpP --durations=0 tests/meter || failed=1
     return $failed
 }
 

@@ -50,7 +50,7 @@ def quick_samples(pytestconfig):
     """Makes the monitor sample each job's memory often, as tests wait for the next sample. Stages that count accesses
     from outside, or measure ratios, keep the default interval."""
     text, quick = slurm.CONFIG.read_text(), "interval = 200ms\n"
-    if quick not in text and pytestconfig.getoption("markexpr") not in ("meter", "migration", "bench"):
+    if quick not in text and pytestconfig.getoption("markexpr") not in ("meter", "bench"):
         slurm.put(text + quick, slurm.CONFIG)
 
 
