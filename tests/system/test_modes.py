@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one job of each mode but hbm on the node at the same time: each has its policy and its record, and leaves
-nothing."""
+nothing. Then runs the README's demo."""
+
+from pathlib import Path
 
 import pytest
 import slurm
 from modes import MODES
 
+DEMO = Path(__file__).resolve().parents[1] / "lib" / "demo-in-guest"
 FILE = "echo kept > $HYBRIDMEM_FSDAX_DIR/file; cat $HYBRIDMEM_FSDAX_DIR/file"
 
 
@@ -44,3 +47,11 @@ def test_a_mode_that_does_not_exist_is_refused_in_one_line():
     done = slurm.sbatch("alice", "true", "--hybrid-mem=spil", check=False)
     (line,) = [line for line in done.stderr.splitlines() if "hybridmem:" in line]
     assert done.returncode != 0 and 'unknown mode "spil"' in line and "spill" in line
+
+
+@pytest.mark.slurm26
+def test_the_demo_of_the_readme():
+    """It ends with a check of its own: the job's pages are in both tiers."""
+    slurm.wait_no_jobs()
+    slurm.drop_caches()
+    assert "anonymous pages by NUMA node" in slurm.run(f"bash {DEMO}").stdout

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/flock.h"
 #include "base/look.h"
 #include "base/size.h"
 #include "job/ledger/log.h"
@@ -34,12 +35,17 @@ static bool is_ended(const char *name)
     return strncmp(name, ENDED, strlen(ENDED)) == 0;
 }
 
-/* Removes the folder and those in it, as far as another process has not done so. Returns 0 or -1. */
+/* Removes the folder and those in it, as far as another process has not done so. Where another process is at work,
+ * which may be held for long, nothing is done. Returns 0 or -1. */
 static int remove_one(int parent, const char *name, struct hm_error *error)
 {
     struct dirent *item;
     int result = 0;
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder >= 0 && hm_flock_try(folder) != 0) {
+        close(folder);
+        return 0;
+    }
     DIR *names = folder < 0 ? NULL : fdopendir(folder);
     while (names && (item = readdir(names)))
         if (item->d_name[0] != '.' && unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)

@@ -20,6 +20,7 @@
 /* longest wait for the connection, and then for the first answer: the broker may be waiting for another client's
  * kdamond */
 #define PATIENCE_S 10
+#define TOLD "told to end before the DAMON broker had answered"
 /* time after which the broker is given up: it sends lists every 5 s at least, unless a process that it watches, which
  * may be another user's, does not let DAMON look at its memory */
 #define SILENT_S 60
@@ -44,7 +45,7 @@ struct wanted { /* the processes that are to be watched */
     uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
 };
 
-static int connect_to(const char *path, struct hm_error *error)
+static int connect_to(const char *path, int stop, struct hm_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path[0] == '\0')
@@ -53,15 +54,20 @@ static int connect_to(const char *path, struct hm_error *error)
         return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct pollfd told = {.fd = stop, .events = POLLIN};
     uint64_t since_ns = 0;
     int result;
     /* EAGAIN: the queue is full of others who wait to be accepted. */
     do
         result = fd < 0 ? -1 : connect(fd, (struct sockaddr *)&address, sizeof(address));
-    while (result != 0 && fd >= 0 && errno == EAGAIN && hm_patience_pause(&since_ns, PATIENCE_S));
+    while (result != 0 && fd >= 0 && errno == EAGAIN && poll(&told, 1, 0) == 0 &&
+           hm_patience_pause(&since_ns, PATIENCE_S));
     if (result == 0)
         return fd;
-    hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
+    if (told.revents)
+        hm_fail(error, ECANCELED, TOLD);
+    else
+        hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
     if (fd >= 0)
         close(fd);
     return -1;
@@ -81,7 +87,7 @@ static int wait_for_answer(int fd, int stop, struct hm_error *error)
         return hm_fail_errno(error, "cannot wait for the DAMON broker");
     if (ready == 0)
         return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
-    return events[1].revents ? hm_fail(error, ECANCELED, "told to end before the DAMON broker had answered") : 0;
+    return events[1].revents ? hm_fail(error, ECANCELED, TOLD) : 0;
 }
 
 /* Asks for a kdamond before any process is known, and waits for the answer. */
@@ -306,7 +312,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
     source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
     source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
                                    HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
-    source->fd = connect_to(setup->broker, error);
+    source->fd = connect_to(setup->broker, setup->stop, error);
     if (source->fd < 0 || reserve(source, setup->stop, error) != 0) {
         int number = errno;
         close_source(&source->base);

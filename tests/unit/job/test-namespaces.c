@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/flock.h"
 #include "freshledger.h"
 #include "job/namespaces/namespaces.h"
 #include "job/namespaces/slowram.h"
@@ -264,6 +266,17 @@ static int entries_of_fsdax(void)
     return n;
 }
 
+/* Locks the folder of this ended job, as a child does that removes it. Returns its descriptor. */
+static int lock_ended(int job_id)
+{
+    glob_t found;
+    assert_int_equal(glob(scratch_path("run/fsdax/ended.%d.*", job_id), 0, NULL, &found), 0);
+    int folder = open(found.gl_pathv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    globfree(&found);
+    assert_int_equal(hm_flock_try(folder), 0);
+    return folder;
+}
+
 /*
  * Whoever removes a folder unmounts what a user has mounted there, and the user can make that last. So a child process
  * does it, which nobody waits for (hm_look in the fixture checks that). The job's number is free at once; the folders
@@ -282,6 +295,11 @@ static void folders_in_use_hold_up_nobody(void **state)
     assert_false(has_folder(13));
     assert_int_equal(entries_of_fsdax(), 4); /* the lock, the folder of job 12, and those of 7 and 13 under new names */
     child_hangs = false;
+    /* A folder at which another child is at work, perhaps for ever, is not waited for. */
+    int other = lock_ended(7);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_int_equal(entries_of_fsdax(), 3);
+    hm_flock_close(other);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_int_equal(entries_of_fsdax(), 2);
     assert_true(has_folder(12));

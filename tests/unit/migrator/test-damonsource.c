@@ -169,8 +169,8 @@ static void after_an_order_to_end_no_other_source_is_tried(void **state)
     assert_null(strstr(why, "faults: "));
 }
 
-/* The broker's queue of connections is full: nobody waits for a place in it. */
-static void a_broker_that_takes_nobody_is_not_waited_for(void **state)
+/* The broker's queue of connections is full, and the migrator is told to end. */
+static void an_end_does_not_wait_for_a_place_at_the_broker(void **state)
 {
     (void)state;
     struct hm_error error = {""};
@@ -183,9 +183,10 @@ static void a_broker_that_takes_nobody_is_not_waited_for(void **state)
         client[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     } while (connect(client[n++], (struct sockaddr *)&of_broker, sizeof(of_broker)) == 0);
     assert_int_equal(errno, EAGAIN);
+    tell_to_end();
     assert_null(hm_source_open("damon", &setup, why, &error));
-    assert_int_equal(errno, EAGAIN);
-    assert_non_null(strstr(error.text, "does not answer"));
+    assert_int_equal(errno, ECANCELED);
+    assert_non_null(strstr(error.text, "told to end"));
     while (n > 0)
         close(client[--n]);
 }
@@ -197,7 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_broker_that_is_not_there_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_does_not_wait_for_the_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_an_order_to_end_no_other_source_is_tried, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_broker_that_takes_nobody_is_not_waited_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_end_does_not_wait_for_a_place_at_the_broker, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
