@@ -11,6 +11,7 @@ import struct
 import threading
 from pathlib import Path
 
+import hooks
 import processes
 import slurm
 
@@ -24,6 +25,10 @@ NSSWITCH = Path("/etc/nsswitch.conf")
 SILENT_GROUP = "silent-group"
 SPILL = "--hybrid-mem=spill"
 LATE, NOT_EXECUTED = "has not ended in time", "cannot execute"
+# The longest that hooks may last, in seconds. One whose program is held has 65 s, one that cannot execute its program
+# 10 s, and both one more for the end of what they kill; a group's look-up has 5 s. The rest is the guest's.
+HELD, UNEXECUTED, LOOKED_UP, OTHER = 68, 13, 8, 3
+LONGEST_WAIT = 1  # seconds for the ledger's lock
 
 
 def take_requests(device, is_asked):
@@ -118,7 +123,8 @@ def waits(user, *options, then="true"):
 
 def test_what_does_not_answer_holds_no_prolog_and_no_epilog_for_longer_than_their_time(tmp_path):
     config, said = slurm.CONFIG.read_text(), SLURMD_LOG.stat().st_size
-    with records_on_a_disk() as bobs_folder, slurm.configured(config):
+    slurm.run("hybridmem reap --grace 0")  # the ledger's lock exists now
+    with records_on_a_disk() as bobs_folder, slurm.configured(config), hooks.Watch() as watch:
         first, second, third = waits("bob"), waits("alice"), waits("carol", then="srun --hybrid-mem=migrate true")
         for job_id, _ in (first, second, third):
             slurm.wait_output(job_id, "runs")
@@ -150,5 +156,11 @@ def test_what_does_not_answer_holds_no_prolog_and_no_epilog_for_longer_than_thei
         slurm.run("hybridmem reap --grace 0")
         assert [slurm.record(job_id)["exit_code"] for job_id in ids] == [0] * len(ids)
         assert not bobs_is_asked.is_set()
+    most = dict.fromkeys(((job_id, kind) for job_id in ids for kind in hooks.KINDS), OTHER)
+    most |= {(first[0], "epilog"): HELD, (second[0], "epilog"): HELD, (third[0], "epilog"): UNEXECUTED}
+    most |= {(fourth[0], "prolog"): HELD, (waiting, "epilog"): LOOKED_UP}
+    assert watch.hooks.keys() == most.keys()
+    assert not {hook: seconds for hook, seconds in watch.hooks.items() if seconds > most[hook]}
+    assert max(watch.waits) < LONGEST_WAIT
     log = SLURMD_LOG.read_bytes()[said:].decode(errors="replace")
     assert log.count(LATE) == 3 and NOT_EXECUTED in log

@@ -7,21 +7,23 @@ import fcntl
 import os
 import signal
 import subprocess
-import threading
-import time
 from pathlib import Path
 
+import hooks
 import processes
 import pytest
 import slurm
 
 PROGRAMS = Path(__file__).parent / "programs" / "hostile"
-PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
-MIGRATOR = "hybridmem-migra"  # its name, as the kernel cuts it
-LOCK = Path("/run/hybridmem/jobs/lock")
+# The programs that run as a job's user for hybridmem, as the kernel cuts their names: the migrator, and the child of
+# hybridmem-job that copies the record into the user's folder. The monitor is a system user's.
+MIGRATOR, COPY = "hybridmem-migra", "hybridmem-job"
+TASK = ("slurmstepd", "slurm_script", "sleep")  # of a task of the user's, one after the other
+FLOODS = ("sockets", "processes")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
 FULL_MIB = 48  # of a job whose memory is full
-HOOKS = ([b"spank", b"prolog"], [b"spank", b"epilog"])  # slurmstepd's words where it calls the plugins
+# Soft limits that a job's processes get from its shell: with fewer descriptors no shell starts.
+LIMITS = "-n 16 -f 0 -l 0 -u 1 -i 0 -q 0 -x 0"
 
 
 @contextlib.contextmanager
@@ -45,64 +47,6 @@ def hostile(user, *words, program="hostile.py"):
         slurm.run(f"pkill -CONT -u {user}", check=False)
 
 
-class Watch:
-    """While the context is open, threads take the ledger's lock again and again, and look for prologs and epilogs.
-    `waits` has the seconds of each wait for the lock, `hooks` those of each job's hooks by its id."""
-
-    def __init__(self):
-        self.waits, self.hooks = [], {}
-        self.is_over = threading.Event()
-        self.threads = [threading.Thread(target=look) for look in (self.take_the_lock, self.look_for_hooks)]
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.is_over.set()
-        for thread in self.threads:
-            thread.join()
-
-    def take_the_lock(self):
-        with LOCK.open("rb") as lock:
-            while not self.is_over.wait(PAUSE):
-                begin = time.monotonic()
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                fcntl.flock(lock, fcntl.LOCK_UN)
-                self.waits.append(time.monotonic() - begin)
-
-    def look_for_hooks(self):
-        first_seen, running = {}, {}
-        while not self.is_over.wait(PAUSE):
-            now, pids = time.monotonic(), {entry.name for entry in os.scandir("/proc") if entry.name.isdecimal()}
-            for pid in pids - running.keys():
-                begin = first_seen.setdefault(pid, now)  # it may not have called exec yet
-                if now - begin < TO_EXECUTE and (job_id := job_of_hook(pid)):
-                    running[pid] = job_id, begin
-            for pid in running.keys() - pids:
-                job_id, begin = running.pop(pid)
-                self.hooks.setdefault(job_id, []).append(now - begin)
-
-
-def job_of_hook(pid):
-    """The job whose SPANK prolog or epilog the process is; None: it is none."""
-    with contextlib.suppress(OSError):
-        if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] in HOOKS:
-            words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            return int(dict(word.split(b"=", 1) for word in words if b"=" in word)[b"SLURM_JOB_ID"])
-    return None
-
-
-def is_stopped(name):
-    """Is a process of this name stopped? (State "T" in /proc/PID/stat.)"""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            if f"({name}) T" in path.read_text():
-                return True
-    return False
-
-
 def run_job(user):
     """Runs a job, until its epilog has written its record. Returns its id."""
     job_id = slurm.sbatch(user, "true", "-n1", "--hybrid-mem=spill")
@@ -113,26 +57,7 @@ def run_job(user):
 
 def assert_not_held_up(watch, jobs):
     assert max(watch.waits) < LONGEST_WAIT
-    for job_id in jobs:
-        assert len(watch.hooks[job_id]) >= len(HOOKS)
-        assert max(watch.hooks[job_id]) < LONGEST_HOOK
-
-
-def test_a_user_who_stops_all_that_becomes_theirs_holds_up_nobody():
-    run_job("bob")  # the ledger's lock exists now
-    job_id = slurm.sbatch("alice", "true", "-n1", "-H", "--hybrid-mem=migrate")
-    with Watch() as watch:
-        with hostile("alice", "stop"):
-            slurm.run(f"scontrol release {job_id}")
-            slurm.wait_for(lambda: is_stopped(MIGRATOR), "alice's migrator, stopped")
-            bobs = [run_job("bob")]
-            assert is_stopped(MIGRATOR)
-            slurm.run(f"scancel {job_id}")
-            bobs.append(run_job("bob"))
-        assert slurm.wait_job(job_id) in ("CANCELLED", "COMPLETED")
-        slurm.wait_idle()
-    assert slurm.record(job_id)["user"] == "alice"
-    assert_not_held_up(watch, bobs)
+    assert max(watch.hooks[job_id, kind] for job_id in jobs for kind in hooks.KINDS) < LONGEST_HOOK
 
 
 def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
@@ -156,7 +81,7 @@ def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
     script = f"until [ -e {go} ]; do sleep 0.1; done; head -c 1G /dev/zero > {file}"
     job_id = slurm.sbatch("alice", script, "-n1", "--hybrid-mem=spill")
     try:
-        with Watch() as watch:
+        with hooks.Watch() as watch:
             slurm.wait_for(lambda: processes.cgroups(job_id), "alice's job")
             (cgroup,) = processes.cgroups(job_id)
             # The testbed's Slurm counts no memory, and sets no limit.
@@ -192,7 +117,7 @@ def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
     (cgroup,) = processes.cgroups(job_id)
     (cgroup / "memory.max").write_text(f"{int((cgroup / 'memory.current').read_text()) + 32 * slurm.MIB}")
     assert stepds_at_the_root() == []
-    with LOCK.open("rb") as lock:
+    with hooks.LOCK.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         step = subprocess.Popen(["srun", f"--jobid={job_id}", "--overlap", "-n1", "true"], **slurm.identity("alice"))
         slurm.wait_for(stepds_at_the_root, "a slurmstepd that waits for the lock")
@@ -203,19 +128,36 @@ def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
     assert len(slurm.record(job_id)["step_ids"]) == 2
 
 
-@pytest.mark.parametrize("words", (("trace", "renice", "sockets"), ("limit", "kill", "processes")), ids="-".join)
+def wait_met(done, attacks, *programs):
+    """Waits until the hostile program has done all of this to one of these programs of alice's."""
+    met = [{f"{attack} {program}" for attack in attacks} for program in programs]
+    slurm.wait_for(lambda: any(each <= set(done()) for each in met), f"{attacks} of {programs}")
+
+
+@pytest.mark.parametrize(
+    "words", (("stop",), ("renice", "trace", "sockets"), ("limit", "kill", "processes")), ids="-".join
+)
 def test_a_user_hostile_to_all_that_becomes_theirs_holds_up_nobody(words):
-    """The user also floods the node with processes or connections, while the job's steps run, at its end and during its
-    epilog."""
-    run_job("bob")
-    job_id = slurm.sbatch("alice", "true", "-n1", "-H", "--hybrid-mem=migrate")
-    with Watch() as watch, hostile("alice", *words) as done:
+    """The user is so while their job's step runs, at its end and during its epilog, floods the node with processes or
+    connections meanwhile, and gives the job the least limits. What runs for hybridmem as the user is met, too; it
+    cannot be traced."""
+    run_job("alice")
+    slurm.wait_epilogs()  # the ledger's lock and alice's folder of records exist now
+    attacks = [word for word in words if word not in FLOODS]
+    ours = [attack for attack in attacks if attack != "trace"]
+    option = "--propagate=ALL --hybrid-mem=migrate --wrap='exec sleep 1000'"
+    job_id = int(slurm.run(f"ulimit -S {LIMITS}; sbatch --parsable -H -n1 {option}", user="alice").stdout)
+    with hooks.Watch() as watch, hostile("alice", *words) as done:
         slurm.run(f"scontrol release {job_id}")
-        slurm.wait_for(lambda: f"{words[1]} {MIGRATOR}" in done(), f"{words[1]} of alice's migrator")
+        wait_met(done, attacks, *TASK)
+        wait_met(done, ours, MIGRATOR)
         bobs = [run_job("bob")]
-        slurm.run(f"scancel --signal=KILL --full {job_id}", check=False)  # what is traced takes no other signal
+        # scancel would wait for KillWait, as a stopped or traced process does not end by another signal.
+        slurm.run(f"pkill -KILL -U alice -x '{'|'.join(TASK)}'", check=False)
+        bobs.append(run_job("bob"))
+        wait_met(done, ours, COPY)
         bobs.append(run_job("bob"))
         slurm.wait_job(job_id)
         assert slurm.record(job_id)["user"] == "alice"
-        assert f"trace {MIGRATOR}" not in done()
+        assert not {f"trace {program}" for program in (MIGRATOR, COPY)} & set(done())
     assert_not_held_up(watch, bobs)

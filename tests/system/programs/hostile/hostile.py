@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does to all processes of its user what the user may do to them, again and again, until it is killed. Prints what it
-has done to which program.
+has done to which program. Holds the locks of the user's own records meanwhile, so that a process that copies a record
+there stays until it is met, or its time is over.
 
     hostile.py WORD...      words: the keys of ATTACKS and FLOODS
 """
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import signal
@@ -19,6 +21,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PTRACE_ATTACH = 16
 LIMITS = ("CPU", "FSIZE", "DATA", "STACK", "NPROC", "NOFILE", "MEMLOCK", "AS", "SIGPENDING", "MSGQUEUE")
 CONNECTIONS, CHILDREN = 500, 50
+RECORDS, DAY = Path("/var/lib/hybridmem/records/by-user"), 86400  # seconds
 TURN = 0.05  # seconds of a child's work
 PAUSE = 0.1  # seconds between two turns over all processes; to start a program takes longer than that
 
@@ -108,8 +111,17 @@ def others():
                 yield int(folder.name), Path(folder, "comm").read_text().strip()
 
 
+def lock_records():
+    """Locks the files for the node's records of today and tomorrow, until this process and its children have ended."""
+    for moment in (time.time(), time.time() + DAY):
+        folder = RECORDS / str(os.getuid()) / time.strftime("%Y-%m-%d", time.gmtime(moment))
+        folder.mkdir(mode=0o700, exist_ok=True)
+        fcntl.flock(os.open(folder / "n1.jsonl", os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
+
+
 def main(words):
     done = set()
+    lock_records()
     for word in words:
         if word in FLOODS and os.fork() == 0:
             FLOODS[word]()
