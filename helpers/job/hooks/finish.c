@@ -106,32 +106,20 @@ static bool read_ours(const struct hm_config *config, const struct hm_job *job, 
 }
 
 /*
- * Removes the job's resctrl group. Its monitor has stopped, so nobody reads it any more. If this fails, reap tries
- * again.
- */
-static void remove_group(const struct hm_config *config, struct hm_job *job)
-{
-    struct hm_error error = {0};
-    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
-        return;
-    hm_log(HM_LOG_ERROR, "job %u: its resctrl group was not removed: %s", job->job_id, error.text);
-    hm_job_warn(job, "its resctrl group was not removed: %s", error.text);
-}
-
-/*
  * Takes the figures that the job's migrators left. It holds the lock, as the end of a late step may take the figures of
  * its own migrator at the same time. What that step put into the entry after the claim is taken over for the record.
+ * Returns true where the entry still is the one that was claimed.
  */
-static void take_figures(const struct hm_config *config, struct hm_job *job)
+static bool take_figures(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error error = {0};
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
-    if (lock >= 0 && read_ours(config, job, now)) {
+    bool is_ours = lock >= 0 && read_ours(config, job, now);
+    if (is_ours) {
         *job = *now;
         if (hm_migrator_collect_all(config, job, &error) != 0)
             hm_job_warn(job, "the figures of its migrators were not all taken: %s", error.text);
-        remove_group(config, job);
         hm_ledger_write(config, job, &error);
     }
     if (lock < 0)
@@ -140,6 +128,20 @@ static void take_figures(const struct hm_config *config, struct hm_job *job)
     free(now);
     if (error.text[0])
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
+    return is_ours;
+}
+
+/*
+ * Removes the job's resctrl group. Its monitor has stopped, so nobody reads it any more. If this fails, reap tries
+ * again. This does not hold the lock, as a user may make it take long (node/mongroupremove.c).
+ */
+static void remove_group(const struct hm_config *config, struct hm_job *job)
+{
+    struct hm_error error = {0};
+    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
+        return;
+    hm_log(HM_LOG_ERROR, "job %u: its resctrl group was not removed: %s", job->job_id, error.text);
+    hm_job_warn(job, "its resctrl group was not removed: %s", error.text);
 }
 
 /*
@@ -248,7 +250,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     if (result == 0) {
         /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
         hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
-        take_figures(config, job);
+        if (take_figures(config, job))
+            remove_group(config, job);
         found.is_left = remove_namespaces(config, job, is_own_epilog);
         if (!job->is_entered)
             hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");

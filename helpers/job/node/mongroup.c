@@ -42,8 +42,7 @@ int hm_mongroup_folder(const struct hm_config *config, bool *is_listed)
     return folder;
 }
 
-/* Opens the folder of groups. Returns a descriptor, or -1 with errno (EACCES: users may list it). */
-static int open_groups(const struct hm_config *config)
+int hm_mongroup_open(const struct hm_config *config)
 {
     bool is_listed;
     int folder = hm_mongroup_folder(config, &is_listed);
@@ -73,14 +72,12 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
     } known[] = {
         {EACCES,
          "users may list the folder " HM_MONGROUP_FOLDER ", and can hold up whoever makes a group (chmod 0711)"},
+        {EEXIST, "a group of its name is left from an earlier run"},
         {ENOSPC, "all of the processor's monitoring ids (RMIDs, see info/L3_MON/num_rmids) are in use"},
         {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},
     };
-    int groups = open_groups(config);
+    int groups = hm_mongroup_open(config);
     int result = groups < 0 ? -1 : mkdirat(groups, name, MODE);
-    /* A crash has left a group of this name; nobody in it belongs to this run. */
-    if (groups >= 0 && result != 0 && errno == EEXIST && unlinkat(groups, name, AT_REMOVEDIR) == 0)
-        result = mkdirat(groups, name, MODE);
     int number = errno;
     if (groups >= 0)
         close(groups);
@@ -155,54 +152,4 @@ void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const st
     free(job);
     if (result != 0)
         hm_mongroup_remove(config, job_id, group, NULL);
-}
-
-int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
-                       struct hm_error *error)
-{
-    char path[HM_MONGROUP_PATH], name[HM_MONGROUP_NAME];
-    if (!group->is_begun)
-        return 0;
-    int groups = open_groups(config);
-    bool is_gone =
-        (groups >= 0 && unlinkat(groups, hm_mongroup_name(job_id, group->restart, name), AT_REMOVEDIR) == 0) ||
-        errno == ENOENT;
-    int number = errno;
-    if (groups >= 0)
-        close(groups);
-    errno = number;
-    return is_gone ? 0 : hm_fail_errno(error, "cannot remove %s", hm_mongroup_path(config, job_id, group, path));
-}
-
-/*
- * Does no entry have this group? An entry that cannot be read may be of a living job, and counts as having it. The
- * caller holds the lock.
- */
-static bool is_orphan(const struct hm_config *config, uint32_t job_id, uint32_t restart, struct hm_job *job)
-{
-    if (hm_ledger_read(config, job_id, job, NULL) != 0)
-        return errno == ENOENT;
-    return !job->mongroup.is_begun || job->mongroup.restart != restart;
-}
-
-void hm_mongroup_reap(const struct hm_config *config)
-{
-    uint32_t job_id, restart;
-    struct dirent *item;
-    int folder = open_groups(config);
-    DIR *groups = folder < 0 ? NULL : fdopendir(folder);
-    if (!groups) {
-        if (folder >= 0)
-            close(folder);
-        return; /* no resctrl, as on most nodes; or users can list the folder */
-    }
-    struct hm_job *job = malloc(sizeof(*job));
-    int lock = job ? hm_ledger_lock(config, NULL) : -1;
-    while (lock >= 0 && (item = readdir(groups)))
-        if (hm_mongroup_name_read(item->d_name, &job_id, &restart) && is_orphan(config, job_id, restart, job) &&
-            unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-            hm_log(HM_LOG_ERROR, "cannot remove the resctrl group %s: %s", item->d_name, strerror(errno));
-    hm_ledger_unlock(lock);
-    closedir(groups);
-    free(job);
 }

@@ -24,6 +24,9 @@ int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
 /* Opens the folder of groups, and tells whether users may list it. Returns a descriptor, or -1 with errno. */
 int hm_mongroup_folder(const struct hm_config *config, bool *is_listed);
 
+/* Opens the folder of groups. Returns a descriptor, or -1 with errno (EACCES: users may list it). */
+int hm_mongroup_open(const struct hm_config *config);
+
 /*
  * Takes from users the permission to list the folder of groups. The kernel gives it to them, and with it they can hold
  * up whoever makes a group (base/files.h). Does nothing if the configuration wants no groups. Waits at most two
@@ -34,7 +37,8 @@ void hm_mongroup_shut(const struct hm_config *config);
 
 /*
  * Makes the job's group, if `step_id` is the job's first step, there is no group, and the configuration wants one. The
- * entry is written before the folder is made. If a group is wanted and there is none in the end, the entry says why.
+ * entry is written before the folder is made. If a group is wanted and there is none in the end, the entry says why. A
+ * group that is left from an earlier run is not taken over: its tasks and its counts are another's.
  * The caller holds the lock.
  */
 void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id);
@@ -48,16 +52,23 @@ int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const str
 
 /*
  * Notes in the entry why a task is not in the group, so that the group's figures are not taken for the whole job's. If
- * the entry cannot be read or written, the group is removed: then there are no figures at all. Takes the lock.
+ * the entry cannot be read or written, the group is removed: then there are no figures at all. Takes the lock. Only for
+ * processes with one thread.
  */
 void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                        const char *why);
 
-/* Removes the job's group; tasks in it fall back to the default group. Returns 0, also if there is no group, or -1. */
+/*
+ * Removes the job's group; tasks in it fall back to the default group. Returns 0, also if there is no group, or -1.
+ * Ends within some seconds. Do not hold the lock. Only for programs with one thread.
+ */
 int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
                        struct hm_error *error);
 
-/* Removes groups with our names that no entry of the ledger has. Takes the lock. What cannot be removed is logged. */
+/*
+ * Removes groups with our names that no entry of the ledger has. What cannot be removed is logged. Takes the lock for a
+ * moment. Ends within some seconds. Only for programs with one thread.
+ */
 void hm_mongroup_reap(const struct hm_config *config);
 
 #endif

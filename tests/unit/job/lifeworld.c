@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
+#include "base/look.h"
 #include "base/process.h"
 #include "base/spawn.h"
 #include "job/ledger/log.h"
@@ -174,6 +176,18 @@ pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
 {
     return hm_fail(error, EAGAIN, "no copy for user %u", call->uid);
+}
+
+/* The child that looks is played by its parent, and meets the same faults. */
+int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
+            int patience_ms)
+{
+    (void)size, (void)patience_ms;
+    assert_int_equal(hm_heldlock_check("a process", NULL), 0);
+    errno = faults_meet(FAULT(FAULT_KILL) | FAULT(FAULT_FILES) | FAULT(FAULT_MEMORY), "a look");
+    if (errno == 0)
+        errno = look(question, found);
+    return errno == 0 ? 0 : -1;
 }
 
 int hm_spawn_wait_for(pid_t pid, int patience_ms)

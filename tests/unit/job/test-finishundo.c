@@ -11,11 +11,25 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "base/heldlock.h"
+#include "base/look.h"
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
+
+static bool child_hangs; /* the child process that removes the group is killed at the end of its time */
+
+/* Checks that nobody waits for this child process: the ledger is not locked. */
+int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
+            int given_ms)
+{
+    assert_int_equal(hm_heldlock_check("a process", NULL), 0);
+    assert_true(size > 0 && given_ms <= 5000);
+    errno = child_hangs ? ETIMEDOUT : look(question, found);
+    return errno == 0 ? 0 : -1;
+}
 
 /* Memory that no later reap can remove drains the node. */
 static void memory_that_stays_drains_the_node(void **state)
@@ -123,6 +137,21 @@ static void the_group_is_removed_after_the_monitor(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
 }
 
+/* A user can make the removal of the group last for ever. The job ends all the same, and the record says so. */
+static void a_removal_that_hangs_is_given_up(void **state)
+{
+    (void)state;
+    leave_group();
+    child_hangs = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    child_hangs = false;
+    assert_true(is_group_there()); /* no other process has removed it */
+    assert_true(has_warning("its resctrl group was not removed: it took more than 5 s: a file system that was mounted "
+                            "there is still in use"));
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
 static void the_group_of_a_new_run_stays(void **state)
 {
     (void)state;
@@ -139,6 +168,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_for_later_drains_no_node),
         cmocka_unit_test_setup(a_setting_that_is_not_restored_keeps_the_entry, finish_set_up),
         cmocka_unit_test_setup(the_group_is_removed_after_the_monitor, finish_set_up),
+        cmocka_unit_test_setup(a_removal_that_hangs_is_given_up, finish_set_up),
         cmocka_unit_test_setup(the_group_of_a_new_run_stays, finish_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Removes monitoring groups of resctrl. Users know the names of the groups, and can mount a file system of theirs on a
+ * group's folder, in a namespace of their own. Whoever removes that folder then unmounts the file system, which may
+ * last for ever (job/namespaces/daxfolders.h). So a child process removes groups, without a lock, and is left behind if
+ * that takes long.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/look.h"
+#include "job/ledger/log.h"
+#include "mongroup.h"
+#include "mongroupname.h"
+
+#define PATIENCE_MS 5000
+#define MOST 256 /* groups that one reap removes; the next one goes on */
+
+struct removal {
+    const struct hm_config *config;
+    int n;
+    char (*name)[HM_MONGROUP_NAME];
+};
+
+/* Runs in a child process. Returns 0 or an errno. Of several failures the last one is told. */
+static int remove_here(const void *question, void *found)
+{
+    const struct removal *removal = question;
+    int number = 0;
+    int groups = hm_mongroup_open(removal->config);
+    if (groups < 0 && errno != ENOENT) {
+        hm_fail_errno(found, "cannot remove resctrl groups");
+        return errno;
+    }
+    for (int i = 0; groups >= 0 && i < removal->n; i++)
+        if (unlinkat(groups, removal->name[i], AT_REMOVEDIR) != 0 && errno != ENOENT) {
+            hm_fail_errno(found, "cannot remove %s/" HM_MONGROUP_FOLDER "/%s", removal->config->resctrl_dir,
+                          removal->name[i]);
+            number = errno;
+        }
+    if (groups >= 0)
+        close(groups);
+    return number;
+}
+
+/* Returns 0, also where a group does not exist, or -1. */
+static int remove_all(const struct removal *removal, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    if (removal->n == 0 || hm_look(remove_here, removal, &why, sizeof(why), PATIENCE_MS) == 0)
+        return 0;
+    if (errno == ETIMEDOUT)
+        return hm_fail(error, errno, "it took more than %d s: a file system that was mounted there is still in use",
+                       PATIENCE_MS / 1000);
+    return why.text[0] ? hm_fail(error, errno, "%s", why.text)
+                       : hm_fail_errno(error, "no process could remove resctrl groups");
+}
+
+int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+                       struct hm_error *error)
+{
+    char name[1][HM_MONGROUP_NAME];
+    hm_mongroup_name(job_id, group->restart, name[0]);
+    return group->is_begun ? remove_all(&(struct removal){config, 1, name}, error) : 0;
+}
+
+/* Lists the groups that have our names. */
+static void list(const struct hm_config *config, struct removal *removal)
+{
+    uint32_t job_id, restart;
+    struct dirent *item;
+    int folder = hm_mongroup_open(config);
+    DIR *groups = folder < 0 ? NULL : fdopendir(folder);
+    if (!groups) {
+        if (folder >= 0)
+            close(folder);
+        return; /* no resctrl, as on most nodes; or users can list the folder */
+    }
+    while (removal->n < MOST && (item = readdir(groups)))
+        if (hm_mongroup_name_read(item->d_name, &job_id, &restart))
+            hm_mongroup_name(job_id, restart, removal->name[removal->n++]);
+    closedir(groups);
+}
+
+/*
+ * Does no entry have this group? An entry that cannot be read may be of a living job, and counts as having it. The
+ * caller holds the lock.
+ */
+static bool is_orphan(const struct hm_config *config, const char *name, struct hm_job *job)
+{
+    uint32_t job_id, restart;
+    if (!hm_mongroup_name_read(name, &job_id, &restart))
+        return false;
+    if (hm_ledger_read(config, job_id, job, NULL) != 0)
+        return errno == ENOENT;
+    return !job->mongroup.is_begun || job->mongroup.restart != restart;
+}
+
+/*
+ * Leaves only the groups that no entry has. An entry is written before its group is made: so what was listed before,
+ * and has no entry now, is nobody's. Nobody can make a group of that name before it is removed.
+ */
+static void keep_orphans(const struct hm_config *config, struct removal *removal, struct hm_job *job)
+{
+    int n = 0;
+    int lock = hm_ledger_lock(config, NULL);
+    for (int i = 0; lock >= 0 && i < removal->n; i++)
+        if (is_orphan(config, removal->name[i], job))
+            memmove(removal->name[n++], removal->name[i], HM_MONGROUP_NAME);
+    hm_ledger_unlock(lock);
+    removal->n = n;
+}
+
+void hm_mongroup_reap(const struct hm_config *config)
+{
+    struct hm_error error = {{0}};
+    struct removal removal = {.config = config, .name = malloc(MOST * sizeof(*removal.name))};
+    struct hm_job *job = malloc(sizeof(*job));
+    if (job && removal.name)
+        list(config, &removal);
+    if (removal.n > 0)
+        keep_orphans(config, &removal, job);
+    if (remove_all(&removal, &error) != 0)
+        hm_log(HM_LOG_ERROR, "resctrl groups of no job were not removed: %s", error.text);
+    free(removal.name);
+    free(job);
+}
