@@ -7,8 +7,40 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/look.h"
 #include "core/topology/cache.h"
 #include "core/topology/discover.h"
+
+#define PATIENCE_MS 5000
+
+struct keeping {
+    const char *run_dir;
+    const struct hm_topology *topology;
+};
+
+/* Runs in a child process. Returns 0 or an errno. */
+static int keep_here(const void *question, void *found)
+{
+    const struct keeping *keeping = question;
+    return hm_topologycache_write(keeping->run_dir, keeping->topology, found) == 0 ? 0 : errno;
+}
+
+/*
+ * Keep the topology in its file. A user can mount a file system of theirs on the old file, in a namespace of their own.
+ * Whoever replaces the file then unmounts the file system, which may last for ever (job/namespaces/daxfolders.h). So a
+ * child process does it, and is left behind if that takes long: by then the new file is in its place.
+ */
+static int keep(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
+{
+    const struct keeping keeping = {config->run_dir, topology};
+    struct hm_error why = {{0}};
+    if (hm_look(keep_here, &keeping, &why, sizeof(why), PATIENCE_MS) == 0)
+        return 0;
+    if (errno == ETIMEDOUT)
+        return hm_topologycache_read(config->run_dir, topology, error);
+    return why.text[0] ? hm_fail(error, errno, "%s", why.text)
+                       : hm_fail_errno(error, "no process could write the topology cache in %s", config->run_dir);
+}
 
 static int find(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
 {
@@ -18,7 +50,7 @@ static int find(const struct hm_config *config, struct hm_topology *topology, st
     if (folder < 0)
         return -1;
     close(folder);
-    return hm_topologycache_write(config->run_dir, topology, error);
+    return keep(config, topology, error);
 }
 
 int hm_topology_of_node(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's topology: found once for each boot, and again after nodes came or went; kept in a file in run_dir. */
+/*
+ * The node's topology: found once for each boot, and again after nodes came or went; kept in a file in run_dir. Only
+ * for programs with one thread. Do not hold the ledger's lock.
+ */
 #ifndef HM_CORE_TIERS_BOOT_H
 #define HM_CORE_TIERS_BOOT_H
 
