@@ -47,18 +47,22 @@ struct report {
 
 static int place_descriptors(const struct hm_spawn *spawn, int report)
 {
+    const int given[] = {spawn->input > 0 ? spawn->input : -1, spawn->output > 0 ? spawn->output : -1, spawn->errors,
+                         spawn->extra};
+    int parked[EXTRA + 1];
     int parked_report = fcntl(report, F_DUPFD, FIRST_FREE);
-    int parked_extra = spawn->extra < 0 ? -1 : fcntl(spawn->extra, F_DUPFD, FIRST_FREE);
-    int parked_output = spawn->output <= 0 ? -1 : fcntl(spawn->output, F_DUPFD, FIRST_FREE);
-    int parked_errors = spawn->errors < 0 ? -1 : fcntl(spawn->errors, F_DUPFD, FIRST_FREE);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (parked_report < 0 || null < 0 || (spawn->extra >= 0 && parked_extra < 0) ||
-        (spawn->output > 0 && parked_output < 0) || (spawn->errors >= 0 && parked_errors < 0))
+    if (parked_report < 0 || null < 0)
         return -1;
-    null = fcntl(null, F_DUPFD, FIRST_FREE);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(parked_output < 0 ? null : parked_output, 1) < 0 ||
-        dup2(parked_errors < 0 ? null : parked_errors, 2) < 0 ||
-        dup2(parked_extra < 0 ? null : parked_extra, EXTRA) < 0 || dup3(parked_report, REPORT, O_CLOEXEC) < 0)
+    for (int fd = 0; fd <= EXTRA; fd++) {
+        parked[fd] = fcntl(given[fd] < 0 ? null : given[fd], F_DUPFD, FIRST_FREE);
+        if (parked[fd] < 0)
+            return -1;
+    }
+    for (int fd = 0; fd <= EXTRA; fd++)
+        if (dup2(parked[fd], fd) < 0)
+            return -1;
+    if (dup3(parked_report, REPORT, O_CLOEXEC) < 0)
         return -1;
     if (spawn->extra < 0)
         close(EXTRA);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts child processes: hm_spawn_start starts a program, hm_spawn_call runs a function. No other C code of hybridmem
- * forks; the meter alone uses posix_spawn(3) (meter/papi/process.c). Programs that run as root call both functions, and
- * Slurm's daemons call hm_spawn_start. So a child inherits only what the caller names: no blocked or ignored signals,
+ * forks. Programs that run as root call both functions; Slurm's daemons, and `hybridmem meter` of any user, call
+ * hm_spawn_start. So a child inherits only what the caller names: no blocked or ignored signals,
  * no open descriptors, and no protection from the OOM killer (a daemon may have a score of -1000, which would make the
  * child unkillable). A program inherits no environment either. Neither function works while the calling thread holds a
  * lock that jobs wait for (heldlock.h).
@@ -20,7 +20,8 @@ struct hm_spawn {
     char *const *arguments; /* NULL-terminated, with the name first */
     char *const *environment;
     int extra;             /* becomes descriptor 3; -1: none */
-    int output;            /* becomes standard output; 0: /dev/null. Standard input is always /dev/null */
+    int input;             /* becomes standard input; 0: /dev/null */
+    int output;            /* becomes standard output; 0: /dev/null */
     int errors;            /* becomes standard error; -1: /dev/null */
     const char *cgroup;    /* folder of the cgroup to start in; NULL: the parent's */
     bool dies_with_parent; /* killed when the thread that started it ends */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,46 +14,42 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/spawn.h"
 
 #define END_PATIENCE_MS 1000 /* time that a program gets to end by itself */
 
-/* Copy a variable as "NAME=VALUE"; "" where the program needs none, or it is not set. Returns 0, or an errno. */
+/* Copy a variable, whose value is a path, as "NAME=VALUE"; "" where the program needs none, or it is not set. The path
+ * becomes absolute, as the program does not run in this process's folder. Returns 0, or an errno. */
 static int copy_variable(const char *name, char *out, size_t size)
 {
+    char whole[PATH_MAX];
     const char *value = name ? getenv(name) : NULL;
+    if (value && value[0] != '/' && realpath(value, whole))
+        value = whole;
     out[0] = '\0';
     return value && (size_t)snprintf(out, size, "%s=%s", name, value) >= size ? ENAMETOOLONG : 0;
 }
 
-/* Start the program. Returns 0, or an errno. */
-static int spawn(pid_t *pid, const char *path, const char *name, const char *wanted, int input, int output)
+/* Start the program. It has a session of its own, so a signal that a terminal sends to the asking process does not end
+ * it midway. Returns 0, or an errno. */
+static int start(pid_t *pid, const char *path, const char *name, const char *wanted, int input, int output)
 {
-    char title[32], variable[PATH_MAX + 32], read_word[] = "--read", ask_word[] = "--ask", locale[] = "LC_ALL=C";
+    char title[32], variable[PATH_MAX + 32];
     int number = copy_variable(wanted, variable, sizeof(variable));
-    char *const arguments[] = {title, read_word, ask_word, NULL};
-    char *const environment[] = {locale, variable[0] ? variable : NULL, NULL};
+    char *const arguments[] = {title, (char[]){"--read"}, (char[]){"--ask"}, NULL};
+    char *const environment[] = {(char[]){"LC_ALL=C"}, variable[0] ? variable : NULL, NULL};
+    const struct hm_spawn spawn = {.path = path,
+                                   .arguments = arguments,
+                                   .environment = environment,
+                                   .extra = -1,
+                                   .input = input,
+                                   .output = output,
+                                   .errors = -1};
     if (number != 0)
         return number;
     snprintf(title, sizeof(title), "%s", name);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A process group of its own, so that a signal that a terminal sends to the asking process does not end the program
-     * midway. */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    number = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return number;
+    *pid = hm_spawn_start(&spawn, NULL);
+    return *pid > 0 ? 0 : errno;
 }
 
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable)
@@ -69,7 +64,7 @@ int hm_papi_process_start(struct hm_papi_process *process, const char *path, con
         close(input[1]);
         return number;
     }
-    number = spawn(&process->pid, path, name, variable, input[1], output[1]);
+    number = start(&process->pid, path, name, variable, input[1], output[1]);
     close(input[1]);
     close(output[1]);
     process->ask = input[0];

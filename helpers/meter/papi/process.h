@@ -13,9 +13,9 @@ struct hm_papi_process {
 };
 
 /*
- * Start the program at `path`, as `name`. It gets the three standard descriptors, none that hybridmem has opened (these
- * are close-on-exec), and no environment but the locale and `variable` (NULL: none) where this process has it. Returns
- * 0, or an errno: ENOENT where there is no such program. In both cases hm_papi_process_end closes what was opened.
+ * Start the program at `path` (absolute), as `name`, with hm_spawn_start: it inherits nothing but `variable` (NULL:
+ * none), where this process has it. The variable's value is a path. Returns 0, or an errno: ENOENT where there is no
+ * such program. In both cases hm_papi_process_end closes what was opened.
  */
 int hm_papi_process_start(struct hm_papi_process *process, const char *path, const char *name, const char *variable);
 

@@ -80,6 +80,43 @@ static void test_nothing_is_handed_down(void **state)
     close(open_one[1]);
 }
 
+/* Each given descriptor gets its place, whatever number it has here, and even that of another one's place. */
+static void test_given_descriptors_get_their_places(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"input", "output", "errors", "extra"};
+    char shell[] = "sh", flag[] = "-c", words[] = "read x; echo $x; echo e >&2; echo 3 >&3", now[16];
+    char *arguments[] = {shell, flag, words, NULL};
+    int standard[3], fd[4];
+    for (int i = 0; i < 3; i++)
+        standard[i] = fcntl(i, F_DUPFD_CLOEXEC, 64);
+    for (int i = 0; i < 4; i++) {
+        scratch_write(scratch_path("%s", names[i]), i == 0 ? "said\n" : "");
+        fd[i] = open(scratch_path("%s", names[i]), (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+    }
+    /* Two have numbers that are the places of others. */
+    assert_true(dup2(fd[0], 2) == 2 && dup2(fd[2], 1) == 1);
+    struct hm_spawn spawn = {.path = "/bin/sh",
+                             .arguments = arguments,
+                             .environment = no_environment,
+                             .extra = fd[3],
+                             .input = 2,
+                             .output = fd[1],
+                             .errors = 1};
+    pid_t pid = hm_spawn_start(&spawn, &error);
+    for (int i = 0; i < 3; i++) {
+        dup2(standard[i], i);
+        close(standard[i]);
+    }
+    assert_int_equal(hm_spawn_wait_for(pid, 60000), 0);
+    static const char *const then[] = {"said", "said", "e", "3"};
+    for (int i = 0; i < 4; i++) {
+        close(fd[i]);
+        assert_int_equal(hm_file_read(scratch_path("%s", names[i]), now, sizeof(now), &error), 0);
+        assert_string_equal(now, then[i]);
+    }
+}
+
 static void test_a_child_is_waited_for_no_longer_than_its_limit(void **state)
 {
     (void)state;
@@ -308,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_handed_down),
         cmocka_unit_test(test_descriptors_are_closed),
         cmocka_unit_test(test_a_child_dies_with_its_parent),
+        cmocka_unit_test(test_given_descriptors_get_their_places),
         cmocka_unit_test(test_a_child_is_waited_for_no_longer_than_its_limit),
         cmocka_unit_test(test_a_function_runs_in_a_child),
         cmocka_unit_test(test_a_child_that_cannot_be_watched_is_killed),
