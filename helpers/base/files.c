@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,12 +14,19 @@
 #define STATX_ATTR_DAX 0x00200000 /* Linux 5.8 */
 #endif
 
-static int open_small(const char *path)
+static int open_small(int at, const char *name)
 {
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return openat(at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Read up to `size` bytes and close the file. Returns how many bytes were read, or -1 with errno. */
+static void close_after(int fd)
+{
+    int number = errno;
+    close(fd);
+    errno = number;
+}
+
+/* Read up to `size` bytes. Returns how many were read, or -1 with errno. */
 static ssize_t read_all(int fd, char *out, size_t size)
 {
     size_t have = 0;
@@ -26,16 +35,23 @@ static ssize_t read_all(int fd, char *out, size_t size)
         got = read(fd, out + have, size - have);
         have += got > 0 ? (size_t)got : 0;
     } while ((got > 0 && have < size) || (got < 0 && errno == EINTR));
-    int number = errno;
-    close(fd);
-    errno = number;
     return got < 0 ? -1 : (ssize_t)have;
+}
+
+/* Open a file, read up to `size` bytes, and close it. Returns how many were read, or -1 with errno. */
+static ssize_t read_named(int at, const char *name, char *out, size_t size)
+{
+    int fd = open_small(at, name);
+    if (fd < 0)
+        return -1;
+    ssize_t have = read_all(fd, out, size);
+    close_after(fd);
+    return have;
 }
 
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
 {
-    int fd = open_small(path);
-    ssize_t have = fd < 0 ? -1 : read_all(fd, out, size);
+    ssize_t have = read_named(AT_FDCWD, path, out, size);
     if (have < 0)
         return hm_fail_errno(error, "cannot read %s", path);
     if ((size_t)have == size)
@@ -46,18 +62,26 @@ int hm_file_read(const char *path, char *out, size_t size, struct hm_error *erro
     return 0;
 }
 
-int hm_file_read_start(const char *path, char *out, size_t size)
+/* Put '\0' after the bytes that were read, if any. Returns `have`. */
+static ssize_t terminate(char *out, ssize_t have)
 {
-    int fd = open_small(path);
-    ssize_t have = fd < 0 ? -1 : read_all(fd, out, size - 1);
     out[have > 0 ? have : 0] = '\0';
-    return have < 0 ? -1 : 0;
+    return have;
 }
 
-void hm_file_read_back(int fd, char *out, size_t size)
+ssize_t hm_file_read_at(int at, const char *name, char *out, size_t size)
 {
-    ssize_t have = pread(fd, out, size - 1, 0);
-    out[have > 0 ? have : 0] = '\0';
+    return terminate(out, read_named(at, name, out, size - 1));
+}
+
+int hm_file_read_start(const char *path, char *out, size_t size)
+{
+    return hm_file_read_at(AT_FDCWD, path, out, size) < 0 ? -1 : 0;
+}
+
+ssize_t hm_file_read_open(int fd, char *out, size_t size)
+{
+    return terminate(out, pread(fd, out, size - 1, 0));
 }
 
 int hm_file_read_line(const char *path, char *out, size_t size)
@@ -65,6 +89,43 @@ int hm_file_read_line(const char *path, char *out, size_t size)
     int result = hm_file_read_start(path, out, size);
     out[strcspn(out, "\n")] = '\0';
     return result;
+}
+
+char *hm_file_read_whole(int fd, size_t most, size_t *length)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return NULL;
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > most) {
+        errno = S_ISREG(status.st_mode) ? E2BIG : EINVAL;
+        return NULL;
+    }
+    char *text = malloc((size_t)status.st_size + 1);
+    ssize_t have = text ? read_all(fd, text, (size_t)status.st_size) : -1;
+    if (have < 0) {
+        int number = errno;
+        free(text);
+        errno = number;
+        return NULL;
+    }
+    text[have] = '\0';
+    *length = (size_t)have;
+    return text;
+}
+
+int hm_file_open_own(int at, const char *name)
+{
+    struct stat status;
+    int fd = open_small(at, name);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0) {
+        if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
+            return fd;
+        errno = EPERM;
+    }
+    close_after(fd);
+    return -1;
 }
 
 /* Give the folder these permissions where it has others. Returns 0 or -1. */

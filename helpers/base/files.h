@@ -2,7 +2,7 @@
 /*
  * Reads and writes small texts in /proc, /sys, cgroup folders and folders of hybridmem's; opens the latter; closes
  * descriptors. A symbolic link at the end of a path is not followed, and reading does not wait for the writer of a
- * pipe. (The meter's counters are read by sysfile.h, from files that stay open.)
+ * pipe. (sysfile.h reads files of one line, and follows the links of sysfs.)
  */
 #ifndef HM_BASE_FILES_H
 #define HM_BASE_FILES_H
@@ -16,12 +16,19 @@
 /* Read a file of less than `size` bytes into `out`, terminated and without its last newline. Returns 0, or -1 with
  * errno (E2BIG: the file is longer). */
 int hm_file_read(const char *path, char *out, size_t size, struct hm_error *error);
-/* Read at most the first size - 1 bytes into `out`, terminated; "" where reading fails. Returns 0, or -1 with errno.
- * Allocates nothing. */
+/* Read at most the first size - 1 bytes of a file in the folder `at` (or AT_FDCWD) into `out`, terminated; "" where
+ * reading fails. Returns how many bytes were read, or -1 with errno. Allocates nothing. */
+ssize_t hm_file_read_at(int at, const char *name, char *out, size_t size);
+/* The same for a path, but returns 0 or -1. */
 int hm_file_read_start(const char *path, char *out, size_t size);
-/* Read at most the first size - 1 bytes of an open file that others have written, terminated; "" where reading fails.
- * The position in the file stays. */
-void hm_file_read_back(int fd, char *out, size_t size);
+/* The same for an open file, with a single read, from its start. The position in the file stays. */
+ssize_t hm_file_read_open(int fd, char *out, size_t size);
+/* Read a whole file that was just opened. Returns its text, terminated, for the caller to free, and its length; or NULL
+ * with errno (E2BIG: it is longer than `most` bytes; EINVAL: it is no regular file). */
+char *hm_file_read_whole(int fd, size_t most, size_t *length);
+/* Open a file of this program's for reading, in the folder `at`. Returns a descriptor that the caller closes, or -1
+ * with errno (EPERM: it is no regular file, belongs to somebody else, or others may read or write it). */
+int hm_file_open_own(int at, const char *name);
 /* Read the first line, without its newline, as hm_file_read_start reads. */
 int hm_file_read_line(const char *path, char *out, size_t size);
 /* Make a new file with `length` bytes of text, for its owner alone (mode 0600), in the folder `at` (or AT_FDCWD).

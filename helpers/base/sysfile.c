@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "size.h"
 
 int hm_sysfile_open(int folder, const char *path)
@@ -29,14 +30,13 @@ int hm_sysfile_open(int folder, const char *path)
 int hm_sysfile_read_open(int fd, char *text, size_t size)
 {
     struct stat status;
-    ssize_t length = pread(fd, text, size - 1, 0);
+    ssize_t length = hm_file_read_open(fd, text, size);
     if (length < 0)
         return -1;
     if (fstat(fd, &status) != 0 || status.st_nlink == 0) {
         errno = ENODEV;
         return -1;
     }
-    text[length] = '\0';
     bool is_whole = (size_t)length < size - 1; /* else more may follow */
     char *end = strchr(text, '\n');
     if (end && end == text + length - 1) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads small files of sysfs, by paths below an open folder. */
+/* Reads small files of sysfs, by paths below an open folder. Unlike files.h, it follows links, of which sysfs consists,
+ * and refuses a file that was removed or is not one whole line. */
 #ifndef HM_BASE_SYSFILE_H
 #define HM_BASE_SYSFILE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open a regular file for reading. Links are followed, as sysfs consists of them. Returns a descriptor that the caller
+/* Open a regular file for reading. Returns a descriptor that the caller
  * closes, or -1 with errno. */
 int hm_sysfile_open(int folder, const char *path);
 

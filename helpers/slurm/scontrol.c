@@ -54,7 +54,7 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
         .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = output};
     pid_t pid = hm_spawn_start(&spawn, error);
     int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, PATIENCE_MS);
-    hm_file_read_back(output, text, size);
+    (void)hm_file_read_open(output, text, size);
     close(output);
     if (status == 0 || pid < 0)
         return status;

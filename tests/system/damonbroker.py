@@ -76,6 +76,7 @@ def step(folder, user):
     entry = folder / "jobs" / str(pwd.getpwnam(user).pw_uid)
     (cgroup / "step_0").mkdir(parents=True)
     entry.parent.mkdir(mode=0o700, exist_ok=True)
+    entry.touch(mode=0o600)  # the mode that the plugin gives it, and without which nobody believes it
     entry.write_text(f"hybridmem job 1\nuid {pwd.getpwnam(user).pw_uid}\ncgroup {cgroup}\nend\n")
     try:
         yield cgroup / "step_0"

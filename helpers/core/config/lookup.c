@@ -73,7 +73,7 @@ static int read_answer(const struct hm_question *question, int output, struct hm
     char *text = malloc(ANSWER_BYTES);
     if (!text)
         return hm_fail(error, ENOMEM, "no memory to look up %s %s", question->kind, question->word);
-    hm_file_read_back(output, text, ANSWER_BYTES);
+    (void)hm_file_read_open(output, text, ANSWER_BYTES);
     int result = take_answer(question, text, identity, error);
     free(text);
     return result;

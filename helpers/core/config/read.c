@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/path.h"
 #include "clean.h"
 #include "value.h"
@@ -183,22 +184,15 @@ static int parse_text(const char *text)
     return -1;
 }
 
-/* Read the whole file. Returns how many bytes it has, or -1 (EFBIG: more than FILE_MAX). */
-static ssize_t read_file(int fd, const char *path, char *text, struct hm_error *error)
+/* Read the whole file, as hm_file_read_whole does. EFBIG: it has more than FILE_MAX bytes. */
+static char *read_file(int fd, const char *path, size_t *length, struct hm_error *error)
 {
-    size_t length = 0;
-    for (;;) {
-        ssize_t got = read(fd, text + length, FILE_MAX + 1 - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return hm_fail_errno(error, "%.160s", path);
-        if (got == 0)
-            return (ssize_t)length;
-        length += (size_t)got;
-        if (length > FILE_MAX)
-            return hm_fail(error, EFBIG, "%.160s is larger than %d bytes", path, FILE_MAX);
-    }
+    char *text = hm_file_read_whole(fd, FILE_MAX, length);
+    if (!text && errno == E2BIG)
+        hm_fail(error, EFBIG, "%.160s is larger than %d bytes", path, FILE_MAX);
+    else if (!text)
+        hm_fail_errno(error, "%.160s", path);
+    return text;
 }
 
 int hm_config_parse(const char *path, char *text, size_t length, struct hm_config *config, struct hm_error *error)
@@ -226,6 +220,7 @@ int hm_config_parse(const char *path, char *text, size_t length, struct hm_confi
 int hm_config_read(const char *path, bool required, struct hm_config *config, struct hm_error *error)
 {
     int status = -1;
+    size_t length;
     hm_config_defaults(config);
     int fd = hm_path_open(path, error);
     if (fd < 0 && errno == ENOENT && !required) {
@@ -235,10 +230,9 @@ int hm_config_read(const char *path, bool required, struct hm_config *config, st
     }
     if (fd < 0)
         return -1;
-    char *text = malloc(FILE_MAX + 2);
-    ssize_t length = text ? read_file(fd, path, text, error) : hm_fail(error, ENOMEM, "%.160s: out of memory", path);
-    if (length >= 0)
-        status = hm_config_parse(path, text, (size_t)length, config, error);
+    char *text = read_file(fd, path, &length, error);
+    if (text)
+        status = hm_config_parse(path, text, length, config, error);
     if (status == 0)
         snprintf(config->path, sizeof(config->path), "%s", path);
     int number = errno;

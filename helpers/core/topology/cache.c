@@ -159,31 +159,6 @@ static int check_file(int fd, const char *path, struct hm_error *error)
     return 0;
 }
 
-/* Read the whole file. Returns its text, terminated, for the caller to free, or NULL with errno. A '\0' in the file
- * ends the text, and hm_fields_parse refuses a text without its last line. */
-static char *read_all(int fd)
-{
-    size_t used = 0;
-    char *text = malloc(MOST);
-    while (text) {
-        ssize_t got = read(fd, text + used, MOST - 1 - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got > 0) {
-            used += (size_t)got;
-            continue;
-        }
-        text[used] = '\0';
-        if (got == 0)
-            return text;
-        int number = errno;
-        free(text);
-        errno = number;
-        return NULL;
-    }
-    return NULL;
-}
-
 /* With `may_be_older`, more nodes may have memory now than the cache knows. */
 static int check_content(const struct cache *cache, const struct cache *now, bool may_be_older, const char *path,
                          struct hm_error *error)
@@ -198,7 +173,8 @@ static int check_content(const struct cache *cache, const struct cache *now, boo
     return 0;
 }
 
-/* Parse and check. Returns 0 or -1. */
+/* Parse and check. Returns 0 or -1. A '\0' in the file ends the text, and hm_fields_parse refuses a text without its
+ * last line. */
 static int take(char *text, struct cache *cache, bool may_be_older, const char *path, struct hm_error *error)
 {
     struct hm_error why = {0};
@@ -220,6 +196,7 @@ static int read_cache(const char *run_dir, bool may_be_older, struct hm_topology
 {
     char path[PATH_MAX], *text = NULL;
     struct cache *cache = NULL;
+    size_t length;
     int result = -1;
     int fd = open_cache(path_of(run_dir, path), error);
 
@@ -228,7 +205,7 @@ static int read_cache(const char *run_dir, bool may_be_older, struct hm_topology
     if (check_file(fd, path, error) < 0)
         goto done;
     cache = calloc(1, sizeof(*cache));
-    text = cache ? read_all(fd) : NULL;
+    text = cache ? hm_file_read_whole(fd, MOST - 1, &length) : NULL;
     if (!text) {
         hm_fail_errno(error, "topology cache %s", path);
         goto done;

@@ -94,29 +94,34 @@ void hm_ledger_unlock(int lock)
     hm_aside_end();
 }
 
+/* Returns -1, with the reason why an entry could not be opened. */
+static int fail_open(const char *name, struct hm_error *error)
+{
+    if (errno == ENOENT)
+        return hm_fail(error, ENOENT, "job %s is not in the node's ledger", name);
+    if (errno == EPERM)
+        return hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name,
+                       geteuid());
+    return hm_fail_errno(error, "cannot open the ledger's entry of job %s", name);
+}
+
 /* Reads a whole entry and puts '\0' after it; the caller frees `content`. Returns the length, or -1. */
 static ssize_t load(int folder, const char *name, char **content, struct hm_error *error)
 {
     struct stat status;
-    ssize_t length = -1;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    size_t length;
+    int fd = hm_file_open_own(folder, name);
     *content = NULL;
     if (fd < 0)
-        return errno == ENOENT ? hm_fail(error, ENOENT, "job %s is not in the node's ledger", name)
-                               : hm_fail_errno(error, "cannot open the ledger's entry of job %s", name);
-    if (fstat(fd, &status) != 0)
-        hm_fail_errno(error, "cannot look at the ledger's entry of job %s", name);
-    else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-        hm_fail(error, EPERM, "the ledger's entry of job %s must be a file of uid %u, mode 0600", name, geteuid());
-    else if (status.st_size >= (off_t)HM_ENTRY_MOST)
+        return fail_open(name, error);
+    *content = hm_file_read_whole(fd, HM_ENTRY_MOST - 1, &length);
+    if (!*content && errno == E2BIG && fstat(fd, &status) == 0)
         hm_fail(error, EBADMSG, "the ledger's entry of job %s has %lld bytes: an entry has fewer than %u", name,
                 (long long)status.st_size, HM_ENTRY_MOST);
-    else if (!(*content = calloc(1, (size_t)status.st_size + 1)))
-        hm_fail(error, ENOMEM, "no memory for the ledger's entry of job %s", name);
-    else if ((length = read(fd, *content, (size_t)status.st_size)) < 0)
+    else if (!*content)
         hm_fail_errno(error, "cannot read the ledger's entry of job %s", name);
     close(fd);
-    return length;
+    return *content ? (ssize_t)length : -1;
 }
 
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error)

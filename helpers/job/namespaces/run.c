@@ -48,8 +48,8 @@ static int run_into(const char *const *words, int output, int errors, struct hm_
         return -1;
     answer->status = hm_spawn_wait(pid);
     answer->seconds = hm_clock_s(CLOCK_MONOTONIC) - begin;
-    hm_file_read_back(output, answer->output, sizeof(answer->output));
-    hm_file_read_back(errors, answer->errors, sizeof(answer->errors));
+    (void)hm_file_read_open(output, answer->output, sizeof(answer->output));
+    (void)hm_file_read_open(errors, answer->errors, sizeof(answer->errors));
     keep_line(answer->errors);
     return 0;
 }

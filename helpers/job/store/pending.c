@@ -104,30 +104,24 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
 /* Reads the one line of a pending file, without its newline. The caller frees it. Returns NULL with a text. */
 static char *read_line(int folder, const char *name, struct hm_error *error)
 {
-    struct stat status;
-    char *line = NULL;
+    size_t size = 0;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &status) != 0) {
+    if (fd < 0) {
         hm_fail_errno(error, "pending/%s", name);
-        goto done;
+        return NULL;
     }
-    size_t size = (size_t)status.st_size;
-    bool is_line = S_ISREG(status.st_mode) && size >= 2 && size <= RECORD_MAX;
-    if (is_line && !(line = malloc(size))) {
+    char *line = hm_file_read_whole(fd, RECORD_MAX, &size);
+    close(fd);
+    if (!line && errno == ENOMEM) {
         hm_fail(error, ENOMEM, "no memory for pending/%s", name);
-        goto done;
+        return NULL;
     }
-    if (!is_line || pread(fd, line, size, 0) != (ssize_t)size || memchr(line, '\n', size) != line + size - 1 ||
-        memchr(line, '\0', size)) {
+    if (!line || size < 2 || memchr(line, '\n', size) != line + size - 1 || memchr(line, '\0', size)) {
         hm_fail(error, EBADMSG, "pending/%s is not one line of at most %d bytes", name, RECORD_MAX);
         free(line);
-        line = NULL;
-        goto done;
+        return NULL;
     }
     line[size - 1] = '\0';
-done:
-    if (fd >= 0)
-        close(fd);
     return line;
 }
 

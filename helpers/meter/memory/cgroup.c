@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 /* The kernel writes a cgroup's file anew at each read, so one read must get all of it: a memory.numa_stat with 40 keys
  * for 128 nodes has less than 128 KiB. Only the part of the buffer that is used becomes resident. */
 #define TEXT_SIZE (256 * 1024)
@@ -54,8 +56,8 @@ static ssize_t read_file(const struct hm_cgroup *cgroup, int *fd, const char *na
         *fd = openat(cgroup->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (*fd < 0)
         return -1;
-    ssize_t length = pread(*fd, cgroup->text, TEXT_SIZE, 0);
-    if (length == TEXT_SIZE) {
+    ssize_t length = hm_file_read_open(*fd, cgroup->text, TEXT_SIZE);
+    if (length == TEXT_SIZE - 1) {
         errno = EFBIG;
         return -1;
     }

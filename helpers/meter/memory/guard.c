@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/files.h"
 
 void hm_guard_init(struct hm_guard *guard, const char *path, uint64_t now_ns)
 {
@@ -35,10 +36,9 @@ bool hm_guard_is_over(struct hm_guard *guard, uint64_t now_ns)
     if (guard->fd < 0)
         return !in_grace;
     /* Reading also rearms the kernel's event for poll. */
-    ssize_t length = pread(guard->fd, text, sizeof(text) - 1, 0);
+    ssize_t length = hm_file_read_open(guard->fd, text, sizeof(text));
     if (length < 0 || fstat(guard->fd, &status) != 0 || status.st_nlink == 0)
         return true;
-    text[length] = '\0';
     int populated = hm_guard_parse(text);
     guard->was_populated = guard->was_populated || populated == 1;
     return populated != 1 && (guard->was_populated || !in_grace);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the CPU time of the job and of this process. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/files.h"
 #include "live.h"
 
 static double seconds_of(clockid_t clock)
@@ -27,13 +26,9 @@ static double cgroup_s(const struct hm_live *live)
 {
     static const char key[] = "usage_usec ";
     char text[64];
-    int fd = live->account.has_cgroup ? openat(live->account.cgroup.dir, "cpu.stat", O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (length < (ssize_t)sizeof(key))
+    if (!live->account.has_cgroup ||
+        hm_file_read_at(live->account.cgroup.dir, "cpu.stat", text, sizeof(text)) < (ssize_t)sizeof(key))
         return -1;
-    text[length] = '\0';
     return strncmp(text, key, sizeof(key) - 1) == 0 ? strtod(text + sizeof(key) - 1, NULL) / 1e6 : -1;
 }
 

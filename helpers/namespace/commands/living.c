@@ -5,36 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/path.h"
 #include "parts.h"
 
-#define MOST_LIVING (1 << 20)
+#define MOST_LIVING ((1 << 20) - 1)
 
 static char *read_file(const char *living, struct hm_error *error)
 {
-    size_t have = 0;
-    ssize_t got;
-    char *list = calloc(1, MOST_LIVING);
-    int fd = list ? hm_path_open(living, error) : hm_fail(error, ENOMEM, "no memory for %s", living);
+    size_t length;
+    int fd = hm_path_open(living, error);
     if (fd < 0)
-        goto failed;
-    while ((got = read(fd, list + have, MOST_LIVING - have)) > 0)
-        have += (size_t)got;
-    if (got < 0 || have == MOST_LIVING) {
-        errno = got < 0 ? errno : E2BIG;
+        return NULL;
+    char *list = hm_file_read_whole(fd, MOST_LIVING, &length);
+    if (!list)
         hm_fail_errno(error, "cannot read %s", living);
-        goto failed;
-    }
-    /* A byte of value 0 would hide the jobs after it. */
-    if (strlen(list) != have) {
-        hm_fail(error, EINVAL, "%s is not a text: it has a byte of value 0", living);
-        goto failed;
-    }
     close(fd);
-    return list;
-failed:
-    if (fd >= 0)
-        close(fd);
+    /* A byte of value 0 would hide the jobs after it. */
+    if (!list || strlen(list) == length)
+        return list;
+    hm_fail(error, EINVAL, "%s is not a text: it has a byte of value 0", living);
     free(list);
     return NULL;
 }

@@ -74,7 +74,7 @@ int hm_mkfs_run(const struct hm_filesystem *filesystem, const char *device, uint
     if (pid >= 0 && status < 0) {
         hm_fail(error, errno, "%s was killed, as it had not made %s ready in %d s", program, device, LONGEST_S);
     } else if (pid >= 0 && status != 0) {
-        hm_file_read_back(said, complaint, sizeof(complaint));
+        (void)hm_file_read_open(said, complaint, sizeof(complaint));
         complaint[strcspn(complaint, "\n")] = '\0';
         hm_fail(error, EIO, "%s failed on %s (%s %d): %s", program, device,
                 WIFSIGNALED(status) ? "signal" : "exit status",

@@ -17,7 +17,7 @@
 static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct hm_error *error)
 {
     char pid[16];
-    hm_file_read_back(lock, pid, sizeof(pid));
+    (void)hm_file_read_open(lock, pid, sizeof(pid));
     return hm_fail(error, EBUSY, "another hybridmem-namespace is at work%s%s: it still has %s/" LOCK " after %u s",
                    pid[0] ? ", process " : "", pid, run_dir, patience_s);
 }

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -45,14 +44,12 @@ static void format(char text[TEXT], const char *name, uint64_t bytes, uint64_t d
 /* Read the progress for this namespace. Returns 0 for anything but a complete file of hybridmem's. */
 static uint64_t read_done(int folder, const char *name, uint64_t bytes)
 {
-    char text[TEXT] = "", expected[TEXT];
-    struct stat status;
+    char text[TEXT], expected[TEXT];
     uint64_t done = 0;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = hm_file_open_own(folder, name);
     if (fd < 0)
         return 0;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-        (status.st_mode & 077) == 0 && read(fd, text, sizeof(text) - 1) > 0) {
+    if (hm_file_read_open(fd, text, sizeof(text)) > 0) {
         char *number = strrchr(text, ' '), *end = strchr(text, '\n');
         if (number && end && end > number)
             *end = '\0';

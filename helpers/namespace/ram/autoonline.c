@@ -72,18 +72,15 @@ bool hm_autoonline_is_aside(const struct hm_config *config)
 
 int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error)
 {
-    char path[PATH], policy[WORD] = "";
+    char path[PATH], policy[WORD];
     int result = 0;
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     if (folder < 0)
         return -1;
-    int fd = openat(folder, KEPT, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno != ENOENT)
+    ssize_t length = hm_file_read_at(folder, KEPT, policy, sizeof(policy));
+    if (length < 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot read %s/" KEPT, config->run_dir);
-    if (fd >= 0) {
-        ssize_t length = read(fd, policy, sizeof(policy) - 1);
-        close(fd);
-        policy[length > 0 ? length : 0] = '\0';
+    if (length >= 0) {
         /* A process that was killed before it had written the file has not changed the policy. */
         if (is_policy(policy))
             result = hm_file_write(path_of(system, path), policy, error);

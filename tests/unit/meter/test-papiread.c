@@ -206,10 +206,10 @@ static void test_the_program_of_slurm(void **state)
     assert_int_equal(chdir(scratch), 0);
     setenv("SLURM_CONF", "slurm other.conf", 1); /* the program runs in another folder, and finds it there, too */
     setenv("SLURM_JOB_ID", "5", 1);
-    struct hm_papi_reader *reader = start_as(
-        HM_PROGRAM_SLURMENERGY, "test -f \"$SLURM_CONF\" && test -z \"$SLURM_JOB_ID\" &&\n"
-                                "echo slurm 1 24.11.5 && echo event 0 platform-energy - - J 0 ipmi &&\n"
-                                "echo ready 1\nread x; echo read 1 300\n");
+    struct hm_papi_reader *reader =
+        start_as(HM_PROGRAM_SLURMENERGY, "test -f \"$SLURM_CONF\" && test -z \"$SLURM_JOB_ID\" &&\n"
+                                         "echo slurm 1 24.11.5 && echo event 0 platform-energy - - J 0 ipmi &&\n"
+                                         "echo ready 1\nread x; echo read 1 300\n");
     unsetenv("SLURM_CONF");
     unsetenv("SLURM_JOB_ID");
     if (!reader)

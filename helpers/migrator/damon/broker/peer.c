@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fields.h"
+#include "base/files.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "target.h"
@@ -22,20 +22,15 @@
 #define STEP "/step_"
 #define MOST_ENTRY (1 << 20) /* bytes; none is as long */
 
-/* Reads a whole entry, terminated; "" where reading fails. The caller frees it. Returns NULL where there is no file of
- * ours with this name, it is too long, or memory is short. */
+/* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is no file of ours with this name, or
+ * it cannot be read. */
 static char *read_entry(int folder, const char *name)
 {
-    struct stat status;
-    char *text = NULL;
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-        status.st_size < MOST_ENTRY && (text = calloc(1, (size_t)status.st_size + 1)) &&
-        read(fd, text, (size_t)status.st_size) < 0)
-        text[0] = '\0';
-    close(fd);
+    size_t length;
+    int fd = hm_file_open_own(folder, name);
+    char *text = fd < 0 ? NULL : hm_file_read_whole(fd, MOST_ENTRY, &length);
+    if (fd >= 0)
+        close(fd);
     return text;
 }
 

@@ -65,12 +65,11 @@ int hm_damon_state_read(const char *path, struct hm_damon_owned *owned)
     struct state state = {0};
     char text[MOST], boot_id[sizeof(state.boot_id)];
     int fd = hm_path_open(path, NULL);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    ssize_t length = fd < 0 ? -1 : hm_file_read_open(fd, text, sizeof(text));
     if (fd >= 0)
         close(fd);
     if (length < 0)
         return -1;
-    text[length] = '\0';
     if (take_raw(text, (size_t)length, &state) != 0 && hm_fields_parse(&fields, text, &state, NULL) != 0)
         return -1;
     if (state.owned.n == 0 || strcmp(state.boot_id, hm_boot_id(boot_id, sizeof(boot_id))) != 0)

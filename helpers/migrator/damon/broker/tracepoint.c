@@ -2,7 +2,6 @@
 #include "tracepoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "caps.h"
 
 #define PAGE 4096
@@ -34,16 +34,13 @@ int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *er
     int tracefs = open_tracefs();
     if (tracefs < 0)
         return hm_fail_errno(error, "cannot open the kernel's tracefs for DAMON's tracepoint");
-    int fd = openat(tracefs, FORMAT, O_RDONLY | O_CLOEXEC);
+    ssize_t length = hm_file_read_at(tracefs, FORMAT, text, sizeof(text));
     close(tracefs);
-    if (fd < 0)
+    if (length >= 0)
+        return hm_damon_layout_parse(text, layout, error);
+    if (errno == ENOENT)
         return hm_fail_errno(error, "this kernel has no tracepoint damon:damon_aggregated (Linux 5.15 and later)");
-    ssize_t length = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    if (length < 0)
-        return hm_fail_errno(error, "cannot read the tracepoint's " FORMAT);
-    text[length] = '\0';
-    return hm_damon_layout_parse(text, layout, error);
+    return hm_fail_errno(error, "cannot read the tracepoint's " FORMAT);
 }
 
 int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
