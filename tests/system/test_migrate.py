@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -71,6 +73,43 @@ def top(words, user=None, launch=""):
     return slurm.wait_for(shown, f"hybridmem top {words}").stdout
 
 
+def refused_top(words, user=None):
+    """What hybridmem top says where it finds no migrator."""
+    done = slurm.run(f"hybridmem top --once {words}", user=user, check=False)
+    assert done.returncode == 1 and done.stdout == "", done
+    return done.stderr
+
+
+def view_of(job_id):
+    """The view that the batch step's migrator sends."""
+    name = re.search(rf"@(hybridmem/{job_id}\.{BATCH}\.\w+)$", Path("/proc/net/unix").read_text(), re.M)[1]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
+        asked.connect(f"\0{name}")
+        asked.send(b"?")
+        return asked.recv(1 << 16)
+
+
+def check_top_believes_no_other_user(job_id):
+    """Bob listens under names of alice's job, as a migrator of its batch step and of one that has none. His answer is
+    alice's with another algorithm. top believes it where bob himself asks, but not for alice, nor for root, who knows
+    from the ledger whose job it is."""
+    names = [f"hybridmem/{job_id}.{step}.{0:016x}" for step in (BATCH, 7)]
+    view = view_of(job_id).replace(b"regions", b"of-bobs")
+    program = Path(__file__).parent / "programs" / "hostile" / "view.py"
+    words = ["python3", program, *names]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **slurm.identity("bob")) as bobs:
+        try:
+            bobs.stdin.write(view)
+            bobs.stdin.close()
+            assert bobs.stdout.readline() == b"listens\n"
+            assert "of-bobs" in top(f"--once {job_id}.7", user="bob")
+            for user in ("alice", None):
+                assert "algorithm regions" in top(f"--once {job_id}", user=user)
+                assert "no migrator" in refused_top(f"{job_id}.7", user)
+        finally:
+            bobs.kill()
+
+
 def check_top(job_id):
     """top finds migrators by job, by step and without a name, and shows them only to the step's user and to root."""
     for words in (f"{job_id}", f"{job_id}.batch", ""):
@@ -82,8 +121,7 @@ def check_top(job_id):
     shown = json.loads(top(f"--json {job_id}.batch", user="alice", launch=srun))
     assert (shown["job_id"], shown["step_id"]) == (job_id, "batch")
     assert f"job {job_id}.batch on {slurm.NODE}, running: algorithm regions" in top(f"--once {job_id}")
-    refused = slurm.run(f"hybridmem top --once {job_id}", user="bob", check=False)
-    assert refused.returncode == 1 and f"no migrator of job {job_id}" in refused.stderr
+    assert "no migrator" in refused_top(job_id, "bob")
 
 
 @pytest.mark.slurm26
@@ -99,6 +137,7 @@ def test_a_migrated_job_its_record_and_its_top():
     file = slurm.JOBS / f"{job_id}.{BATCH}.migration"
     assert file.stat().st_mode & 0o777 == 0o600 and file.stat().st_uid == 0
     check_top(job_id)
+    check_top_believes_no_other_user(job_id)
     assert held.end() == "COMPLETED"
     record = slurm.record(job_id)
     assert record["plan"]["mode"] == "migrate" and "migrator keeps" in record["plan"]["reason"]
