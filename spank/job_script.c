@@ -26,7 +26,7 @@ struct command {
     char *argument[ARGUMENTS + 1];
 };
 
-/* Add an option and its value; an option without a value is left out. The texts stay the caller's. */
+/* Add an option and its value; an option without a value, or without room, is left out. The texts stay the caller's. */
 static void add(struct command *command, const char *name, const char *value)
 {
     if (!value || command->count + 2 > ARGUMENTS)
@@ -154,7 +154,7 @@ void hm_job_script_epilog(spank_t spank)
 {
     struct command command = {0};
     char job[NUMBER];
-    /* Run it even where hybridmem is switched off: the job may have begun before it was. */
+    /* Run it even where hybridmem is switched off: the job may have begun before that. */
     if (start_command(spank, &command, "end", job) != 0)
         return;
     add_environment(&command, "--cluster", "SLURM_CLUSTER_NAME");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem.so, the SPANK plugin. Each context has a file, and each hook a function that collects what Slurm knows and
- * calls libjob or starts hybridmem-job. The plugin must never start a thread, and must never end a process other than
- * that of a task (hm_remote_place_task). A hook returns -1 only where the option is refused at submission: any other
- * failure would drain a node or be ignored, depending on Slurm's version and on whether the plugin is optional or
- * required.
+ * calls libjob or starts hybridmem-job. The plugin must never start a thread, and must never end the process that it
+ * runs in, except a task's (hm_remote_place_task). Slurm gets -1 only where the option is refused at submission. For
+ * any other failure, -1 would drain a node or be ignored, depending on Slurm's version and on whether the plugin is
+ * optional or required.
  */
 #ifndef HM_PLUGIN_H
 #define HM_PLUGIN_H
@@ -37,7 +37,7 @@ int hm_submit_judge(const char *text);
 
 /* job_script.c: prolog and epilog, as root */
 
-/* Run `hybridmem-job begin` for the job. */
+/* Run `hybridmem-job begin` for the job, unless the configuration switches hybridmem off. */
 void hm_job_script_prolog(spank_t spank);
 /* Run `hybridmem-job end` for the job. */
 void hm_job_script_epilog(spank_t spank);

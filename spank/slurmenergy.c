@@ -2,8 +2,8 @@
 /*
  * hybridmem-slurmenergy: reads this node's energy for the meter from slurmd (Slurm's acct_gather_energy). Its output is
  * described in helpers/meter/papi/line.h. Slurm's library ends the process when it finds no configuration, so the
- * library has a process of its own. slurmctld is not asked for anything: the library reads from slurm.conf which plugin
- * is in use.
+ * library has a process of its own. The library reads from slurm.conf which plugin is in use. slurmctld is asked for
+ * nothing but that file, and only where the node has no copy of it.
  */
 #include <errno.h>
 #include <fcntl.h>

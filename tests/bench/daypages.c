@@ -97,7 +97,7 @@ static int move_one(struct day_slot *slot, uint64_t page, int to)
 }
 
 /* Tell where pages are, or, with `to`, move them. As in the kernel, a pinned page ends the call, which then returns how
- * many pages were not moved, and writes no status for them. */
+ * many pages are left, the pinned one included, and writes no status for them. A full node ends it with ENOMEM. */
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
 {
     (void)flags;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The perf events of the simulated node (daysim.h), whose processor samples addresses. Each event is a pipe, for
- * poll(2), and a ring for its records. */
+ * poll(2), and its records go to a ring of its own or to another event's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -23,7 +23,7 @@
 #define ENDED (-2)
 
 struct event {
-    int fd, peer; /* both ends of a pipe; fd -1: none */
+    int fd, peer; /* both ends of a pipe; peer 0: none */
     pid_t thread; /* ALL: all processes; ENDED: the thread has ended */
     struct perf_event_attr attr;
     uint64_t period;
@@ -187,8 +187,8 @@ static void put_sample(struct event *event, const struct day_rank *rank, uint64_
     to->lost += to->lost > 0 || !put(to, word, n);
 }
 
-/* Add a rank's samples for one of its threads. A hardware event samples stores where its records go to another event's
- * ring, else loads; a software event samples both. */
+/* Add an event's samples of one thread's share of a rank's accesses, even if the event is of all threads. A hardware
+ * event samples stores where its records go to another event's ring, else loads; a software event samples both. */
 static void sample_event(struct event *event, const struct day_rank *rank, double accesses)
 {
     bool is_software = event->attr.type == PERF_TYPE_SOFTWARE, is_stores = event->output != event;

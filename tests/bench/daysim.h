@@ -25,7 +25,7 @@
 #define DAY_FIRST_PAGE (UINT64_C(2) << 32)    /* first page of slot 0 in every process */
 #define DAY_FRAGMENT 64                       /* pages of a piece, and of the gap after it */
 #define DAY_HOT_SHARE 8                       /* an eighth of a slot is hot */
-#define DAY_PINNED(page) ((page) % 4001 == 3) /* pages that do not move */
+#define DAY_PINNED(page) ((page) % 4001 == 3) /* pages of a slot that do not move, except in DAY_HUGE */
 
 enum day_kind { DAY_PLAIN, DAY_HUGE, DAY_SHARED, DAY_PIECES };
 
@@ -95,14 +95,14 @@ int day_pages_scan(pid_t pid, struct hm_present_scan *scan);
 
 /* Refuse to open hardware events from now on, or not. */
 void day_perf_refuse(bool refuses);
-/* A second has passed: add samples of `count` accesses by each rank, at the usual period. With `is_throttled` the
- * kernel says that it has cut their rate. */
+/* A second has passed: add samples of `count` accesses by each rank, at the usual period. Events of a whole cgroup get
+ * only one thread's share of them. With `is_throttled` the kernel says that it has cut the rate of the samples. */
 void day_perf_sample(unsigned count, bool is_throttled);
 /* The migrator has read all that was readable: no event is readable any more. */
 void day_perf_settle(void);
 /* A thread has ended: its events hang up. */
 void day_perf_end_thread(pid_t thread);
-/* Close a fake descriptor. */
+/* A descriptor is about to be closed: end its event, if it has one. */
 void day_perf_close(int fd);
 
 /* ---- daybroker.c: the broker of DAMON */
@@ -138,7 +138,7 @@ const struct day_counts *day_job_counts(void);
 /* A random number x with 0 <= x < below. */
 uint64_t day_random(uint64_t below);
 void day_random_start(uint64_t seed);
-/* An address that the rank accesses now. */
+/* An address that the rank accesses now; 0: it has drawn a place without memory. */
 uint64_t day_address(const struct day_rank *rank, bool *is_write);
 
 #endif

@@ -135,7 +135,7 @@ class Tab:
         return [e for e in self.browser.events if e.get("sessionId") == self.session and e.get("method") in methods]
 
     def complaints(self):
-        """Errors, warnings and exceptions on the console."""
+        """Everything on the console: texts of exceptions and of the browser's entries, and types of scripts' calls."""
         found = [e["params"]["exceptionDetails"]["text"] for e in self.said("Runtime.exceptionThrown")]
         found += [e["params"]["entry"]["text"] for e in self.said("Log.entryAdded")]
         return found + [e["params"]["type"] for e in self.said("Runtime.consoleAPICalled")]

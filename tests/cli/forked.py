@@ -78,8 +78,8 @@ def call(function):
 
 
 def run(name, *words, engine=None, status=0, **options):
-    """As helper("hybridmem-NAME", ...). With `options`, or where a child would lack threads, it starts the program
-    itself."""
+    """As helper("hybridmem-NAME", ...). With `options`, or where a child would lack threads, helper() itself starts the
+    program."""
     words = [*(("--engine", engine) if engine else ()), *map(str, words)]
     if options or has_other_threads():
         return helper(f"hybridmem-{name}", *words, status=status, **options)

@@ -44,7 +44,8 @@ def tier(name, nodes, peak, mean, points=60, capacity=None):
 
 
 def record(job_id, **changes):
-    """A job that ran for an hour and used 3 GiB of DRAM and 1 GiB of PMem at its peak; `changes` replace keys."""
+    """A job that ran for an hour and used 3 GiB of DRAM and 1 GiB of PMem at its peak. `changes` replace keys;
+    `mode` is the one of its request and plan."""
     user = changes.get("user", "alice")
     mode = changes.pop("mode", "spill")
     made = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls every allocation function under the preload library, checks what each promises, and prints a line for each
- * case: its name and the policy that the kernel has for the memory ("default", or that of libhybridmem).
+ * Calls every function that the preload library replaces, checks what each promises, and prints lines with the name of
+ * a case and the policy that the kernel has for its memory ("default", or that of libhybridmem).
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -235,8 +235,8 @@ def test_folders_that_the_collector_cannot_work_without(site, configure, tmp_pat
     ],
 )
 def test_a_spool_that_is_not_ours_is_left_as_it_is(site, owner, mode, said):
-    """The collector changes neither owner nor mode of the folder: hybridmem-spool also uses the folder, and writes as
-    SlurmUser."""
+    """The collector says what is wrong, and makes nothing in the folder. It does not change the folder's owner or mode
+    itself, as hybridmem-spool also uses the folder, and writes as SlurmUser."""
     site.spool.chmod(mode)
     os.chown(site.spool, owner, -1)
     assert site.once(status=1).stderr == f"hybridmem-collect: {said.format(site.spool, site.spool)}\n"

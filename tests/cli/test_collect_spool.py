@@ -82,8 +82,8 @@ def age(path, bench, seconds):
 
 
 def test_what_was_set_aside_long_ago_is_removed(bench):
-    """An entry is removed when the file of its reason (.why) is old. A reason without an entry is removed, too: its
-    entry was moved back. Other files stay."""
+    """An entry is removed when the file of its reason (.why) is old. An old reason without an entry is removed, too:
+    its entry was moved back. Other files stay."""
     aside = bench.folder / "aside"
     aside.mkdir()
     limit = spool.KEEP_ASIDE_S

@@ -12,7 +12,7 @@ from installed import PREFIX
 PROJECT = Path(__file__).resolve().parents[2]
 PATCHES = PROJECT / "tests" / "contributing"
 TOPOLOGY = PROJECT / "tests" / "fixtures" / "topology" / "optane-2-sockets.xml"
-PATCHED = ("core", "meter", "migrator")  # their Makefile.am may be patched
+PATCHED = ("core", "meter", "migrator")  # the patches change the Makefile.am of each
 # Targets that the three commands need, in the order of the floors.
 PARTS = {
     "base": ["all"],

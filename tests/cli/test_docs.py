@@ -269,8 +269,8 @@ def test_pictures_of_the_guides():
 
 
 def test_what_architecture_names_is_there():
-    """Folders, files, C functions and programs that the text or its picture names exist. A path begins at the top or in
-    helpers/."""
+    """Each folder, file, C function and program named in the text or in its picture exists. A path begins at the top or
+    in helpers/."""
     text, picture = ((GUIDES / name).read_text() for name in ("architecture.md", "images/architecture.svg"))
     drawn = " ".join(re.findall(r'class="code"[^>]*>([^<]*)<', picture))
     words = [*re.findall(r"`([^`\n]+)`", text), *drawn.split()]

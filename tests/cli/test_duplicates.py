@@ -74,7 +74,7 @@ def test_every_view_of_a_copied_file(tmp_path, view):
 
 
 def test_filters_do_not_choose_which_of_two_duplicates_counts(tmp_path):
-    """The first record counts, also where a filter leaves it out and would take the second one."""
+    """The second record is the duplicate, also where a filter takes it and leaves out the first one."""
     write(tmp_path / "records", record(1), record(1, user="bob", uid=1002), record(2, user="bob", uid=1002))
     for words, jobs, duplicates in (([], 2, 1), (["--user", "bob"], 1, 1), (["--user", "alice"], 1, 0)):
         for view in ([], ["--view", "users"]):

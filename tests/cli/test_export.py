@@ -59,7 +59,7 @@ def exported(folder, *words, **options):
 
 
 def measured(job_id, **changes):
-    """A record with all figures that a node can measure."""
+    """A record that also has figures of energy, traffic and migration, but not what was written to pmem."""
     return record(
         job_id,
         energy={"package_j": 100.5, "memory_j": 20.25, "source": "powercap"},
@@ -162,7 +162,8 @@ def test_the_figures_are_those_of_the_records(tmp_path):
 
 
 def test_what_cannot_have_been_measured_is_not_added(tmp_path):
-    """As in the report, negative figures from a clock that was set back do not reduce sums."""
+    """As in the report, negative figures, such as a time after the clock was set back, do not reduce sums, and more
+    memory than any node has is no peak."""
     negative = {"peak_bytes": -1, "tiers": [tier("dram", [0], -5, -5)]}
     write(tmp_path, measured(1), measured(3, elapsed_s=-600, memory=negative))
     wrong = measured(2, memory={"tiers": [tier("dram", [0], 1 << 60, 1 << 60)]})
@@ -217,7 +218,7 @@ def test_a_node_without_records_has_no_figures(tmp_path):
 
 
 def test_a_folder_that_was_named_must_be_there(tmp_path):
-    """The folder of hybridmem.conf is made with the first record, so a timer on a new node must not fail."""
+    """The folder that hybridmem.conf names is made with the first record, so a timer on a new node must not fail."""
     done = export(tmp_path / "none", status=1)
     assert (done.stdout, done.stderr) == ("", f"hybridmem export: there is no folder {tmp_path}/none\n")
     config = tmp_path / "config"

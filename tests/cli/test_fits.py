@@ -20,7 +20,7 @@ COMMANDS = {
     "papi --list": ("hybridmem-papi", "--list"),
     "replay": REPLAY,
 }
-TABLES = ("tiers", "replay")  # they put columns that find no room into a second table
+TABLES = ("tiers", "replay")  # they put columns that find no room into further tables
 
 
 def steady(lines):

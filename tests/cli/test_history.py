@@ -177,7 +177,7 @@ def test_a_folder_whose_name_begins_as_a_home_does(tmp_path):
 
 
 def test_columns_that_an_older_table_lacks(tmp_path):
-    """An older table is read as it is. The next record of its day gives all its rows the new columns."""
+    """An older table is read as it is. The next ingest gives all its rows the new columns."""
     records, history = tmp_path / "records", tmp_path / "history"
     group = {"total_bytes": 5, "local_bytes": 3, "source": "resctrl"}
     counted = {"tiers": [], "node": None, "job": group, "source": "no counters"}

@@ -101,7 +101,7 @@ def test_a_report_reads_sums_as_long_as_they_are_of_the_table(tmp_path):
 
 
 def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
-    """A report looks at the tables twice. If an ingest changes them in between, it begins again."""
+    """A report looks at the tables twice. If an ingest changes them in between, the report begins again."""
     records, made = tmp_path / "records", tmp_path / "history"
     write(records, *(record(1, end=f"{day}T00:00:01Z", node=f"n{day[-1]}") for day in DAYS[:2]), record(2))
     ingest(records, made)
@@ -122,7 +122,7 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
 
 
 def damaged(path, how):
-    """Damages a file as a broken disk might, or removes it (`gone`)."""
+    """Damages a file as a broken disk might, puts another day's file in its place, or removes it (`gone`)."""
     content = path.read_bytes()
     path.unlink()
     if how == "no end":
@@ -157,8 +157,8 @@ def test_sums_that_are_damaged_are_not_used_and_made_again(tmp_path, kind, how):
 
 
 def test_a_bit_that_flips_in_a_file_of_sums_is_noticed(both, tmp_path):
-    """Wherever a file is damaged, the report is right, and the damaged file is named. The seal is the JSON
-    file beside the sums: a flipped bit in it means at most that its sums are not used."""
+    """Wherever a file is damaged, the report is right. A damaged file of sums or of runs is named. The seal is the JSON
+    file beside the sums: a flipped bit in it means at most that the sums are not used."""
     folder, dice = tmp_path / "history", random.Random(5)
     shutil.copytree(both[1], folder)
     right = added_up(source(folder))
@@ -202,7 +202,7 @@ def test_a_table_that_cannot_be_read_does_not_hinder_other_days(tmp_path, where,
     assert done.stderr.count("\n") == 1
     assert same(records, history, "--since", DAYS[3])["total"]["jobs"] == 2
     assert str(table) in engine.report(history, status=1).stderr
-    # For a day without sums its own table and the neighbouring ones are read, and no others.
+    # For a day without sums, no tables are read but its own and those of the days beside it.
     (history / "sums" / f"{DAYS[3]}.parquet").unlink()
     assert engine.report(history, "--since", DAYS[3]).returncode == 0
     (history / "taken" / f"{DAYS[1]}.json").unlink()

@@ -182,7 +182,8 @@ def test_a_signal_ends_it_cleanly(sysfs, number):
 
 
 def test_powercap_in_a_mount_namespace():
-    """Without --sysfs: this machine's own counters are hidden for this command only."""
+    """Without --sysfs, the meter reads /sys. The folder /sys/class with this machine's own zones is hidden, for this
+    command only."""
     check_root()
     make = (
         "mount -t tmpfs none /sys/class && zone=/sys/class/powercap/intel-rapl:0 && mkdir -p $zone && "

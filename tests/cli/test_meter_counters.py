@@ -97,8 +97,8 @@ def test_memory_bandwidth_monitoring(sysfs):
 
 
 def test_monitoring_groups_that_come_and_go(sysfs):
-    """The kernel's counters of the default group include all other groups. When a group is removed, what it had counted
-    leaves the sum."""
+    """The kernel's counters of the default group include those of the monitoring groups in it. When such a group is
+    removed, what it had counted leaves the sum."""
     groups = sysfs.folder / "fs" / "resctrl" / "mon_groups"
     (groups / "hybridmem.7.0").mkdir(parents=True)
     sysfs.bytes_of_group("mbm_total_bytes", 1000)

@@ -95,8 +95,9 @@ def is_ended_by_the_event(job, cgroup):
         with job.monitor(cgroup=cgroup, guard=cgroup / "cgroup.events") as process:
             wait_for(lambda: job.read().missing or job.read().n_samples, "first look", seconds=60)
             latest = time.monotonic()
-            # The monitor started between these two moments. It takes an early sample 2.56 s later and the next 5.12 s
-            # later; the tick is up to an hour away. Between the two samples only the event can wake it.
+            # The monitor started between these two moments. It takes one early sample 2.56 s after its start and the
+            # next 5.12 s after its start; the tick is up to an hour away. Between the two samples only the event can
+            # wake it.
             wait_for(lambda: time.monotonic() > latest + 2.6, "long pause")
             sleeper.kill()
             sleeper.wait()

@@ -63,7 +63,7 @@ def test_what_papi_alone_knows(job, node):
     assert found.energy_source.startswith(b"papi, slurm; memory: ")
     assert (found.traffic[0][0].amount, found.traffic[0][0].is_known) == (6400, 1)
     assert found.traffic_source.startswith(b"papi; ")
-    assert found.peak_w.is_known == 0  # the time between two of its answers is not known
+    assert found.peak_w.is_known == 0  # the time between two readings of PAPI is not known
 
 
 def wait_late(job):
@@ -128,7 +128,8 @@ def test_no_program_is_started_where_no_figure_is_missing(job, node):
 
 
 def test_programs_inherit_nothing_of_the_monitors_parent(job, node):
-    """The program has root's rights, but no descriptor and no variable of the process that started the monitor."""
+    """The program has root's rights, but no descriptor of the process that started the monitor, and none of its
+    variables (Slurm's program would get SLURM_CONF if it were set)."""
     program = Program(job.folder.parent, "slurm", SLURM + COUNTS)
     os.environ["HM_SECRET"] = "x"
     try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every command fails with the same message if it cannot write its output, for example to a full disk. What
-the commands in Python print besides their help is tested in test_program_edges.py."""
+"""Tests that every command fails with the same message if it cannot write its output, for example to a full disk, and
+gives no message if the reader of a pipe has gone. What the commands in Python print besides their help is tested in
+test_program_edges.py."""
 
 import os
 import signal
@@ -71,7 +72,7 @@ if has_papi:
 
 @pytest.fixture
 def command(tmp_path, trace, configure):
-    """The words of a row, with the files that they stand for."""
+    """Gives a function that makes a command line from the words of a row: SYSFS, TRACE and CONFIG stand for files."""
     Sysfs(tmp_path).zone("intel-rapl:0", "package-0", 10)
     files = {"SYSFS": tmp_path, "TRACE": trace(TINY), "CONFIG": configure("record_group = root\n")}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the installed preload library with a program that calls all functions of malloc's family, and with programs of
-the system."""
+"""Tests the installed preload library with a program that calls all functions that the library replaces, and with
+programs of the system."""
 
 import os
 import re

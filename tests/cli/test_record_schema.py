@@ -16,7 +16,7 @@ RECORDS = sorted((TOP / "tests" / "fixtures" / "records").glob("*.json"))
 
 
 def walk(schema, path="record"):
-    """Yields every schema of a value below this one, with its path."""
+    """Yields the schema of each property below this schema, with its path."""
     for name, part in schema.get("properties", {}).items():
         yield f"{path}.{name}", part
         yield from walk(part, f"{path}.{name}")

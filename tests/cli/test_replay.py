@@ -141,7 +141,7 @@ ROWS = [line.split() for line in REFERENCE.strip().splitlines()]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
 def test_the_reference_figures(row):
-    """The replay agrees with them within 1 %, and for small shares within half of the reference's last digit."""
+    """The replay agrees with REFERENCE within 1 %, and for small shares within half of the last digit there."""
     result = replay_shipped(row[0], int(row[1]))
     for key, figures in zip(("first_touch", "static_oracle", "phase_oracle"), row[2:], strict=True):
         share, slow_writes, amat = map(float, figures.split("/"))

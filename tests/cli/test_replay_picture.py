@@ -39,7 +39,8 @@ def test_the_figures_of_a_small_picture(trace, tmp_path):
 
 
 def test_a_small_picture(trace, tmp_path):
-    """Without samples first touch stays: pages 10 and 11 are fast in all phases. The hole has no rows."""
+    """Without samples first touch stays: pages 10 and 11 are fast in all phases. The hole between pages 11 and
+    20 has no rows."""
     root = draw(tmp_path, trace(TINY), "--fast", "50%")
     texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     assert texts[0] == "tiny & <small>, fast tier 50 %"
@@ -47,7 +48,8 @@ def test_a_small_picture(trace, tmp_path):
     heat = root.find(f"{SVG}g[@id='heat']")
     # without access: 20 and 21 in phase 0, 10 and 11 in phase 1, 10 and 21 in phase 2; neighbours are one rectangle
     assert [count(path) for path in heat if path.get("class") == "empty"] == [4]
-    # 10, 10, 150, 30, 4, 160 accesses: 10 and 11 have equal heat and share a rectangle, other cells have their own
+    # 10, 10, 150, 30, 4, 160 accesses: pages 10 and 11 have equal heat in phase 0 and share a rectangle, other cells
+    # have their own
     assert sum(count(path) for path in heat if path.get("class") != "empty") == 5
     (placement,) = root.findall(f"{SVG}path[@id='placement']")
     assert count(placement) == 3

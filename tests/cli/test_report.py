@@ -211,7 +211,8 @@ def test_columns_are_straight_in_every_locale(tmp_path, locale, words):
 
 @pytest.mark.parametrize("first", ["n1", "n3"])
 def test_a_job_counts_in_each_row_and_once_in_all(tmp_path, first):
-    """The record of a node where no step ran has no plan, and counts as another mode. The order does not matter."""
+    """The record of a node where no step ran has no plan, and counts as another mode. The order of the job's
+    records does not matter."""
     write(tmp_path, record(1, node=first), record(1, node="n2", plan=None, request=None, exit_code=1), record(2))
     found = report_json(tmp_path)
     counts = {
@@ -282,7 +283,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
     lot, found = peak_kib(tmp_path / "many")
     assert found["total"]["jobs"] == 30_000 and found["total"]["node_hours"] == 30_000
     assert len(found["rows"]) == 12 and found["exact"]
-    # 3000 jobs a day are remembered for two days, with about 100 bytes each
+    # 3000 jobs a day are remembered for two days, with less than 100 bytes each
     assert lot - few < 2 * 1024, f"{few} KiB for 1000 records, {lot} KiB for 30,000"
 
 

@@ -18,7 +18,7 @@ def pages(folder):
 
 
 def test_a_tab_has_opened_what_it_was_told_to(pages, tab):
-    """What the tests below rely on: one tab can open each page after the other, and again."""
+    """The tests below rely on a tab to wait until its page is loaded. Here one tab opens the pages in turn, twice."""
     page = tab(pages[0])
     for path in (*pages, *pages):
         page.open(path)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads records that were changed by chance, byte by byte and value by value: whatever a line of the records has, it is
-left out and counted, or every view and hybridmem show can show it as text, JSON, CSV and HTML. The same holds for
-summaries, as the field of Slurm's database that has them may be one that users can write."""
+left out and counted, or every view can show it as text, JSON, CSV and HTML, and hybridmem show as text and HTML.
+Summaries are changed, too, as the field of Slurm's database that has them may be one that users can write: each is
+refused, or shown as text."""
 
 import copy
 import csv
@@ -58,7 +59,7 @@ def is_harmless(text):
 
 
 def check(shown):
-    """Checks that no line has a control character, and that some show one in its escaped form."""
+    """Checks that no line has a control character except line feeds, and that some show one in its escaped form."""
     assert [line for line in shown if not is_harmless(line)] == []
     assert any("\\x1b" in line for line in shown)
 

@@ -76,8 +76,8 @@ def test_failures_by_text(tmp_path):
 
 
 def test_a_refusal_is_said_once(tmp_path):
-    """The record has the refusal of the whole job, and repeats it for each step that did not begin. Another refusal of
-    a step counts by itself."""
+    """The record has the refusal of the whole job. Older versions of hybridmem repeated it for each step that did not
+    begin. Another refusal of a step counts by itself."""
     texts = ("size=4G: 3.0 GiB are left", "mode fast: no such tier")
     warnings = [f"refused: {texts[0]}", *(f"step {step} was refused: {texts[0]}" for step in ("batch", "0"))]
     write(

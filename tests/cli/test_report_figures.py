@@ -11,7 +11,7 @@ from viewing import memory, report_view, rows_by, view_json
 
 
 def three_users(folder):
-    """alice has a failed job on two nodes, and its run after a requeue; bob was measured in part; carol not at all."""
+    """alice has a failed job on two nodes, and its run after a requeue; bob's job has no time, carol's no memory."""
     write(
         folder,
         record(1, node="n1", exit_code=3, memory=memory((4 * GIB, 2 * GIB), (GIB, GIB))),
@@ -102,7 +102,7 @@ def test_a_job_is_one_row_over_its_nodes_its_array_and_midnight(tmp_path):
 
 
 def test_an_end_has_its_zone_and_an_unknown_user_one_name(tmp_path):
-    """This holds in the table and on the page. An unknown user is named as in the rows of users."""
+    """The end has its zone in the table and on the page. An unknown user is "?" here, as in the rows of users."""
     write(tmp_path, record(1, user=None, account=None, end="2025-03-01T11:00:00+01:00"), record(2))
     lines = report_view(tmp_path, "jobs").stdout.splitlines()
     assert (

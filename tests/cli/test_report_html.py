@@ -72,8 +72,8 @@ def test_a_page_has_words_of_its_own(folder):
 
 
 def test_figures_of_energy_are_called_energy(folder):
-    """This holds in heads, in the figures at the top of the page, and in the titles of charts. The keys of CSV are
-    unchanged."""
+    """The heads of tables, the figures at the top of the page and the titles of charts say "energy". The keys of CSV
+    are unchanged."""
     energy = {"package_j": 7200.0, "memory_j": 3600.0, "node": {"seconds": 3600.0}, "source": "powercap"}
     write(folder / "metered", record(1, energy=energy))
     where = ("--records", folder / "metered")
@@ -115,7 +115,7 @@ def test_a_page_that_cannot_be_written_is_an_error_and_leaves_nothing(folder, tm
 
 @pytest.mark.parametrize("name", ["-", "link"])
 def test_a_page_on_standard_output(folder, tmp_path, name):
-    """Standard output by its own name, and by a link like /dev/stdout. The tests do not use /dev/stdout itself: a page
+    """Standard output by the name "-", and by a link like /dev/stdout. The tests do not use /dev/stdout itself: a page
     that replaced it would harm everybody."""
     log, link = tmp_path / "log", tmp_path / "link"
     link.symlink_to("/proc/self/fd/1")
@@ -227,8 +227,8 @@ def test_a_page_has_the_peak_that_show_prints(folder, tmp_path):
 
 
 def test_a_page_has_the_tiers_figures_that_show_prints(tmp_path):
-    """Both have huge pages, if the record has them. The page alone has the capacity, for which a terminal has no
-    room."""
+    """The page and show have huge pages, if the record has them. The page alone has the capacity, for which a terminal
+    has no room."""
     made = memory(3 * GIB, GIB)
     made["tiers"][0].update(hugetlb_bytes=2 * GIB + GIB // 2, capacity_bytes=16 * GIB)
     write(tmp_path / "records", record(1, memory=made))

@@ -325,7 +325,7 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS)
 def test_on_how_many_nodes_a_rule_has_to_hold(run, tmp_path):
-    """The view and the job's own page count the same."""
+    """The view counts the same nodes as rules.advise_run, which show and the job's own page use."""
     parts, expected = RUNS[run]
     found = [record(1, **copy.deepcopy(part), node=f"n{number}") for number, part in enumerate(parts, 1)]
     said = rules.advise_run(found)

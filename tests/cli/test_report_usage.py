@@ -108,7 +108,7 @@ def test_mean_and_peak_are_of_the_same_domains(tmp_path):
 
 
 def test_estimates_are_columns_of_their_own(tmp_path):
-    """Sums are of the records that have estimates for all tiers. What was measured is the same without estimates."""
+    """A sum is of the records that have its estimate for all tiers. What was measured is the same without estimates."""
     measured = {"package_j": 900, "memory_j": 100, "mean_w": 10.5, "peak_w": 410.5, "source": "powercap"}
 
     def modelled(*tiers):
@@ -130,7 +130,7 @@ def test_estimates_are_columns_of_their_own(tmp_path):
 
 
 def test_what_a_gigabyte_took(tmp_path):
-    """The figure is of jobs that have energy, and the traffic of all tiers. Energy of other jobs does not count."""
+    """The figure is of jobs that have both energy and the traffic of all tiers. Energy of other jobs does not count."""
     whole = {"package_j": 900, "memory_j": 100, "peak_w": 410.5, "source": "powercap"}
 
     def moved(slow_written):

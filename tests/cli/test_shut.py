@@ -38,7 +38,7 @@ def command(request, folder):
     """A program that reads records, and its words."""
     history, engine = folder.parent / "history", folder.parent / "engine"
     engine.mkdir()
-    (engine / "duckdb.py").touch()  # not used
+    (engine / "duckdb.py").touch()  # an empty module: ingest ends before it needs DuckDB
     return {
         "report": ("report", "--records", folder),
         "view": ("report", "--records", folder, "--view", "jobs"),

@@ -29,7 +29,7 @@ STALLED = """
 #include <sys/time.h>
 #include <unistd.h>
 
-/* A slurmd that never answers, and a library that waits for ever. alarm() takes hundredths of a second for seconds. */
+/* A slurmd that never answers, and a library that waits for ever. alarm() counts in hundredths of a second. */
 int slurm_get_node_energy(char *host, uint16_t plugin, uint16_t delta_s, uint16_t *n, void **energy)
 {
     (void)host, (void)plugin, (void)delta_s, (void)n, (void)energy;
@@ -62,7 +62,7 @@ def starts():
 
 @pytest.fixture
 def configured():
-    """Writes a slurm.conf that any user may read. Returns the environment that names it."""
+    """Gives a function that writes a slurm.conf, readable by any user, and returns the environment that names it."""
     with tempfile.TemporaryDirectory(prefix="hm-slurm.") as name:
         Path(name).chmod(0o755)
 
@@ -78,7 +78,7 @@ def configured():
 
 
 def reason_of(env, **options):
-    """Why it does not start: one line, the same on both of its outputs."""
+    """Why the program has no figures: the one line of its standard output, and the last line of its standard error."""
     done = helper(PROGRAM, *READ, status=1, env=env, stdin=subprocess.DEVNULL, **options)
     (line,) = done.stdout.splitlines()
     word, reason = line.split(" ", 1)
@@ -87,7 +87,7 @@ def reason_of(env, **options):
 
 
 def is_said(reason, wanted):
-    """Is the wanted reason given? A library that does not start gives that as the reason instead."""
+    """Is the wanted reason given? Where Slurm's library does not start, the reason is NO_START instead."""
     return (wanted if starts() else NO_START) in reason
 
 

@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def spool(configure, folder):
-    """Gives a function that runs hybridmem-spool as slurmctld does, and returns what it wrote."""
+    """Gives a function that runs hybridmem-spool as slurmctld does, and returns its standard error."""
 
     def run(*words, settings="summary_field = AdminComment\n", status=0, **changed):
         config = configure(f'spool_dir = "{folder}"\n{settings}')

@@ -47,8 +47,8 @@ def test_sums_extremes_and_their_nodes():
 
 
 def test_the_jobs_own_traffic():
-    """Without a figure the summary has no key for it, so that programs which do not know the key can read the
-    summary."""
+    """If no record has a figure of it, the summary has no key job_traffic, so that programs which do not know the key
+    can read the summary."""
     group = {"total_bytes": 5 * GIB, "local_bytes": None, "source": "resctrl"}
     others = [None, {**group, "total_bytes": None}, {"total_bytes": "x", "local_bytes": True}, 3]
     found = [record(7, node=f"n{i}", traffic={"tiers": [], "job": job}) for i, job in enumerate([*others, group])]
@@ -73,7 +73,7 @@ def test_a_refusal_is_told_once_for_each_node():
 
 def test_where_figures_come_from():
     """The source of a figure is that of the nodes that measured it, or else that of all nodes. If their sources differ,
-    it is null. If no record has a source, there is no key."""
+    it is null. If no source is known, there is no key."""
     none, long = {"package_j": None, "source": "no meter"}, "s" * 300
     found = [
         record(7, node="n1", energy={"package_j": 5.0, "peak_w": 2, "source": long}, traffic=None),
@@ -141,7 +141,7 @@ IMPOSSIBLE = (
 
 @pytest.mark.parametrize(("changes", "of"), IMPOSSIBLE)
 def test_what_cannot_have_been_measured_is_no_figure(changes, of):
-    """As in the report, a negative figure reduces no sum, and is no least value."""
+    """As in the report, a figure that is negative, too large or has half a byte is in no sum, and is no extreme."""
     good = record(
         7,
         node="n2",

@@ -48,7 +48,7 @@ def test_what_is_encoded_is_decoded():
 
 
 def many(count, missing=0, **changes):
-    """A summary of `count` nodes whose figures all differ; some nodes have no record."""
+    """A summary of `count` nodes whose figures all differ, `missing` of them without a record; and the records."""
     dice = random.Random(5)
     nodes = [f"node{i:05d}" for i in range(count)]
     absent = set(dice.sample(nodes, missing))
@@ -115,7 +115,7 @@ def test_a_short_text_with_a_long_content_is_decoded(count):
 
 
 def test_details_are_left_out_in_their_order():
-    """The texts do not compress, so details are left out one after the other, and the sums last."""
+    """The texts do not compress, so details are left out one after the other. The sums stay."""
     dice = random.Random(5)
 
     def noise(length):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the DAMON broker's messages and the kernel's records; the first byte chooses which. What is accepted must be
- * in range. */
+/* Fuzzes the messages of the DAMON broker's clients, those of the broker, the kernel's text on the form of its records,
+ * and the records; the first byte chooses which. What is accepted must be in range. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

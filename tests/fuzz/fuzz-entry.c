@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes ledger entries: whatever the bytes are, what was read can be written, and reads the same again. Unknown lines
- * are kept, and only once. */
+ * that were written once are written the next time, too, and not twice. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes what root's epilog makes of the figures that a migrator (the job's user) and a monitor (the user hybridmem)
- * have left, and of the job's texts. The first byte chooses whose. Figures that are accepted can be entered in the
- * ledger, and the record is one line of JSON with all its keys, whose numbers are not negative.
+ * have left, and of the job's texts. The first byte chooses one of the three. Figures that are accepted can be entered
+ * in the ledger, and the record is one line of JSON with all its keys, and without negative numbers.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -69,7 +69,7 @@ static void put(int folder, const char *name, const void *content, size_t size)
         abort();
 }
 
-/* Takes the file away. Returns its size, or -1 where there is none. */
+/* Reads the file, and removes it. Returns its size, or -1 where there is none, or one of the two fails. */
 static ssize_t take(int folder, const char *name, char content[MOST])
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (strncmp(error.text, "--hybrid-mem=", 13) != 0) {
         abort();
     }
-    /* The configuration accepts the same keys as the option. */
+    /* For the mode migrate, the configuration accepts the same keys as the option, except for socket. */
     if (strncmp(text, "migrate,", 8) == 0 && request.socket == HM_SOCKET_ALL && !strstr(text, "socket=") &&
         (hm_request_parse_keys(text + 8, &keys, &error) == 0) != (hm_request_parse(text, &again, NULL) == 0) &&
         strlen(text) < HM_REQUEST_TEXT)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the input with a '\0' after it (free it), or NULL. It has exactly this size, so that a read past its end is
+/* Returns the input with a '\0' after it (free it), or NULL. The memory ends with the '\0', so that a read past it is
  * seen. */
 static inline char *input_text(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Is a number in it negative? No figure of hybridmem's is: what is not known is null. */
+/* Is a number in `value` negative? No figure of hybridmem's is: what is not known is null. */
 static inline bool has_negative(json_t *value)
 {
     const char *key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes a valid structure as the input says, as a fuzzer would hardly make up a large one that is valid. The input is
- * a list of changes: two bytes for the place, one for the length (up to 8), and the bytes.
+ * Changes a valid structure in the places that the input names: a fuzzer would hardly make up a whole valid one. The
+ * input is a list of changes: two bytes for the place, one for the length (1 to 8), and the bytes.
  */
 #ifndef PATCH_H
 #define PATCH_H

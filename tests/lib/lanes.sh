@@ -8,8 +8,8 @@ PROGRESS_SECONDS=60
 declare -A lane_stage=() lane_start=() # by process id
 ticker= # a sleep; when it ends, the progress is printed
 
-# An emulated guest has up to 3 GiB of memory and 2.5 GiB of NVDIMMs, and its disk is in the host's page cache: with
-# less than 12 GiB, guests run one at a time.
+# An emulated guest has up to 3 GiB of memory and 2.5 GiB of NVDIMMs, and its disk is in the host's page cache: on a
+# host with less than 12 GiB, or with one CPU, stages run one at a time.
 default_lanes() {
     local memory
     memory=$(awk '/^MemTotal:/ { print int($2 / 1048576) }' /proc/meminfo)

@@ -22,7 +22,7 @@ cli        host  install, then the commands by pytest
 history    host  records brought into a history, and reports over it
 migrator   guest ratios of the guest's clock with limits; the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
-slurm26    guest the main job, and what depends on its version, on Slurm 26.05
+slurm26    guest one job of each mode, and what depends on Slurm's version, on Slurm 26.05
 modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
@@ -241,7 +241,8 @@ stage_accounting() {
     in_guest 1800 --accounting -- -m accounting
 }
 
-# Both kinds of tests count in one guest. test_truth.py and test_migration.py compare its counts with what they claimed.
+# The tests of placement and those of the migrator run in one guest. Then tests/meter/test_truth.py and
+# tests/meter/test_migration.py compare what the meter counted there with what those tests claimed.
 stage_meter() {
     local failed=0
     in_guest 3000 --meter "$build/check/meter.json" --put helpers:/opt/hybridmem/helpers \

@@ -44,7 +44,7 @@ def test_a_copy_loads_from_one_array_and_stores_to_the_other(job):
 
 @pytest.mark.parametrize("name", ["split", "fsdax"])
 def test_write_isolation_keeps_stores_from_the_slow_tier(name):
-    """Compared with the same copy without write isolation, at most 1 % of the slow tier's stores remain. That also
+    """Compared with a copy without write isolation, at most 1 % of the slow tier's stores remain. That also
     holds where the data that is read is in files on persistent memory."""
     slow = [*SLOW_NODES, *(REGION_NODES if name == "fsdax" else ())]
     without, isolated = (sum(seen(f"copy-{of}", STORES, node) for node in slow) for of in ("slow", name))

@@ -39,7 +39,8 @@ def page_fault_events_stay_on():
 
 @pytest.fixture(scope="session", autouse=True)
 def users_trust_each_other():
-    """Lets jobs have file systems on persistent memory: the guest's kernel is older than Linux 6.15."""
+    """Sets fsdax_trust, without which jobs get no file systems on persistent memory where the kernel is older than
+    Linux 6.15, as the guest's is."""
     text = slurm.CONFIG.read_text()
     if slurm.TRUST not in text:
         slurm.put(text + slurm.TRUST, slurm.CONFIG)
@@ -47,8 +48,8 @@ def users_trust_each_other():
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_samples(pytestconfig):
-    """Makes the monitor sample each job's memory often, as tests wait for the next sample. Stages that count accesses
-    from outside, or measure ratios, keep the default interval."""
+    """Makes the monitor sample each job's memory often, as tests wait for the next sample. Runs of the tests marked
+    meter, which count accesses from outside, or bench, which measure ratios, keep the default interval."""
     text, quick = slurm.CONFIG.read_text(), "interval = 200ms\n"
     if quick not in text and pytestconfig.getoption("markexpr") not in ("meter", "bench"):
         slurm.put(text + quick, slurm.CONFIG)

@@ -190,7 +190,7 @@ def physical_ranges(node):
 
 
 def damon_kdamond(folder, node, action, target, setting):
-    """Sets up a kdamond that watches one node's physical memory, as in the kernel's usage document."""
+    """Sets up and starts a kdamond that watches one node's physical memory, as in the kernel's usage document."""
     hot = action == "migrate_hot"
     migration.write(folder / "contexts/nr_contexts", 1)
     context = folder / "contexts/0"

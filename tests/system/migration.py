@@ -122,9 +122,9 @@ def empty_fast():
 def scarce_fast(limit):
     """Leaves `limit` bytes of the fast tier free, half of them on each node.
 
-    The kernel's pool of huge pages takes the rest, and pipes take what is less than a huge page. No way of tiering can
-    demote, reclaim or migrate such memory. Transparent huge pages are off, as one would be a large part of the
-    limit."""
+    The kernel's pool of huge pages takes the rest, and pipes take what the pool leaves: less than a huge page, or more
+    where few huge pages can be had. No way of tiering can demote, reclaim or migrate such memory. Transparent huge
+    pages are off, as one would be a large part of the limit."""
     write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
@@ -322,7 +322,7 @@ class Hotset:
         while shares[-1] < share and len(shares) <= most_phases + 1:
             self.wait_phases(0)  # until this phase has ended
             shares.append(self.share_on_fast(part))
-        print(f"part {part}'s share of the fast tier after each phase: {shares}")
+        print(f"share of part {part} in the fast tier, first and after each phase: {shares}")
         assert shares[-1] >= share
 
     def end(self):

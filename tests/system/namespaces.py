@@ -57,7 +57,7 @@ def destroy_kept(uid, *, status=0, **options):
 
 
 def ours():
-    """The namespaces that the program lists, of all jobs."""
+    """The namespaces that the program lists, of all jobs and users."""
     done = subprocess.run([PROGRAM, "list", "--json"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["namespaces"]
 
@@ -164,8 +164,8 @@ def module_missing(name="nd_pmem", unload="-a dax_pmem nd_pmem"):
 
 @contextlib.contextmanager
 def allocation(*options):
-    """Holds a job of alice with file systems but without a step, so that no process has mounted them. Yields the job's
-    number, and ends the job afterwards."""
+    """Holds a job of alice with file systems but with no step besides the extern one, so that no process has mounted
+    them. Yields the job's number, and ends the job afterwards."""
     done = slurm.run(f"salloc --no-shell -n1 {' '.join(options)}", user="alice")
     job_id = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
 

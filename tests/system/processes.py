@@ -31,9 +31,9 @@ def stepd_of(job_id, step="batch"):
 
 
 def has_lost(job_id):
-    """Has the job's extern step failed to leave its cgroup? Then the cgroup stays. Up to Slurm 24.11.5, slurmstepd has
-    the user's effective ids for a moment when it ends X11 forwarding that nobody asked for. With these ids it can
-    neither leave its cgroup nor remove it (ticket 22736)."""
+    """Has the job's extern step failed to leave or to remove its cgroup? Then the cgroup stays. Up to Slurm 24.11.5,
+    slurmstepd has the user's effective ids for a moment when it ends X11 forwarding that nobody asked for. With these
+    ids it can neither leave its cgroup nor remove it (ticket 22736)."""
     log = Path("/var/log/slurm/slurmd.log").read_text(errors="replace")
     failed = r"(move pid \d+ to system cgroup|rmdir\(\S+\), unexpected error: Permission denied)"
     return bool(re.search(rf"\[{job_id}\.extern\] error: Unable to {failed}", log))

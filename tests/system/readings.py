@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests inside the guest: how often a job's monitor has read, from the file of its samples."""
+"""Shared by the tests inside the guest: how often a job's monitor has read memory and counters, by its samples file."""
 
 import ctypes
 

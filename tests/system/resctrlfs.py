@@ -7,9 +7,9 @@ As in the kernel's resctrl, mkdir in mon_groups makes a group with all its files
 asked for. STATE/rmids is the number of groups that can exist at once. rmdir removes a group with its files.
 
 Nothing is counted, and children of a task do not join its group. Counters of a group are what the test has put into
-STATE/counts, as JSON: {group: {file: text}}. The group "" is the default group, whose counters include those of all
-other groups. The group "new" stands for all groups that are not named there. STATE/log has a line of JSON for each
-group made or removed, and for each process id written to a group's `tasks`.
+STATE/counts, as JSON: {group: {file: text}}. The group "" is the default group: its entry has its own tasks'
+counters, and its files show the sums over all groups. The group "new" stands for all groups that are not named there.
+STATE/log has a line of JSON for each group made or removed, and for each process id written to a group's `tasks`.
 
 Ends when it is unmounted.
 """
@@ -85,7 +85,7 @@ class Tree:
             stream.write(json.dumps(words) + "\n")
 
     def mode(self, path):
-        """The mode of a folder: its own, or its group's."""
+        """The mode of a folder: its own, else its group's, else 0755."""
         return self.modes.get(path) or self.modes.get(path[:2], 0o755)
 
     def make(self, path, mode):

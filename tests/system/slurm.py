@@ -36,7 +36,7 @@ outputs = {}  # {job id: its output file}, of the jobs that sbatch() has submitt
 
 
 def situation():
-    """Slurm's nodes, jobs and last log lines, for the text of a failure."""
+    """Slurm's nodes, jobs and last log lines, and the ledger's files, for the text of a failure."""
     looks = (
         "sinfo -N -o '%N %T %E'",
         "scontrol show job -o | tail -n 20",
@@ -142,7 +142,7 @@ def job(job_id):
 
 
 def end_of(job_id):
-    """The state in which the job has ended; None if it has not."""
+    """The state in which the job has ended; None if it has not, or if slurmctld does not answer."""
     state = ask(f"job {job_id}")
     return state if state in ENDED else None
 

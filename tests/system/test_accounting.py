@@ -85,8 +85,9 @@ def test_an_admin_comment_is_as_long_as_the_longest_summary_and_can_be_replaced(
 
 
 def test_admin_comment_that_cannot_be_written_and_why(jobs):
-    """sacctmgr's exit status is 1 on every version of Slurm in both cases; its message tells the two cases apart. Where
-    slurmdbd closes the connection first, sacctmgr ends by SIGPIPE after that message."""
+    """A user may not write the comment, or there is no such job: sacctmgr's exit status is 1 in both cases on every
+    version of Slurm; its message tells them apart. Where slurmdbd closes the connection before sacctmgr does, sacctmgr
+    ends by SIGPIPE after that message."""
     job_id = jobs["alice", "slow"]
     for target, user, why in ((job_id, "alice", "Access/permission denied"), (NO_JOB, None, "Data has not changed")):
         done = accounting.set_comment(target, "lost", user=user, check=False)

@@ -24,9 +24,10 @@ def mappings_bounded(n):
 
 
 def many(own, count, blocks, bound):
-    """Run programs/alloc/many.c, with this many mappings of its own, this many arrays, and this bound on mappings.
-    Returns the number of its mappings before and after the allocations, and the arrays. The program has to succeed in
-    what programs usually ask for afterwards: mapping memory, starting threads, loading a library."""
+    """Run programs/alloc/many.c with at least `own` mappings of its own and `count` arrays of `blocks` blocks, where
+    the kernel allows `bound` mappings. Returns the number of its mappings before and after the allocations, and (number
+    of blocks, reason) of each array. The program has to succeed in what programs usually ask for afterwards: mapping
+    memory, starting threads, loading a library."""
     source, program = SOURCE.with_name("many.c"), "/usr/local/bin/many"
     slurm.run(f"gcc -O1 -Wall -Werror -pthread -o {program} {source} -lhybridmem")
     slurm.drop_caches()

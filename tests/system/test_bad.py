@@ -51,8 +51,9 @@ def test_a_bad_configuration_stops_only_those_who_asked():
 
 
 def refusal(user, mode, partition="main"):
-    """Submit a job that must be refused, and return the message. Some clients refuse it at once; where the client
-    submits to another cluster or does not know the partition, the node refuses it."""
+    """Submit a job that must be refused, and return the message. The client refuses it at once where the configuration
+    is wrong or forbids the mode to the user. It does not know the partition: what a partition forbids, the node
+    refuses."""
     done = slurm.sbatch(user, "echo ran", f"--hybrid-mem={mode}", f"--partition={partition}", check=False)
     if done.returncode != 0:
         (line,) = our_lines(done.stderr)

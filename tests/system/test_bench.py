@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the time to launch a step with the plugin and without it, in one allocation, by turns. The guest's time is
-counted (tests/testbed/README.md), so that turns differ by a hundredth or two."""
+"""Compares the time to launch a step with the plugin and without it, in one allocation, by turns. The guest's clock
+counts instructions (tests/testbed/README.md), so that turns differ by a hundredth or two."""
 
 import re
 import statistics

@@ -27,7 +27,7 @@ def is_running(pid):
 
 @contextlib.contextmanager
 def killed_slurmd():
-    """Kill slurmd for the time of the block, and start it again afterwards, whatever a test leaves."""
+    """Kill slurmd for the time of the block, and start it again afterwards, even if the block fails."""
     pid = int(slurm.run(f"pgrep -o -x {SLURMD}").stdout)  # the oldest: its children have the same name until they exec
     os.kill(pid, signal.SIGKILL)
     try:

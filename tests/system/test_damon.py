@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the DAMON broker: which processes each user may watch, who gets a kdamond, and how much CPU time it takes."""
+"""Tests the DAMON broker: which processes each user may watch, who gets a kdamond (a kernel thread of DAMON's), and how
+much CPU time the watching takes."""
 
 import contextlib
 import errno
@@ -233,7 +234,7 @@ def test_broker_keeps_few_capabilities(run_dir):
 N_PROGRAMS = 4
 MOST_SHARE = 3 * 0.04  # of a CPU: three times what is allowed
 STRETCHES = 6  # measurements: other work makes some of them expensive; a broker that overspends does so in each
-PATIENCE = 900  # seconds for many lists, of which each takes 10 at least
+PATIENCE = 900  # seconds for many lists: each program has one for each aggregation of DAMON's, of up to 5 s (tune.h)
 
 
 def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):

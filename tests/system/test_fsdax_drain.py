@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node is drained only where its persistent memory cannot be given back, and returns to service afterwards."""
+"""A node is drained only where its persistent memory cannot be given back, until an administrator resumes it."""
 
 import contextlib
 import os

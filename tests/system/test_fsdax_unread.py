@@ -12,8 +12,8 @@ pytestmark = pytest.mark.usefixtures("empty_regions")
 
 
 def age(entry):
-    """Makes a reap believe that an earlier reap has seen the entry a day ago: it notes that moment of CLOCK_BOOTTIME as
-    the file's time."""
+    """Makes a reap believe that an earlier reap has seen the entry a day ago. The first reap that sees an unreadable
+    entry notes the moment, by CLOCK_BOOTTIME, as the file's time."""
     slurm.run(f"touch -d @$(($(cut -d. -f1 /proc/uptime) - 86400)) {entry}")
 
 

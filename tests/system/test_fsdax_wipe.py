@@ -130,8 +130,8 @@ def stopped(command):
 
 
 def cut(*commands):
-    """For each command: wait until it has stopped in its first wipe, and continue it. Its time is then over after the
-    extent that it is wiping."""
+    """For each command: wait until it has stopped in its first wipe, and continue it. Its time is then over as
+    soon as it has zeroed the 256 MiB before which it stopped."""
     for command in commands:
         os.kill(slurm.wait_for(lambda: stopped(command), f"{command} in its first wipe"), signal.SIGCONT)  # noqa: B023
 
@@ -200,7 +200,8 @@ def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
     with job_with_file_systems(FILL, "-n1", "--hybrid-mem=fsdax,size=2G") as (first, folder):
         wipes_stop.touch()
         (folder / "go").touch()
-        # The epilog runs `destroy` for the job's namespaces, then `reap` for what is left: its own clock is not ahead.
+        # The epilog runs `destroy` for the job's namespaces, then `reap` for what is left: it has time for both, as the
+        # epilog's own clock is not ahead.
         cut("destroy", "reap")
     wipes_stop.unlink()
     slurm.wait_idle()

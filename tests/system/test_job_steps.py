@@ -92,7 +92,7 @@ def dead_step():
 
 
 def end_at_each_step(begin, before, put_right):
-    """Begin a job for each step of `hybridmem-job end`, within the context before(); kill `end` before that step, then
+    """For each step of `hybridmem-job end`: begin a job, enter the context before(), kill `end` before that step, then
     call put_right(steps). Returns the kinds of steps."""
     seen = []
     with contextlib.ExitStack() as jobs:

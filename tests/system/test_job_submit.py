@@ -70,7 +70,7 @@ def test_modes_are_refused_by_partition_at_submission_and_when_a_job_is_moved():
 
 
 def test_jobs_that_together_want_more_than_there_is_wait_for_each_other():
-    """The second job also asks for --gres=0: Slurm would ignore the rest of a list of GRES in which that stands."""
+    """The second job also asks for --gres=0: Slurm ignores what comes after such an item in a list of GRES."""
     folder = slurm.folder_of("alice")
     script = f"touch {folder}/$1; until [ -e {folder}/go ]; do sleep 0.2; done; ls -d $HYBRIDMEM_FSDAX_DIR"
     first, second = (

@@ -42,7 +42,7 @@ def pages_by_region():
 
 
 class Steps:
-    """The steps of a job with DAX file systems, which run one after the other. Each step waits for its two marks."""
+    """The steps of a job with DAX file systems, which run one after the other. Each step waits for its first mark."""
 
     def __init__(self, commands):
         folder = slurm.folder_of("alice")
@@ -54,7 +54,7 @@ class Steps:
         self.job_id = slurm.sbatch("alice", slurm.OVERLAP + "\n".join(lines), "-n1", "--hybrid-mem=fsdax,size=256M")
 
     def between_marks(self, mark, look):
-        """Lets the next step work between the marks NAME.start and NAME.end. Before that, calls look() with the step's
+        """Lets the next step work between the marks MARK.start and MARK.end. Before that, calls look() with the step's
         first line. Returns the result of look()."""
         to_test, from_test = self.pipes.pop(0)
         with to_test.open() as answers, from_test.open("w") as orders:

@@ -116,7 +116,7 @@ def check_top(job_id):
         shown = json.loads(top(f"--json {words}", user="alice"))
         assert (shown["job_id"], shown["step_id"], shown["node"]) == (job_id, "batch", slurm.NODE)
         assert shown["cap_bytes"] == 16 << 20 and shown["phases"] >= 1
-    # From another node, as the man page shows: by a step that has no migrator of its own.
+    # The man page's way to ask from another node: top runs in a step that has no migrator of its own.
     srun = f"srun --quiet --jobid={job_id} --overlap -N1 -n1 --hybrid-mem=off "
     shown = json.loads(top(f"--json {job_id}.batch", user="alice", launch=srun))
     assert (shown["job_id"], shown["step_id"]) == (job_id, "batch")
@@ -129,7 +129,7 @@ def test_a_migrated_job_its_record_and_its_top():
     held = slurm.Occupied("alice", 48, OPTION + ",fast=16M,rate=100M", "--time=30")
     job_id = held.job_id
     wait_phases(job_id, BATCH, 2)
-    # Phases before the job had its memory count as well, and have no source.
+    # Phases that ended before the job had its memory also count, and have no source.
     slurm.wait_for(lambda: progress(job_id, BATCH).source not in (b"", b"none yet"), "its source of samples")
     ((pid, options),) = migrators(job_id).items()
     check_options(options)

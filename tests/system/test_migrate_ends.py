@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The migrator ends with its step, however the step ends, and a migrator that ends earlier does not harm the job."""
+"""Tests that the migrator ends with its step, however the step ends, and that a migrator which ends earlier does not
+harm the job."""
 
 import contextlib
 import os

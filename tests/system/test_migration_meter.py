@@ -3,9 +3,9 @@
 should serve. tests/meter/test_migration.py compares these claims with what the tier meter counted from outside of the
 guest.
 
-The meter notes its counts at marks. A stretch between two marks begins after a number of phases and ends after a number
-of accesses, never after a time. The guest's time is counted (tests/testbed/README.md), so a phase has as many
-instructions on any machine.
+The meter notes its counts at marks. A stretch between two marks begins after a number of phases (without a migrator: at
+once) and ends after a number of accesses, never after a time. The guest's time is counted (tests/testbed/README.md), so
+a phase has the same number of instructions on any machine.
 """
 
 import json
@@ -21,7 +21,8 @@ from claims import claim
 pytestmark = pytest.mark.meter
 
 MIB = 64  # of each rank
-# Rounds of arithmetic between two accesses: a cold page is touched about once a second then, a hot one 100 times.
+# Rounds of arithmetic between two accesses: a hot page is touched some 100 times a second then, a cold one about once
+# in two seconds.
 WORK = 20
 FOOTPRINT = migration.RANKS * MIB * slurm.MIB
 SPARE = 6 * slurm.MIB  # for what the kernel and other programs take meanwhile, whatever the job's size
@@ -35,7 +36,7 @@ SOON = "migrate,overhead=10%,interval=5s"
 STRETCH = 3_000_000  # accesses of all ranks together
 SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
-SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of what is left
+SETTLE_FULL = 8  # where the fast tier is full of files: each phase takes half of the page cache that is left
 READ, WRITTEN = 3, 7  # the hot tenths of --split, as in hotset.c
 CAP = "16M"  # less than the ranks together can have of the fast tier at the start
 # Samples of equal heat differ by chance. In about every fourth run an extent of 2 MiB seems hotter than another, and

@@ -87,7 +87,7 @@ class Program:
 
 
 class Migrator:
-    """A migrator that is started by hand, as a user. The test reads its progress file."""
+    """A migrator that is started by hand, as a user. The test asks it for its figures by its socket."""
 
     numbers = itertools.count(900001)
 
@@ -99,7 +99,7 @@ class Migrator:
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def name(self):
-        """The name of the migrator's abstract socket; "": it has none yet. It ends in a mark that nobody can guess."""
+        """The name of the migrator's abstract socket, with a mark at its end that nobody can guess; "": none yet."""
         found = re.search(rf"@(hybridmem/{self.job}\.0\.\w+)$", Path("/proc/net/unix").read_text(), re.M)
         return found[1] if found else ""
 

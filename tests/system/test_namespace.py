@@ -48,7 +48,7 @@ def test_a_job_gets_a_file_system_on_each_socket():
     for socket, one in enumerate(made):
         assert one["socket"] == socket and one["region"] == REGIONS[socket] and one["fs"] == "ext4"
         assert one["name"] == f"hybridmem:testbed:12.0.{socket}"
-        assert one["bytes"] == 112 * MIB, "half of it, a multiple of 16 MiB"
+        assert one["bytes"] == 112 * MIB, "half of the size, rounded up to a multiple of 16 MiB"
         assert 0.9 * one["bytes"] < one["usable_bytes"] < one["bytes"]
         by_ndctl = next(found for found in ndctl("list", "-N") if found.get("name") == one["name"])
         assert by_ndctl["mode"] == "fsdax" and by_ndctl["map"] == "mem"
@@ -155,8 +155,8 @@ def test_a_mounted_namespace_is_waited_for_and_named():
 
 @contextlib.contextmanager
 def in_a_namespace(device, program):
-    """Run a process in a mount namespace of its own, with the file system mounted only there. The program prints
-    "ready" and then executes sleep."""
+    """Run a process in a mount namespace of its own, with a mount of the device that is seen only there. The program
+    prints "ready" and then executes sleep."""
     command = f"mount {device} /mnt && cd / && exec {program}"
     process = subprocess.Popen(["unshare", "-m", "sh", "-c", command], stdout=subprocess.PIPE, text=True)
     try:

@@ -45,7 +45,7 @@ def leave(made, text):
 
 
 def left(made):
-    """The text of that file, which must be the same in each of the file systems; None: there is none."""
+    """The text of the file that leave() writes, the same in each of the file systems; None: there is none."""
     texts = set()
     for one in made:
         with mounted(one["device"]):
@@ -143,15 +143,15 @@ def test_what_is_in_use_is_named_and_stays():
 
 
 # Most steps are those that a job's own file systems have, too: test_namespace.py kills at each of them, the tests below
-# at every third one.
+# at every third one, except near the mark of what is kept.
 FEW = 3
-OF_THE_MARK = 6  # first steps of destroy: they remove the mark of what is kept
+OF_THE_MARK = 6  # so many first steps of destroy, among them the removal of the mark of what is kept
 
 
 def test_killed_at_steps_of_create_with_keep():
-    """From the first mount on, at each step. After each kill, the user's next job gets whole file systems. Where reap
-    comes first, it removes what no job was given yet, except what has its mark already, and namespaces without a
-    device, which the user's next job takes over."""
+    """Kills at each step from the first mount on, and at every third one before. After each kill, the user's next job
+    gets whole file systems. Where reap comes first, it removes what no job was given yet. It leaves what has its mark
+    already, and also namespaces without a device, which the user's next job takes over."""
     words = ["create", "--keep", "--job=1", "--restart=0", f"--uid={ALICE}", "--size=32M", "--sockets=0"]
     seen_steps = []
 
@@ -201,5 +201,5 @@ def test_the_share_of_the_regions():
     assert "all users together may keep" in keep(ALICE, most + 16, status=1).stderr
     keep(ALICE, most)
     assert "and keep " in keep(BOB, 16, status=1).stderr
-    create(1, 64)  # a namespace of one job only does not count for the share
+    create(1, 64)  # a job's own namespace, which is not kept, does not count for the share
     keep(BOB, 16, "1")

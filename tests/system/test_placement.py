@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For five modes, three of them with each socket: all anonymous pages of a task, and of its child after exec, are on
-the right nodes."""
+"""Tests that all anonymous pages of a task, in one step those of its child after exec, are on the right nodes: for five
+modes, three of them with each socket."""
 
 import json
 

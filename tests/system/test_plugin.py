@@ -183,7 +183,7 @@ def test_the_nodes_own_verdict_on_a_text_that_passed_submission():
         with plugstack("required", f"config={elsewhere}"):
             refused = slurm.sbatch("alice", "echo ran", "--hybrid-mem=slow", "--hold")
         slurm.run(f"scontrol release {refused}")
-        # The step checks the request of an srun in the script.
+        # An srun in the script checks its request itself: it runs on the node, and reads the node's configuration.
         inner = slurm.sbatch("alice", "srun --hybrid-mem=slow echo ran; echo went on", "--hybrid-mem=fast")
         (line,) = OURS.findall(ended(refused, "FAILED"))
         assert "slow" in line and "fast" in line

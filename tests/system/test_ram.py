@@ -128,7 +128,7 @@ def test_there_and_back_in_both_zones():
             assert all(MIB * 1024 <= one["online_bytes"] <= one["bytes"] for one in shown)
             tiers = json.loads(slurm.run("hybridmem tiers --json").stdout)["tiers"]
             assert set(NODES) <= {node for tier in tiers for node in tier["nodes"]}
-            with LOCK.open("a") as lock:  # what is online does not wait behind the wipe of a job's memory
+            with LOCK.open("a") as lock:  # where all is online, the command waits for no lock
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 assert "already online" in online(zone=zone, patience=0).stdout
             assert "online in zone" in namespace("ram list").stdout
@@ -189,7 +189,7 @@ def test_what_others_brought_online_elsewhere_is_redone():
 
 
 def test_the_policy_that_a_killed_command_saved_is_put_back():
-    """The policy that a killed command has saved is put back by each command that comes next, but not while another
+    """The policy that a killed command has saved is put back by the next `ram offline` or reap, but not while another
     command is at work."""
     for back in (offline, reap, lambda: slurm.run("hybridmem reap")):
         POLICY.write_text("offline")

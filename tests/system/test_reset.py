@@ -19,7 +19,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SIZE = "--hybrid-mem=fsdax,size=256M"
 MARKER = "stored before the reset on "
 
-# The job's first run stores data and runs at the reset; its second run says what it finds.
+# The job's first run stores data, and goes on until the node is reset; its second run says what it finds.
 SCRIPT = f"""
 cd $FOLDER
 if [ "${{SLURM_RESTART_COUNT:-0}}" = 0 ]; then

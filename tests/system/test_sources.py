@@ -28,7 +28,8 @@ def sources(user=None, launch=""):
 
 def test_the_distribution_refuses_perf_events_to_users():
     """Debian's default refuses them: the reason names the sysctl, its value and the value that would allow them. DAMON
-    needs a broker, which only a migrated step starts: a node without jobs has none, as the administrator guide says."""
+    needs a broker, which only a step with a migrator starts: a node without jobs has none, as the administrator guide
+    says."""
     assert int(PARANOID.read_text()) == 3
     shown = sources("alice", f"{STEP}--hybrid-mem=migrate ")
     for name in ("perf", "faults"):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds sorting, filtering and the figures under the pointer. The page is complete without this script.
+// The script of the pages of page.py: adds sorting, filtering and the figures under the pointer. A page is complete
+// without it.
 "use strict";
 
 const DOWN = "descending", UP = "ascending";
@@ -39,7 +40,7 @@ function makeSortable(table) {
   });
 }
 
-// Shows the rows that contain all of the words.
+// Adds a field to the table. Only the rows that contain all words typed there are shown.
 function makeFilterable(table) {
   const rows = Array.from(table.tBodies[0].rows);
   if (rows.length < FEW) return;

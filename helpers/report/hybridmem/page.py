@@ -19,7 +19,7 @@ EMPTY = frozenset(("meta", "rect", "line", "path", "circle"))  # elements withou
 
 
 class Markup(str):
-    """Text that is HTML already, made by tag()."""
+    """Text that is not escaped: HTML that is made already, a style, or a script."""
 
 
 def escape(content):
@@ -82,8 +82,8 @@ def file_name(text):
 
 
 def is_stdout(path):
-    """Is it standard output, also by another name such as /dev/stdout? That may be a file that is being appended to,
-    and must not be replaced."""
+    """Does the path name standard output, also by another name such as /dev/stdout? Standard output may be a file that
+    is being appended to, which must not be replaced."""
     try:
         return path == "-" or os.path.samestat(Path(path).stat(), os.fstat(sys.stdout.fileno()))
     except OSError:
@@ -91,7 +91,7 @@ def is_stdout(path):
 
 
 def write(path, text, option="--html"):
-    """Writes the page or picture that the option names, with the permissions of any file that the user makes."""
+    """Writes the page or picture that the option names, with the permissions of any new file of the user's."""
     content = text.encode("utf-8", "backslashreplace")
     if is_stdout(path):
         sys.stdout.buffer.write(content)
@@ -115,8 +115,9 @@ def name(word, short):
 
 
 def table(caption, heads, rows, foot=None):
-    """A table that the script makes sortable and filterable. `heads` are (title, kind). A cell is (value, shown): rows
-    are sorted by value, with None last. If a column is prose, phones break each row into several lines."""
+    """A table that the script makes sortable and filterable. `heads` are (title, kind). A cell is (value, shown). Rows
+    are sorted by the values of a column of numbers, with None last, and by what other columns show. If a column is
+    prose, phones break each row into several lines."""
     has_prose = any(kind == PROSE for _, kind in heads)
 
     def cells(row):

@@ -31,7 +31,7 @@ class NoSuchJob(Failure):
 
 
 class Skipped:
-    """Counts the lines that were left out, and keeps the first positions of each cause."""
+    """Counts the lines and files that were left out, and keeps the first positions of each cause."""
 
     CAUSES = ("torn", "foreign", "unknown_schema", "too_long", "unreadable_file", "duplicate")
     PLACES = 3
@@ -71,7 +71,8 @@ def chosen_folder(named, config_program):
 
 def readable_folder(record_dir):
     """The part that the caller may read: all records, or else their own. The kernel's permissions decide. Raises Shut
-    if a folder cannot be entered, NoFolder if there is no record_dir."""
+    if a folder cannot be entered, NoFolder if there is no record_dir, Failure if it cannot be read for another reason.
+    """
     try:
         with os.scandir(record_dir):
             folder = record_dir
@@ -136,7 +137,7 @@ def open_file(path):
 
 
 def lines(path, skipped):
-    """Yields (number, bytes) of each line of a regular file. A line that is longer than a record can be is only
+    """Yields (number, bytes) of each line of a regular file, without empty lines. A line longer than LINE_MAX is only
     counted."""
     descriptor = open_file(path)
     if descriptor is None:

@@ -15,7 +15,8 @@ SCHEMA = 1
 EPILOG = f"""\
 A bound of the period is {moments.FORMS};
 a record belongs to the period in which its job ended on the node (UTC). Lines that are no record are left out, counted
-and named on standard error. Exit status: 0, 1 when the records cannot be read, 2 for wrong arguments.
+and named on standard error. Exit status: 0, 1 when the records cannot be read or the output cannot be written, 2 for
+wrong arguments.
 
 Views:
 """

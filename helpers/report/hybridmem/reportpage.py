@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one page of HTML of a report: a table for each view, and for most a chart. Pure."""
+"""Makes one page of HTML of a report: a table for each view, and for most a chart. Pure, except that
+page.py reads the style and the script."""
 
 from datetime import date, timedelta
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Advice: which mode would have suited a job, and why, by a table of rules over one record. Pure.
 
-A rule speaks only if the record has every figure that it needs, and its sentence names the main ones. A job gets at
-most one piece of advice, from the rule with the highest weight; the table says on how many of its nodes a rule must
-hold. Users who asked for the slow tier leave the fast one to others: only the rule on writes speaks to them."""
+A rule speaks only if the record has every figure that it needs, and its sentence names the main ones. A record gets at
+most one piece of advice, from the first rule of the table that speaks. A run of a job gets at most one of those of its
+records: elect() chooses, as the table says on how many of the run's nodes a rule must hold. Users who asked for the
+slow tier leave the fast one to others: only the rule on writes speaks to them."""
 
 from collections import Counter
 from typing import Callable, NamedTuple, Optional
@@ -13,7 +14,7 @@ from .figures import Figures
 
 NEGLIGIBLE = 16 << 20  # bytes: Slurm's own process in each step counts as well, with a few MiB
 KILLED = (137, 143)  # ended by signal 9 or 15: nobody knows what the job would have used
-# Share of a tier's capacity: the kernel and others have used some of it since the boot, which the job never gets.
+# Share of a tier's capacity: the kernel and others have used some of it since the boot, and the job never gets that.
 NEARLY_FULL = 0.75
 ROOMY = 0.9  # share of a tier's capacity: the kernel keeps some, and a job never has all memory of a node
 SAMPLES = 1000  # with fewer samples the migrator's shares are guesses
@@ -47,18 +48,19 @@ class Seen:
         return self.slow_peak is not None and self.slow_peak >= NEGLIGIBLE
 
     def is_all_fast(self):
-        """Was nothing of the job in the slow tier?"""
+        """Did the job use the fast tier, and of the slow one less than NEGLIGIBLE?"""
         return self.slow_peak is not None and self.slow_peak < NEGLIGIBLE <= (self.fast_peak or 0)
 
     def was_killed(self):
         return fields.whole(self.record, "exit_code") in KILLED
 
     def fits(self):
-        """Would the most memory that the job had have fitted into the fast tier?"""
+        """Would the job's memory have fitted into the fast tier at every moment? False if that is not known."""
         return None not in (self.most, self.capacity) and self.most <= ROOMY * self.capacity
 
     def can_be_fast(self):
-        """Was the job's memory on this node in the fast tier, or would it fit there? False if that is not known."""
+        """Was the job's memory on this node in the fast tier, or would it fit there? False if that is not known,
+        or if the job was killed."""
         was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
         return not self.was_killed() and (was_fast or self.fits())
 
@@ -225,8 +227,8 @@ class Rule(NamedTuple):
     needs: str  # ANY, MOST or ALL
 
 
-# In the order of weight. A rule that advises `fast` wants the job's memory to fit on all of its nodes, as one node
-# without room would end the job.
+# The first rule that speaks gives a record its advice. A rule that advises `fast` wants the job's memory to fit on all
+# of its nodes, as one node without room would end the job.
 RULES = (
     Rule("fits", fits_the_fast_tier, ALL),
     # one node without room ends the job; on the other nodes spill is as fast

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which jobs run: on this node from the processes that the user may see, for root also from the ledger; on
-other nodes from Slurm's queue."""
+"""Finds out whether a job runs: on this node from the user's own processes (for root from everybody's, and from the
+ledger), on other nodes from Slurm's queue."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ def begin_of(process, name):
 
 def is_of_job(process, number):
     """Is the process in a step of the job? Slurm's cgroups have the job's number in their path. From Slurm 26.05 on the
-    path has another name of the job; then the number is in the step's environment."""
+    path has another name of the job; then the number is taken from the process's environment."""
     path = begin_of(process, "cgroup")
     if f"/job_{number}/step_".encode() in path:
         return True
@@ -38,13 +38,13 @@ def has_job(number, uid):
             if uid in (0, process.stat().st_uid) and is_of_job(process.path, number):
                 return True
         except OSError:
-            pass  # the process has ended
+            pass  # the process has ended, or its environment cannot be read
     return False
 
 
 def is_in_ledger(number, config_program):
-    """Is the job in the ledger? It is from its prolog to the end of its epilog, which is minutes after the last process
-    if file systems are wiped. Only root can see the ledger; for others this is False."""
+    """Is the job in the ledger? It is there from its prolog to the end of its epilog, and so for minutes after its last
+    process if file systems are wiped. Only root can see the ledger; for others this is False."""
     if os.geteuid() != 0:
         return False
     try:

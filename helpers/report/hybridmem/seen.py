@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers the records and the runs of jobs that were met, in memory that does not grow with their number."""
+"""Remembers the records and the runs of jobs that were met, in memory that has a limit, however many they are."""
 
 from array import array
 
@@ -102,7 +102,7 @@ class Counted:
         self.failures.next_day()
 
     def look_at(self, case, place):
-        """Sets the case's is_new, if its run is new in this place, and is_new_failure, if the run's failure is."""
+        """Sets the case's is_new, whether its run is new in this place, and is_new_failure, whether its failure is."""
         run = place, *case.figures.run_key
         case.is_new = self.jobs.is_new(*run)
         case.is_new_failure = bool(case.figures.exit_code) and self.failures.is_new(*run)

@@ -14,8 +14,8 @@ from . import fields, page, program, records, running, showpage, showtext, words
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
 tasks or components. Root and the members of the record group see every job, others their own. A job's record is written
-at the end of its epilog. Exit status: 0, 1 when there is no record of it, it still runs, or the records cannot be
-read, 2 for wrong arguments."""
+at the end of its epilog. Exit status: 0, 1 when there is neither a record nor a summary of it (as in its first
+run, while it still runs) or they cannot be read, 2 for wrong arguments."""
 
 
 class JobId:
@@ -58,7 +58,7 @@ def find(folder, job_id, skipped):
 
 
 def place(record):
-    """The place of a record. Records with the same first three values are of the same run."""
+    """What records are sorted by. Records with the same first three values are of the same run."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one page of HTML of a job: memory by tier over time for each node, and advice. Pure."""
+"""Makes one page of HTML of a job: memory by tier over time for each node, and advice. Pure, except that
+page.py reads the style and the script."""
 
 from . import charts, draw, fields, moments, page, rules, tiertable
 from .page import tag
@@ -13,7 +14,7 @@ def facts(pairs):
 
 
 def over_time(record):
-    """The tiers' use over time, stacked; None if there is none."""
+    """The tiers' use over time, stacked; None if there are no points, or it is not known how far apart they are."""
     memory, tiers = record.get("memory"), fields.tiers(record)
     series = [fields.series(tier) for tier in tiers]
     interval = fields.figure(memory, "interval_s")
@@ -96,7 +97,8 @@ def run_parts(run, first, text_of):
 
 
 def make(name, runs, text_of):
-    """`runs` are the records of each run; text_of(record) yields (label, words) for everything but memory."""
+    """`runs` are the records of each run; text_of(record) returns (label, words) for everything but the memory by
+    tier and the warnings."""
     parts, first = [], 1
     for run in runs:
         parts += run_parts(run, first, text_of)

@@ -102,8 +102,8 @@ class Printer:
         self.line("memory", sourced(f"peak {peak}", fields.text(memory, "peak_source") or "source unknown"))
 
     def plots(self, tiers, interval):
-        """Prints for each tier its share of the mean use as a bar, and its use over time. All plots have the same
-        scale."""
+        """Prints for each tier whose mean is known its share of the mean use as a bar, and its use over time. All plots
+        have the same scale."""
         means = [fields.figure(tier, "mean_bytes") for tier in tiers]
         series = [fields.series(tier) for tier in tiers]
         total = sum(mean or 0 for mean in means)

@@ -100,7 +100,7 @@ class Sweep:
         try:
             return self.now - path.lstat().st_mtime > seconds
         except FileNotFoundError:
-            return False  # the process that wrote it has put it in place
+            return False  # a draft that was put in its place meanwhile, or a file that somebody removed
         except OSError as error:
             self.failed.append(error)
             return False
@@ -134,8 +134,8 @@ class Spool:
             raise Failure(f"spool_dir {self.folder}: {error.strerror}") from error
 
     def check(self, status):
-        """Checks that the entries can be trusted and that we may write there. hybridmem-spool writes them as the
-        folder's owner. Raises Failure."""
+        """Checks that the entries can be trusted and that we may write in the folder. hybridmem-spool writes them as
+        the folder's owner. Raises Failure."""
         if not stat.S_ISDIR(status.st_mode):
             raise Failure(f"spool_dir {self.folder} is no folder")
         if status.st_uid != os.geteuid():
@@ -203,7 +203,7 @@ class Spool:
 
     def tidy(self, now):
         """Removes drafts of killed processes, notes of entries that are gone, and the oldest entries that were set
-        aside. Returns how many of these were removed, and the OSErrors of files that stay."""
+        aside. Returns how many such entries were removed, and the OSErrors of files that stay."""
         sweep = Sweep(now)
         for folder in (self.folder, self.aside):
             for draft in folder.glob(".*.draft"):

@@ -114,8 +114,8 @@ def _unpack(text):
 
 def decode(text):
     """Decodes a text to a summary. Its `missing` stays one text, as nodenames.fold() makes it. The text may come from
-    anybody: memory is limited, and the result has the form of _SUMMARY, with optional keys of _MAYBE; keys of later
-    versions are skipped. Raises Wrong."""
+    anybody: memory is limited, and the result has the form of _SUMMARY, with optional keys of _MAYBE; other keys
+    at the top, from later versions, are skipped. Raises Wrong."""
     if not text.startswith(MARK) or len(text) > MOST_BYTES:
         raise Wrong(f"it does not begin with {MARK}, or is longer than {MOST_BYTES} characters")
     try:

@@ -73,8 +73,8 @@ def decode(job, text, field):
 
 
 def extremes(value, unit):
-    """The largest value and the least, each with its node, and the sum, as far as known. Watts are not summed, as each
-    node had its peak at another time."""
+    """The largest value and the least, each with its node, and the sum, as far as known; of a single node only the
+    largest, or else the sum. Watts are not summed, as each node had its peak at another time."""
     form = forms.UNITS[unit]
     parts = [
         f"{word} {form(value[key][0])} on {value[key][1]}"
@@ -147,8 +147,8 @@ class Printer:
             self.line("time", f"{moments.plain(summary['start'])} to {moments.plain(summary['end'])} UTC")
 
     def group(self, summary, label, figures):
-        """Prints lines of (title, figure, unit): what was measured, on how many of the nodes, and by which source; or
-        why nothing was."""
+        """Prints lines about `figures`, each (title, figure, unit): what was measured, on how many of the nodes, and by
+        which source; or why nothing was."""
         source, lines = summary.get("sources", {}).get(label), []
         for title, value, unit in figures:
             if value:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of the views of `hybridmem report`: which records share a row, and which columns it has."""
+"""The table of the views of `hybridmem report`: which records share a row of a view, and which columns the view has."""
 
 from typing import Any, NamedTuple, Optional
 

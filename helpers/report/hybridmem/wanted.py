@@ -26,7 +26,7 @@ class Wanted:
         return self.has_names(names_of(record)) and self.period.has(fields.text(record, "end"))
 
     def meet(self, record):
-        """Is the record wanted? Also remembers its names."""
+        """Is the record wanted? Also remembers its names, if it is of the period."""
         if not self.period.has(fields.text(record, "end")):
             return False
         names = names_of(record)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank whose hot data is known. It allocates MIB of memory and touches the cold part first, so that a fast tier which
- * is smaller than all of it ends up with cold data. Then it reads and writes random cache lines: 95 % of them in
+ * A rank whose hot data is known. It allocates MIB MiB and touches the cold part first, so that a fast tier which is
+ * smaller than the ranks' memory ends up with cold data. Then it reads and writes random cache lines: 95 % of them in
  * the hot tenth, the rest anywhere. Caches and prefetchers help little with such accesses.
  *
  *     srun -n4 hotset --mib MIB [--work N] [--jump N] [--uniform] [--split] CONTROL-FILE

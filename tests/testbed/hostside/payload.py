@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a guest gets besides its disk, a tar that its initrd unpacks over / before Slurm starts, and the files that come
-back."""
+"""Packs what a guest gets besides its disk (a tar that its initrd unpacks over / before Slurm starts), and unpacks the
+files that come back."""
 
 import io
 import os

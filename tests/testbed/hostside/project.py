@@ -32,7 +32,7 @@ def _same(source, copy):
 
 def _copy(target):
     """Copy the working tree to TARGET; unchanged files keep their time, so that make stays quick. Return a digest of
-    the copy's files: their names, modes and contents, and the times of Python's."""
+    the copy's files: their names, modes and contents, and the times of Python files."""
     listing = target.with_name("files")
     names = _files()
     for name in set(listing.read_text().splitlines() if listing.exists() else ()) - names:

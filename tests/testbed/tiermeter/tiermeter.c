@@ -53,7 +53,7 @@ unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
 EXPORT int qemu_plugin_version = 4;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
 
-#define MAX_CPUS 16
+#define MAX_CPUS 16    /* what other CPUs do is not counted */
 #define BLOCK_SHIFT 27 /* 128 MiB, the unit in which Linux adds memory */
 #define BLOCKS 256     /* 32 GiB; the last block takes what is above */
 #define LINE_SHIFT 6
@@ -123,7 +123,7 @@ static void count_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t 
         cell->read_bytes += bytes;
     }
     cache_touch(cpu, physical >> LINE_SHIFT, store);
-    /* An access may reach into the next line. In the next page that is not counted: its physical address is unknown. */
+    /* An access may reach into the next line. One in the next page is not counted: its physical address is unknown. */
     last = (physical + bytes - 1) >> LINE_SHIFT;
     if (last != physical >> LINE_SHIFT && last % PAGE_LINES)
         cache_touch(cpu, last, store);

@@ -80,7 +80,7 @@ static void test_small_sizes_are_mallocs(void **state)
     }
 }
 
-/* Touching a byte before or after an allocation ends the process instead of changing other data. */
+/* Touching the page before or after an allocation ends the process instead of changing other data. */
 static void test_the_ends_are_guarded(void **state)
 {
     static const long rows[] = {-1, 0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests libhybridmem in a process that may have 800 mappings: it may use 200 of them for blocks, and 300 in all. */
+/* Tests libhybridmem in a process that may have 800 mappings: the library may use 300 of them, the last 100 only for
+ * allocations in one block. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

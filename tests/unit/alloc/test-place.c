@@ -118,7 +118,7 @@ static const struct row rows[] = {
     {"optane", HM_ALLOC_SPILL, READ, {4, 0, 0, 1}, {0}, 0, "0-3", 5, 0, "0 3 0 0 0", 2, 0, ""},
     {"optane", HM_ALLOC_SPILL, READ, {1, 1, 1, 1}, {0}, 0, "0-3", 6, 0, "0 1 2 3 0 1", 2, 2, ""},
     {"unknown", HM_ALLOC_SPILL, READ, {1, 1, 9, 9}, {0}, 0, "0-3", 4, 0, "0 1 2 3", 2, 0, ""},
-    /* separate channels: in each lane, blocks in the ratio of the bandwidths */
+    /* in each lane, blocks in the ratio of the bandwidths of separate channels, or by the hint's fast_share */
     {"cxl", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 8, 0, "2 2 0 1 0 1 0 1", 0, 0, ""},
     {"cxl-unknown", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 4, 0, "0 1 0 1", 0, 0, ""},
     {"even", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-1", 6, 0, "1 0 1 0 1 0", 0, 0, ""},
@@ -132,7 +132,7 @@ static const struct row rows[] = {
     {"optane", HM_ALLOC_SLOW, READ, {9, 9, 1, 9}, {0}, 0, "0-3", 4, 0, "2 3 0 3", 1, 0, ""},
     {"cxl", HM_ALLOC_SLOW, READ, MUCH, {0}, 0, "0-2", 4, 0, "2 2 2 2", 0, 0, ""},
     {"memoryless", HM_ALLOC_SPILL, SHARE(1), {1, 0, 9}, {0}, 0, "0-2", 3, 0, "0 2 2", 2, 0, ""},
-    /* middle tiers get no blocks */
+    /* middle tiers get no blocks; interleave: the nodes of the fast and the slow tier in turn */
     {"three", HM_ALLOC_SPILL, SHARE(1), {9, 9, 1, 1, 9, 9}, {0}, 0, "0-5", 4, 0, "2 3 4 5", 2, 0, ""},
     {"three", HM_ALLOC_INTERLEAVE, READ, MUCH, {0}, 0, "0-5", 5, 0, "2 3 4 5 2", 0, 0, ""},
     {"optane", HM_ALLOC_INTERLEAVE, READ, MUCH, {0}, 0, "0-3", 6, 2, "2 3 0 1 2 3", 0, 0, ""},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests each check of a path that root trusts: what it refuses, and what it accepts. */
+/* Tests the checks of a path that root trusts: what they refuse, and what they accept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

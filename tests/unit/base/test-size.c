@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the parsers of numbers, sizes, times and percentages. */
+/* Tests the parsers of numbers, sizes, times, percentages and amounts with a unit, and how sizes are written. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

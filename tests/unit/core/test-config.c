@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests valid texts of hybridmem.conf, and what they allow. */
+/* Tests valid texts of hybridmem.conf, what they allow, and how the file is read. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -220,7 +220,8 @@ static void reads_what_is_not_in_tiers(void **state)
     assert_false(topology->node[1].allowed);
 }
 
-/* Discovery has to work on any machine, also if its memory grows and shrinks. Only without /sys it fails. */
+/* Discovery has to work on the machine that runs this test, whose memory may grow and shrink meanwhile. Where there is
+ * no /sys it has to fail. */
 static void reads_this_machine(void **state)
 {
     struct hm_tiers *tiers = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests rules for groups where one of several directory services fails. The C library then leaves out the groups of
- * that service, without an error. The user may be in such a group, so its rule must hold. */
+ * that service, without an error. The user may be in such a group, so its rule must hold. Also tests rules for users
+ * whom the node cannot look up, and the letters of accounts and partitions. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -106,7 +106,7 @@ static void test_a_directory_service_that_hangs(void **state)
 
 int __wrap_getgrgid_r(gid_t gid, struct group *group, char *buffer, size_t size, struct group **found);
 
-/* Gives the same answer for each group, `group_failure`. ENOENT means that the group has no name. */
+/* Returns `group_failure` for each group. ENOENT means that the group has no name. */
 int __wrap_getgrgid_r(gid_t gid, struct group *group, char *buffer, size_t size, struct group **found)
 {
     (void)gid;

@@ -145,7 +145,7 @@ static const struct row rows[] = {
                "first."},
     {"even", "spill", .cpus = "0", .kernel = "5.10", .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1",
      .predicted_gbs = 200, .reason = "no weighted interleave"},
-    /* the job can set weights: the tiers' nodes get equal ones; or a bandwidth is missing, and there are none */
+    /* the job can set weights: equal ones for tiers of equal bandwidth; none where a tier's bandwidth is not known */
     {"even", "spill", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-1", .weights = "0:1 1:1",
      .must_set = true, .predicted_gbs = 200, .reason = "50%"},
     {"cxl-unknown", "spill", ALONE, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,

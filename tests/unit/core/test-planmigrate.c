@@ -103,7 +103,7 @@ static void test_migration(void **state)
 }
 
 /* Whether all accesses or only writes make data hot: the job's key decides. Without the key, isolate counts writes, and
- * migrate does what the site's key says. */
+ * migrate does what the site's key says; without that key, too, migrate counts all accesses. */
 static void test_what_is_hot(void **state)
 {
     static const char by_writes[] = "migrate = \"hot-by=writes\"", by_accesses[] = "migrate = \"hot-by=accesses\"";

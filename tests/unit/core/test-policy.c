@@ -165,7 +165,8 @@ static void test_abilities_change_nothing(void **state)
     assert_int_equal(in_child(ask_under_bind, &plan), 0);
 }
 
-/* Soft-dirty marks count only if the kernel also clears them: otherwise their bit in pagemap means something else. */
+/* hm_abilities_read looks for a soft-dirty mark on a page that it has written, and clears none. This test also clears
+ * the marks: if the bit in pagemap stays set, it means something else. */
 static void test_marks(void **state)
 {
     static struct hm_tiers tiers;

@@ -56,7 +56,7 @@ static const struct tierrow rows[] = {
      {CPU(.gib = 8, .cache_gib = 1), MEM(.gib = 8, .kind = HM_KIND_CXL)},
      {{0}}, "fast=unknown:0/0/0 cxl=cxl:1/0/0", HM_ORIGIN_DISTANCE, NULL},
     /* inferred kinds */
-    {"twice the bandwidth without CPUs is HBM",
+    {"more than twice the bandwidth without CPUs is HBM",
      {CPU(.gib = 4, .bandwidth = 1000, .latency = 90), MEM(.gib = 1, .bandwidth = 2500, .latency = 120)},
      {{0}}, "hbm=hbm:1/120/2500 dram=dram:0/90/1000", HM_ORIGIN_ATTRIBUTES, NULL},
     {"a little more bandwidth without CPUs is not HBM",

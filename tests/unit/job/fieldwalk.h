@@ -14,7 +14,7 @@ void field_walk(const struct hm_field *table, void *value, bool is_first, field_
 
 /*
  * Fills all fields of `value` with valid values that depend on `seed`, and all lists completely. With `is_long`, sets
- * and texts are as long as possible, except a device's path.
+ * and texts are as long as possible, whatever the seed, except a device's path.
  */
 void field_fill(const struct hm_field *table, void *value, unsigned seed, bool is_long);
 

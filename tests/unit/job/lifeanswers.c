@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to what a job's life (lifeplay.h) asks of the node, of Slurm and of the directory service. They are the same
- * in each life, unless a fault is met there. */
+ * in each life, unless the call that asks meets a fault. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -93,7 +93,7 @@ const char *life_check(const struct life *life, const struct outcome *came, bool
         return "what is refused was allowed";
     if (world.has_namespaces)
         return "persistent memory is left";
-    /* After a kill the ledger may no longer name a program that runs. On a real node that program ends with the job's
+    /* After a kill a program may run that the ledger does not name. On a real node that program ends with the job's
      * cgroup, or a reap finds it in /proc. Neither is played here. */
     return world_programs() > 0 && !was_killed && !(life->runs_may_merge && has_fault) ? "a program is left" : NULL;
 }

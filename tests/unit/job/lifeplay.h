@@ -35,7 +35,7 @@ struct life {
 /* What became of a life. */
 struct outcome {
     bool was_entered[RUNS]; /* the ledger had an entry of this run, which is to have a record */
-    bool is_allowed;        /* a step was given what is refused */
+    bool is_allowed;        /* a step was given what is refused, or went on without the file systems that it wants */
 };
 
 /* Plays the life, with the fault that is armed. Then the fault is gone, and a reap runs. */
@@ -43,8 +43,9 @@ void life_play(const struct life *life, struct outcome *outcome);
 
 /*
  * Checks that after the life the ledger is empty, each run that the ledger had has exactly one record, the node's
- * setting is as before, nothing else is left (after a kill, a program may be), and nobody was given what is refused.
- * Returns NULL, or what is wrong. `has_fault`: the life met its fault; `was_killed`: faults of this life are kills.
+ * setting is as before, nothing else is left (after a kill, a program may be), and `is_allowed` is false.
+ * `runs_may_merge` says what may also be after a fault. Returns NULL, or what is wrong. `has_fault`: the life met its
+ * fault; `was_killed`: faults of this life are kills.
  */
 const char *life_check(const struct life *life, const struct outcome *outcome, bool has_fault, bool was_killed);
 

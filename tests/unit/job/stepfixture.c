@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of stepfixture.h, and those that stand for core/config/lookup.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@ bool inherited;
 
 static char config_path[64];
 
-/* Stands for the directory service, which knows everybody here. The ledger's lock must be free meanwhile. */
+/* Stands for the directory service, which knows every uid here. The ledger's lock must be free meanwhile. */
 int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
 {
     static char *no_groups[] = {NULL};

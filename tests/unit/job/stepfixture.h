@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of job 7, which is in a ledger of the test's own. The file has its own functions for looking up users and
- * groups, in place of core/config/lookup.c: its directory service knows everybody.
+ * A step of job 7, which is in a ledger of the test's own. stepfixture.c has its own functions for looking up users and
+ * groups, in place of core/config/lookup.c: its directory service knows every uid and every group, but no user's name.
  */
 #ifndef STEPFIXTURE_H
 #define STEPFIXTURE_H
@@ -28,7 +28,8 @@ void step_begin(const char *request, bool is_default);
 /* What Slurm tells of step 0 of job 7. `option` is NULL where the step has none. */
 struct hm_step_facts step_facts_of(const char *option);
 
-/* Prepares a step, which must have this result. Returns it; the caller frees it. The reason for -1 is in `error`. */
+/* Prepares a step, which must have this result. Returns the step, which the caller frees. `error` has the reason for
+ * -1. */
 struct hm_step *step_prepare_facts(const struct hm_step_facts *facts, int result);
 
 /* Prepares step 0 of job 7, and reads the job's entry afterwards. Returns the step; the caller frees it. */

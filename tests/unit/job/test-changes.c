@@ -170,7 +170,7 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     assert_non_null(strstr(error.text, scratch));
     assert_string_equal(get(), "1");
 
-    /* If the ledger cannot be written, nothing is changed. */
+    /* If the ledger cannot be opened, nothing is changed. */
     job->n_changes = 0;
     assert_int_equal(chmod(config.run_dir, 0777), 0);
     assert_int_equal(hm_changes_apply(&config, job, wanted, 1, &error), -1);

@@ -58,7 +58,7 @@ static void test_both_are_marked(void **state)
     assert_true(earlier_had_company());
 }
 
-/* A dead job is no company. But a job that has had company keeps that mark after the other job's end. */
+/* A dead job is no company. But a job that has had company keeps its mark (`had_company`) after the other job's end. */
 static void test_the_dead_are_no_company(void **state)
 {
     (void)state;

@@ -135,7 +135,10 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_true(hm_migrator_has_left(&config, 7, 0));
 }
 
-/* An entry that waits with its record, as after a full disk, is no living job, though no step has given it a cgroup. */
+/*
+ * The job of an entry that waits with its record, as after a full disk, is not living. As no step has given the job a
+ * cgroup, only its noted end tells so.
+ */
 static void a_job_whose_record_waits_is_dead(void **state)
 {
     (void)state;
@@ -152,7 +155,7 @@ static void what_cannot_be_read_goes_with_the_job(void **state)
 {
     (void)state;
     assert_int_equal(truncate(scratch_path("run/jobs/7"), 10), 0);
-    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* its memory may be in use */
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 1); /* its memory may be left for a later reap */
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(n_stopped, 0);

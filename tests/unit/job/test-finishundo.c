@@ -62,7 +62,10 @@ static void memory_that_is_for_later_drains_no_node(void **state)
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
         assert_int_equal(errno, ENOENT);
     }
-    /* While the entry stays, because its record cannot be written, no reap removes the memory. */
+    /*
+     * If the record cannot be written, the entry stays, and hm_finish_job returns 0: the reap that ends the job again
+     * removes its memory, too.
+     */
     assert_int_equal(finish_set_up(state), 0);
     left_by = ETIME;
     is_record_lost = true;

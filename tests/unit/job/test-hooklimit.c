@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how long a prolog or epilog waits for its hybridmem-job, and how the program tells it. */
+/*
+ * Tests how long a prolog or epilog (the hook) waits for its hybridmem-job (the program), and how the program tells the
+ * hook.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,7 +18,7 @@
 #include "job/namespaces/hooklimit.h"
 #include "unit/lib/rows.h"
 
-/* What the program has told the hook since the last call, as numbers; 0 where a line is not there. */
+/* What the program has told the hook since the last call of hear(), as numbers; 0 where a line is not there. */
 struct told {
     unsigned first_s, second_s;
 };

@@ -52,7 +52,7 @@ static void test_a_job_whose_cgroup_cannot_be_read_lives(void **state)
     set_cgroup(&job, "0");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max};
-    hm_job_is_living(&job); /* a first look, with descriptors; nothing of it is kept */
+    hm_job_is_living(&job); /* it is dead; the next look must not go by this answer */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     bool is_living = hm_job_is_living(&job); /* EMFILE */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);

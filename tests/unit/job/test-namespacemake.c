@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests what a job's prolog makes: the arguments of hybridmem-namespace (here a script), and how its answers are used.
+ * Tests how a job's prolog makes its namespaces: with which arguments hybridmem-namespace (here a script) is run, and
+ * how its answers are used.
  */
 #include <errno.h>
 #include <fcntl.h>

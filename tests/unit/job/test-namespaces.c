@@ -167,7 +167,7 @@ static const struct {
     {45, {600, 10, 30, 0}, "55", "75", NULL},
     {599, {600, 10, 30, 0}, "600", "629", NULL},
     {1, {600, 0, 0, 0}, "1", "1", NULL},
-    {0, {600, 0, 0, 0}, "0", "1", NULL}, /* 0 would mean "no limit" */
+    {0, {600, 0, 0, 0}, "0", "1", NULL}, /* hybridmem-namespace refuses the limit 0 */
     {0, {600, 10, 30, 0}, "10", "30", NULL},
     {86400, {3600, 10, 30, 0}, "3600", "86400", NULL}, /* the largest value that is accepted */
     {HM_WIPE_NO_LIMIT, {600, 0, 0, 10}, "600", NULL, "10"},
@@ -305,7 +305,7 @@ static void folders_in_use_hold_up_nobody(void **state)
     assert_true(has_folder(12));
 }
 
-#define HELD "" /* no script: another process holds the lock */
+#define HELD "" /* the script does not run, as another process holds the lock */
 
 static const struct {
     const char *script;

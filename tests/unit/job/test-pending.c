@@ -129,7 +129,8 @@ static void test_a_pass_is_bounded(void **state)
     assert_int_equal(count_in("state/pending"), 0);
 }
 
-/* The clock is read once at the beginning, and once for each entry of the folder; "." and ".." are the first two. */
+/* The clock is read once at the beginning, and once for each entry of the folder until the time is over; "." and ".."
+ * are the first two. */
 static void test_a_pass_has_five_seconds(void **state)
 {
     (void)state;

@@ -39,7 +39,7 @@ static void no_other_failure_of_a_reap_drains_the_node(void **state)
         assert_string_equal(drained, "");
     }
     assert_int_equal(n_reaped, (int)N_ROWS(numbers));
-    /* Without the node's name nothing is drained. If the configuration cannot be read, nothing is looked for. */
+    /* Without the node's name nothing is drained. If the configuration cannot be read, no namespaces are looked for. */
     left_by = ENOTRECOVERABLE;
     reap(NULL, true);
     n_reaped = 0;
@@ -129,7 +129,7 @@ static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **sta
 static void a_job_without_a_cgroup_is_looked_for(void **state)
 {
     (void)state;
-    static const unsigned graces_s[][2] = {{0, 600}, {600, 600}, {601, 601}}; /* configured, and used */
+    static const unsigned graces_s[][2] = {{0, 600}, {600, 600}, {601, 601}}; /* configured, and used: at least 600 */
     for (size_t i = 0; i < N_ROWS(graces_s); i++) {
         config.reap_grace_s = graces_s[i][0];
         reap(NULL, true);

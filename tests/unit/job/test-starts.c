@@ -168,7 +168,8 @@ static void reread(void)
     assert_int_equal(hm_ledger_read(&config, 7, &now, &error), 0);
 }
 
-/* If the entry names the program, it runs. Otherwise it was ended, as nobody else would end it later. */
+/* If the entry names the program, it runs. Otherwise it does not: if it was started, it was ended again, as nobody else
+ * would end it later. */
 static const struct {
     enum meanwhile meanwhile;
     int result;

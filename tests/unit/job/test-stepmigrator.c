@@ -146,7 +146,8 @@ static void test_many_steps(void **state)
     free(migration);
 }
 
-/* In either order, the source is that of the steps that had one, and "" if these had different ones. */
+/* In either order, the total's source is that of the steps that had one, and "" if these had different ones. If no step
+ * had one, the total has none. */
 static void test_steps_that_had_nothing_to_move(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ static void leave_entry(int age_s)
     set_time(CLOCK_BOOTTIME, age_s);
 }
 
-/* Makes a folder and all its parents. */
+/* Makes a folder and all its parents, in place of what an earlier call made. */
 static void make_cgroup(const char *path)
 {
     char *whole = scratch_path("cgroup/%s", path);
@@ -107,7 +107,7 @@ static void an_empty_folder_is_nobodys(void **state)
     }
 }
 
-/* A cgroup of version 1 has no events, and each folder has only its own processes. */
+/* A cgroup of version 1 has no cgroup.events, and each folder lists only its own processes. */
 static void folders_of_version_1_tell_by_their_processes(void **state)
 {
     (void)state;

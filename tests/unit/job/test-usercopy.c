@@ -27,7 +27,7 @@
 #define FIRST_CLOSED (STDERR_FILENO + 1)
 #define MOST_OPEN 256
 
-static pid_t root_side;
+static pid_t root_side; /* the process that writes as root; 0: the child's descriptors are not checked */
 
 int __real_hm_line_append(int folder, const char *name, const struct hm_rights *rights, const char *line, size_t n_same,
                           struct hm_error *error);
@@ -73,7 +73,7 @@ static void test_traps_in_the_copy(void **state)
     }
 }
 
-/* Mounts a file system of the user's that never answers. Returns false where this cannot be. */
+/* Mounts a file system of the user's that never answers. Returns false where it cannot be mounted. */
 static bool mount_silent(const char *place)
 {
     char options[96];

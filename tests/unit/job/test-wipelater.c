@@ -65,7 +65,7 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
-/* Check the error after systemctl has failed: `how` is what is said of systemctl. */
+/* Check the error where systemd does not go on: it ends with `how`, the reason. */
 static void assert_not_told(const struct hm_config *config, const char *how)
 {
     struct hm_error error = {{0}};
@@ -75,7 +75,8 @@ static void assert_not_told(const struct hm_config *config, const char *how)
     assert_string_equal(error.text, wanted);
 }
 
-/* Each prolog and epilog starts a unit of its own, as the list of jobs of a unit that already runs may be too old. */
+/* Each prolog or epilog that leaves something starts a unit of its own, as the list of jobs of a unit that already runs
+ * may be too old. */
 static void systemd_is_told(void **state)
 {
     static const struct {

@@ -93,8 +93,8 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, faults_runs(getpid()) ? flags & ~O_TRUNC : flags, mode);
 }
 
-/* Folders meet no fault here: some are opened before each file, and a folder that fails has the effect of a file that
- * fails. */
+/* Folders, and files that are only looked at (O_PATH), meet no fault here: many files are opened after such a call, and
+ * if that call fails, the effect is the same as if the file's own opening failed. */
 int __wrap_openat(int at, const char *path, int flags, ...)
 {
     va_list arguments;

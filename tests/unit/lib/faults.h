@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lets one call of the product, chosen by its number, meet a fault: it fails, or the process is killed there. Tests
- * look at what is left, and at what repairs it. The linker leads the calls to faultcalls.c (fault_wraps in
- * Makefile.am).
+ * Lets one call of the product, chosen by its number, or all calls from that one on, meet a fault: the call fails, or
+ * the process is killed there. Tests look at what is left, and at what repairs it. The linker leads the calls to
+ * faultcalls.c (fault_wraps in job/tests.am).
  */
 #ifndef FAULTS_H
 #define FAULTS_H
@@ -22,8 +22,8 @@ enum fault {
 
 const char *fault_name(enum fault kind);
 
-/* Arms a fault. Of the calls that can meet it, number `at` will, counted from 1 from now on; with `lasts`, all calls
- * after it will, too. */
+/* Arms a fault. The calls that can meet it are counted from now on, the first one as 1: call number `at` meets it, and
+ * with `lasts` all later ones meet it, too. */
 void faults_arm(enum fault kind, unsigned at, bool lasts);
 /* Has a call met the armed fault? */
 bool faults_were_met(void);
@@ -41,7 +41,8 @@ bool faults_runs(pid_t pid);
 
 /*
  * For a function that stands in for another one, `call`. `kinds` has FAULT() of each fault that the call can meet.
- * Counts the call. Returns the errno with which the call has to fail, or 0. Does not return if the fault is a kill.
+ * Counts the call if it can meet the armed fault. Returns the errno with which the call has to fail, or 0. Does not
+ * return if the fault is a kill.
  */
 int faults_meet(unsigned kinds, const char *call);
 /* Will the next faults_meet() with these kinds meet the armed fault? */

@@ -220,7 +220,7 @@ static void test_perf_that_the_kernel_refuses(void **state)
 static void test_a_pmu_that_is_described_badly(void **state)
 {
     static const struct {
-        const char *file, *line, *reason; /* a file in the PMU's folder */
+        const char *file, *line, *reason; /* `file` is in the PMU's folder */
     } rows[] = {
         {"type", "x", "power/type: Bad message"},
         {"type", "4294967296", "2^32 or more"},

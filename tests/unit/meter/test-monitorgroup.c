@@ -35,8 +35,8 @@ static void assert_group(enum hm_group_bytes kind, double bytes)
     assert_true(metered->group[kind].amount == bytes);
 }
 
-/* What the group counted before the first reading is the job's, too, as the group was made for it. It is not added to
- * any tier. */
+/* What the group counted before the first reading is the job's, too, as the group was made for the job. The group's
+ * bytes are not added to any tier. */
 static void test_the_jobs_own_group(void **state)
 {
     (void)state;

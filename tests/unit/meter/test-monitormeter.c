@@ -90,7 +90,7 @@ static void test_a_machine_without_counters(void **state)
     assert_non_null(strstr(metered->energy_source, "powercap: the kernel shows no RAPL zone"));
     assert_non_null(strstr(metered->traffic_source, "perf-imc: the kernel has no PMU"));
     assert_in_range(meter.n_tried, 4, HM_METERS);
-    for (int i = 0; i < meter.n_tried; i++) { /* each source's whole reason is in the text */
+    for (int i = 0; i < meter.n_tried; i++) { /* each source's whole reason is in the text of what it gives */
         if (meter.tried[i].source->gives & HM_GIVES(HM_PACKAGE_ENERGY))
             assert_non_null(strstr(metered->energy_source, meter.tried[i].reason));
         if (meter.tried[i].source->gives & HM_GIVES(HM_READ_BYTES))
@@ -108,7 +108,7 @@ static void test_read_once(void **state)
     assert_true(metered->energy_source[0] != '\0');
 }
 
-/* After a counter could not be read once, its domain's energy is unknown. The other domains go on. */
+/* After one failed reading of a counter, its domain's energy stays unknown. The other domains go on. */
 static void test_a_counter_that_vanishes(void **state)
 {
     (void)state;
@@ -129,8 +129,8 @@ static void test_a_counter_that_vanishes(void **state)
     assert_true(fabs(metered->peak_w.amount - 1) < 1e-6);
 }
 
-/* The peak power was before a domain was lost. Then the peak is that of the remaining domain, since the beginning and
- * not only since the loss. */
+/* The peak power came before the energy of DRAM was lost. From then on the peak is that of the packages alone, since
+ * the beginning and not only since the loss. */
 static void test_a_lost_domain_leaves_the_others_peak(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the parser of hybridmem-papi's lines. */
+/* Tests how the lines of hybridmem-papi and hybridmem-slurmenergy are parsed and written. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -103,7 +103,8 @@ static void test_persistent_memory_by_processor(void **state)
     }
 }
 
-/* Events of persistent memory need hardware counters, so they are only opened on nodes that have some. */
+/* Events of persistent memory need hardware counters. So where the tiers are known, these events are only opened if a
+ * tier is persistent memory. */
 static void test_persistent_memory_that_no_tier_has(void **state)
 {
     struct hm_tiers tiers = {.n_tiers = 2, .tier = {{.kind = HM_KIND_DRAM}, {.kind = HM_KIND_CXL}}};

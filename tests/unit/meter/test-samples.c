@@ -71,7 +71,7 @@ static void test_mean_is_weighted_by_time(void **state)
     struct hm_samples *samples = fresh();
     add(samples, 100, 7, START);
     assert_true(fabs(hm_samples_mean(samples, 0) - 100) < 1e-9); /* the mean of one sample is the sample */
-    add(samples, 100, 7, START + SECOND / 100);                  /* a sample that comes early has little weight */
+    add(samples, 100, 7, START + SECOND / 100);                  /* an additional sample does not shift the mean */
     add(samples, 100, 7, START + SECOND);
     add(samples, 300, 7, START + 3 * SECOND);
     assert_true(fabs(hm_samples_mean(samples, 0) - (100 + 200 * 2) / 3.0) < 1e-6);

@@ -28,7 +28,7 @@ void model_begin_at(struct model *model, double period, double error, unsigned n
 void model_end(struct model *model);
 /* Runs one phase of `samples` samples, and carries out its plan with a budget of `moves` pages. */
 void model_phase(struct model *model, unsigned samples, model_heat *heat, const void *data, uint64_t moves);
-/* Ends a phase whose observations the caller has passed on. */
+/* Ends a phase whose observations the caller has passed on, and carries out its plan. */
 void model_decide(struct model *model, uint64_t moves);
 /* The share of the heat that the fast tier holds. */
 double model_share(const struct model *model, model_heat *heat, const void *data);

@@ -70,7 +70,7 @@ static int tear_down(void **state)
     return unlink(address.sun_path);
 }
 
-/* Are there connections that the broker has not accepted yet? It accepts none for longer than 10 ms in one round. */
+/* Are there connections that the broker has not accepted yet? In one round it stops accepting after 10 ms. */
 static bool has_waiting(void)
 {
     struct pollfd waiting = {.fd = clients->listener, .events = POLLIN};
@@ -121,7 +121,8 @@ static void nobody_without_a_job_has_a_place(void **state)
     assert_int_equal(clients->last_client, 0);
 }
 
-/* Connections that are refused cost their sender nothing. So after the work for some, others wait. */
+/* Connections that are refused cost their sender nothing. So after its work for some connections, the broker accepts no
+ * others for a while. */
 static void new_connections_have_a_pace(void **state)
 {
     (void)state;

@@ -55,7 +55,7 @@ static void the_last_is_kept_for_another_user(void **state)
 
 /*
  * The users who ask for a kdamond in turn, and the result: its index; -1: refused, as the last one is kept for a user
- * who has none, or as none is left; -2: refused, as the user has half of them, and others have some.
+ * who has none, or as none is left; -2: refused, as the user has half of them or more, and others have some.
  */
 static void nobody_gets_more_than_half_beside_others(void **state)
 {
@@ -131,8 +131,8 @@ static uint32_t fewest(uint32_t n_processes)
     return n_processes * 6 > 10 ? n_processes * 6 : 10;
 }
 
-/* For all needs: valid for the kernel, within the budget if that is possible, and two aggregations in a phase if the
- * budget has room for them. */
+/* The first settings are valid for the kernel, whatever the needs. They are within the budget if that is possible, and
+ * give a phase at least two aggregations if the budget has room for them. */
 static void first_settings_fit(void **state)
 {
     (void)state;
@@ -153,8 +153,9 @@ static void first_settings_fit(void **state)
 }
 
 /*
- * Tuning ends, whatever a look at a region costs (`costs`, seconds), and however often the program touches its pages
- * (`rates`, per second). The settings then cost at most 1.3 times the budget, or are the least that there are.
+ * Tuning ends, whatever a look at a region costs (1.3 times `costs`, seconds), and however often the program touches
+ * its pages (`rates`, per second). The settings then cost at most 1.3 times the budget, or are the least that there
+ * are.
  */
 static void settles_within_the_budget(void **state)
 {
@@ -301,7 +302,7 @@ static void lists_that_are_not_whole_are_dropped_and_counted(void **state)
     head = 0;
     put_region(0, 2, 0x1000, 0x2000, 1);
     put_lost(3);
-    put_region(0, 2, 0x2000, 0x3000, 2); /* taken for a first region, as the next one is before it */
+    put_region(0, 2, 0x2000, 0x3000, 2); /* begins a list, which the next region, at a lower address, interrupts */
     put_region(0, 2, 0x1000, 0x2000, 3);
     put_region(0, 2, 0x2000, 0x3000, 4);
     put_region(1, HM_DAMON_MOST_REGIONS + 1, 0x1000, 0x2000, 5);

@@ -74,8 +74,8 @@ static void tell_to_end(void)
     assert_int_equal(write(told[1], "x", 1), 1);
 }
 
-/* Starts a broker that takes one client. It sends `size` bytes, and closes when the client has closed. With size 0 it
- * closes at once. */
+/* Starts a broker that takes one client and reads its request. Then the broker sends `size` bytes, and ends when the
+ * client has closed; with size 0 it ends at once. */
 static pid_t start_broker(const void *reply, size_t size)
 {
     pid_t pid = fork();
@@ -103,8 +103,9 @@ static void the_brokers_answer_decides(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint32_t number, size; /* size 0: the broker closes the connection; 1: it sends the whole answer */
-        int result;            /* errno; 0: the source is opened */
+        /* size 0: the broker closes the connection; 1: it sends the whole answer; else it sends so many bytes of it */
+        uint32_t number, size;
+        int result; /* errno; 0: the source is opened */
     } rows[] = {
         {"", 0, 0, ECONNREFUSED},
         {"", 0, 8, EBADMSG},

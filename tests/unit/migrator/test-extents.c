@@ -67,7 +67,8 @@ static void test_hot_tenth_is_found_and_followed(void **state)
     model_end(&model);
 }
 
-/* What is hot in one phase is cold in the next. So after a few phases nothing is moved, until the heat stays. */
+/* What is hot in one phase is cold in the next. So after a few phases next to nothing is moved, until the heat stays in
+ * one place. */
 static void test_heat_that_wanders_is_not_chased(void **state)
 {
     (void)state;
@@ -126,7 +127,7 @@ static void test_cap_holds_and_takes_the_coldest(void **state)
     model_end(&model);
 }
 
-/* What the budget leaves for exchanges is so little that they are dropped; what goes for the cap is not. */
+/* The budget leaves so few pages for exchanges that these are dropped. The demotions for the cap are not dropped. */
 static void test_cap_holds_where_all_other_moves_are_noise(void **state)
 {
     (void)state;

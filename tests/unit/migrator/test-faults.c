@@ -135,8 +135,8 @@ static void test_faults_of_a_child(void **state)
     finish(&stranger);
 }
 
-/* The source ends if none of its threads may be watched. It goes on where there is no process yet, or where a thread
- * ends at that moment. */
+/* The source ends if no thread of the step's processes may be watched. It goes on where there is no process yet, or
+ * where a thread ends just before it would be watched. */
 static void test_refused_children(void **state)
 {
     (void)state;

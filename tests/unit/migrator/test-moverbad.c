@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests pages, nodes and processes that the kernel refuses to move: what happens to the others, and what is remembered.
+ * Tests the mover where the kernel refuses a page, a node or a process: what happens to the other pages, and what is
+ * remembered.
  */
 #include <errno.h>
 #include <setjmp.h>

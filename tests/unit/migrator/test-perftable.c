@@ -156,13 +156,13 @@ static void test_budget(void **state)
     assert_int_equal(budget.period, 8000);
     assert_true(hm_perf_budget_next(&budget, 0.0, 1.0, true)); /* the kernel throttled: coarser, whatever was spent */
     assert_int_equal(budget.period, 16000);
-    /* within the budget for long: no change, and no swinging */
+    /* for long within the budget, but above a quarter of it: no change, and no swinging */
     for (int i = 0; i < 500; i++)
         assert_false(hm_perf_budget_next(&budget, 0.3, 1.0, false));
     assert_int_equal(budget.period, 16000);
 }
 
-/* Sampling becomes finer only after a while, which grows each time that finer sampling cost too much. */
+/* Sampling becomes finer only after a while, which grows, up to a limit, each time that sampling cost too much. */
 static void test_budget_patience(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_budget_patience(void **state)
     assert_int_equal(spans[0], 2 * HM_PERF_PATIENCE);
     assert_int_equal(spans[1], 4 * HM_PERF_PATIENCE);
     assert_int_equal(spans[7], HM_PERF_PATIENCE_MOST);
-    /* a span that costs more restarts the count */
+    /* a span that costs a quarter of the budget or more restarts the count */
     hm_perf_budget_init(&budget, 16);
     hm_perf_budget_next(&budget, 2.0, 1.0, false);
     for (int i = 0; i < 2 * HM_PERF_PATIENCE - 1; i++)

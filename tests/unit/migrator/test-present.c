@@ -58,7 +58,7 @@ static void start(bool is_older, uint64_t mapped)
     assert_true(present.pagemap >= 0);
 }
 
-/* Starts with PAGEMAP_SCAN. A kernel without it skips the test, with a message. */
+/* Starts with PAGEMAP_SCAN. Where the kernel or a container does not allow it, skips the test, with a message. */
 static void start_with_scan(void)
 {
     start(false, SPARSE);
@@ -142,7 +142,7 @@ static void test_a_tib_of_holes_by_page_map(void **state)
     munmap(pages, TIB_PAGES * PAGE);
 }
 
-/* If one turn cannot look at all memory, other turns begin at other places. */
+/* If one turn cannot look at all memory, every other turn begins at another place. */
 static void test_later_turns_reach_the_rest(void **state)
 {
     (void)state;

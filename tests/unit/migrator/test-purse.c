@@ -100,7 +100,7 @@ static void test_is_there_work(void **state)
         {{0, 0}, NONE, false},
         {{0, 4 * MIB - 1}, NONE, false},
         {{0, 4 * MIB}, NONE, true},
-        {{1000 * MIB, 10 * MIB - 1}, NONE, false}, /* a hundredth of what is in the fast tier */
+        {{1000 * MIB, 10 * MIB - 1}, NONE, false}, /* less than a hundredth of what is in the fast tier */
         {{1000 * MIB, 10 * MIB}, NONE, true},
         {{8 * MIB, 0}, 8 * MIB, false},
         {{8 * MIB + 4096, 0}, 8 * MIB, true},

@@ -23,7 +23,8 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
 
 static size_t n_looks, n_calls;
 
-/* Pages below 5000 are on node 0 (fast), pages below 100000 on node 2; of the rest, odd ones are absent. */
+/* Pages below 5000 are on node 0 (fast), pages below 100000 on node 2; of the rest, even ones are on node 2, and odd
+ * ones absent. Process 12 has ended. */
 long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
 {
     (void)flags;

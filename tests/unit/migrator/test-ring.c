@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests the reader of perf events' rings, on synthetic ones. Each ring is in memory of exactly its size, so that a byte
- * read outside is noticed.
+ * Tests the reader of perf events' rings, on synthetic ones. Each ring is in memory of exactly its size, so that
+ * AddressSanitizer notices a byte read outside.
  */
 #include <linux/perf_event.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how far the shares of written pages that windows of soft-dirty marks saw are believed. */
+/* Tests how far windows of soft-dirty marks are believed: the shares of written pages that they saw. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

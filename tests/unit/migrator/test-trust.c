@@ -46,8 +46,8 @@ static void test_trust(void **state)
 }
 
 /*
- * An access to a page that is hotter than the mean misses the caches less often, by the square root of the ratio
- * (misses.h). Still, a hotter page has more accesses that reach memory in all.
+ * An access to a page that is hotter than the mean misses the caches less often, by the square root of the ratio of the
+ * page's heat to the mean (misses.h). Still, a hotter page has more accesses that reach memory in all.
  */
 static void test_misses(void **state)
 {

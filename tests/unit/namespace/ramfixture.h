@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two simulated devdax devices of eight memory blocks each, on the nodes 4 and 5, and processes that use their memory:
- * for tests of ram online and ram offline. ramfixture.c defines the functions that these call in other files. */
+ * for tests of ram online and ram offline. ramfixture.c defines functions that these commands call in other files. */
 #ifndef RAMFIXTURE_H
 #define RAMFIXTURE_H
 
@@ -56,7 +56,7 @@ void fake_ram_check(int device, enum hm_ram_driver driver, enum hm_zone zone);
 int fake_ram_online(enum hm_zone zone, const char *sockets);
 int fake_ram_offline(const char *sockets);
 
-/* Returns what hm_namespace_ram_is_online says of these sockets; main.c calls it before it takes the lock. */
+/* Returns what hm_namespace_ram_is_online says of these sockets. main.c calls that function before taking the lock. */
 bool fake_ram_is_online(enum hm_zone zone, const char *sockets);
 
 #endif

@@ -39,7 +39,7 @@ time_t __wrap_time(time_t *out)
 static int begin(void **state)
 {
     hm_config_defaults(&config);
-    config.fsdax_trust = true; /* whatever the kernel of the test */
+    config.fsdax_trust = true; /* so that any kernel is accepted (hm_dax_kernel_check) */
     snprintf(config.path, sizeof(config.path), "/etc/hybridmem.conf");
     config.keep_percent = 50;
     config.keep_age_s = 2 * 3600;

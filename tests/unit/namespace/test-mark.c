@@ -29,7 +29,7 @@ int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 
 /* Check that the page cache is bypassed, and that writing needs exclusive access. The flag O_DIRECT is dropped, as not
- * every file system of a test machine knows it. */
+ * every file system of a test machine knows it, and O_EXCL, as without O_CREAT it is defined for block devices only. */
 int __wrap_open(const char *path, int flags, ...)
 {
     if (!strstr(path, "device"))

@@ -18,7 +18,7 @@
 static struct hm_error error;
 static const char *installed; /* the only installed program */
 static const char *says;      /* what it writes to standard error */
-static int status;            /* its wait(2) status */
+static int status;            /* its wait(2) status; -1: it did not end in time */
 static char words[256];
 
 int __wrap_access(const char *path, int mode);

@@ -50,7 +50,7 @@ static void test_what_is_in_use_is_waited_for_together(void **state)
                         "/proc shows");
 }
 
-/* The tries count as well: a node's limit for its epilogs does not wait for them. */
+/* The time that the tries take counts as well, as a node's time limit for an epilog also runs during a try. */
 static void test_patience_is_time_and_not_a_number_of_tries(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void test_waiting_for_the_lock_uses_up_patience(void **state)
     assert_int_equal(fake.there[0].detached_after, 10);
 }
 
-/* What create has waited for the lock, and worked, is no part of it. */
+/* The time for which create has waited for the lock, and worked, is not taken from the undo's patience. */
 static void test_an_undo_has_a_patience_of_its_own(void **state)
 {
     (void)state;

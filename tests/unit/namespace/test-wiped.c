@@ -47,7 +47,8 @@ static const char *kept(const char *name)
     return scratch_path("run/wiped/%s", name);
 }
 
-/* Records the zeroing. The device is a sparse file, which reads as zeros anyway. */
+/* Records the zeroing, and writes zeros only to the first page of the range: the device is a sparse file, which reads
+ * as zeros anyway. */
 int filedevice_zero(int fd, uint64_t start, uint64_t bytes)
 {
     static const char zeros[4096];
@@ -231,7 +232,7 @@ static void test_progress_goes_with_its_namespace(void **state)
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), 0);
     assert_int_equal(access(kept(OTHER), F_OK), -1);
-    /* Progress that cannot be removed is an error, as a later namespace of that name would use it. */
+    /* Progress that cannot be removed is an error, as a later namespace of that name might use it. */
     assert_int_equal(mkdir(kept(OTHER), 0700), 0);
     assert_int_equal(hm_wiped_drop(OTHER, &error), -1);
     assert_non_null(strstr(error.text, "/wiped/" OTHER));

@@ -212,7 +212,7 @@ static void test_cpus_of_a_job(void **state)
     }
 }
 
-/* However long the texts before it are, Slurm's own line is seen. */
+/* Slurm's own words are found, however long the list of nodes in them is, and so are a user's words after them. */
 static void test_long_lists_of_nodes(void **state)
 {
     (void)state;

@@ -119,7 +119,7 @@ static void test_values(void **state)
         struct hm_energy_answer answer;
         uint64_t joules;
     } rows[] = {
-        /* the answer of a slurmd that reads the counter for this answer only */
+        /* slurmd reads this counter for each answer, and gives it as previous_j, the third member */
         {"pm_counters", {1, 0, 123456789, 300, 100}, 123456789},
         {"pm_counters", {1, 40, 123456789, 0, 102}, 123456789},
         {"ipmi", {1, 50, 40, 300, 101}, 50},

@@ -67,7 +67,7 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     return result;
 }
 
-/* No test calls these, but the plugin is linked as a whole. */
+/* No test leads to a call of the next three functions, but the plugin cannot be loaded without them. */
 spank_err_t spank_getenv(spank_t spank, const char *name, char *out, int size)
 {
     (void)spank, (void)name, (void)out, (void)size;
@@ -117,8 +117,8 @@ static void leave_a_process(void)
     _exit(pid > 0 ? 0 : 1);
 }
 
-/* In place of the C library's. Prints in one line the program, arguments and environment of the hook's child, after a
- * line that is for the hook and not for the log. */
+/* Replaces the C library's execve. Prints in one line the program, arguments and environment of the hook's child, after
+ * a line that is for the hook and not for the log. With leaves_a_process it calls leave_a_process() instead. */
 int execve(const char *path, char *const arguments[], char *const environment[])
 {
     char line[1024];
@@ -150,7 +150,7 @@ static int load(void **state)
     return scratch_make(state);
 }
 
-/* Returns what the plugin says of an argument, in any of Slurm's contexts; it must never fail. */
+/* Returns what the plugin says of an argument when it is loaded in `context`. The plugin must not fail. */
 static const char *load_with(char *word)
 {
     said[0] = '\0';
@@ -250,7 +250,7 @@ static void a_process_that_is_left_behind_holds_no_hook(void **state)
     (void)state;
     int pid = 0;
     leaves_a_process = true;
-    alarm(20); /* a hook that waits for the process ends this test */
+    alarm(20); /* if the hook waits for that process, SIGALRM ends this test program */
     assert_int_equal(epilog(NULL, 0, NULL), 0);
     alarm(0);
     leaves_a_process = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocates memory of libhybridmem for tests that look at it: touches the first TOUCHED-MIB of it, prints where each
- * block is, and keeps the memory until its input ends. With PASSES it waits for a line, sweeps over the memory that
- * many times, and prints DONE.
+ * block is, and keeps the memory until a line comes in or the input ends. With PASSES, after the line, it sweeps over
+ * the memory PASSES times, prints DONE, and keeps the memory until the input ends.
  *
  *       placed POLICY USE MIB BLOCK-BYTES FAST-SHARE TOUCHED-MIB [PASSES]
  */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the kernel's lock of folders, until it is killed: it lists each of them into memory that is mapped from a FUSE
-file system of its own, which never answers. Nobody can make, rename or remove anything in such a folder meanwhile.
+file system of its own, which never answers a read. Nobody can make, rename or remove anything in such a folder
+meanwhile.
 
     hold.py FOLDER...
 

@@ -2,8 +2,8 @@
 /*
  * Preloaded into hybridmem-namespace: it counts the program's steps, and can end or stop the program before one of
  * them. A step is a call by which the program changes something outside of itself: it writes to sysfs (all that
- * libndctl does), wipes, syncs a file, starts a child or waits for it, mounts or unmounts, or changes an owner or a
- * mode.
+ * libndctl does), wipes, syncs a file, starts a child or waits for it, mounts or unmounts, gets a mount namespace of
+ * its own, or changes an owner or a mode.
  *
  *     STEPS_LOG=FILE   append the name of each step
  *     STEPS_KILL=N     SIGKILL before the N-th step, or before the first step that N names; a wipe is half done by then
