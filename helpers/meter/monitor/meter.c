@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "meter/papi/process.h"
-#include "sources.h"
+#include "texts.h"
 
 /* A program that starts later than the others by at most this, or by at most a hundredth of the whole time, counts as
  * if it had started with them. */

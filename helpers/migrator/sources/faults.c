@@ -10,8 +10,8 @@
  *
  * A record tells neither the kind of its fault nor whether a load or a store caused it.
  */
+#include "perfwatch.h"
 #include "rows.h"
-#include "watch.h"
 
 static struct hm_source *open_faults(const struct hm_source_setup *setup, struct hm_error *error)
 {

@@ -4,8 +4,8 @@
 
 #include "base/perfopen.h"
 #include "migrator/perf/cpu.h"
+#include "perfwatch.h"
 #include "rows.h"
-#include "watch.h"
 
 /* as in the paper that decide/bins.c names: one sample for 64k accesses; with fewer samples the borders of hot extents
  * are lost */

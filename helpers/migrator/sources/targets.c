@@ -16,7 +16,7 @@
 #include "base/files.h"
 #include "base/perfopen.h"
 #include "base/set.h"
-#include "watchparts.h"
+#include "perfwatchparts.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
 

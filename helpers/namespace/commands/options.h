@@ -3,7 +3,7 @@
 #ifndef HM_NAMESPACE_COMMANDS_OPTIONS_H
 #define HM_NAMESPACE_COMMANDS_OPTIONS_H
 
-#include "request.h"
+#include "commandline.h"
 
 #define HM_NAMESPACE_OPTIONS 14
 

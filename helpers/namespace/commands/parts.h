@@ -5,10 +5,10 @@
 
 #include <jansson.h>
 
+#include "commandline.h"
 #include "core/config/config.h"
 #include "namespace/pmem/pmem.h"
 #include "namespace/ram/device.h"
-#include "request.h"
 
 /* Exit statuses. */
 enum {

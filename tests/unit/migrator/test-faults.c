@@ -16,7 +16,7 @@
 
 #include "base/perfopen.h"
 #include "fakeperf.h"
-#include "migrator/sources/watch.h"
+#include "migrator/sources/perfwatch.h"
 #include "pagechild.h"
 #include "unit/lib/rows.h"
 

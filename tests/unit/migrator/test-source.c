@@ -11,7 +11,7 @@
 
 #include "fakeperf.h"
 #include "migrator/perf/ring.h"
-#include "migrator/sources/watch.h"
+#include "migrator/sources/perfwatch.h"
 #include "unit/lib/rows.h"
 
 static const struct hm_perf_cpu amd = {"AuthenticAMD", 0x19, 0x11, false}, arm = {"Arm", 0, 0, false},

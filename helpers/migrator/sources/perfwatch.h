@@ -3,8 +3,8 @@
  * A source made of perf events on the threads of a step, or on its cgroup. The sources perf and faults both use it,
  * with different events.
  */
-#ifndef HM_MIGRATOR_SOURCES_WATCH_H
-#define HM_MIGRATOR_SOURCES_WATCH_H
+#ifndef HM_MIGRATOR_SOURCES_PERFWATCH_H
+#define HM_MIGRATOR_SOURCES_PERFWATCH_H
 
 #include <linux/perf_event.h>
 

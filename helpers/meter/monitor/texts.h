@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the texts beside a job's figures: which source counted them, or why a figure is unknown. */
-#ifndef HM_METER_MONITOR_SOURCES_H
-#define HM_METER_MONITOR_SOURCES_H
+#ifndef HM_METER_MONITOR_TEXTS_H
+#define HM_METER_MONITOR_TEXTS_H
 
 #include "meter.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a source of perf events, for targets.c (which chooses what is watched) and watch.c (which reads it). */
-#ifndef HM_MIGRATOR_SOURCES_WATCHPARTS_H
-#define HM_MIGRATOR_SOURCES_WATCHPARTS_H
+#ifndef HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
+#define HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
 
 #include "migrator/perf/budget.h"
 #include "migrator/perf/slot.h"
-#include "watch.h"
+#include "perfwatch.h"
 
 #define HM_PERF_SLOTS 4096 /* most threads, or CPUs of the cgroup, that are watched */
 

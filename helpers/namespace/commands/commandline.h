@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of hybridmem-namespace, parsed and checked for its form. */
-#ifndef HM_NAMESPACE_COMMANDS_REQUEST_H
-#define HM_NAMESPACE_COMMANDS_REQUEST_H
+#ifndef HM_NAMESPACE_COMMANDS_COMMANDLINE_H
+#define HM_NAMESPACE_COMMANDS_COMMANDLINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sources.h"
+#include "texts.h"
 
 #include <string.h>
 

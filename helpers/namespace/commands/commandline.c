@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "request.h"
+#include "commandline.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "watch.h"
+#include "perfwatch.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/perfopen.h"
-#include "watchparts.h"
+#include "perfwatchparts.h"
 
 #define BATCH 256           /* samples that are read together */
 #define ENDED 256           /* most ends of threads that are noticed at one read */
