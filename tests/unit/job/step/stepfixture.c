@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "core/config/lookup.h"
-#include "freshledger.h"
 #include "stepfixture.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 struct hm_error error;

@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "freshledger.h"
 #include "job/ledger/ledger.h"
 #include "job/ledger/table.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;

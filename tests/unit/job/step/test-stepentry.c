@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "freshledger.h"
 #include "stepfixture.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 static void test_what_the_ledger_gets(void **state)

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "freshledger.h"
 #include "job/node/company.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;

@@ -18,11 +18,11 @@
 #include "base/look.h"
 #include "base/process.h"
 #include "base/spawn.h"
-#include "freshledger.h"
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"
 #include "job/programs/monitor.h"
 #include "job/step/parts.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

@@ -20,12 +20,12 @@
 #include <cmocka.h>
 
 #include "base/flock.h"
-#include "freshledger.h"
 #include "job/namespaces/namespaces.h"
 #include "job/namespaces/slowram.h"
 #include "job/namespaces/wipelater.h"
 #include "job/namespaces/words.h"
 #include "namespacescript.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

@@ -12,12 +12,12 @@
 
 #include <cmocka.h>
 
-#include "freshledger.h"
 #include "job/hooks/reap.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/monitor.h"
 #include "slurm/scontrol.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 struct hm_config config;

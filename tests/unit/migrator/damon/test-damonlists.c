@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "drivenmodel.h"
 #include "migrator/damon/heat.h"
 #include "simdamon.h"
+#include "unit/migrator/decide/drivenmodel.h"
 
 #define RANKS 4
 #define PAGES 5000

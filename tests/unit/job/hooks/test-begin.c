@@ -13,7 +13,6 @@
 
 #include "core/tiers/node.h"
 #include "core/topology/discover.h"
-#include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
 #include "job/hooks/provide.h"
@@ -21,6 +20,7 @@
 #include "job/namespaces/slowram.h"
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/machines.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "freshledger.h"
 #include "job/ledger/figurefile.h"
 #include "job/programs/migrator.h"
 #include "job/step/step.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_error error;

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/files.h"
-#include "freshledger.h"
 #include "job/node/changes.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "fieldwalk.h"
 #include "job/ledger/entry.h"
+#include "unit/job/fieldwalk.h"
 #include "unit/lib/rows.h"
 
 static struct hm_job job, other;

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "fakeenvironment.h"
-#include "freshledger.h"
 #include "job/step/step.h"
 #include "job/step/task.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

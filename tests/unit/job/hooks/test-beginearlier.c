@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "core/config/lookup.h"
-#include "freshledger.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

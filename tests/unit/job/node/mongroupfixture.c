@@ -16,8 +16,8 @@
 #include "base/files.h"
 #include "base/heldlock.h"
 #include "base/look.h"
-#include "freshledger.h"
 #include "job/node/mongroup.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

@@ -13,12 +13,12 @@
 #include <cmocka.h>
 
 #include "base/process.h"
-#include "freshledger.h"
 #include "job/ledger/figurefile.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/migrator.h"
 #include "job/record/record.h"
 #include "slurm/scontrol.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 struct hm_error error;

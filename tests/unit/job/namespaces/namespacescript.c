@@ -20,8 +20,8 @@
 #include "base/look.h"
 #include "base/spawn.h"
 #include "core/topology/regions.h"
-#include "freshledger.h"
 #include "job/namespaces/wipelater.h"
+#include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 struct hm_config config;
