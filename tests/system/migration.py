@@ -27,7 +27,7 @@ RANKS = 4
 FILES = 65536  # limit of open files: where few huge pages can be had, pipes have to hold most of the memory
 NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
-QUIET = 3  # seconds between two looks of a test: a look makes more accesses to memory than a rank does meanwhile
+QUIET = 3  # seconds between two looks of a test: while a look runs, it makes more accesses than a rank, so it is rare
 MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")

@@ -102,7 +102,7 @@ def reap_to_the_end():
 
     def is_done():
         said = slurm.run("hybridmem reap").stderr
-        if "killed after 5 s; the next pass goes on" in said:
+        if "killed after 5 s; the next reap goes on" in said:
             slurm.wait_for(lambda: not clean_pids(), "the end of what the reap has killed")
             return False
         assert "cannot clear up after a dead DAMON broker" not in said, said

@@ -35,8 +35,9 @@ static bool is_ended(const char *name)
     return strncmp(name, ENDED, strlen(ENDED)) == 0;
 }
 
-/* Removes the folder and those in it, as far as another process has not done so. Where another process is at work,
- * which may be held for long, nothing is done. Returns 0 or -1. */
+/* Removes the folder and those in it; what another process has removed already is no error. Does nothing while another
+ * process removes the same folder: the kernel may hold that process for long, and this one must not wait for it.
+ * Returns 0 or -1. */
 static int remove_one(int parent, const char *name, struct hm_error *error)
 {
     struct dirent *item;

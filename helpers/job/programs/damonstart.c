@@ -140,7 +140,8 @@ void hm_damon_reap(const struct hm_config *config)
     pid_t pid = start(config, NULL, "--clean", -1, &error);
     int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, CLEAN_PATIENCE_MS);
     if (pid > 0 && status < 0 && errno == ETIMEDOUT)
-        hm_fail(&error, ETIMEDOUT, "it was killed after %d s; the next pass goes on", CLEAN_PATIENCE_MS / 1000);
+        hm_fail(&error, ETIMEDOUT, "hybridmem-damon --clean was killed after %d s; the next reap goes on",
+                CLEAN_PATIENCE_MS / 1000);
     if (status != 0)
         hm_log(HM_LOG_ERROR, "cannot clear up after a dead DAMON broker: %s",
                error.text[0] ? error.text : "hybridmem-damon --clean failed");

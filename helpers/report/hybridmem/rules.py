@@ -152,8 +152,8 @@ def half_of_it_was_page_cache(seen):
         return None
     return "migrate", (
         f"{draw.size(parts[0])} of its {draw.size(sum(parts))} in the fast tier was page cache, while "
-        f"{draw.size(own)} of the program's own was in the slow one: migrate takes room from the cache, "
-        "or drop what was read (posix_fadvise)"
+        f"{draw.size(own)} of the program's own was in the slow one: migrate gives the "
+        "cache's room to the program; or have the program drop what it has read (posix_fadvise)"
     )
 
 
@@ -184,9 +184,9 @@ def migrator_was_far_from_the_best(seen):
 
 
 def half_of_the_gap(fast, best, fast_bytes):
-    """Bytes that would close half of the gap between two shares of accesses. It assumes as many accesses per byte as
-    the best placement has in the fast tier: the share that it serves there, divided by the most that the job had there.
-    """
+    """Bytes that would close half of the gap between two shares of accesses. It assumes that each of these bytes
+    gets as many accesses as a byte of fast memory does under the best placement: the share `best`, divided by the job's
+    peak in the fast tier, `fast_bytes`."""
     return (best - fast) / 2 * fast_bytes / best
 
 
@@ -217,7 +217,8 @@ def slow_tier_was_mostly_written(seen):
     )
 
 
-# On how many of a run's nodes with a record a rule must hold; with ALL, one is enough if all of them can be fast.
+# On how many of a run's nodes a rule must speak. ANY: on one. MOST: on more than half of those with a record. ALL: on
+# one, but the job must be able to run in the fast tier on each node with a record (can_be_fast).
 ANY, MOST, ALL = "any", "most", "all"
 
 
@@ -235,7 +236,8 @@ RULES = (
     Rule("killed", ended_with_the_fast_tier_full, ANY),
     Rule("unspilled", spill_never_spilled, ALL),
     Rule("unmoved", migrator_had_nothing_to_move, ALL),
-    Rule("room", fast_memory_was_left, ANY),  # the other nodes' pages go to the fast tier first, too
+    # spill does no harm on the other nodes: it fills the fast tier first there, too
+    Rule("room", fast_memory_was_left, ANY),
     # migrate begins as spill does, and moves nothing on nodes where there is no need
     Rule("cache", half_of_it_was_page_cache, ANY),
     # on nodes where the rule is silent the migrator may have done well

@@ -14,7 +14,7 @@
 
 static char text[512]; /* what is wrong */
 
-/* Counts the lines of each run. */
+/* Adds one line to the count of its run. */
 static void count_line(const char *line, unsigned n[RUNS])
 {
     json_t *record = json_loads(line, 0, NULL);
@@ -24,6 +24,7 @@ static void count_line(const char *line, unsigned n[RUNS])
     json_decref(record);
 }
 
+/* Counts the records of each run. */
 static void count_records(unsigned n[RUNS])
 {
     char pattern[HM_CONFIG_PATH_MAX + 32], *line = NULL;
@@ -67,7 +68,8 @@ static bool is_setting_changed(void)
     return strcmp(value, UNCHANGED) != 0;
 }
 
-/* Has each run that is to have a record exactly one, and no run more? */
+/* Is there exactly one record of each run that is to have one, and at most one of any other? After a fault, runs that
+ * may merge can have one record together. */
 static bool are_records_right(const struct life *life, const struct outcome *came, bool has_fault)
 {
     unsigned n[RUNS], n_all = 0, n_entered = 0;

@@ -69,7 +69,7 @@ static void test_without_a_cgroup_ended_means_dead(void **state)
     hm_job_init(&job, 7);
     job.dead_ns = job.end_ns = 1;
     job.has_ended = true;
-    assert_false(hm_job_is_living(&job)); /* the epilog has let the entry go */
+    assert_false(hm_job_is_living(&job)); /* the epilog has left the entry for the next reap */
     assert_int_equal(hm_process_identify(getpid(), &job.finisher), 0);
     assert_false(hm_job_is_living(&job));
     job.finisher.start_time++; /* that process was killed */
