@@ -145,12 +145,20 @@ def test_users_and_groups_are_looked_up():
     assert answer("uid") == (2, "")
 
 
-@pytest.mark.parametrize(("modes", "refused"), [("slow", False), ("fast", True)])
-def test_a_rule_for_a_group_counts(node, modes, refused):
-    node.configure(f'group "root" {{ modes = {{ {modes} }} }}')
+@pytest.mark.parametrize(
+    ("group", "modes", "why"),
+    [
+        ("root", "slow", None),
+        ("root", "fast", "not allowed by the rule for group"),
+        ("nobody-has-it", "slow", None),
+        ("nobody-has-it", "fast", "this node does not know who is in it"),
+    ],
+)
+def test_a_rule_for_a_group_counts(node, group, modes, why):
+    node.configure(f'group "{group}" {{ modes = {{ {modes} }} }}')
     node.begin(7, "--request", "slow")
-    said = as_root("grep", "-c", "not allowed by the rule for group", node.jobs / "7", check=False)
-    assert (said.stdout.strip() != "0") == refused
+    refusals = [line for line in as_root("cat", node.jobs / "7").stdout.splitlines() if line.startswith("refusal ")]
+    assert len(refusals) == (why is not None) and all(why in line for line in refusals)
 
 
 @pytest.mark.parametrize(("rules", "refused"), [("", False), ('group "staff" { modes = { slow } }', True)])

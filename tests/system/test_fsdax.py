@@ -95,8 +95,17 @@ def check(socket, one, bytes_of_share, fs="ext4", least=0.85):
     assert least * bytes_of_share <= one["bytes"] <= bytes_of_share
 
 
+@pytest.fixture
+def shared_mounts():
+    """Mounts are shared with other mount namespaces, as systemd makes them: what is mounted in one could be seen in the
+    host's."""
+    slurm.run("mount --make-rshared /")
+    yield
+    slurm.run("mount --make-rprivate /")
+
+
 @pytest.mark.slurm26
-def test_a_file_system_on_each_socket_that_only_the_job_sees(look):
+def test_a_file_system_on_each_socket_that_only_the_job_sees(look, shared_mounts):
     folder = slurm.folder_of("alice")
     script = (
         f"cd {folder}\n{look} > seen\n"

@@ -98,6 +98,20 @@ static void groups_and_orders(void **state)
     tierrow_groups(rows, N_ROWS(rows), *state);
 }
 
+/* The first of the kernel's tiers is known, too. */
+static void the_first_sysfs_tier_is_the_fastest(void **state)
+{
+    struct hm_tiers *tiers = *state;
+    const struct tierrow_node nodes[TIERROW_NODES] = {CPU(.gib = 1, .sysfs_tier = 4), MEM(.gib = 1)};
+    struct hm_topology *topology = tierrow_topology(nodes);
+
+    topology->node[1].sysfs_tier = 0;
+    assert_int_equal(hm_tiers_group(topology, NULL, tiers, NULL), 0);
+    assert_int_equal(hm_tiers_of_node(tiers, 1), 0);
+    assert_int_equal(hm_tiers_of_node(tiers, 0), 1);
+    free(topology);
+}
+
 /* Nine nodes have nine bandwidths, so each would be a tier. But there are at most eight tiers. */
 static void leaves_out_what_is_too_much(void **state)
 {
@@ -173,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses),
         cmocka_unit_test(groups_and_orders),
+        cmocka_unit_test(the_first_sysfs_tier_is_the_fastest),
         cmocka_unit_test(leaves_out_what_is_too_much),
         cmocka_unit_test(groups_in_place),
         cmocka_unit_test(looks_up),

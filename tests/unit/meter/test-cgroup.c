@@ -74,10 +74,10 @@ static void test_numastat(void **state)
         bool outside;
     } rows[] = {
         {"anon N0=1 N1=2 N2=4\nfile N0=10 N1=20 N2=40\nkernel_stack N0=100 N1=0 N2=0\npagetables N0=200 N1=0 N2=7\n"
-         "sec_pagetables N0=0 N1=0 N2=0\nshmem N0=3 N1=4 N2=5\nfile_mapped N0=9999 N1=9999 N2=9999\n"
+         "sec_pagetables N0=10000 N1=0 N2=0\nshmem N0=3 N1=4 N2=5\nfile_mapped N0=9999 N1=9999 N2=9999\n"
          "anon_thp N0=9999 N1=0 N2=0\nslab_reclaimable N0=1000 N1=0 N2=0\nslab_unreclaimable N0=2000 N1=0 N2=0\n"
          "workingset_refault_anon N0=5 N1=5 N2=5\n",
-         {.anon = 3, .file = 23, .shmem = 7, .kernel = 3300},
+         {.anon = 3, .file = 23, .shmem = 7, .kernel = 13300},
          {.anon = 4, .file = 35, .shmem = 5, .kernel = 7},
          false},
         {"anon\nfile\n", {0}, {0}, false},

@@ -268,6 +268,10 @@ int hm_pmem_remove(struct hm_pmem *pmem, const struct hm_owner *owner, struct hm
     (void)pmem;
     struct there *one = find(owner);
     assert_non_null(one);
+    int marked = 0;
+    for (int i = 0; i < fake.n_there; i++)
+        marked += fake.there[i].mark == MARK_THERE;
+    fake.marked = marked > fake.marked ? marked : fake.marked;
     fake.now_ms += fake.try_ms;
     if (one->tries++ < one->busy)
         return hm_fail(why, EBUSY, "in use");

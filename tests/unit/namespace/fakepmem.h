@@ -41,6 +41,7 @@ struct fake {
     int released;        /* how often the policy was to be put back */
     uint64_t fs_bytes;   /* arguments of the last hm_mkfs_run */
     bool fs_is_kept;
+    int marked;                       /* most kept namespaces that had their mark while one was removed */
     int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */
 };
 

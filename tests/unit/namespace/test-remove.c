@@ -197,6 +197,18 @@ static void test_a_mark_goes_once_its_namespace_is_free(void **state)
     assert_int_equal(kept->mark, MARK_NONE);
 }
 
+/* What was made together would otherwise look whole after a kill between two removals. */
+static void test_all_marks_go_before_the_first_namespace(void **state)
+{
+    (void)state;
+    const struct hm_namespace_request request = {.cluster = "c", .uid = 1001, .patience_s = 2, .lock = fake.lock};
+    fake_keep(1001, 5, 0, GIB);
+    fake_keep(1001, 5, 1, GIB);
+    assert_int_equal(hm_namespace_destroy(&config, &request, &error), HM_NAMESPACE_DONE);
+    assert_int_equal(fake.n_there, 0);
+    assert_int_equal(fake.marked, 0);
+}
+
 /* Run a reap, and read what it prints on standard error. */
 static int reap_heard(const char *living, char *heard, size_t size)
 {
@@ -301,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_waiting_for_the_lock_uses_up_patience, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_an_undo_has_a_patience_of_its_own, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_mark_goes_once_its_namespace_is_free, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_all_marks_go_before_the_first_namespace, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, begin, fake_end),

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@
 
 static spank_context_t context;
 static char said[1024];
-static char logged[1024]; /* the last line that the plugin wrote with slurm_info */
+static char logged[1024];    /* the last line that the plugin wrote with slurm_info */
+static spank_opt_cb_f given; /* what Slurm calls with the option's text */
 static int (*init)(spank_t spank, int count, char **words);
 static int (*prolog)(spank_t spank, int count, char **words), (*epilog)(spank_t spank, int count, char **words);
 
@@ -36,7 +38,8 @@ spank_context_t spank_context(void)
 
 spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
 {
-    (void)spank, (void)option;
+    (void)spank;
+    given = option->cb;
     return ESPANK_SUCCESS;
 }
 
@@ -118,7 +121,8 @@ static void leave_a_process(void)
 }
 
 /* Replaces the C library's execve. Prints in one line the program, arguments and environment of the hook's child, after
- * a line that is for the hook and not for the log. With leaves_a_process it calls leave_a_process() instead. */
+ * a line that is for the hook and not for the log. A child that looks users up knows bob alone. With leaves_a_process
+ * it calls leave_a_process() instead. */
 int execve(const char *path, char *const arguments[], char *const environment[])
 {
     char line[1024];
@@ -126,6 +130,8 @@ int execve(const char *path, char *const arguments[], char *const environment[])
     int used = snprintf(line, sizeof(line), "info: %s:", name ? name + 1 : path);
     if (leaves_a_process)
         leave_a_process();
+    if (strcmp(arguments[1], "lookup") == 0)
+        _exit(dprintf(STDOUT_FILENO, "1000 100 1 bob\nbobs\n") > 0 ? 0 : 1);
     dprintf(STDERR_FILENO, "limit: 70\n");
     for (int i = 0; arguments[i]; i++)
         used += snprintf(line + used, sizeof(line) - (size_t)used, " %s", arguments[i]);
@@ -200,6 +206,34 @@ static void the_built_in_path_need_not_be_there(void **state)
     assert_string_equal(said, "");
 }
 
+/* In sbatch, srun and salloc, before there is a job. */
+static void what_a_user_may_not_have_is_refused_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rules, *text, *refusal; /* refusal: a part of it; "": the option is taken */
+    } rows[] = {
+        {"", "spill", ""},
+        {"", "spil", "unknown mode \"spil\""},
+        {"user \"bob\" { modes = { \"fast\" } }\n", "fast", ""},
+        {"user \"bob\" { modes = { \"fast\" } }\n", "spill", "user \"bob\""},
+        {"group \"bobs\" { modes = { \"fast\" } }\n", "spill", "group \"bobs\""},
+        {"user \"carol\" { modes = { \"fast\" } }\n", "spill", ""},
+        {"enabled = no\nuser \"bob\" { modes = { \"fast\" } }\n", "spill", ""},
+    };
+    char word[256];
+    int n = snprintf(word, sizeof(word), "config=%s", scratch_path("hybridmem.conf"));
+    assert_true(n < (int)sizeof(word));
+    context = S_CTX_LOCAL;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        scratch_write(word + strlen("config="), rows[i].rules);
+        assert_string_equal(load_with(word), "");
+        bool is_taken = given(0, rows[i].text, 0) == 0;
+        if (is_taken != !rows[i].refusal[0] || !strstr(said, rows[i].refusal))
+            fail_msg("row %zu: \"%s\"", i, said);
+    }
+}
+
 #define KEPT "PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C"
 
 /* hybridmem-job gets what slurmd knows of the job by its command line, and of slurmd's environment only SLURM_CONF. */
@@ -265,6 +299,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_in_the_plugstack_line_is_named),
         cmocka_unit_test(a_configuration_that_is_named_must_be_there),
         cmocka_unit_test(the_built_in_path_need_not_be_there),
+        cmocka_unit_test(what_a_user_may_not_have_is_refused_at_once),
         cmocka_unit_test(the_hooks_hand_on_what_slurmd_knows),
         cmocka_unit_test(a_process_that_is_left_behind_holds_no_hook),
     };

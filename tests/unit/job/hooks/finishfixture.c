@@ -25,6 +25,7 @@ struct hm_error error;
 struct hm_config config;
 struct hm_job job, recorded;
 bool is_used_again, waited, is_record_lost;
+const struct hm_change *late_change;
 int n_read, n_stopped, patience_ms, left_by;
 char drained[HM_ERROR_TEXT];
 int64_t ended_ns, *killed_with_ns;
@@ -68,6 +69,8 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int give
     else
         assert_int_equal(hm_migrator_collect(&config, &job, 1, &error), 0);
     hm_job_warn(&job, "the step's own");
+    if (late_change)
+        job.change[job.n_changes++] = *late_change;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     hm_ledger_unlock(lock);
     return 0;
@@ -118,6 +121,7 @@ int finish_set_up(void **state)
     memset(&recorded, 0, sizeof(recorded));
     n_read = n_stopped = patience_ms = 0;
     is_used_again = false;
+    late_change = NULL;
     left_by = 0;
     is_record_lost = false;
     killed_with_ns = NULL;

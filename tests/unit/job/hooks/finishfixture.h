@@ -16,16 +16,17 @@
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
-extern bool is_used_again;          /* another run uses the job's number while helpers are stopped */
-extern int n_read, n_stopped;       /* figures that were read, and programs that were stopped */
-extern int patience_ms;             /* the time that helpers were given */
-extern int left_by;                 /* errno if the job's namespaces cannot be removed; 0: they are removed */
-extern bool waited;                 /* the removal was told to wait for what is in use */
-extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
-extern struct hm_job recorded;      /* the job as it came to hm_record_write; job_id 0: no record was written */
-extern int64_t ended_ns;            /* end of the job in the record */
-extern bool was_again;              /* the record was written as one that may be stored already */
-extern bool is_record_lost;         /* the record cannot be written */
+extern bool is_used_again;                  /* another run uses the job's number while helpers are stopped */
+extern int n_read, n_stopped;               /* figures that were read, and programs that were stopped */
+extern int patience_ms;                     /* the time that helpers were given */
+extern int left_by;                         /* errno if the job's namespaces cannot be removed; 0: they are removed */
+extern bool waited;                         /* the removal was told to wait for what is in use */
+extern char drained[HM_ERROR_TEXT];         /* "NODE: REASON" of the last drain; "": none */
+extern struct hm_job recorded;              /* the job as it came to hm_record_write; job_id 0: no record was written */
+extern int64_t ended_ns;                    /* end of the job in the record */
+extern bool was_again;                      /* the record was written as one that may be stored already */
+extern bool is_record_lost;                 /* the record cannot be written */
+extern const struct hm_change *late_change; /* a step changes this while helpers are stopped; NULL: none does */
 /* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */
 extern int64_t *killed_with_ns;
 

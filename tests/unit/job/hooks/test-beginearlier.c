@@ -225,6 +225,21 @@ static void what_a_step_enters_meanwhile_stays(void **state)
     }
 }
 
+/* Its tasks read it there. */
+static void a_refusal_reaches_the_entry_that_a_step_made(void **state)
+{
+    (void)state;
+    bool has_left;
+    const struct hm_begin begin = begin_of_new("nonsense");
+    ledger_with_job(&config, &job);
+    job.uid = getuid();
+    an_entry_of_a_step();
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_true(job.is_entered && job.recorded);
+    assert_non_null(strstr(job.refusal, "nonsense"));
+}
+
 /* Where the earlier job cannot be finished, what it has changed on the node is undone at the end of the new one. */
 static void what_cannot_be_finished_hands_its_changes_on(void **state)
 {
@@ -251,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
                                        cmocka_unit_test(what_a_step_enters_meanwhile_stays),
+                                       cmocka_unit_test(a_refusal_reaches_the_entry_that_a_step_made),
                                        cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
@@ -37,6 +38,22 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_false(waited); /* a process of another job must not wait */
     assert_int_equal(patience_ms, HM_FINISH_ORPHAN_PATIENCE_MS);
     assert_string_equal(drained, "");
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* By its end, and not only by the next reap: the next job may want another value. */
+static void what_a_late_step_changed_is_undone(void **state)
+{
+    (void)state;
+    char value[8];
+    struct hm_change change = {.before = "1", .after = "3"};
+    hm_text_copy(change.path, scratch_path("setting"), sizeof(change.path));
+    scratch_write(change.path, "3");
+    late_change = &change;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_file_read(change.path, value, sizeof(value), &error), 0);
+    assert_string_equal(value, "1");
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 }
@@ -171,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_a_late_step_brought_is_in_the_record, finish_set_up),
+        cmocka_unit_test_setup(what_a_late_step_changed_is_undone, finish_set_up),
         cmocka_unit_test(a_record_that_is_written_again_has_the_same_end),
         cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),

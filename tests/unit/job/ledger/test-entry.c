@@ -184,6 +184,9 @@ static void test_unknown_lines_are_passed_over(void **state)
            &job);
     assert_string_equal(job.user, "alice");
     assert_int_equal(job.n_changes, 0);
+    /* 2^32 is no other way to write 0. */
+    parsed("hybridmem job 1\nn_changes 1\nchange.0.path /x\nchange.4294967296.path /y\nend\n", &job);
+    assert_string_equal(job.change[0].path, "/x");
 }
 
 /* Writes `job` into `text` as a later version would. `lines`, which only that version knows, stand before the end. */

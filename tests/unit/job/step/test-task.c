@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests a step's tasks: how each is placed or refused, and what the job's entry in the ledger gets when they end. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +24,21 @@
 static struct hm_error error;
 static struct hm_config config;
 static struct hm_job job;
+static int n_stopped; /* migrators */
+
+int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *why);
+
+/* A user can make their migrator end late. Nobody waits for the ledger's lock meanwhile. */
+int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *why)
+{
+    (void)process, (void)patience_ms, (void)why;
+    int lock = open(scratch_path("run/jobs/lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(lock >= 0);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    close(lock);
+    n_stopped++;
+    return 0;
+}
 
 /* Places a task in a child. Returns what it wrote to standard error, and its result as an exit status. */
 static const char *place(const struct hm_step *step, struct hm_outcome *outcome, int *result)
@@ -222,6 +239,25 @@ static void test_the_last_task_notes_the_kernels_peak(void **state)
     hm_outcome_unmap(outcome);
 }
 
+static void test_the_last_task_stops_the_migrator_without_the_lock(void **state)
+{
+    (void)state;
+    ledger_with_job(&config, &job);
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    step->config = config;
+    step->job_id = 7;
+    step->n_tasks = 2;
+    n_stopped = 0;
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(n_stopped, 0);
+    assert_int_equal(hm_task_ended(step, outcome, 0, &error), 0);
+    assert_int_equal(n_stopped, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
 static void test_what_tasks_leave_is_checked(void **state)
 {
     (void)state;
@@ -317,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_file_systems),
         cmocka_unit_test(test_exit_statuses),
         cmocka_unit_test(test_the_last_task_notes_the_kernels_peak),
+        cmocka_unit_test(test_the_last_task_stops_the_migrator_without_the_lock),
         cmocka_unit_test(test_what_tasks_leave_is_checked),
         cmocka_unit_test(test_a_device_is_looked_at_before_it_is_mounted),
     };

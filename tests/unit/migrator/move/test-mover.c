@@ -144,6 +144,7 @@ static void test_limits(void **state)
         {70, UINT64_MAX, UINT64_MAX, 70},
         {400, 30, UINT64_MAX, 30},
         {400, UINT64_MAX, 20, 20},
+        {400, UINT64_MAX, 200, 200},
         {0, UINT64_MAX, UINT64_MAX, 0},
         {400, 0, UINT64_MAX, 0},
         {400, UINT64_MAX, 0, 0},
@@ -153,6 +154,7 @@ static void test_limits(void **state)
             kernel.node[page] = 2;
         struct hm_move one = {.first = HM_PAGE(0, FIRST), .n_pages = 400, .limit = rows[i].limit, .to_fast = true};
         mover.has_huge = false;
+        mover.batch_pages = 128; /* so limits beyond it hold over several calls */
         hm_mover_begin(&mover, rows[i].room, rows[i].budget);
         hm_mover_run(&mover, &one, 1);
         assert_int_equal(mover.moved.promoted, rows[i].promoted);
@@ -174,20 +176,24 @@ static void test_huge_pages_keep_the_cap(void **state)
 static void test_demoting_makes_room(void **state)
 {
     (void)state;
-    struct hm_move moves[2] = {
-        {.first = HM_PAGE(0, FIRST), .n_pages = 100, .limit = 100},
-        {.first = HM_PAGE(0, FIRST + 1000), .n_pages = 300, .limit = 300, .to_fast = true},
-    };
-    for (unsigned i = 0; i < 100; i++)
-        kernel.node[i] = 1;
-    mover.has_huge = false;
-    nodes.node[0].free_bytes = nodes.node[1].free_bytes = 0;
-    hm_mover_begin(&mover, 0, UINT64_MAX);
-    hm_mover_run(&mover, moves, 2);
-    assert_int_equal(mover.moved.demoted, 100);
-    assert_int_equal(mover.moved.promoted, 100); /* as many as the cap and the node have room for */
-    assert_int_equal(kernel_count_on(3), 100);
-    assert_int_equal(kernel_count_on(1), 100);
+    /* The plan's order decides, and not that of the addresses. */
+    for (unsigned demoted = 0; demoted <= 1000; demoted += 1000) {
+        struct hm_move moves[2] = {
+            {.first = HM_PAGE(0, FIRST + demoted), .n_pages = 100, .limit = 100},
+            {.first = HM_PAGE(0, FIRST + 1000 - demoted), .n_pages = 300, .limit = 300, .to_fast = true},
+        };
+        assert_int_equal(move_tear_down(NULL) | move_set_up(NULL), 0);
+        for (unsigned i = 0; i < 100; i++)
+            kernel.node[demoted + i] = 1;
+        mover.has_huge = false;
+        nodes.node[0].free_bytes = nodes.node[1].free_bytes = 0;
+        hm_mover_begin(&mover, 0, UINT64_MAX);
+        hm_mover_run(&mover, moves, 2);
+        assert_int_equal(mover.moved.demoted, 100);
+        assert_int_equal(mover.moved.promoted, 100); /* as many as the cap and the node have room for */
+        assert_int_equal(kernel_count_on(3), 100);
+        assert_int_equal(kernel_count_on(1), 100);
+    }
 }
 
 /*
