@@ -22,20 +22,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static pid_t program; /* hybridmem-namespace's process id: calls of its children are no steps */
-static int count;
-static int is_over; /* the step of STEPS_KILL was reached */
+static pid_t program; /* hybridmem-namespace's process id */
+
+/* Shared with its children: what they do for it without executing another program are steps, too. */
+struct seen {
+    int count;
+    int is_over; /* the step of STEPS_KILL was reached */
+};
+static struct seen at_first, *seen = &at_first;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 __attribute__((constructor)) static void begin(void)
 {
     program = getpid();
+    void *shared = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        abort();
+    seen = shared;
 }
 
 /* Counts and logs a step. Returns 1 if the signal has to be sent before it. */
@@ -47,10 +57,10 @@ static int is_last(const char *name)
         fprintf(file, "%s\n", name);
         fclose(file);
     }
-    count++;
-    if (is_over || !kill_at || (count != atoi(kill_at) && strcmp(name, kill_at) != 0))
+    seen->count++;
+    if (seen->is_over || !kill_at || (seen->count != atoi(kill_at) && strcmp(name, kill_at) != 0))
         return 0;
-    is_over = 1;
+    seen->is_over = 1;
     return 1;
 }
 
@@ -58,18 +68,20 @@ static void end(void)
 {
     const char *other = getenv("STEPS_SIGNAL");
     kill(program, other ? atoi(other) : SIGKILL);
+    if (!other)
+        kill(getpid(), SIGKILL); /* a child that takes this step */
 }
 
 static void step(const char *name)
 {
-    if (getpid() == program && is_last(name))
+    if (is_last(name))
         end();
 }
 
 static time_t seconds_ahead(void)
 {
     const char *ahead = getenv("STEPS_CLOCK");
-    return ahead && (is_over || !getenv("STEPS_KILL")) ? atol(ahead) : 0;
+    return ahead && (seen->is_over || !getenv("STEPS_KILL")) ? atol(ahead) : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)
