@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/look.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "finish.h"
@@ -18,6 +19,8 @@
 #include "job/programs/monitor.h"
 
 #define ORPHANS HM_STOP_MOST /* monitors that one reap ends; the rest waits for the next reap */
+#define MONITORS 1024        /* processes that one look finds */
+#define LOOK_MS 5000
 
 /* Is the name a number followed by `suffix`? `number` gets that number. */
 static bool is_numbered(const char *name, const char *suffix, uint64_t *number)
@@ -120,55 +123,82 @@ static bool is_named(pid_t pid, const pid_t *named, int count)
     return false;
 }
 
+/* Whose processes to look at. */
+struct whose {
+    bool is_anybodys;
+    uid_t uid; /* else root's, and this user's */
+};
+
+/* Processes that run the monitor's program. */
+struct monitors {
+    int n;
+    struct hm_process process[MONITORS];
+};
+
+/* Fills `found`, a struct monitors, with processes of `question`, a struct whose. Runs in a child process, as a user
+ * can make a look into their processes' folders in /proc last. Returns 0 or an errno. */
+static int look(const void *question, void *found)
+{
+    const struct whose *whose = question;
+    struct monitors *monitors = found;
+    struct dirent *item;
+    uint64_t pid;
+    DIR *processes = opendir("/proc");
+    if (!processes)
+        return errno;
+    while (monitors->n < MONITORS && (item = readdir(processes)))
+        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) == 0 && runs_monitor(item->d_name) &&
+            (whose->is_anybodys || is_of((pid_t)pid, whose->uid)) &&
+            hm_process_identify((pid_t)pid, &monitors->process[monitors->n]) == 0)
+            monitors->n++;
+    closedir(processes);
+    return 0;
+}
+
 /*
- * Finds monitors that no entry names: those that run as root or as user `*uid`, or as any user if `uid` is NULL. The
- * caller holds the lock: while it is held, no monitor is added to an entry. Returns their number.
+ * Finds monitors that no entry names. They are looked for first and without the lock, and the entries are read then:
+ * so a monitor that is started meanwhile is not among them. Where the look is cut short, the rest waits for the next
+ * reap. Returns their number.
  */
-static int find_orphaned_monitors(const struct hm_config *config, const uid_t *uid, struct hm_job *job,
+static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])
 {
     pid_t *named = NULL;
-    struct dirent *item;
-    uint64_t pid;
     int found = 0;
-    int count = list_named(config, job, &named);
-    DIR *processes = count < 0 ? NULL : opendir("/proc");
-    while (processes && found < ORPHANS && (item = readdir(processes))) {
-        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) != 0 || !runs_monitor(item->d_name) ||
-            (uid && !is_of((pid_t)pid, *uid)) || is_named((pid_t)pid, named, count))
-            continue;
-        if (hm_process_identify((pid_t)pid, &orphan[found]) == 0)
-            found++;
-    }
-    if (processes)
-        closedir(processes);
+    struct monitors *monitors = calloc(1, sizeof(*monitors));
+    if (monitors)
+        (void)hm_look(look, whose, monitors, sizeof(*monitors), LOOK_MS);
+    int lock = monitors && monitors->n > 0 ? hm_ledger_lock(config, NULL) : -1;
+    int count = lock >= 0 ? list_named(config, job, &named) : -1;
+    hm_ledger_unlock(lock);
+    for (int i = 0; count >= 0 && i < monitors->n && found < ORPHANS; i++)
+        if (!is_named(monitors->process[i].pid, named, count))
+            orphan[found++] = monitors->process[i];
     free(named);
+    free(monitors);
     return found;
 }
 
-/* With the lock, removes orphaned files and finds the monitors to end. If there are any, the user that monitors run as
- * is looked up. That may take long, so the lock is released meanwhile, and then the monitors are looked for once more.
- * Returns their number. */
-static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS],
-                        struct hm_error *error)
+/* Removes orphaned files, and finds the monitors to end. If there are any, the user that monitors run as is looked up,
+ * and they are looked for once more. Returns their number. */
+static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
 {
-    uid_t uid = 0;
+    struct hm_error error = {0};
+    struct whose whose = {.is_anybodys = true};
     gid_t gid;
-    int found = 0;
-    int lock = hm_ledger_lock(config, error);
-    if (lock >= 0) {
-        remove_orphaned_files(config);
-        found = find_orphaned_monitors(config, NULL, job, orphan);
-    }
-    hm_ledger_unlock(lock);
-    if (found == 0)
+    int lock = hm_ledger_lock(config, &error);
+    if (lock < 0) {
+        hm_log(HM_LOG_ERROR, "files and monitors of no job are left: %s", error.text);
         return 0;
-    if (hm_monitor_identity(&uid, &gid, NULL) != 0)
-        uid = 0;
-    lock = hm_ledger_lock(config, error);
-    found = lock >= 0 ? find_orphaned_monitors(config, &uid, job, orphan) : 0;
+    }
+    remove_orphaned_files(config);
     hm_ledger_unlock(lock);
-    return found;
+    if (find_orphaned_monitors(config, &whose, job, orphan) == 0)
+        return 0;
+    whose.is_anybodys = false;
+    if (hm_monitor_identity(&whose.uid, &gid, NULL) != 0)
+        whose.uid = 0;
+    return find_orphaned_monitors(config, &whose, job, orphan);
 }
 
 void hm_orphans_reap(const struct hm_config *config)
@@ -176,7 +206,7 @@ void hm_orphans_reap(const struct hm_config *config)
     struct hm_error error = {0};
     struct hm_process orphan[ORPHANS];
     struct hm_job *job = malloc(sizeof(*job));
-    int found = job ? find_orphans(config, job, orphan, &error) : 0;
+    int found = job ? find_orphans(config, job, orphan) : 0;
     free(job);
     for (int i = 0; i < found; i++)
         hm_log(HM_LOG_WARNING, "ending monitor %d: it belongs to no job", (int)orphan[i].pid);
