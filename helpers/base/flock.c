@@ -10,11 +10,6 @@ int hm_flock_try(int fd)
     return flock(fd, LOCK_EX | LOCK_NB);
 }
 
-int hm_flock_wait(int fd)
-{
-    return flock(fd, LOCK_EX);
-}
-
 void hm_flock_unlock(int fd)
 {
     int number = errno;

@@ -9,8 +9,6 @@
 
 /* Takes the lock if it is free. Returns 0, or -1 (EWOULDBLOCK: another process has it; EINTR). */
 int hm_flock_try(int fd);
-/* Waits for the lock, without a limit. Returns 0, or -1 (EINTR). */
-int hm_flock_wait(int fd);
 /* Gives the lock back; the file stays open. Keeps errno. */
 void hm_flock_unlock(int fd);
 /* Gives the lock back and closes the file. Does nothing for -1. Keeps errno. */

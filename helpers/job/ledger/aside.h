@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps slurmstepd out of a job's full memory while it holds the ledger's lock. slurmstepd belongs to the job's memory
- * cgroup. What it opens and writes is counted there, and where the job has no memory left, each such call waits until
- * the kernel has ended processes of the job. A user can have new processes take what is freed at once, so that the wait
- * lasts for seconds.
+ * Keeps slurmstepd out of a job's full memory while it holds a lock that other jobs wait for. slurmstepd belongs to the
+ * job's memory cgroup. What it opens and writes is counted there, and where the job has no memory left, each such call
+ * waits until the kernel has ended processes of the job. A user can have new processes take what is freed at once, so
+ * that the wait lasts for seconds.
+ *
+ * Not for tasks: slurmstepd puts them into their cgroup while they run the plugin's functions, and moving back would
+ * undo that. So tasks do not take the lock.
  */
 #ifndef HM_JOB_LEDGER_ASIDE_H
 #define HM_JOB_LEDGER_ASIDE_H

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "core/topology/regions.h"
@@ -25,6 +26,7 @@
 #define LABELS "hybridmem:"
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
 #define PAUSE_NS 100000000L
+#define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE_TO_REMOVE 600 /* seconds */
 /* A process that escaped from its job may still have mounts. They are detached after so many seconds. */
 #define DETACH 10
@@ -33,11 +35,12 @@
 static const struct hm_namespacetimes to_remove = {.patience = PATIENCE_TO_REMOVE, .detach = DETACH};
 static const struct hm_namespacetimes at_once = {.patience = 0};
 
-/* Takes the lock. With `waits`, waits for it, at most until fsdax_wipe_limit is used up. */
+/*
+ * Takes the lock. With `waits`, waits for it, at most until fsdax_wipe_limit is used up. All wait by trying, those
+ * without a limit, too: the kernel would give the lock to whoever waits in it, before those who try.
+ */
 static int take_lock(int fd, const struct hm_config *config, bool waits)
 {
-    if (waits && hm_wipe_left(config) == HM_WIPE_NO_LIMIT)
-        return hm_flock_wait(fd);
     while (hm_flock_try(fd) != 0) {
         if (!waits || errno != EWOULDBLOCK || hm_wipe_left(config) == 0)
             return -1;
@@ -178,17 +181,35 @@ static bool is_for_systemd(const struct hm_config *config, const struct hm_names
     return number == ETIME || (is_others && how->has_left && hm_wipe_left(config) != HM_WIPE_NO_LIMIT);
 }
 
+/*
+ * Pauses between two tries, as long as the last one took, which began at *tried_ns, but for a second at least: others
+ * who want the lock must get it, too. Returns false, without a pause, where the tries that began at `begun_ns` have had
+ * their time.
+ */
+static bool pause_before_next(uint64_t begun_ns, uint64_t *tried_ns)
+{
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), pause = now - *tried_ns;
+    if (now - begun_ns >= PATIENCE_TO_REMOVE * SECOND_NS)
+        return false;
+    pause = pause > SECOND_NS ? pause : SECOND_NS;
+    nanosleep(&(struct timespec){.tv_sec = (time_t)(pause / SECOND_NS), .tv_nsec = (long)(pause % SECOND_NS)}, NULL);
+    *tried_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    return true;
+}
+
 int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
 {
-    int result, number, pauses = 0;
+    int result, number;
     if (!is_reap_wanted(config))
         return 0;
     unsigned left_s = hm_hooklimit_pause(config);
+    const uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    uint64_t tried_ns = begun_ns;
     /* The lock is not held between the tries: a job that finds room elsewhere must not wait for what is in use. */
-    while ((result = reap_locked(config, how, error)) != 0 && errno == EBUSY && how->waits &&
-           pauses++ < PATIENCE_TO_REMOVE)
-        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-    number = errno;
+    do {
+        result = reap_locked(config, how, error);
+        number = errno;
+    } while (result != 0 && number == EBUSY && how->waits && pause_before_next(begun_ns, &tried_ns));
     hm_hooklimit_resume(left_s);
     if (result == 0)
         return 0;

@@ -136,20 +136,3 @@ int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const str
         return 0;
     return hm_fail(error, errno, "a task could not enter the resctrl group %s: %s", name, strerror(errno));
 }
-
-void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
-                       const char *why)
-{
-    int result = -1;
-    struct hm_job *job = malloc(sizeof(*job));
-    int lock = job ? hm_ledger_lock(config, NULL) : -1;
-    if (lock >= 0 && hm_ledger_read(config, job_id, job, NULL) == 0) {
-        if (!job->mongroup.why[0])
-            hm_text_copy(job->mongroup.why, why, sizeof(job->mongroup.why));
-        result = hm_ledger_write(config, job, NULL);
-    }
-    hm_ledger_unlock(lock);
-    free(job);
-    if (result != 0)
-        hm_mongroup_remove(config, job_id, group, NULL);
-}

@@ -51,14 +51,6 @@ int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const str
                       struct hm_error *error);
 
 /*
- * Notes in the entry why a task is not in the group, so that the group's figures are not taken for the whole job's. If
- * the entry cannot be read or written, the group is removed: then there are no figures at all. Takes the lock. Only for
- * processes with one thread.
- */
-void hm_mongroup_spoil(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
-                       const char *why);
-
-/*
  * Removes the job's group; tasks in it fall back to the default group. Returns 0, also if there is no group, or -1.
  * Ends within some seconds. Do not hold the lock. Only for programs with one thread.
  */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/flock.h"
 #include "base/spawn.h"
+#include "job/ledger/aside.h"
 #include "job/ledger/log.h"
 #include "migrator/damon/wire.h"
 
@@ -122,11 +123,11 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
 {
     if (is_listening(config))
         return 0;
+    hm_aside_begin(); /* others wait for this lock, too */
     int lock = lock_start(config, error);
-    if (lock < 0)
-        return -1;
-    int result = is_listening(config) ? 0 : start_broker(config, home_cgroup, error);
+    int result = lock < 0 ? -1 : is_listening(config) ? 0 : start_broker(config, home_cgroup, error);
     hm_flock_close(lock);
+    hm_aside_end();
     return result;
 }
 

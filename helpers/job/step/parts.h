@@ -16,6 +16,7 @@ struct hm_preparation {
     bool must_start_monitor; /* the job has no monitor, and this process is to start it */
     bool knows_user;
     struct hm_identity user;
+    char cgroup[HM_JOB_CGROUP]; /* the job's; "": it is not known */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error, user_error; /* "": no error */

@@ -31,6 +31,13 @@ static void read_tiers(struct hm_preparation *p)
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
 }
 
+/* Reads which cgroup the job has. Not under the lock: slurmstepd may be in another one then (job/ledger/aside.h). */
+static void read_cgroup(struct hm_preparation *p)
+{
+    if (hm_cgroup_of_self(p->cgroup, sizeof(p->cgroup)) != 0 || hm_cgroup_cut_to_job(p->cgroup) != 0)
+        p->cgroup[0] = '\0';
+}
+
 /*
  * Looks up the user's name and groups if they are needed: if the step has a request of its own and a rule asks for
  * them, or if the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of
@@ -92,7 +99,6 @@ static void note_facts(struct hm_preparation *p)
 {
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
-    char folder[HM_JOB_CGROUP];
     if (facts->restart > job->restart)
         job->restart = facts->restart;
     job->array_job_id = facts->array_job_id;
@@ -103,8 +109,8 @@ static void note_facts(struct hm_preparation *p)
         job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
-    if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && hm_cgroup_cut_to_job(folder) == 0)
-        hm_text_copy(job->cgroup, folder, sizeof(job->cgroup));
+    if (p->cgroup[0])
+        hm_text_copy(job->cgroup, p->cgroup, sizeof(job->cgroup));
     if (facts->step_id != HM_STEP_EXTERN)
         hm_job_add_step(job, facts->step_id);
 }
@@ -224,6 +230,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     }
     look_up_user(&p);
     read_tiers(&p);
+    read_cgroup(&p);
     (void)hm_marks_are_kept(); /* its first call takes a new page: not under the lock (base/memready.h) */
     hm_memready_touch(step, sizeof(*step));
     hm_memready_touch(p.job, sizeof(*p.job));

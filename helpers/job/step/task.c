@@ -126,10 +126,15 @@ void hm_task_mount(struct hm_step *step)
 void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
 {
     struct hm_error error = {0};
-    if (hm_mongroup_is_whole(&step->mongroup) &&
-        hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) != 0 &&
-        is_first(outcome ? &outcome->said_outside : NULL))
-        hm_mongroup_spoil(&step->config, step->job_id, &step->mongroup, error.text);
+    if (!hm_mongroup_is_whole(&step->mongroup) ||
+        hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) == 0)
+        return;
+    if (!outcome) {
+        hm_mongroup_remove(&step->config, step->job_id, &step->mongroup, NULL);
+    } else if (is_first(&outcome->said_outside)) {
+        hm_text_copy(outcome->outside, error.text, sizeof(outcome->outside));
+        __atomic_store_n(&outcome->is_outside, 1, __ATOMIC_RELEASE);
+    }
 }
 
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
@@ -174,6 +179,8 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
         if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
             hm_job_warn(job, "%s", outcome->warning[i]);
+    if (__atomic_load_n(&outcome->is_outside, __ATOMIC_ACQUIRE) && !job->mongroup.why[0])
+        hm_text_copy(job->mongroup.why, outcome->outside, sizeof(job->mongroup.why));
     /* The entry has the plan for the node as a whole. A task's own plan replaces it, as it knows the task's sockets. */
     if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
         return;

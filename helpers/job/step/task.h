@@ -13,8 +13,10 @@
 #define HM_OUTCOME_WARNINGS 4
 
 struct hm_outcome {
-    /* 1: a task has said this, in a line or (`said_outside`) in the ledger; the others do not repeat it */
+    /* 1: a task has said this, in a line or (`said_outside`) in `outside`; the others do not repeat it */
     uint32_t said_refusal, said_binding, said_outside;
+    uint32_t is_outside; /* 1: a task is not in the job's resctrl group, and `outside` says why */
+    char outside[HM_WARNING];
     /* 1: `plan` is set, by the first task on the node; 2: it is being written; 0: neither */
     uint32_t has_plan;
     struct hm_plan plan;
@@ -38,7 +40,9 @@ void hm_task_mount(struct hm_step *step);
 
 /*
  * Puts the calling task, which is still root (in task_init_privileged), into the job's monitoring group, if there is
- * one. If that fails, the ledger's entry says why, once for all tasks, and the task runs all the same.
+ * one. If that fails, the task runs all the same, and hm_task_ended writes into the ledger why: a task takes no lock,
+ * as slurmstepd may put it into its cgroup at any moment (job/ledger/aside.h). Without `outcome` the group is removed:
+ * then there are no figures at all.
  */
 void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 

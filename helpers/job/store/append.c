@@ -15,6 +15,7 @@
 
 #include "base/flock.h"
 
+#define LINE_MOST (1 << 20) /* bytes of a line; a user can make longer ones in their own file */
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
 
@@ -162,16 +163,14 @@ static bool is_whole(const char *line)
 /* Has the file a whole line that begins as `line` does? Returns 1, 0, or -1. */
 static int find_line(int fd, const char *name, const char *line, size_t n_same, struct hm_error *error)
 {
-    char *text = NULL;
-    size_t room = 0;
-    ssize_t length = 0;
+    char *text = malloc(LINE_MOST);
     bool is_found = false;
-    int again = dup(fd);
+    int again = text ? dup(fd) : -1;
     FILE *file = again < 0 ? NULL : fdopen(again, "r");
     if (file) {
         rewind(file);
-        while (!is_found && (length = getline(&text, &room, file)) > 0)
-            is_found = (size_t)length > n_same && memcmp(text, line, n_same) == 0 && is_whole(text);
+        while (!is_found && fgets(text, LINE_MOST, file))
+            is_found = strncmp(text, line, n_same) == 0 && is_whole(text);
     }
     int result = is_found ? 1 : file && feof(file) ? 0 : hm_fail_errno(error, "%s cannot be read", name);
     free(text);

@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/look.h"
 
 /* Others who make or remove namespaces wait meanwhile. Nobody but the node's load can make a new file system wait. */
@@ -53,23 +55,38 @@ struct wanted {
     uid_t uid;
 };
 
-/*
- * Runs in a child process. Returns 0 or an errno. mount(2) is used directly, as libmount would add options of the
- * host's fstab, and write to the host's mount tables. The mounts are slaves of the host's: what the host unmounts later
- * does not stay in use by a child that was left behind.
- */
-static int mount_once(const void *question, void *found)
+/* Locks a file of the device's name: a trial that is stuck is the only one of its device, so that trials do not pile
+ * up. Returns its descriptor, or -1. */
+static int take_turn(const struct wanted *wanted, struct hm_error *error)
 {
-    const struct wanted *wanted = question;
-    struct hm_error *error = found;
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0) {
-        hm_fail_errno(error, "cannot make a mount namespace");
-        return errno;
-    }
-    if (mount(wanted->device, wanted->place, wanted->filesystem, MS_NOSUID | MS_NODEV, "dax") != 0) {
-        hm_fail_errno(error, "cannot mount %s (%s) with DAX", wanted->device, wanted->filesystem);
-        return errno;
-    }
+    int run = open(wanted->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int folder = run < 0 ? hm_fail_errno(error, "cannot open %s", wanted->place)
+                         : hm_folder_open_own(run, "trials", 0700, error);
+    if (run >= 0)
+        close(run);
+    if (folder < 0)
+        return -1;
+    int file = openat(folder, strrchr(wanted->device, '/') + 1, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    close(folder);
+    if (file < 0)
+        return hm_fail_errno(error, "no lock for the trial mount of %s", wanted->device);
+    if (hm_flock_try(file) == 0)
+        return file;
+    close(file);
+    return hm_fail(error, EBUSY, "%s is still being unmounted", wanted->device);
+}
+
+/*
+ * Mounts and unmounts, in a mount namespace of its own. Returns 0 or -1. mount(2) is used directly, as libmount would
+ * add options of the host's fstab, and write to the host's mount tables. The mounts are slaves of the host's: what the
+ * host unmounts later does not stay in use by a child that was left behind.
+ */
+static int mount_once(const struct wanted *wanted, struct hm_error *error)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+        return hm_fail_errno(error, "cannot make a mount namespace");
+    if (mount(wanted->device, wanted->place, wanted->filesystem, MS_NOSUID | MS_NODEV, "dax") != 0)
+        return hm_fail_errno(error, "cannot mount %s (%s) with DAX", wanted->device, wanted->filesystem);
     int result = 0;
     if (wanted->is_new)
         result = check_dax(wanted->place, wanted->device, error) == 0 ? give(wanted->place, wanted->uid, error) : -1;
@@ -78,14 +95,27 @@ static int mount_once(const void *question, void *found)
         result = hm_fail_errno(error, "cannot unmount %s", wanted->device);
         number = errno;
     }
-    return result == 0 ? 0 : number;
+    errno = number;
+    return result;
+}
+
+/* Runs in a child process. Returns 0 or an errno. */
+static int mount_here(const void *question, void *found)
+{
+    const struct wanted *wanted = question;
+    int turn = -1;
+    if (!wanted->is_new && (turn = take_turn(wanted, found)) < 0)
+        return errno;
+    int number = mount_once(wanted, found) == 0 ? 0 : errno;
+    hm_flock_close(turn);
+    return number;
 }
 
 static int mount_in_child(const struct wanted *wanted, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     const int patience_s = wanted->is_new ? PATIENCE_NEW_S : PATIENCE_S;
-    if (hm_look(mount_once, wanted, &why, sizeof(why), patience_s * 1000) == 0)
+    if (hm_look(mount_here, wanted, &why, sizeof(why), patience_s * 1000) == 0)
         return 0;
     if (errno == ETIMEDOUT)
         return hm_fail(error, EBUSY, "%s is still being unmounted after %d s", wanted->device, patience_s);

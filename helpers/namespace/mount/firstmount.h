@@ -3,7 +3,7 @@
  * The first mount of a new file system, which checks that DAX works and gives the root folder to its user. Also a trial
  * mount of a file system that was kept.
  *
- * The kernel lets a mount wait, and not be killed, until an earlier unmount of the same file system is over. Since
+ * A mount waits in the kernel until an earlier unmount of the same file system is over, and cannot be killed. Since
  * Linux 6.15 that lasts as long as a page of a DAX file system is referenced, so as long as its user wants. The unmount
  * of a trial mount may wait in the same way. So a child process mounts and unmounts, in a mount namespace of its own.
  * It has no lock of this program, and is killed and left behind when its time is over. If its mount succeeds
@@ -23,8 +23,9 @@
  */
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error);
 
-/* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. Returns 0 or -1; EBUSY: the end
- * of an earlier use was not over after 10 s. */
+/* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. `place` must be the run folder:
+ * a file in its folder `trials` is locked meanwhile. Returns 0 or -1; EBUSY: the end of an earlier use was not over
+ * after 10 s, or an earlier trial still waits for it. */
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the first mount of a new file system; the kernel's part is simulated. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/look.h"
 #include "namespace/mount/firstmount.h"
 #include "unit/lib/scratch.h"
@@ -22,6 +24,7 @@
 static bool has_dax, cannot_mount, child_hangs, is_child;
 static int mounts; /* mounts on `scratch` now */
 
+int __wrap_hm_file_is_dax(int fd);
 int __wrap_unshare(int flags);
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
 int __wrap_umount2(const char *target, int flags);
@@ -71,7 +74,7 @@ int __wrap_umount2(const char *target, int flags)
     return 0;
 }
 
-int hm_file_is_dax(int fd)
+int __wrap_hm_file_is_dax(int fd)
 {
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
@@ -133,6 +136,21 @@ static void test_a_mount_that_waits_is_given_up(void **state)
     child_hangs = false;
 }
 
+/* An earlier trial is stuck, and has its lock. */
+static void test_one_trial_of_a_device_at_a_time(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    int other = open(scratch_path("trials/pmem0"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(hm_flock_try(other), 0);
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_string_equal(error.text, "/dev/pmem0 is still being unmounted");
+    assert_int_equal(hm_look_mount("/dev/pmem1", "ext4", scratch, &error), 0);
+    hm_flock_close(other);
+    assert_int_equal(hm_look_mount("/dev/pmem0", "ext4", scratch, &error), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_a_mount_without_dax_is_refused),
         cmocka_unit_test(test_a_look_changes_nothing),
         cmocka_unit_test(test_a_mount_that_waits_is_given_up),
+        cmocka_unit_test(test_one_trial_of_a_device_at_a_time),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

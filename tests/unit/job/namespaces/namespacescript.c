@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -35,11 +36,14 @@ int pauses;
 void (*at_pause)(void);
 bool child_hangs;
 static bool is_child;
+static uint64_t slept_ns;
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 int __real_nanosleep(const struct timespec *request, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __real_unlinkat(int folder, const char *name, int flags);
 int __wrap_unlinkat(int folder, const char *name, int flags);
 int __wrap_rmdir(const char *path);
@@ -134,9 +138,17 @@ int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
         return __real_nanosleep(request, left);
     assert_int_equal(request->tv_sec, 1);
     pauses++;
+    slept_ns += PAUSE_S * UINT64_C(1000000000);
     if (at_pause)
         at_pause();
     return 0;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int result = __real_clock_gettime(clock, now);
+    now->tv_sec += (time_t)(slept_ns / UINT64_C(1000000000));
+    return result;
 }
 
 void script(const char *body)
