@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/look.h"
@@ -79,6 +81,13 @@ static bool is_of(pid_t pid, uid_t uid)
            (found[0] == 0 || found[0] == uid);
 }
 
+/* Whose is the process, by its folder in /proc? Processes that nobody may look into are root's there. */
+static bool is_folder_of(int processes, const char *pid, uid_t uid)
+{
+    struct stat status;
+    return fstatat(processes, pid, &status, AT_SYMLINK_NOFOLLOW) == 0 && (status.st_uid == 0 || status.st_uid == uid);
+}
+
 /* Does the process run our monitor's program? " (deleted)" follows the path where an upgrade has replaced the file. */
 static bool runs_monitor(const char *pid)
 {
@@ -147,8 +156,9 @@ static int look(const void *question, void *found)
     if (!processes)
         return errno;
     while (monitors->n < MONITORS && (item = readdir(processes)))
-        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) == 0 && runs_monitor(item->d_name) &&
-            (whose->is_anybodys || is_of((pid_t)pid, whose->uid)) &&
+        if (hm_size_parse_number(item->d_name, 1, INT32_MAX, &pid, NULL) == 0 &&
+            (whose->is_anybodys || is_folder_of(dirfd(processes), item->d_name, whose->uid)) &&
+            runs_monitor(item->d_name) && (whose->is_anybodys || is_of((pid_t)pid, whose->uid)) &&
             hm_process_identify((pid_t)pid, &monitors->process[monitors->n]) == 0)
             monitors->n++;
     closedir(processes);
@@ -157,8 +167,8 @@ static int look(const void *question, void *found)
 
 /*
  * Finds monitors that no entry names. They are looked for first and without the lock, and the entries are read then:
- * so a monitor that is started meanwhile is not among them. Where the look is cut short, the rest waits for the next
- * reap. Returns their number.
+ * so a monitor that is started meanwhile is not among them. Where a look is cut short, as a user's
+ * process can do, monitors of later processes are left. Returns their number.
  */
 static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])

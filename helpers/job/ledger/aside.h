@@ -5,6 +5,9 @@
  * waits until the kernel has ended processes of the job. A user can have new processes take what is freed at once, so
  * that the wait lasts for seconds.
  *
+ * The extern step's process keeps the job's cgroup populated meanwhile (PrologFlags=Contain). Without it, a reap may
+ * take a job whose only process is this one for dead, as it may between two steps.
+ *
  * Not for tasks: slurmstepd puts them into their cgroup while they run the plugin's functions, and moving back would
  * undo that. So tasks do not take the lock.
  */

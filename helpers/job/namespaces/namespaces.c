@@ -149,9 +149,14 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     return result;
 }
 
-static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, struct hm_error *error)
+/* `locked_ns` gets the moment at which the lock was taken; of a lock that was not taken, the end of the wait. */
+static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, uint64_t *locked_ns,
+                       struct hm_error *error)
 {
     int held = lock(config, how->waits, error);
+    int number = errno;
+    *locked_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    errno = number;
     int result = held < 0 ? -1 : reap(config, how->cluster, error);
     hm_flock_close(held);
     hm_daxfolders_remove_ended(config);
@@ -182,18 +187,19 @@ static bool is_for_systemd(const struct hm_config *config, const struct hm_names
 }
 
 /*
- * Pauses between two tries, as long as the last one took, which began at *tried_ns, but for a second at least: others
- * who want the lock must get it, too. Returns false, without a pause, where the tries that began at `begun_ns` have had
- * their time.
+ * Pauses between two tries, as long as the last one had the lock, since `locked_ns`, but for a second at least: others
+ * who want the lock must get it, too. `since_ns` is when the first try ended; 0: now, and that is noted. Returns false,
+ * without a pause, ten minutes after that.
  */
-static bool pause_before_next(uint64_t begun_ns, uint64_t *tried_ns)
+static bool pause_before_next(uint64_t *since_ns, uint64_t locked_ns)
 {
-    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), pause = now - *tried_ns;
-    if (now - begun_ns >= PATIENCE_TO_REMOVE * SECOND_NS)
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC), pause = now - locked_ns;
+    if (*since_ns == 0)
+        *since_ns = now;
+    if (now - *since_ns >= PATIENCE_TO_REMOVE * SECOND_NS)
         return false;
     pause = pause > SECOND_NS ? pause : SECOND_NS;
     nanosleep(&(struct timespec){.tv_sec = (time_t)(pause / SECOND_NS), .tv_nsec = (long)(pause % SECOND_NS)}, NULL);
-    *tried_ns = hm_clock_ns(CLOCK_MONOTONIC);
     return true;
 }
 
@@ -203,13 +209,12 @@ int hm_namespaces_reap(const struct hm_config *config, const struct hm_namespace
     if (!is_reap_wanted(config))
         return 0;
     unsigned left_s = hm_hooklimit_pause(config);
-    const uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    uint64_t tried_ns = begun_ns;
+    uint64_t since_ns = 0, locked_ns;
     /* The lock is not held between the tries: a job that finds room elsewhere must not wait for what is in use. */
     do {
-        result = reap_locked(config, how, error);
+        result = reap_locked(config, how, &locked_ns, error);
         number = errno;
-    } while (result != 0 && number == EBUSY && how->waits && pause_before_next(begun_ns, &tried_ns));
+    } while (result != 0 && number == EBUSY && how->waits && pause_before_next(&since_ns, locked_ns));
     hm_hooklimit_resume(left_s);
     if (result == 0)
         return 0;

@@ -129,9 +129,10 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
     if (!hm_mongroup_is_whole(&step->mongroup) ||
         hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) == 0)
         return;
-    if (!outcome) {
-        hm_mongroup_remove(&step->config, step->job_id, &step->mongroup, NULL);
-    } else if (is_first(&outcome->said_outside)) {
+    if (!is_first(outcome ? &outcome->said_outside : NULL))
+        return;
+    hm_mongroup_remove(&step->config, step->job_id, &step->mongroup, NULL);
+    if (outcome) {
         hm_text_copy(outcome->outside, error.text, sizeof(outcome->outside));
         __atomic_store_n(&outcome->is_outside, 1, __ATOMIC_RELEASE);
     }

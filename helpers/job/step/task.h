@@ -40,9 +40,9 @@ void hm_task_mount(struct hm_step *step);
 
 /*
  * Puts the calling task, which is still root (in task_init_privileged), into the job's monitoring group, if there is
- * one. If that fails, the task runs all the same, and hm_task_ended writes into the ledger why: a task takes no lock,
- * as slurmstepd may put it into its cgroup at any moment (job/ledger/aside.h). Without `outcome` the group is removed:
- * then there are no figures at all.
+ * one. If that fails, the task runs all the same; the first one removes the group, so that its figures are not taken
+ * for the whole job's, and hm_task_ended writes into the ledger why. A task itself takes no lock, as slurmstepd may put
+ * it into its cgroup at any moment (job/ledger/aside.h).
  */
 void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome);
 

@@ -15,7 +15,7 @@
 
 #include "base/flock.h"
 
-#define LINE_MOST (1 << 20) /* bytes of a line; a user can make longer ones in their own file */
+#define LINE_MOST ((1 << 20) + 2) /* bytes of a line; a user can make longer ones in their own file */
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000 /* 10 ms */
 

@@ -72,8 +72,12 @@ static int take_turn(const struct wanted *wanted, struct hm_error *error)
         return hm_fail_errno(error, "no lock for the trial mount of %s", wanted->device);
     if (hm_flock_try(file) == 0)
         return file;
+    if (errno == EWOULDBLOCK)
+        hm_fail(error, EBUSY, "%s is still being unmounted", wanted->device);
+    else
+        hm_fail_errno(error, "the lock for the trial mount of %s", wanted->device);
     close(file);
-    return hm_fail(error, EBUSY, "%s is still being unmounted", wanted->device);
+    return -1;
 }
 
 /*
@@ -104,8 +108,9 @@ static int mount_here(const void *question, void *found)
 {
     const struct wanted *wanted = question;
     int turn = -1;
+    /* Without a turn nothing is known of the file system: EBUSY says that it is to be tried again. */
     if (!wanted->is_new && (turn = take_turn(wanted, found)) < 0)
-        return errno;
+        return EBUSY;
     int number = mount_once(wanted, found) == 0 ? 0 : errno;
     hm_flock_close(turn);
     return number;

@@ -200,10 +200,12 @@ int __wrap_hm_cgroup_of_self(char *out, size_t size)
 {
     if (!world.has_cgroup)
         return hm_fail(NULL, ENOENT, "no cgroup v2");
-    if (world.step)
+    if (world.step) {
+        assert_int_equal(hm_heldlock_check("a look", NULL), 0); /* with a lock, slurmstepd may be elsewhere (aside.h) */
         snprintf(out, size, "%s/%s/slurm", cgroup_of(JOB), world.step);
-    else
+    } else {
         snprintf(out, size, "%s", path_of("cgroup/slurmd"));
+    }
     return 0;
 }
 
