@@ -87,7 +87,7 @@ def wait_read(job, more=2):
 def wait_counted(job, *domains):
     """Waits until the programs' figures are known, which is after their second answer. If a program started more
     than a second late, its figure is known only after a hundred times that delay."""
-    wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure of a program's", 120)
+    wait_for(lambda: all(job.read().energy[domain].is_known for domain in domains), "figure from a program", 120)
 
 
 def wait_told(job, text):

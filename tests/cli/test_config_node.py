@@ -78,8 +78,8 @@ def test_folders_that_cannot_be_looked_at(site, configure, tmp_path):
         (
             '\ntier "nosuch" {\n static_power = 20W }\n',
             "note",
-            "3: tier nosuch lists no nodes, and no tier here has that name, or is the only one of that kind: ignored; "
-            "here are ",
+            "3: tier nosuch is ignored: it lists no nodes, no tier here has its name, and there is not exactly one "
+            "tier of its kind; here are ",
         ),
     ],
 )

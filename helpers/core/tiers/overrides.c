@@ -177,10 +177,11 @@ void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *confi
         if (named->has_nodes || (group && group->config))
             continue;
         if (!group) {
-            hm_tiers_warn(tiers,
-                          "%s: tier %s lists no nodes, and no tier here has that name, or is the only one of that kind"
-                          ": ignored; here are %s",
-                          place_of(named->line, place), named->name, names);
+            hm_tiers_warn(
+                tiers,
+                "%s: tier %s is ignored: it lists no nodes, no tier here has its name, and there is not exactly "
+                "one tier of its kind; here are %s",
+                place_of(named->line, place), named->name, names);
             continue;
         }
         group->config = named;

@@ -8,7 +8,8 @@
 
 #include "core/config/config.h"
 
-/* Parse a copy on the heap without room to spare, so that the sanitizer sees any access past its end. */
+/* Parse a copy on the heap that has just the room that hm_config_parse needs, one byte more than the text, so that the
+ * sanitizer sees any access past it. */
 static inline int parse_bytes(const char *text, size_t length, struct hm_config *config, struct hm_error *error)
 {
     char *copy = malloc(length + 1);

@@ -63,7 +63,7 @@ static const struct tierrow rows[] = {
      {CPU(.gib = 1), MEM(.gib = 1, .kind = HM_KIND_CXL, .bandwidth = 100),
       MEM(.gib = 1, .kind = HM_KIND_CXL, .bandwidth = 20)},
      {TIER("far", NULL, .kind = HM_KIND_CXL)}, "dram=dram:0/0/0 cxl=cxl:1/0/100 cxl2=cxl:2/0/20", HM_ORIGIN_HWLOC,
-     "no tier here has that name, or is the only one of that kind"},
+     "no tier here has its name, and there is not exactly one tier of its kind"},
     {"figures and kind for a name that grouping gives",
      {CPU(.gib = 1), MEM(.gib = 1)},
      {TIER("slow", NULL, .kind = HM_KIND_CXL, .latency = 250)}, "fast=unknown:0/0/0 slow=cxl:1/250/0",
