@@ -96,8 +96,8 @@ def test_a_program_that_hangs_at_its_start(job, node):
 
 
 def in_time(attempt, job):
-    """Did the monitor end before a sleeping program noted the end of its sleep? attempt(folder) tells. If the machine
-    was too busy for that sleep, the answer is unknown, and the attempt is repeated."""
+    """Did the monitor end before a sleeping program noted the end of its sleep? attempt(folder) tells. A busy
+    machine may make the monitor later than the sleep: so an attempt that fails is repeated, ten times in all."""
     for number in range(10):
         folder = job.folder.parent / f"attempt-{number}"
         folder.mkdir()

@@ -68,7 +68,9 @@ def test_an_inner_srun_wins_and_the_next_has_its_jobs_request_again():
     steps = "; ".join(f"srun -n1 {text} {POLICY_AND_CPUS}" for text in ("--hybrid-mem=slow", "--hybrid-mem=off", ""))
     job_id, text = finished("alice", f"{slurm.OVERLAP}{steps}", "--hybrid-mem=fast")
     assert text.split()[::2] == [POLICIES["slow"], "default", POLICIES["fast"]]
-    assert len(set(text.split()[1::2])) == 1, "task/affinity's CPUs are those of a step that is not placed"
+    assert len(set(text.split()[1::2])) == 1, (
+        "a step has the same CPUs from task/affinity, whether its memory is placed or not"
+    )
     record = slurm.record(job_id)
     assert record["request"] == "fast" and record["plan"]["mode"] == "fast"
     assert record["step_ids"] == ["batch", "0", "1", "2"]

@@ -29,8 +29,8 @@ struct hm_damon_settings {
 struct hm_damon_measured {
     double cpu_s, wall_s;
     /*
-     * share of looks that found an access, as the mean over the bytes of regions with an access; negative: no region
-     * had one
+     * share of looks that found an access: the mean over the regions that had an access, each weighted by its bytes;
+     * negative: no region had one
      */
     double accessed;
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column adds up cases (terms.Case: records, or items of them): one by one, or by an engine. A row is a plain
-list, as there are many rows. Each column has a few of its cells.
+"""How a column adds up cases (terms.Case: records, or items of them): one by one in Python, or by an
+engine (DuckDB over a history's tables, engine.py), for which each fold gives SQL. A row is a plain list, as there are
+many rows. Each column has a few of its cells.
 
 A fold is made of terms (terms.py), and has `start`, its cells before the first case; add(cells, at, case), which adds a
 case to the cells from `at` on; cells(), SQL for its cells over all cases of a row; and `alls`, the SQL functions that
@@ -207,8 +208,9 @@ class Last(Fold):
 
 
 class Common(Fold):
-    """The word of all cases if it is the same, else their pattern; an empty text if the patterns differ, too. They can
-    differ only in the row of all keys beyond a limit (groups.Groups.LIMIT), which an engine never makes."""
+    """The word of all cases if it is the same, else their pattern (the text with N for each number); an empty text if
+    the patterns differ, too. They can differ only in the row of all keys beyond a limit (groups.Groups.LIMIT), which an
+    engine never makes."""
 
     start, alls = (None, None), ("min", "min")
 
@@ -231,9 +233,10 @@ class Common(Fold):
 
 
 class Elected(Fold):
-    """Another fold, over only the cases that voted for the candidate who is elected in the row. `vote`: the case's
-    candidate, or None. `consent` is counted over all cases. elect(votes by candidate, cases, consents) returns a
-    candidate, or None. An engine elects first, and then makes the other fold's cells."""
+    """Another fold, over only the cases for whose advice the row stands. The nodes of a run may get different advice:
+    they vote. `vote`: the rule (rules.py) that advises this node, or None. `consent`: 1 if the node could be fast,
+    counted over all cases. elect(votes by rule, cases, consents) returns the rule that decides for the run, or None
+    (rules.elect). An engine elects first, and then makes the other fold's cells."""
 
     start = (0, 0, None)
 

@@ -22,7 +22,7 @@ extern struct hm_job job;
 extern struct hm_error error;
 extern bool is_missing, are_there; /* the program is not installed; the node has hybridmem's labels, and devdax */
 extern bool has_no_memory;         /* calloc fails */
-extern int n_created;              /* how often create was to run */
+extern int n_created;              /* starts of create, also those that failed */
 extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
 extern bool takes_all;             /* create uses all of that time */
 extern int pauses;                 /* number of pauses of a second between tries */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the broker and its clients, over a model of DAMON's files in sysfs. */
+/* Tests how the DAMON broker serves a client: it lends a kdamond, changes its settings, and ends the watch. DAMON's
+ * files in sysfs are simulated. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
