@@ -70,7 +70,7 @@ static const struct tierrow rows[] = {
      HM_ORIGIN_DISTANCE, NULL},
     {"a tier that this machine has not",
      {CPU(.gib = 1)},
-     {TIER("pmem", NULL, .latency = 350)}, "fast=unknown:0/0/0", HM_ORIGIN_HWLOC, "tier pmem lists no nodes"},
+     {TIER("pmem", NULL, .latency = 350)}, "fast=unknown:0/0/0", HM_ORIGIN_HWLOC, "tier pmem is ignored: it lists no nodes"},
     {"a listed node without memory",
      {CPU(.gib = 1), MEM(.gib = 0)},
      {TIER("pmem", "1")}, "fast=unknown:0/0/0", HM_ORIGIN_HWLOC, "names node 1, which has no memory"},
