@@ -209,3 +209,20 @@ bool is_folder(const char *path)
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
+
+int with_two_jobs(void **state)
+{
+    struct hm_job other;
+    int result = namespaces_set_up(state);
+    hm_job_init(&other, 12);
+    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 12, &other.namespaces, &error), 0);
+    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    return result;
+}
+
+bool has_folder(uint32_t job_id)
+{
+    char path[HM_DAX_PATH];
+    return is_folder(hm_dax_job_folder(&config, job_id, path));
+}

@@ -31,6 +31,8 @@ extern void (*at_pause)(void);     /* called in each pause; NULL: nothing is */
 extern bool child_hangs;           /* a child process that removes folders is killed at the end of its time */
 
 int namespaces_set_up(void **state);
+/* The same, and besides its job 7 there is job 12, with its folders. There are folders of 13, but no such job. */
+int with_two_jobs(void **state);
 
 /* Writes the script, which notes its arguments, one on each line, and then runs `body`. */
 void script(const char *body);
@@ -41,5 +43,7 @@ void assert_nothing_told(void);
 void forget_told(void);
 
 bool is_folder(const char *path);
+/* Does the job have a folder for its file systems? */
+bool has_folder(uint32_t job_id);
 
 #endif
