@@ -29,7 +29,8 @@ static void print_help(void)
 {
     fputs("Usage: hybridmem namespace create --job ID --restart N --uid UID --size SIZE\n"
           "                                  --sockets LIST [--keep] [OPTION]...\n"
-          "       hybridmem namespace destroy --job ID --restart N|--uid UID [OPTION]...\n"
+          "       hybridmem namespace destroy --job ID --restart N [OPTION]...\n"
+          "       hybridmem namespace destroy --uid UID [OPTION]...\n"
           "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
           "       hybridmem namespace list [--json] [OPTION]...\n"
           "       hybridmem namespace check [--config FILE]\n"

@@ -90,8 +90,8 @@ def is_absent(path):
 
 def folder_of(options, config_program):
     """The records' folder. None if no job was recorded yet and the user did not name the folder: a timer on a new node
-    must not fail for that. Raises Failure also if the caller may only read their own records, as these are not all of
-    the node's."""
+    must not fail for that. Raises Failure also if the caller may read only their own part of the records, as that is
+    not all of the node's. If they named that part themselves, it is taken."""
     try:
         folder = records.chosen_folder(options.records, config_program)
     except records.NoFolder as nothing:
