@@ -80,12 +80,13 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n)
 {
     char path[40], name[32] = "?";
     size_t used = strlen(out);
+    if (n == MOST_NAMED)
+        snprintf(out + used, size - used, ", ...");
+    if (n >= MOST_NAMED)
+        return;
     snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
     (void)hm_file_read(path, name, sizeof(name), NULL);
-    if (n < MOST_NAMED)
-        snprintf(out + used, size - used, "%s%.16s (%s)", n ? ", " : "", pid, name);
-    else
-        snprintf(out + used, size - used, ", ...");
+    snprintf(out + used, size - used, "%s%.16s (%s)", n ? ", " : "", pid, name);
 }
 
 /* Does the process have the device open or mapped, or does it see a mount of the device? Mounts are looked up only for

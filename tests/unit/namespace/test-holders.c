@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "namespace/mount/holders.h"
 #include "unit/lib/scratch.h"
 
@@ -48,6 +49,21 @@ static void test_who_has_it_open_is_named(void **state)
     assert_int_equal(hm_holders_find(path, LATE, text, sizeof(text)), 1);
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
     close(fd);
+}
+
+/* As many as there are processes of mount namespaces in which a device was detached. */
+static void test_one_sign_stands_for_all_that_are_not_named(void **state)
+{
+    (void)state;
+    char text[512] = "", expected[512] = "", own[16], name[32] = "";
+    snprintf(own, sizeof(own), "%d", (int)getpid());
+    assert_int_equal(hm_file_read("/proc/self/comm", name, sizeof(name), NULL), 0);
+    for (int n = 0; n < 7; n++)
+        hm_holders_add(text, sizeof(text), own, n);
+    for (int n = 0; n < 4; n++)
+        snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%s (%s), ", own, name);
+    assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
+    assert_string_equal(text + strlen(expected), "...");
 }
 
 /* If only root may open a file, users' processes are not looked at, as looking at them could take any time. */
@@ -98,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mount_namespaces_are_seen_once),
         cmocka_unit_test(test_who_has_it_open_is_named),
+        cmocka_unit_test(test_one_sign_stands_for_all_that_are_not_named),
         cmocka_unit_test(test_users_do_not_hold_what_is_roots),
         cmocka_unit_test(test_looking_who_has_it_open_ends_in_time),
     };
