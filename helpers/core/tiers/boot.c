@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/look.h"
+#include "base/looktext.h"
 #include "core/topology/cache.h"
 #include "core/topology/discover.h"
 
@@ -33,13 +33,13 @@ static int keep_here(const void *question, void *found)
 static int keep(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)
 {
     const struct keeping keeping = {config->run_dir, topology};
-    struct hm_error why = {{0}};
-    if (hm_look(keep_here, &keeping, &why, sizeof(why), PATIENCE_MS) == 0)
-        return 0;
-    if (errno == ETIMEDOUT)
-        return hm_topologycache_read(config->run_dir, topology, error);
-    return why.text[0] ? hm_fail(error, errno, "%s", why.text)
-                       : hm_fail_errno(error, "no process could write the topology cache in %s", config->run_dir);
+    const struct hm_lookwork work = {.run = keep_here,
+                                     .question = &keeping,
+                                     .patience_ms = PATIENCE_MS,
+                                     .cannot = "cannot write the topology cache",
+                                     .late = "a file system that was mounted on the old one is still in use"};
+    int result = hm_looktext_do(&work, error);
+    return result != 0 && errno == ETIMEDOUT ? hm_topologycache_read(config->run_dir, topology, error) : result;
 }
 
 static int find(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/flock.h"
-#include "base/look.h"
+#include "base/looktext.h"
 #include "base/size.h"
 #include "job/ledger/log.h"
 
@@ -90,16 +90,15 @@ static bool is_any_ended(const struct hm_config *config)
 
 void hm_daxfolders_remove_ended(const struct hm_config *config)
 {
+    const struct hm_lookwork work = {.run = remove_ended,
+                                     .question = config,
+                                     .patience_ms = PATIENCE_MS,
+                                     .cannot = "cannot remove folders of ended jobs",
+                                     .late = "a file system that was mounted there is still in use"};
     struct hm_error why = {{0}};
     int number = errno;
-    if (is_any_ended(config) && hm_look(remove_ended, config, &why, sizeof(why), PATIENCE_MS) != 0) {
-        if (errno == ETIMEDOUT)
-            hm_fail(&why, errno,
-                    "folders of ended jobs are left: a file system that was mounted there is still in use");
-        else if (why.text[0] == '\0')
-            hm_fail_errno(&why, "folders of ended jobs are left");
+    if (is_any_ended(config) && hm_looktext_do(&work, &why) != 0)
         hm_log(HM_LOG_WARNING, "%s", why.text);
-    }
     errno = number;
 }
 

@@ -13,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/look.h"
+#include "base/looktext.h"
 #include "job/ledger/log.h"
 #include "mongroup.h"
 #include "mongroupname.h"
 
 #define PATIENCE_MS 5000
+#define CANNOT "cannot remove resctrl groups"
 #define MOST 256 /* groups that one reap removes; the next one goes on */
 
 struct removal {
@@ -34,7 +35,7 @@ static int remove_here(const void *question, void *found)
     int number = 0;
     int groups = hm_mongroup_open(removal->config);
     if (groups < 0 && errno != ENOENT) {
-        hm_fail_errno(found, "cannot remove resctrl groups");
+        hm_fail_errno(found, CANNOT);
         return errno;
     }
     for (int i = 0; groups >= 0 && i < removal->n; i++)
@@ -51,14 +52,12 @@ static int remove_here(const void *question, void *found)
 /* Returns 0, also where a group does not exist, or -1. */
 static int remove_all(const struct removal *removal, struct hm_error *error)
 {
-    struct hm_error why = {{0}};
-    if (removal->n == 0 || hm_look(remove_here, removal, &why, sizeof(why), PATIENCE_MS) == 0)
-        return 0;
-    if (errno == ETIMEDOUT)
-        return hm_fail(error, errno, "it took more than %d s: a file system that was mounted there is still in use",
-                       PATIENCE_MS / 1000);
-    return why.text[0] ? hm_fail(error, errno, "%s", why.text)
-                       : hm_fail_errno(error, "no process could remove resctrl groups");
+    const struct hm_lookwork work = {.run = remove_here,
+                                     .question = removal,
+                                     .patience_ms = PATIENCE_MS,
+                                     .cannot = CANNOT,
+                                     .late = "a file system that was mounted there is still in use"};
+    return removal->n == 0 ? 0 : hm_looktext_do(&work, error);
 }
 
 int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,

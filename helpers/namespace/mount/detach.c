@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/look.h"
+#include "base/looktext.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "base/spawn.h"
@@ -131,8 +131,6 @@ static int detach_everywhere(const void *data, void *names)
 bool hm_detach(const char *device, char *names, size_t size)
 {
     const struct question question = {device, size};
-    names[0] = '\0';
-    (void)hm_look(detach_everywhere, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
-    names[size - 1] = '\0'; /* the child may have been killed while it wrote */
+    (void)hm_looktext_find(detach_everywhere, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
     return names[0] != '\0';
 }

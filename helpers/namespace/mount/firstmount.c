@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/flock.h"
-#include "base/look.h"
+#include "base/looktext.h"
 
 /* Others who make or remove namespaces wait meanwhile. Nobody but the node's load can make a new file system wait. */
 #define PATIENCE_S 10
@@ -118,15 +119,17 @@ static int mount_here(const void *question, void *found)
 
 static int mount_in_child(const struct wanted *wanted, struct hm_error *error)
 {
-    struct hm_error why = {{0}};
-    const int patience_s = wanted->is_new ? PATIENCE_NEW_S : PATIENCE_S;
-    if (hm_look(mount_here, wanted, &why, sizeof(why), patience_s * 1000) == 0)
-        return 0;
-    if (errno == ETIMEDOUT)
-        return hm_fail(error, EBUSY, "%s is still being unmounted after %d s", wanted->device, patience_s);
-    if (why.text[0] == '\0')
-        return hm_fail_errno(error, "cannot mount %s in a process of its own", wanted->device);
-    return hm_fail(error, errno, "%s", why.text);
+    char cannot[HM_ERROR_TEXT / 2];
+    snprintf(cannot, sizeof(cannot), "cannot mount %s", wanted->device);
+    const struct hm_lookwork work = {.run = mount_here,
+                                     .question = wanted,
+                                     .patience_ms = (wanted->is_new ? PATIENCE_NEW_S : PATIENCE_S) * 1000,
+                                     .cannot = cannot,
+                                     .late = "it is still being unmounted"};
+    int result = hm_looktext_do(&work, error);
+    if (result != 0 && errno == ETIMEDOUT)
+        errno = EBUSY;
+    return result;
 }
 
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error)

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/look.h"
+#include "base/looktext.h"
 #include "base/process.h"
 #include "base/size.h"
 #include "mountinfo.h"
@@ -139,7 +139,6 @@ int hm_holders_find(const char *device, double end_s, char *out, size_t size)
         return -1;
     }
     int patience_ms = (int)((left_s < LONGEST_S ? left_s : LONGEST_S) * 1000) + GRACE_MS;
-    int result = hm_look(look, &question, out, size, patience_ms);
-    out[size - 1] = '\0'; /* the child may have been killed while it wrote */
+    int result = hm_looktext_find(look, &question, out, size, patience_ms);
     return out[0] ? 1 : result;
 }

@@ -29,7 +29,7 @@ void hm_holders_add(char *out, size_t size, const char *pid, int n);
  * after a minute, as users have as many open files, mappings and mount namespaces as they like, and may keep their
  * mappings from being read (base/look.h). Returns 1 where processes were found, 0 where none was, as when the kernel
  * itself holds the device or there is no such device, or -1 where none was found and not all were looked at: ETIMEDOUT,
- * or why /proc could not be read, or another errno of hm_look.
+ * or why /proc could not be read, or another errno of hm_look (base/look.h).
  */
 int hm_holders_find(const char *device, double end_s, char *out, size_t size);
 

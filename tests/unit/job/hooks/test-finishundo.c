@@ -149,8 +149,8 @@ static void a_removal_that_hangs_is_given_up(void **state)
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
     child_hangs = false;
     assert_true(is_group_there()); /* no other process has removed it */
-    assert_true(has_warning("its resctrl group was not removed: it took more than 5 s: a file system that was mounted "
-                            "there is still in use"));
+    assert_true(has_warning("its resctrl group was not removed: cannot remove resctrl groups within 5 s: a file system "
+                            "that was mounted there is still in use"));
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 }

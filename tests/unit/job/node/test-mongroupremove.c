@@ -74,7 +74,8 @@ static void test_a_removal_that_hangs_is_given_up(void **state)
     child_hangs = true;
     assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
     assert_int_equal(errno, ETIMEDOUT);
-    assert_string_equal(error.text, "it took more than 5 s: a file system that was mounted there is still in use");
+    assert_string_equal(error.text, "cannot remove resctrl groups within 5 s: "
+                                    "a file system that was mounted there is still in use");
     assert_int_equal(hm_ledger_remove(&config, 7, NULL), 0);
     hm_mongroup_reap(&config);
     assert_true(is_there(GROUP));
