@@ -2,8 +2,8 @@
 /*
  * Removes monitoring groups of resctrl. Users know the names of the groups, and can mount a file system of theirs on a
  * group's folder, in a namespace of their own. Whoever removes that folder then unmounts the file system, which may
- * last for ever (job/namespaces/daxfolders.h). So a child process removes groups, without a lock, and is left behind if
- * that takes long.
+ * last for ever (job/namespaces/daxfolders.h). So a child process removes groups, without the ledger's lock, and is
+ * left behind if that takes long. A node has places for a few such children, so that they do not pile up.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/flock.h"
 #include "base/looktext.h"
 #include "job/ledger/log.h"
 #include "mongroup.h"
@@ -22,16 +25,61 @@
 #define CANNOT "cannot remove resctrl groups"
 #define MOST 256 /* groups that one reap removes; the next one goes on */
 
+#define FOLDER "removals" /* in run_dir; has a file for each place */
+#define PLACES 8
+#define TRIES 450 /* to get a place: some 4.5 s */
+#define PAUSE_NS 10000000L
+
 struct removal {
     const struct hm_config *config;
     int n;
     char (*name)[HM_MONGROUP_NAME];
 };
 
-/* Runs in a child process. Returns 0 or an errno. Of several failures the last one is told. */
-static int remove_here(const void *question, void *found)
+/* Returns the descriptor of a place that was free, or -1 (EWOULDBLOCK: it is taken). */
+static int try_place(int folder, int i)
 {
-    const struct removal *removal = question;
+    char name[12];
+    snprintf(name, sizeof(name), "%d", i);
+    int file = openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0 || hm_flock_try(file) == 0)
+        return file;
+    int number = errno;
+    close(file);
+    errno = number;
+    return -1;
+}
+
+/*
+ * Takes one of the node's places, for hm_flock_close. A child that is stuck keeps its own; whoever removes groups while
+ * nothing is stuck needs one for a moment. Returns -1 where none gets free in time.
+ */
+static int take_place(const struct hm_config *config, struct hm_error *error)
+{
+    int place = -1;
+    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
+    int folder = run < 0 ? -1 : hm_folder_open_own(run, FOLDER, 0700, error);
+    if (run >= 0)
+        close(run);
+    if (folder < 0)
+        return -1;
+    errno = EWOULDBLOCK;
+    for (int i = 0; place < 0 && errno == EWOULDBLOCK && i < TRIES * PLACES; i++) {
+        if (i > 0 && i % PLACES == 0)
+            nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        place = try_place(folder, i % PLACES);
+    }
+    int number = errno;
+    close(folder);
+    if (place < 0 && number == EWOULDBLOCK)
+        return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove others", PLACES);
+    errno = number;
+    return place >= 0 ? place : hm_fail_errno(error, CANNOT ": no lock in %s/" FOLDER, config->run_dir);
+}
+
+/* Returns 0 or an errno. Of several failures the last one is told. */
+static int remove_in_place(const struct removal *removal, struct hm_error *found)
+{
     int number = 0;
     int groups = hm_mongroup_open(removal->config);
     if (groups < 0 && errno != ENOENT) {
@@ -46,6 +94,18 @@ static int remove_here(const void *question, void *found)
         }
     if (groups >= 0)
         close(groups);
+    return number;
+}
+
+/* Runs in a child process. Returns 0 or an errno. */
+static int remove_here(const void *question, void *found)
+{
+    const struct removal *removal = question;
+    int place = take_place(removal->config, found);
+    if (place < 0)
+        return errno;
+    int number = remove_in_place(removal, found);
+    hm_flock_close(place);
     return number;
 }
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the removal of jobs' monitoring groups. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/flock.h"
 #include "job/node/mongroup.h"
 #include "mongroupfixture.h"
 #include "slurm/stepname.h"
@@ -84,12 +87,63 @@ static void test_a_removal_that_hangs_is_given_up(void **state)
     assert_false(is_there(GROUP));
 }
 
+#define PLACES 8
+
+static int n_pauses;
+static int held[PLACES];
+
+int __wrap_nanosleep(const struct timespec *request, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
+{
+    (void)left;
+    n_pauses++;
+    assert_true(request->tv_sec == 0 && request->tv_nsec * n_pauses < 5000000000L); /* it gives up in time */
+    return 0;
+}
+
+/* Takes the first places, as stuck children do. */
+static void take_places(int n)
+{
+    for (int i = 0; i < n; i++) {
+        held[i] = open(scratch_path("run/removals/%d", i), O_RDWR | O_CLOEXEC);
+        assert_int_equal(hm_flock_try(held[i]), 0);
+    }
+}
+
+/* A child that removes groups may be stuck for ever. There are never more than a few of them on the node. */
+static void test_stuck_children_do_not_pile_up(void **state)
+{
+    struct hm_error error = {0};
+    (void)state;
+    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
+    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), 0); /* makes the first place's file */
+    for (int i = 0; i < PLACES; i++)
+        scratch_write(scratch_path("run/removals/%d", i), "");
+    take_places(PLACES);
+    job.mongroup = (struct hm_mongroup){0};
+    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
+    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
+    assert_int_equal(errno, EBUSY);
+    assert_string_equal(error.text, "cannot remove resctrl groups: 8 processes try to remove others");
+    assert_true(n_pauses > 100 && is_there(GROUP));
+    hm_flock_close(held[PLACES - 1]);
+    n_pauses = 0;
+    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), 0);
+    assert_false(is_there(GROUP));
+    assert_int_equal(n_pauses, 0);
+    held[PLACES - 1] = open(scratch_path("run/removals/%d", PLACES - 1), O_RDWR | O_CLOEXEC);
+    assert_int_equal(hm_flock_try(held[PLACES - 1]), 0); /* the place was given back */
+    for (int i = 0; i < PLACES; i++)
+        hm_flock_close(held[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_a_group_that_is_left_is_not_taken_over, mongroup_set_up),
         cmocka_unit_test_setup(test_reap, mongroup_set_up),
         cmocka_unit_test_setup(test_a_removal_that_hangs_is_given_up, mongroup_set_up),
+        cmocka_unit_test_setup(test_stuck_children_do_not_pile_up, mongroup_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
