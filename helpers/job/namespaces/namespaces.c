@@ -169,9 +169,7 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
  */
 static bool is_reap_wanted(const struct hm_config *config)
 {
-    char kept[HM_CONFIG_PATH_MAX + 32];
-    snprintf(kept, sizeof(kept), "%s/" HM_AUTOONLINE_KEPT, config->run_dir);
-    return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || access(kept, F_OK) == 0;
+    return hm_regions_have_label(HM_REGIONS_FOLDER, LABELS) || hm_autoonline_is_aside(config);
 }
 
 /*

@@ -63,13 +63,6 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
     return result;
 }
 
-bool hm_autoonline_is_aside(const struct hm_config *config)
-{
-    char kept[HM_CONFIG_PATH_MAX + sizeof(KEPT) + 1];
-    snprintf(kept, sizeof(kept), "%s/" KEPT, config->run_dir);
-    return access(kept, F_OK) == 0;
-}
-
 int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error)
 {
     char path[PATH], policy[WORD];

@@ -9,6 +9,8 @@
 #define HM_NAMESPACE_RAM_AUTOONLINE_H
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "core/config/config.h"
 
@@ -18,8 +20,14 @@
  * (pmem/lock.h). Returns 0 (then call hm_autoonline_release) or -1. */
 int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error);
 
-/* Is a policy set aside, perhaps by a process that was killed? */
-bool hm_autoonline_is_aside(const struct hm_config *config);
+/* Is a policy set aside, perhaps by a process that was killed? Here, as programs of job/ that ask it are also built
+ * without this folder. */
+static inline bool hm_autoonline_is_aside(const struct hm_config *config)
+{
+    char kept[HM_CONFIG_PATH_MAX + sizeof(HM_AUTOONLINE_KEPT) + 1];
+    snprintf(kept, sizeof(kept), "%s/" HM_AUTOONLINE_KEPT, config->run_dir);
+    return access(kept, F_OK) == 0;
+}
 
 /* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */
 int hm_autoonline_release(const char *system, const struct hm_config *config, struct hm_error *error);

@@ -51,12 +51,6 @@ int hm_autoonline_release(const char *system, const struct hm_config *of, struct
     return 0;
 }
 
-bool hm_autoonline_is_aside(const struct hm_config *of)
-{
-    (void)of;
-    return fake_ram.is_held;
-}
-
 int hm_node_holder_find(const struct hm_set *nodes, struct hm_node_holder *holder, struct hm_error *why)
 {
     (void)why;

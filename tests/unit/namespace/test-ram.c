@@ -7,10 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "namespace/ram/autoonline.h"
 #include "ramfixture.h"
+#include "unit/lib/scratch.h"
 
 static void test_online_and_offline_in_both_zones(void **state)
 {
@@ -50,7 +53,9 @@ static void test_only_what_is_all_online_needs_no_lock(void **state)
     fake_ram_fill(1, HM_ZONE_MOVABLE, BLOCKS);
     assert_true(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
     assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, "0,3"));
-    fake_ram.is_held = true; /* a killed run has set the kernel's policy aside: it is put back under the lock */
+    /* a killed run has set the kernel's policy aside: it is put back under the lock */
+    snprintf(fake_ram.config.run_dir, sizeof(fake_ram.config.run_dir), "%s", scratch);
+    scratch_write(scratch_path(HM_AUTOONLINE_KEPT), "online");
     assert_false(fake_ram_is_online(HM_ZONE_MOVABLE, ""));
 }
 
@@ -183,5 +188,5 @@ int main(void)
         cmocka_unit_test_setup(test_a_policy_that_is_not_put_back_is_a_failure, fake_ram_set_up),
         cmocka_unit_test_setup(test_a_device_that_cannot_be_memory_stays_a_device, fake_ram_set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
