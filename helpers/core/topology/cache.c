@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@
 #include "base/path.h"
 #include "table.h"
 
-#define MOST (1u << 20) /* the file has fewer bytes than this */
+#define MOST (1u << 20)     /* the file has fewer bytes than this */
+#define DRAFT "topology.%d" /* of the process with this pid */
 #define HAS_MEMORY "/sys/devices/system/node/has_memory"
 
 struct cache {
@@ -65,15 +68,33 @@ static int write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
-/* Write a draft and rename it, so that the file is whole at any moment. Returns 0 or -1. */
-static int store(const char *path, const char *text, size_t length)
+/*
+ * Remove drafts that killed processes have left. A user can make that hang, as boot.c says of the topology itself: so
+ * it comes last, when the new file is in its place.
+ */
+static void remove_drafts(const char *run_dir)
 {
-    char draft[4096];
-    if ((size_t)snprintf(draft, sizeof(draft), "%s.XXXXXX", path) >= sizeof(draft)) {
+    int pid;
+    char rest;
+    struct dirent *item;
+    DIR *names = opendir(run_dir);
+    while (names && (item = readdir(names)))
+        if (sscanf(item->d_name, DRAFT "%c", &pid, &rest) == 1 && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+            (void)unlinkat(dirfd(names), item->d_name, 0);
+    if (names)
+        closedir(names);
+}
+
+/* Write a draft and rename it, so that the file is whole at any moment. The draft's name says which process writes it.
+ * Returns 0 or -1. */
+static int store(const char *run_dir, const char *path, const char *text, size_t length)
+{
+    char draft[PATH_MAX];
+    if ((size_t)snprintf(draft, sizeof(draft), "%s/" DRAFT, run_dir, (int)getpid()) >= sizeof(draft)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    int fd = mkostemp(draft, O_CLOEXEC);
+    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
     int result = write_all(fd, text, length) == 0 && fchmod(fd, 0644) == 0 && rename(draft, path) == 0 ? 0 : -1;
@@ -81,6 +102,8 @@ static int store(const char *path, const char *text, size_t length)
     if (result != 0)
         unlink(draft);
     close(fd);
+    if (result == 0)
+        remove_drafts(run_dir);
     errno = number;
     return result;
 }
@@ -105,7 +128,7 @@ int hm_topologycache_write(const char *run_dir, const struct hm_topology *topolo
         length = hm_fields_format(&cache_fields, cache, NULL, text, &why);
     if (length < 0)
         hm_fail(error, errno, "topology cache %s: %s", path, why.text);
-    else if (store(path, text, (size_t)length) != 0)
+    else if (store(run_dir, path, text, (size_t)length) != 0)
         hm_fail_errno(error, "topology cache %s", path);
     else
         result = 0;

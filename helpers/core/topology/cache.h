@@ -9,8 +9,8 @@
 
 #include "topology.h"
 
-/* Write `topology` with the id of this boot to the run folder, as a temporary file that is then renamed. Returns 0 or
- * -1. */
+/* Write `topology` with the id of this boot to the run folder, as a draft that is then renamed. Then remove drafts of
+ * processes that were killed. Returns 0 or -1. */
 int hm_topologycache_write(const char *run_dir, const struct hm_topology *topology, struct hm_error *error);
 
 /* Read the cache of the run folder. Returns 0, or -1: ENOENT (there is none, or /proc is not mounted), ESTALE (from

@@ -117,6 +117,26 @@ static void fails_where_it_cannot_write(void **state)
     assert_int_equal(rmdir(fixture->path), 0);
 }
 
+/* A process may be killed before it renames its draft. */
+static void drafts_of_killed_processes_go(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct {
+        const char *name;
+        bool goes;
+    } drafts[] = {{scratch_path("cache/topology.%d", (int)getppid()), false},
+                  {scratch_path("cache/topology.%d", 1 << 30), true}, /* above every pid */
+                  {scratch_path("cache/topology.%d", (int)getpid()), true},
+                  {scratch_path("cache/topology.-1"), false},
+                  {scratch_path("cache/topology.%dx", 1 << 30), false}};
+    for (size_t i = 0; i < N_ROWS(drafts); i++)
+        scratch_write(drafts[i].name, "");
+    write_good(fixture);
+    for (size_t i = 0; i < N_ROWS(drafts); i++)
+        if ((unlink(drafts[i].name) != 0) != drafts[i].goes)
+            fail_msg("%s", drafts[i].name);
+}
+
 static void fails_on_other_owners_and_modes(void **state)
 {
     struct fixture *fixture = *state;
@@ -261,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fails_without_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(an_older_one_suffices_for_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_where_it_cannot_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(drafts_of_killed_processes_go, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_other_owners_and_modes, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_what_is_no_file, setup, teardown),
         cmocka_unit_test_setup_teardown(fails_on_torn_files, setup, teardown),
