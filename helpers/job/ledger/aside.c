@@ -8,15 +8,20 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/size.h"
 #include "ledger.h"
 #include "living.h"
 
-#define ROOT "/sys/fs/cgroup/cgroup.procs"
+#define MOST_TEXT 4096 /* of /proc/self/cgroup */
 /* A job whose limit leaves less than this, or less than an eighth of the limit, has little memory. It may fill the rest
  * after the look: only moving always would exclude that, which takes some 10 ms for each lock. */
 #define ROOM (64u << 20)
+
+/* How the two versions of cgroups tell of memory. */
+static const struct version {
+    const char *root, *limit, *used;
+} v1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"},
+  v2 = {"/sys/fs/cgroup", "memory.max", "memory.current"};
 
 static _Thread_local int back = -1; /* cgroup.procs of the cgroup that this process comes from */
 
@@ -29,21 +34,57 @@ static int read_figure(const char *folder, const char *name, uint64_t *figure)
                                                              : -1;
 }
 
+static bool is_short(const char *folder, const struct version *version)
+{
+    uint64_t limit, used;
+    return read_figure(folder, version->limit, &limit) == 0 && read_figure(folder, version->used, &used) == 0 &&
+           (used >= limit || limit - used < ROOM || limit - used < limit / 8);
+}
+
 bool hm_aside_is_full(const char *folder)
 {
     char at[HM_JOB_CGROUP], job[HM_JOB_CGROUP];
-    uint64_t limit, used;
     hm_text_copy(at, folder, sizeof(at));
     hm_text_copy(job, folder, sizeof(job));
     if (hm_cgroup_cut_to_job(job) != 0)
         return false;
     while (strlen(at) >= strlen(job)) {
-        if (read_figure(at, "memory.max", &limit) == 0 && read_figure(at, "memory.current", &used) == 0 &&
-            (used >= limit || limit - used < ROOM || limit - used < limit / 8))
+        if (is_short(at, &v2) || is_short(at, &v1))
             return true;
         *strrchr(at, '/') = '\0';
     }
     return false;
+}
+
+/* Is "memory" one of the controllers "cpu,memory:/..."? */
+static bool has_memory(const char *controllers)
+{
+    size_t length;
+    for (; *controllers != ':' && *controllers; controllers += length + (controllers[length] == ',')) {
+        length = strcspn(controllers, ",:");
+        if (length == strlen("memory") && strncmp(controllers, "memory", length) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *hm_aside_find(const char *text, char *folder, size_t size)
+{
+    const struct version *version = NULL;
+    const char *found = NULL;
+    /* Lines are "ID:CONTROLLERS:PATH"; that of v2 is "0::PATH", also beside controllers of v1. */
+    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        bool is_v1 = path && has_memory(controllers + 1);
+        if (!is_v1 && (!path || version == &v1 || strncmp(line, "0::", 3) != 0))
+            continue;
+        version = is_v1 ? &v1 : &v2;
+        found = path + 1;
+    }
+    if (!version)
+        return NULL;
+    int length = snprintf(folder, size, "%s%.*s", version->root, (int)strcspn(found, "\n"), found);
+    return length >= 0 && (size_t)length < size ? version->root : NULL;
 }
 
 static int move_to(int procs)
@@ -53,11 +94,15 @@ static int move_to(int procs)
 
 void hm_aside_begin(void)
 {
-    char folder[HM_JOB_CGROUP], path[HM_JOB_CGROUP + 16];
-    if (hm_cgroup_of_self(folder, sizeof(folder)) != 0 || !hm_aside_is_full(folder))
+    char text[MOST_TEXT], folder[HM_JOB_CGROUP], path[HM_JOB_CGROUP + 16];
+    if (hm_file_read_start("/proc/self/cgroup", text, sizeof(text)) != 0)
         return;
+    const char *top = hm_aside_find(text, folder, sizeof(folder));
+    if (!top || !hm_aside_is_full(folder))
+        return;
+    snprintf(path, sizeof(path), "%s/cgroup.procs", top);
+    int root = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
-    int root = open(ROOT, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     back = root < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (back >= 0 && move_to(root) != 0) {
         close(back);
