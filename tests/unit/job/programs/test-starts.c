@@ -22,6 +22,8 @@
 #include "job/programs/migrator.h"
 #include "job/programs/monitor.h"
 #include "job/step/parts.h"
+#include "meter/monitor/samples.h"
+#include "migrator/figures/progress.h"
 #include "unit/job/freshledger.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -36,6 +38,8 @@ static struct hm_job job, now;
 static enum meanwhile meanwhile;
 static struct hm_process starter; /* the starter that the entry named while the program was started */
 static pid_t started;
+static int aside;   /* how often this process is outside of the job's memory */
+static int n_files; /* files of figures that were made for a program */
 
 /* What others do to the job while the program is started. */
 static void change(void)
@@ -53,9 +57,44 @@ static void change(void)
         assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
 }
 
+void __wrap_hm_aside_begin(void);
+void __wrap_hm_aside_end(void);
+int __real_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why);
+int __wrap_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why);
+int __real_hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms,
+                             struct hm_error *why);
+int __wrap_hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms,
+                             struct hm_error *why);
+
+void __wrap_hm_aside_begin(void)
+{
+    aside++;
+}
+
+void __wrap_hm_aside_end(void)
+{
+    aside--;
+}
+
+/* Files of jobs are made under the lock of their folder, which others need: not in a job's full memory. */
+int __wrap_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why)
+{
+    assert_int_equal(aside, 1);
+    n_files++;
+    return __real_hm_progress_create(path, step_id, why);
+}
+
+int __wrap_hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms, struct hm_error *why)
+{
+    assert_int_equal(aside, 1);
+    n_files++;
+    return __real_hm_samples_create(path, tiers, interval_ms, why);
+}
+
 /* Stands for the start of a program. The program is a child that only waits until it is killed. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
+    assert_int_equal(aside, 0);
     int lock = hm_ledger_lock(&config, &error); /* it is free, or this test hangs for 20 s and fails */
     assert_true(lock >= 0);
     change();
@@ -126,6 +165,7 @@ static int set_up(void **state)
     (void)state;
     ledger_with_job(&config, &job);
     started = 0;
+    n_files = 0;
     meanwhile = NOTHING;
     snprintf(job.cgroup, sizeof(job.cgroup), "/sys/fs/cgroup/job_7");
     job.recorded = true;
@@ -189,6 +229,8 @@ static void check(int result, size_t row, const char *what)
     if (result != rows[row].result || runs() != rows[row].runs || starter.pid != getpid())
         fail_msg("%s, row %zu: %d, runs %d, starter %d: %s %s", what, row, result, runs(), starter.pid, error.text,
                  now.warning[0]);
+    assert_int_equal(n_files, 1);
+    assert_int_equal(aside, 0);
     if (result != 0)
         assert_non_null(strstr(error.text, rows[row].text));
     if (rows[row].meanwhile == FAILS)

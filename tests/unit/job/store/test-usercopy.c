@@ -198,12 +198,50 @@ static void test_a_stopped_copy_is_given_up(void **state)
     assert_text(name, "{\"a\":1}\n");
 }
 
+#define IDENTITY "{\"job_id\":7,\"end\":\"x\""
+#define LONGEST ((1u << 20) + 1) /* of the lines that are read */
+
+/* Makes the user's copy a line of the record with so many bytes, after a line that is much longer. */
+static void write_long(const char *name, size_t length)
+{
+    size_t before = 3 * LONGEST, at = before + 1, size = at + length + 1;
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, ' ', size);
+    text[before] = text[size - 1] = '\n';
+    memcpy(text + at, IDENTITY, strlen(IDENTITY));
+    text[at + length - 1] = '}';
+    text[size] = '\0';
+    put_file(name, text);
+    free(text);
+}
+
+/* Users can write lines of any length to their own file. Of a line, no more is read than a record has. */
+static void test_long_lines_in_the_copy(void **state)
+{
+    char name[64];
+    struct stat before, after;
+    (void)state;
+    assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", NULL), 0);
+    key.may_be_stored = true;
+    snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
+    for (unsigned more = 0; more < 2; more++) {
+        write_long(name, LONGEST + more);
+        assert_int_equal(stat(path_of(name), &before), 0);
+        assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", NULL), 0);
+        assert_int_equal(stat(path_of(name), &after), 0);
+        /* the longest record is found; the end of a longer line is not seen, so that it does not count as whole */
+        assert_int_equal(after.st_size - before.st_size, more * (strlen(IDENTITY "}") + 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_traps_in_the_copy, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_no_mount_of_the_users_is_entered, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_long_lines_in_the_copy, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
