@@ -126,7 +126,7 @@ static void restore_file_order(struct hm_tier_groups *groups)
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups)
 {
     enum hm_origin weakest = HM_ORIGIN_CONFIG, reason;
-    bool from_file = file_decides(groups);
+    bool is_unsure = false, from_file = file_decides(groups);
 
     for (int i = 1; i < groups->n; i++) {
         struct hm_tier_group group = groups->group[i];
@@ -140,13 +140,13 @@ enum hm_origin hm_tiers_order(struct hm_tier_groups *groups)
     if (groups->n == 1)
         return HM_ORIGIN_HWLOC;
     for (int i = 0; i + 1 < groups->n; i++) {
-        const struct hm_tier_group *fast = &groups->group[i], *slow = &groups->group[i + 1];
-        if (from_file && fast->is_listed && slow->is_listed)
-            continue;
-        compare_groups(fast, slow, &reason);
-        if (reason == HM_ORIGIN_NONE)
-            return HM_ORIGIN_NONE;
+        struct hm_tier_group *fast = &groups->group[i], *slow = &groups->group[i + 1];
+        reason = HM_ORIGIN_CONFIG;
+        if (!(from_file && fast->is_listed && slow->is_listed))
+            compare_groups(fast, slow, &reason);
+        fast->before_next = reason;
+        is_unsure = is_unsure || reason == HM_ORIGIN_NONE;
         weakest = hm_origin_weaker(weakest, reason);
     }
-    return weakest;
+    return is_unsure ? HM_ORIGIN_NONE : weakest;
 }

@@ -12,6 +12,7 @@ struct hm_tier_group {
     bool has_cpus;                       /* at least one of its nodes has CPUs */
     int sysfs_tier;                      /* lowest memory_tierN of its nodes; -1: unknown */
     int distance;                        /* least distance of its nodes from a node with CPUs; 0: unknown */
+    enum hm_origin before_next;          /* what decided that it comes before the next group; of the last: no meaning */
 };
 
 struct hm_tier_groups {
@@ -42,8 +43,8 @@ int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
 /* Sort the groups, fastest first. Between two neighbours one criterion decides, which has an origin (the order of the
- * file: HM_ORIGIN_CONFIG). Returns the least reliable of these origins. HM_ORIGIN_NONE: nothing tells which of two
- * neighbours is faster. A single group has HM_ORIGIN_HWLOC. */
+ * file: HM_ORIGIN_CONFIG), and `before_next` gets it. Returns the least reliable of these origins. HM_ORIGIN_NONE:
+ * nothing tells which of two neighbours is faster. A single group has HM_ORIGIN_HWLOC. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
 /* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. A tier gets

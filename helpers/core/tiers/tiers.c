@@ -79,7 +79,7 @@ static void name_tiers(struct hm_tier_groups *groups)
  * more bandwidth (with sub-NUMA clusters several nodes share a socket's DRAM, while an expander is one node). Without
  * figures, HBM looks slow because it has no CPUs; its smaller size is the only hint.
  */
-static void warn_of_doubtful_order(struct hm_tiers *tiers)
+static void warn_of_doubtful_order(struct hm_tiers *tiers, const struct hm_tier_groups *groups)
 {
     static const char remedy[] = "where that is wrong, list both tiers' nodes in hybridmem.conf, fastest first";
 
@@ -87,13 +87,14 @@ static void warn_of_doubtful_order(struct hm_tiers *tiers)
         hm_tiers_warn(
             tiers,
             "nothing tells for sure which tier is faster: list the tiers' nodes in hybridmem.conf, fastest first");
-    for (int i = 0; i + 1 < tiers->n_tiers && tiers->order_origin != HM_ORIGIN_CONFIG; i++) {
+    for (int i = 0; i + 1 < tiers->n_tiers; i++) {
+        enum hm_origin reason = groups->group[i].before_next;
         const struct hm_tier *fast = &tiers->tier[i], *slow = &tiers->tier[i + 1];
-        if ((fast->kind == HM_KIND_CXL || fast->kind == HM_KIND_PMEM) &&
+        if (reason != HM_ORIGIN_CONFIG && (fast->kind == HM_KIND_CXL || fast->kind == HM_KIND_PMEM) &&
             (slow->kind == HM_KIND_DRAM || slow->kind == HM_KIND_HBM))
             hm_tiers_warn(tiers, "tier %s comes before %s because its nodes have more bandwidth each: %s", fast->name,
                           slow->name, remedy);
-        if (tiers->order_origin == HM_ORIGIN_DISTANCE && slow->kind == HM_KIND_UNKNOWN &&
+        if (reason == HM_ORIGIN_DISTANCE && slow->kind == HM_KIND_UNKNOWN &&
             slow->capacity_bytes < fast->capacity_bytes)
             hm_tiers_warn(
                 tiers,
@@ -151,6 +152,6 @@ int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *c
     for (int i = 0; i < groups.n; i++)
         tiers->tier[i] = groups.group[i].tier;
     tiers->n_tiers = groups.n;
-    warn_of_doubtful_order(tiers);
+    warn_of_doubtful_order(tiers, &groups);
     return 0;
 }
