@@ -81,7 +81,9 @@ int hm_path_open_below(int base, const char *path, uid_t owner, struct hm_error 
         char name[NAME_MAX + 1];
         int next = -1;
         snprintf(shown, sizeof(shown), "%.*s", (int)(part + length - path), path);
-        if (length == 0 || length >= sizeof(name) || strncmp(part, "..", length) == 0) {
+        if (length >= sizeof(name)) {
+            hm_fail(error, ENAMETOOLONG, "%.100s...: a name in the path has more than %d bytes", path, NAME_MAX);
+        } else if (length == 0 || strncmp(part, "..", length) == 0) {
             hm_fail(error, EPERM, "%.200s: write the path without . and .., and end it with a file's name", path);
         } else {
             snprintf(name, sizeof(name), "%.*s", (int)length, part);

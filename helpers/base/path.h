@@ -13,8 +13,8 @@
  * `owner`, and must not be writable by group or others (folders with the sticky bit may be). No part may be a symbolic
  * link, "." or "..", and the file must be a regular one. `base` itself is not checked. Returns a descriptor that the
  * caller closes, or -1: EPERM where a check fails, ENOTDIR where a part before the last is not a folder, ENAMETOOLONG
- * where the path is too long, or the errno of open (ENOENT). The text names the part that is wrong and what it should
- * be.
+ * where the path or a name in it is too long, or the errno of open (ENOENT). The text names the part that is wrong and
+ * what it should be.
  */
 int hm_path_open_below(int base, const char *path, uid_t owner, struct hm_error *error);
 

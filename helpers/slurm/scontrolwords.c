@@ -104,8 +104,11 @@ int hm_scontrol_parse_cpus(const char *text, const char *node, struct hm_set *cp
                        "scontrol names CPUs of node %s %u times for the job: its user has written the same words in a "
                        "text such as the job's name or comment",
                        node, count);
-    if (count == 0 || found.length >= sizeof(numbers))
+    if (count == 0)
         return hm_fail(error, EINVAL, "scontrol names no CPUs of node %s", node);
+    if (found.length >= sizeof(numbers))
+        return hm_fail(error, EINVAL, "scontrol's list of CPUs of node %s has more than %zu characters", node,
+                       sizeof(numbers) - 1);
     snprintf(numbers, sizeof(numbers), "%.*s", (int)found.length, found.at);
     return hm_set_parse(cpus, numbers, error);
 }

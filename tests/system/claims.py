@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes down what the tier meter should count. tests/meter compares these claims with its counts, outside of the
-guest."""
+"""Writes down what the tier meter, a QEMU plugin that counts the guest's accesses by node, should count. tests/meter
+compares these claims with its counts, outside of the guest."""
 
 import json
 import os

@@ -55,7 +55,8 @@ def test_memory_that_cannot_be_wiped_drains_the_node_until_an_administrator_resu
     assert f"Reason=hybridmem: job {job_id}: persistent memory was not given back: {name} is left: " in reason, reason
     assert device in reason, reason
     waiting = slurm.sbatch("bob", "true", SIZE)
-    assert f"namespaces of no job were not removed: {name} is left: " in slurm.run("hybridmem reap").stderr
+    said = slurm.run("hybridmem reap").stderr
+    assert f"namespaces that belong to no job could not be removed: {name} is left: " in said
     assert [one["name"] for one in ours()] == [name], "the other socket's is wiped and gone"
     assert count_markers(device, STORED) > 0
     state = slurm.wait_for(lambda: slurm.job(waiting).get("JobState"), f"scontrol's answer about {waiting}")
@@ -82,7 +83,8 @@ def test_what_a_crash_has_left_and_cannot_be_wiped_drains_the_node_in_the_next_p
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
     slurm.wait_for(is_drained, "a drained node")
     reason = shown()
-    assert f"Reason=hybridmem: persistent memory of no job was not given back: {name} is left: " in reason, reason
+    why = f"hybridmem: persistent memory that a past job left could not be taken back: {name} is left: "
+    assert f"Reason={why}" in reason, reason
     assert left["device"] in reason, reason
     slurm.wait_for(lambda: not slurm.ledger(), "the epilog's end")
     assert [one["name"] for one in ours()] == [name]

@@ -156,7 +156,7 @@ static void put_off(const struct hm_config *config, const struct arguments *argu
 {
     struct hm_error error = {0};
     if (left->text[0] && hm_wipe_hand_over(config, (uint32_t)arguments->number[JOB], left->text, &error) != 0)
-        hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error.text);
+        hm_log(HM_LOG_ERROR, "namespaces that belong to no job could not be removed: %s", error.text);
     hm_damon_reap(config);
     hm_reap_records(config);
 }

@@ -153,7 +153,7 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
 }
 
 /*
- * Logs that namespaces of no job were not removed. If their memory could not be taken back (`is_left`), the node is
+ * Logs that namespaces of no job could not be removed. If their memory could not be taken back (`is_left`), the node is
  * drained, as at a job's own end (finish.c): that end may have crashed, or its drain may have failed, and the memory
  * must not be given to anybody. A wipe that only takes longer, or a failure to look for namespaces, does not drain the
  * node.
@@ -162,10 +162,11 @@ static void tell_failure(const struct hm_reap *reap, bool is_left, const struct 
 {
     struct hm_error why = {0};
     char reason[HM_ERROR_TEXT];
-    hm_log(HM_LOG_ERROR, "namespaces of no job were not removed: %s", error->text);
+    hm_log(HM_LOG_ERROR, "namespaces that belong to no job could not be removed: %s", error->text);
     if (!is_left || !reap->node)
         return;
-    snprintf(reason, sizeof(reason), "hybridmem: persistent memory of no job was not given back: %.160s", error->text);
+    snprintf(reason, sizeof(reason),
+             "hybridmem: persistent memory that a past job left could not be taken back: %.160s", error->text);
     if (hm_scontrol_drain(reap->node, reason, &why) != 0)
         hm_log(HM_LOG_ERROR, "node %s is not drained: %s", reap->node, why.text);
 }

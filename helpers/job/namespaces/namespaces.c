@@ -233,7 +233,7 @@ static int reap_before(const struct hm_config *config, const struct hm_job *job)
         return 0;
     int number = errno;
     if (number != EBUSY)
-        hm_log(HM_LOG_WARNING, "namespaces of no job were not removed: %s", why.text);
+        hm_log(HM_LOG_WARNING, "namespaces that belong to no job could not be removed: %s", why.text);
     return number;
 }
 

@@ -185,7 +185,7 @@ void hm_mongroup_reap(const struct hm_config *config)
     if (removal.n > 0)
         keep_orphans(config, &removal, job);
     if (remove_all(&removal, &error) != 0)
-        hm_log(HM_LOG_ERROR, "resctrl groups of no job were not removed: %s", error.text);
+        hm_log(HM_LOG_ERROR, "resctrl groups that belong to no job could not be removed: %s", error.text);
     free(removal.name);
     free(job);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the project of this working tree in a release's root tree."""
+"""Builds the project of this working tree in the root tree of a Debian release, which image.py makes."""
 
 import filecmp
 import os

@@ -2,6 +2,7 @@
 /* Tests the checks of a path that root trusts: what they refuse, and what they accept. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +64,8 @@ static int tear_down(void **state)
 
 static void test_what_is_refused(void **state)
 {
-    static const struct {
+    static char long_name[NAME_MAX + 2];
+    const struct {
         const char *path;
         int number;
         const char *said;
@@ -86,8 +88,10 @@ static void test_what_is_refused(void **state)
         {"group/file", EPERM, "group has mode 0775"},
         {"others/file", EPERM, "others has mode 0757"},
         {"file/file", ENOTDIR, "file is not a folder"},
+        {long_name, ENAMETOOLONG, "a name in the path has more than 255 bytes"},
     };
     (void)state;
+    memset(long_name, 'a', sizeof(long_name) - 1);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_error error = {""};
         errno = 0;

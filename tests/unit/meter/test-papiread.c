@@ -204,7 +204,8 @@ static void test_the_program_of_slurm(void **state)
     assert_non_null(strstr(error.text, ": File name too long"));
     scratch_write(scratch_path("slurm other.conf"), "");
     assert_int_equal(chdir(scratch), 0);
-    setenv("SLURM_CONF", "slurm other.conf", 1); /* the program runs in another folder, and finds it there, too */
+    /* relative; the reader makes it absolute for the program, which runs in another folder */
+    setenv("SLURM_CONF", "slurm other.conf", 1);
     setenv("SLURM_JOB_ID", "5", 1);
     struct hm_papi_reader *reader =
         start_as(HM_PROGRAM_SLURMENERGY, "test -f \"$SLURM_CONF\" && test -z \"$SLURM_JOB_ID\" &&\n"

@@ -229,6 +229,16 @@ static void test_long_lists_of_nodes(void **state)
     assert_non_null(strstr(error.text, "its user has written the same words"));
 }
 
+static void test_a_list_of_cpus_that_is_too_long(void **state)
+{
+    (void)state;
+    char text[2048];
+    struct hm_set cpus;
+    snprintf(text, sizeof(text), "JobId=7   Nodes=n1 CPU_IDs=%01024d" REST, 0);
+    assert_int_equal(hm_scontrol_parse_cpus(text, "n1", &cpus, &error), -1);
+    assert_non_null(strstr(error.text, "list of CPUs of node n1 has more than 1023 characters"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_the_job_that_is_shown),
         cmocka_unit_test(test_cpus_of_a_job),
         cmocka_unit_test(test_long_lists_of_nodes),
+        cmocka_unit_test(test_a_list_of_cpus_that_is_too_long),
         cmocka_unit_test(test_a_scontrol_that_answers_or_fails),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

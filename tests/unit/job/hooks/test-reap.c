@@ -24,7 +24,7 @@ static void what_cannot_be_removed_drains_the_node(void **state)
         can_drain = i > 0;
         drained[0] = '\0';
         reap("n9", true);
-        assert_string_equal(drained, "n9: hybridmem: persistent memory of no job was not given back: "
+        assert_string_equal(drained, "n9: hybridmem: persistent memory that a past job left could not be taken back: "
                                      "hybridmem:test:7.0.0 is left: no wipe");
     }
 }
