@@ -55,16 +55,16 @@ local function is_small(spank_job_env)
     for _, setting in pairs(spank_job_env or {}) do
         all = all + #setting
         if #setting > MOST_OF_ONE or all > MOST_OF_ALL then
-            slurm.log_user("hybridmem: the job's SPANK environment is too large: %d bytes for a variable, %d for all",
-                MOST_OF_ONE, MOST_OF_ALL)
+            slurm.log_user("hybridmem: the job's SPANK environment is too large: at most %d bytes are allowed for one "
+                .. "variable, and %d for all", MOST_OF_ONE, MOST_OF_ALL)
             return false
         end
     end
     return true
 end
 
--- Has each setting a name of its own? Slurm's own clients send only such settings, and slurmctld makes room only for
--- settings that have a name.
+-- Has each setting a name, and is no name there twice? Slurm's own clients send only such settings. slurmctld copies the
+-- settings by name, but then reads as many copies as the job has settings: with fewer names it reads past the last one.
 local function is_sound(spank_job_env)
     local seen = {}
     for _, setting in pairs(spank_job_env or {}) do

@@ -123,7 +123,10 @@ def test_variables_that_no_node_starts_a_prolog_with_are_refused(lua, count, len
     """The kernel starts no program with a variable of 128 KiB; Slurm then drains the node."""
     settings = ", ".join(f"'V{number:02}=' .. ('a'):rep({length - 4})" for number in range(count))
     large = f"spank_job_env = {{ {settings} }}"
-    told = ["user: hybridmem: the job's SPANK environment is too large: 4096 bytes for a variable, 65536 for all"]
+    told = [
+        "user: hybridmem: the job's SPANK environment is too large: at most 4096 bytes are allowed for one variable, "
+        "and 65536 for all"
+    ]
     assert call(lua, f"submit = {{ {large} }}") == (returned, told if returned else [])
     assert call(lua, f"modify = {{}}, job = {{ {large} }}") == (returned, told if returned else [])
 

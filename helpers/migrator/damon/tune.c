@@ -6,9 +6,11 @@
 /* An aggregation then takes 5 s. A change of settings makes the broker and all its clients wait for one aggregation. */
 #define LONGEST_LOOK_US 250000.0
 #define FIRST_COST_S 3e-6 /* assumed cost of one look at one region, until it is measured */
-#define WANTED_REGIONS 40 /* for each process; fewer only if they cost too much even with the longest look */
-#define FEWEST_REGIONS 6  /* for each process, in any case: three lie around heap, mappings and stack */
-#define LEAST_REGIONS 10  /* for all processes together */
+/* for each process; fewer only if they cost too much even with the longest time between looks that the phase allows
+ * (longest_look_us) */
+#define WANTED_REGIONS 40
+#define FEWEST_REGIONS 6 /* for each process, in any case: three lie around heap, mappings and stack */
+#define LEAST_REGIONS 10 /* for all processes together */
 /*
  * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
  * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less

@@ -16,9 +16,9 @@ static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high
 
 /*
  * Exchanges bins: the hottest of the slow tier for the coldest of the fast tier, while the difference in priority per
- * page exceeds the cost. Where there is room, a bin is promoted without an exchange. As in the paper, to promote a page
- * costs one read from the slow tier and one write to the fast one, and to demote a page the same in the other
- * direction. As this is not counted for each of the page's lines, the cost is next to nothing.
+ * page exceeds the cost. Where there is room, a bin is promoted without an exchange. As in the paper that bins.c names,
+ * to promote a page costs one read from the slow tier and one write to the fast one, and to demote a page the same in
+ * the other direction. As this is not counted for each of the page's lines, the cost is next to nothing.
  */
 static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
 {

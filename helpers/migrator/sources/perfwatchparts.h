@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a source of perf events, for targets.c (which chooses what is watched) and watch.c (which reads it). */
+/* The state of a source of perf events. targets.c chooses what is watched, perfwatch.c reads it. */
 #ifndef HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
 #define HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
 
