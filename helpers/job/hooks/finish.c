@@ -57,7 +57,9 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
 
 /* What a process finds when it takes an entry. */
 struct found {
-    bool is_left;  /* the entry was unreadable, and was removed */
+    /* memory of the job may be left for a later reap: the entry was unreadable and was removed, or the namespaces were
+     * not removed */
+    bool is_left;
     bool is_again; /* an earlier process took it, and may have written the record */
 };
 
