@@ -120,7 +120,7 @@ CONFIGURATIONS = {
     "a node is in one tier",
     'channels "fast+slow" { kind = both }\n': '1: channels "fast+slow": kind: "both" is not one of its values: '
     "use shared or separate",
-    'channels "dram" { kind = shared }\n': '1: channels "dram": kind: "dram" is not a pair of tiers: '
+    'channels "dram" { kind = shared }\n': '1: channels "dram": "dram" is not a pair of tiers: '
     'write two names or kinds of tiers, as in "dram+cxl"',
 }
 

@@ -107,6 +107,8 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
     }
     reading.seen[section] |= bit;
     int entry = hm_configvalue_entry(reading.config, section, title, &why);
+    if (entry < 0) /* the title is wrong, not the word */
+        snprintf(what, sizeof(what), "%s \"%.60s\"", cfg_name(cfg), title);
     if (entry < 0 || hm_configvalue_set(reading.config, section, entry, word, value, is_first, &why) < 0) {
         fail_at(cfg->line, what, why.text);
         return -1;

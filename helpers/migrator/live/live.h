@@ -65,8 +65,10 @@ struct hm_live_window {
 /* Account: what the work costs, and what the step uses. With these the overhead stays within the user's limit. */
 struct hm_live_account {
     unsigned n_cpus;
-    double look_s;                     /* measured CPU time for looking up one page; 0: not measured yet */
-    double deciding_s;                 /* to be added to a decision's CPU time: its window's start, less its moves */
+    double look_s; /* measured CPU time for looking up one page; 0: not measured yet */
+    /* correction to the CPU time measured for a decision: plus what the start of its window cost, less what its moves
+     * cost, which are accounted apart */
+    double deciding_s;
     double read_s;                     /* CPU time for reading the source, which counts as the source's overhead */
     double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if no cgroup tells it */
     struct hm_pace pace;               /* length of phases */

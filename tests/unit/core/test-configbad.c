@@ -84,7 +84,7 @@ static const struct refusal refusals[] = {
     {"tier \"a\" { nodes = 0-3 }\ntier \"b\" {\n nodes = 3-4 }",
      "3: tier \"b\": nodes: node 3 is in tier \"a\" too: a node is in one tier"},
     {"channels \"a+b\" { kind = shared }\nchannels \"b+a\" { kind = shared }",
-     "2: channels \"b+a\": kind: these channels are there already, as \"a+b\": keep one of them"},
+     "2: channels \"b+a\": these channels are there already, as \"a+b\": keep one of them"},
     /* values */
     {"enabled = \"perhaps\"", "1: enabled: \"perhaps\" is not one of its values: use yes or no"},
     {"enabled = true", "1: enabled: \"true\" is not one of its values: use yes or no"},
@@ -171,20 +171,19 @@ static const struct refusal refusals[] = {
      "1: channels \"fast+slow\": kind: \"both\" is not one of its values: use shared or separate"},
     /* titles */
     {"tier \"DRAM\" { nodes = 0 }",
-     "1: tier \"DRAM\": nodes: \"DRAM\" is not a tier's name: use 1 to 23 lower case letters, digits, - and _"},
+     "1: tier \"DRAM\": \"DRAM\" is not a tier's name: use 1 to 23 lower case letters, digits, - and _"},
     {"tier \"\" { nodes = 0 }",
-     "1: tier \"\": nodes: \"\" is not a tier's name: use 1 to 23 lower case letters, digits, - and _"},
-    {"channels \"dram\" { kind = shared }", "1: channels \"dram\": kind: \"dram\" is not a pair of tiers: write two "
+     "1: tier \"\": \"\" is not a tier's name: use 1 to 23 lower case letters, digits, - and _"},
+    {"channels \"dram\" { kind = shared }", "1: channels \"dram\": \"dram\" is not a pair of tiers: write two "
                                             "names or kinds of tiers, as in \"dram+cxl\""},
-    {"channels \"a+a\" { kind = shared }", "1: channels \"a+a\": kind: \"a+a\" is not a pair of tiers: write two names "
+    {"channels \"a+a\" { kind = shared }", "1: channels \"a+a\": \"a+a\" is not a pair of tiers: write two names "
                                            "or kinds of tiers, as in \"dram+cxl\""},
-    {"channels \"a+b+c\" { kind = shared }", "1: channels \"a+b+c\": kind: \"a+b+c\" is not a pair of tiers: write two "
+    {"channels \"a+b+c\" { kind = shared }", "1: channels \"a+b+c\": \"a+b+c\" is not a pair of tiers: write two "
                                              "names or kinds of tiers, as in \"dram+cxl\""},
-    {"user \"\" { modes = spill }", "1: user \"\": modes: \"\" is not a name of 1 to 63 characters without spaces"},
-    {"group \"a b\" { modes = spill }",
-     "1: group \"a b\": modes: \"a b\" is not a name of 1 to 63 characters without spaces"},
+    {"user \"\" { modes = spill }", "1: user \"\": \"\" is not a name of 1 to 63 characters without spaces"},
+    {"group \"a b\" { modes = spill }", "1: group \"a b\": \"a b\" is not a name of 1 to 63 characters without spaces"},
     {"account \"" LONG_60 "gggg\" { modes = spill }",
-     "1: account \"" LONG_60 "\": modes: \"" LONG_60 "gggg\" is not a name of 1 to 63 characters without spaces"},
+     "1: account \"" LONG_60 "\": \"" LONG_60 "gggg\" is not a name of 1 to 63 characters without spaces"},
 };
 
 static void test_refusals(void **state)
@@ -227,11 +226,11 @@ static void test_too_many(void **state)
     static const struct {
         const char *before, *after, *said;
     } rows[] = {
-        {"tier \"t", "\" { kind = dram }", "f:9: tier \"t8\": kind: there are too many tiers: 8 are allowed"},
+        {"tier \"t", "\" { kind = dram }", "f:9: tier \"t8\": there are too many tiers: 8 are allowed"},
         {"channels \"a+t", "\" { kind = shared }",
-         "f:9: channels \"a+t8\": kind: there are too many channels: 8 are allowed"},
+         "f:9: channels \"a+t8\": there are too many channels: 8 are allowed"},
         {"user \"u", "\" { modes = spill }",
-         "f:65: user \"u64\": modes: there are too many user, group, account and partition sections: 64 are allowed"},
+         "f:65: user \"u64\": there are too many user, group, account and partition sections: 64 are allowed"},
     };
     struct hm_config config;
     (void)state;
