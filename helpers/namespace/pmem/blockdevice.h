@@ -11,7 +11,7 @@
  * descriptors passes, so whoever acts on the size has to know about it. */
 int hm_device_size(const char *device, uint64_t *bytes, struct hm_error *error);
 
-/* The same to show it, or to make something: 0 where it is unknown. */
+/* The same without an error, for callers that only show the size or make a file system of it: 0 where it is unknown. */
 uint64_t hm_device_bytes(const char *device);
 
 #endif
