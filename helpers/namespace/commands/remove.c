@@ -19,7 +19,9 @@
 
 #define UNDO_PATIENCE_S 10 /* longest wait of hm_namespace_undo; a later reap removes the rest */
 #define HOLDERS 256        /* bytes of a text that names processes */
-#define NAMING_S 2         /* longest time to look for them: prologs and epilogs of others wait meanwhile */
+/* Longest times for all devices together, as prologs and epilogs of others wait meanwhile. */
+#define NAMING_S 2 /* to look for these processes */
+#define DETACH_S 10
 
 /* Which namespaces to remove. */
 struct choice {
@@ -172,8 +174,9 @@ static void add_busy(const struct hm_namespace *namespace, unsigned patience_s, 
 static void detach_all(const struct hm_namespace *chosen, int n, struct left *left)
 {
     char names[HOLDERS];
+    double end_s = hm_clock_s(CLOCK_MONOTONIC) + DETACH_S;
     for (int i = 0; i < n; i++)
-        if (chosen[i].device[0] && hm_detach(chosen[i].device, names, sizeof(names)))
+        if (chosen[i].device[0] && hm_detach(chosen[i].device, end_s, names, sizeof(names)))
             memcpy(left->detached, names, sizeof(names));
 }
 

@@ -22,7 +22,6 @@
 #include "mountinfo.h"
 
 #define MOST_PLACE 4096
-#define PATIENCE_S 10 /* for everything, as a file system on the way may hang */
 #define GRACE_MS 1000 /* for the child to end by itself once the time is over */
 
 /*
@@ -69,13 +68,13 @@ static int detach_here(void *data)
     return n > 0 ? DETACHED : NOT_THERE;
 }
 
-static bool detach_in(int namespace, dev_t device, time_t end_s)
+static bool detach_in(int namespace, dev_t device, double end_s)
 {
-    time_t left_s = end_s - (time_t)hm_clock_s(CLOCK_MONOTONIC);
+    double left_s = end_s - hm_clock_s(CLOCK_MONOTONIC);
     struct wanted wanted = {namespace, device};
     const struct hm_spawn_call call = {.run = detach_here, .data = &wanted, .kept = namespace};
     pid_t child = left_s > 0 ? hm_spawn_call(&call, NULL) : -1;
-    return child > 0 && hm_spawn_wait_for(child, (int)left_s * 1000) == DETACHED;
+    return child > 0 && hm_spawn_wait_for(child, (int)(left_s * 1000)) == DETACHED;
 }
 
 /* Leave out the mount namespaces of the host and of this program. */
@@ -86,7 +85,7 @@ static void leave_out(struct hm_mountspaces *seen)
 }
 
 /* The mounts are looked for from the namespace's own root: the process may see less of it, after a chroot(2). */
-static bool detach_from(const char *pid, dev_t device, time_t end_s)
+static bool detach_from(const char *pid, dev_t device, double end_s)
 {
     char path[40];
     snprintf(path, sizeof(path), "/proc/%.16s/ns/mnt", pid);
@@ -99,6 +98,7 @@ static bool detach_from(const char *pid, dev_t device, time_t end_s)
 
 struct question {
     const char *device;
+    double end_s;
     size_t size; /* bytes of the list */
 };
 
@@ -112,25 +112,28 @@ static int detach_everywhere(const void *data, void *names)
     struct hm_mountspaces seen = {.n = 0};
     uint64_t pid;
     int n = 0;
-    time_t end_s = (time_t)hm_clock_s(CLOCK_MONOTONIC) + PATIENCE_S;
     if (stat(question->device, &status) != 0 || !S_ISBLK(status.st_mode))
         return 0;
     DIR *proc = opendir("/proc");
     if (!proc)
         return errno;
     leave_out(&seen);
-    while ((time_t)hm_clock_s(CLOCK_MONOTONIC) < end_s && (item = readdir(proc)))
+    while (hm_clock_s(CLOCK_MONOTONIC) < question->end_s && (item = readdir(proc)))
         if (hm_size_parse_number(item->d_name, 1, HM_MOST_PID, &pid, NULL) == 0 &&
-            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, end_s))
+            hm_mountspaces_add(&seen, item->d_name) && detach_from(item->d_name, status.st_rdev, question->end_s))
             hm_holders_add(names, question->size, item->d_name, n++);
     closedir(proc);
     return 0;
 }
 
 /* In a child that is killed when its time is over: a user can make looks into /proc/PID wait for ever. */
-bool hm_detach(const char *device, char *names, size_t size)
+bool hm_detach(const char *device, double end_s, char *names, size_t size)
 {
-    const struct question question = {device, size};
-    (void)hm_looktext_find(detach_everywhere, &question, names, size, PATIENCE_S * 1000 + GRACE_MS);
+    const struct question question = {device, end_s, size};
+    double left_s = end_s - hm_clock_s(CLOCK_MONOTONIC);
+    names[0] = '\0';
+    if (left_s <= 0)
+        return false;
+    (void)hm_looktext_find(detach_everywhere, &question, names, size, (int)(left_s * 1000) + GRACE_MS);
     return names[0] != '\0';
 }

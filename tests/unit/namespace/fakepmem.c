@@ -193,7 +193,7 @@ int hm_mark_read(const char *device, const struct hm_owner *owner, char filesyst
 }
 
 /* Detaching needs the lock: otherwise the device could belong to another job by now. */
-bool hm_detach(const char *device, char *names, size_t size)
+bool hm_detach(const char *device, double end_s, char *names, size_t size)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fake.lock);
@@ -201,6 +201,11 @@ bool hm_detach(const char *device, char *names, size_t size)
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
     close(other);
     struct there *one = find_on(device);
+    uint64_t end_ms = (uint64_t)(end_s * 1000);
+    if (fake.detach_hangs && end_ms > fake.now_ms)
+        fake.now_ms = end_ms;
+    if (fake.detach_hangs)
+        return false;
     snprintf(names, size, "12 (sleep)");
     one->detached_after = fake.pauses;
     one->busy = one->has_open_files ? ALWAYS : 0;

@@ -32,6 +32,7 @@ struct fake {
     int n_there, pauses; /* pauses: of 100 ms each */
     uint64_t now_ms;     /* CLOCK_MONOTONIC; pauses and tries take time */
     unsigned try_ms;     /* how long a try to remove a namespace takes */
+    bool detach_hangs;   /* each detach takes all the time that it has, and fails */
     int lock;            /* descriptor of the held lock */
     int fails_on;        /* socket whose mkfs fails; -1: none */
     int no_mark_on;      /* socket whose mark cannot be written; -1: none */

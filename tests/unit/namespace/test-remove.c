@@ -145,6 +145,18 @@ static void test_mounts_are_detached_after_a_while(void **state)
     assert_int_equal(fake.there[0].detached_after, -1); /* it is another job's */
 }
 
+/* The lock is held while mounts are detached, and others wait: all devices of a job have one limit of 10 s. */
+static void test_detaching_has_one_limit_for_all_devices(void **state)
+{
+    (void)state;
+    for (unsigned socket = 0; socket < MOST; socket++)
+        fake_add(7, socket, ALWAYS, false);
+    fake.detach_hangs = true;
+    uint64_t begun_ms = fake.now_ms;
+    assert_int_equal(destroy(0, true, 0), HM_NAMESPACE_BUSY);
+    assert_in_range(fake.now_ms - begun_ms, 9999, 10001);
+}
+
 static void test_what_is_open_behind_a_detached_mount_is_said(void **state)
 {
     (void)state;
@@ -309,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_shortage_is_for_a_later_try, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_failure_outranks_a_namespace_in_use, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_mounts_are_detached_after_a_while, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_detaching_has_one_limit_for_all_devices, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_is_open_behind_a_detached_mount_is_said, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_waiting_for_the_lock_uses_up_patience, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_an_undo_has_a_patience_of_its_own, begin, fake_end),
