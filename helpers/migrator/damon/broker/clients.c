@@ -12,13 +12,14 @@
 
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
 #define SECOND_NS UINT64_C(1000000000)
+#define MS_NS (SECOND_NS / 1000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
-#define REST_NS (5 * SECOND_NS)     /* longest pause that a user has left from an earlier connection (find_rest) */
+#define FIRST_NS (10 * SECOND_NS)   /* how far ahead a first message goes (goes_before) */
 /* After the work for new connections (no further one is begun after WORK_NS), no others are accepted for so many times
  * as long, for a second at most: refused ones cost their sender nothing. */
 #define RESTS 10
 #define WORK_NS (SECOND_NS / 100)
-#define PAUSE_NS (SECOND_NS / 2) /* shortest time between two messages of a client, as each restarts a kdamond */
+#define CHECK_NS (SECOND_NS / 2) /* longest wait where a client has no lists due */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
 enum { LISTENER = 2 * HM_DAMON_CLIENTS, SIGNALS, ALL };
@@ -32,59 +33,18 @@ void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_bro
         clients->lease[c].fd = -1;
 }
 
-static unsigned count_clients(const struct hm_damon_clients *clients)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    unsigned n = 0;
-    for (int c = 0; c < HM_DAMON_CLIENTS; c++)
-        n += clients->lease[c].fd >= 0;
-    return n;
-}
-
-/*
- * A client's shortest time between two messages. A message that names hundreds of processes costs thousands of writes
- * to sysfs. So the pause is n times as long as the work for the last message, where n is the number of clients, but at
- * least HM_DAMON_KDAMONDS: no client gets more than an n-th of the broker's time.
- */
-static uint64_t pause_ns(const struct hm_damon_lease *lease, unsigned n_clients)
-{
-    uint64_t pause = (n_clients > HM_DAMON_KDAMONDS ? n_clients : HM_DAMON_KDAMONDS) * lease->served_ns;
-    return pause > PAUSE_NS ? pause : PAUSE_NS;
-}
-
-/* May the client's next message be read now? The pause after its last message must be over; before its first message,
- * the pause that its user has left from an earlier connection (find_rest). */
-static bool may_speak(const struct hm_damon_lease *lease, unsigned n_clients, uint64_t now)
-{
-    return lease->asked_ns == 0 ? now >= lease->since_ns : now - lease->asked_ns >= pause_ns(lease, n_clients);
-}
-
-/*
- * Finds the entry for the rest of a user's pause, or makes one. A pause that is not over when a connection closes goes
- * on for the user's next connection, so that nobody gains by connecting anew. It goes on for REST_NS at most, as the
- * migrator of the next step must have its answer soon.
- */
-static struct hm_damon_rest *find_rest(struct hm_damon_clients *clients, uid_t owner)
-{
-    struct hm_damon_rest *found = &clients->rest[0];
-    for (int i = 0; i < HM_DAMON_CLIENTS; i++) {
-        if (clients->rest[i].owner == owner)
-            return &clients->rest[i];
-        if (clients->rest[i].until_ns < found->until_ns)
-            found = &clients->rest[i];
-    }
-    *found = (struct hm_damon_rest){.owner = owner};
-    return found;
+    return a < b ? a : b;
 }
 
 static void close_client(struct hm_damon_clients *clients, struct hm_damon_lease *lease)
 {
-    struct hm_damon_rest *rest = find_rest(clients, lease->peer.owner);
-    uint64_t until_ns = lease->asked_ns ? lease->asked_ns + pause_ns(lease, count_clients(clients)) : 0;
-    uint64_t most_ns = hm_clock_ns(CLOCK_MONOTONIC) + REST_NS;
-    until_ns = until_ns < most_ns ? until_ns : most_ns;
-    if (until_ns > rest->until_ns && lease->peer.owner != 0)
-        rest->until_ns = until_ns;
+    const struct hm_damon_moment before = hm_damon_moment();
+    uid_t owner = lease->peer.owner;
+    hm_damon_pauses_leave(&clients->pauses, lease);
     hm_damon_lease_close(clients->broker, lease);
+    hm_damon_pauses_charge(&clients->pauses, owner, &before);
 }
 
 /* How many places this user has. `newest` gets the one that was taken last; NULL: none. */
@@ -156,8 +116,6 @@ static bool accept_client(struct hm_damon_clients *clients)
     struct hm_damon_lease *place = find_place(clients, peer.owner);
     if (place) {
         hm_damon_lease_open(place, ++clients->last_client, fd, &peer);
-        uint64_t rest_ns = find_rest(clients, peer.owner)->until_ns;
-        place->since_ns = rest_ns > place->since_ns ? rest_ns : place->since_ns;
         return true;
     }
     refuse(fd, EBUSY, "the DAMON broker has too many clients");
@@ -173,51 +131,90 @@ static void accept_clients(struct hm_damon_clients *clients)
     uint64_t ended_ns = begun_ns;
     for (int n = 0; n < HM_DAMON_CLIENTS && ended_ns - begun_ns < WORK_NS && accept_client(clients); n++)
         ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    uint64_t rest_ns = RESTS * (ended_ns - begun_ns);
-    clients->accepts_ns = ended_ns + (rest_ns < SECOND_NS ? rest_ns : SECOND_NS);
+    clients->accepts_ns = ended_ns + least(RESTS * (ended_ns - begun_ns), SECOND_NS);
 }
 
+/* Has the client said nothing since it connected? Its first message may be waiting until its user's pause is over. */
+static bool is_silent(const struct hm_damon_lease *lease, uint64_t now)
+{
+    char byte;
+    return lease->asked_ns == 0 && now > lease->since_ns + SILENCE_NS &&
+           recv(lease->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
+/* Is the connection closed, or the process that made it gone, though another one still has it, or does it say nothing?
+ * What is still to be read from a closed connection is not worth any work. */
+static bool is_gone(const struct hm_damon_lease *lease, const struct pollfd *said, const struct pollfd *ended,
+                    uint64_t now)
+{
+    return (said->revents & ~POLLIN) != 0 || ended->revents != 0 || is_silent(lease, now);
+}
+
+/*
+ * Does a's message go before b's? The one whose client was served longer ago goes first, so that each has its turn. A
+ * new client goes before all that were served within ten seconds before it came: its step waits no longer than that for
+ * the answer.
+ */
+static bool goes_before(const struct hm_damon_lease *a, const struct hm_damon_lease *b)
+{
+    uint64_t a_ns = a->asked_ns ? a->asked_ns + FIRST_NS : a->since_ns;
+    uint64_t b_ns = b->asked_ns ? b->asked_ns + FIRST_NS : b->since_ns;
+    return a_ns < b_ns;
+}
+
+static void serve(struct hm_damon_clients *clients, struct hm_damon_lease *lease)
+{
+    const struct hm_damon_moment before = hm_damon_moment();
+    bool is_there = hm_damon_lease_serve(clients->broker, lease);
+    hm_damon_pauses_charge(&clients->pauses, lease->peer.owner, &before);
+    if (!is_there)
+        close_client(clients, lease);
+}
+
+/* Serves one message: after it, others may have to wait. */
 static void work(struct hm_damon_clients *clients, const struct pollfd *events)
 {
+    struct hm_damon_lease *next = NULL;
     for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
         struct hm_damon_lease *lease = &clients->lease[c];
-        bool is_gone = false;
         if (lease->fd < 0)
             continue;
         clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
-        if (events[c].fd == lease->fd && events[c].revents & POLLIN)
-            is_gone = !hm_damon_lease_serve(clients->broker, lease);
-        else if (events[c].fd == lease->fd && events[c].revents)
-            is_gone = true;
-        else if (events[HM_DAMON_CLIENTS + c].fd == lease->peer.pidfd && events[HM_DAMON_CLIENTS + c].revents)
-            is_gone = true; /* the process that connected has ended; another one still has its connection */
-        else if (lease->asked_ns == 0 && clients->used_ns > lease->since_ns + SILENCE_NS)
-            is_gone = true;
-        if (is_gone)
+        if (is_gone(lease, &events[c], &events[HM_DAMON_CLIENTS + c], clients->used_ns)) {
             close_client(clients, lease);
-        else
-            hm_damon_lease_work(clients->broker, lease);
+            continue;
+        }
+        hm_damon_lease_work(clients->broker, lease);
+        if (events[c].revents && (!next || goes_before(lease, next)))
+            next = lease;
     }
+    if (next)
+        serve(clients, next);
+}
+
+/* How long poll may wait for this client, in ms: until its lists are due, or its next message may be read. */
+static int wait_ms(const struct hm_damon_lease *lease, uint64_t turn, uint64_t now)
+{
+    int due_ms = hm_damon_lease_wait_ms(lease);
+    if (due_ms < 0)
+        due_ms = CHECK_NS / MS_NS;
+    return now < turn ? (int)least((uint64_t)due_ms, (turn - now) / MS_NS + 1) : due_ms;
 }
 
 /* Sets which descriptors of the clients poll waits for. Returns the longest wait in ms. */
 static int prepare(const struct hm_damon_clients *clients, struct pollfd *events)
 {
-    const unsigned n_clients = count_clients(clients);
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    int wait_ms = (int)(clients->idle_ns / (SECOND_NS / 1000)) + 1;
+    int longest_ms = (int)(clients->idle_ns / MS_NS) + 1;
     for (int c = 0; c < HM_DAMON_CLIENTS; c++) {
         const struct hm_damon_lease *lease = &clients->lease[c];
-        events[c] = (struct pollfd){.fd = lease->fd, .events = may_speak(lease, n_clients, now) ? POLLIN : 0};
+        uint64_t turn = hm_damon_pauses_turn(&clients->pauses, lease);
+        events[c] = (struct pollfd){.fd = lease->fd, .events = now >= turn ? POLLIN : 0};
         events[HM_DAMON_CLIENTS + c] = (struct pollfd){.fd = lease->fd < 0 ? -1 : lease->peer.pidfd, .events = POLLIN};
-        if (lease->fd < 0)
-            continue;
-        int due_ms = hm_damon_lease_wait_ms(lease);
-        if (due_ms < 0 || !may_speak(lease, n_clients, now))
-            due_ms = PAUSE_NS * 1000 / SECOND_NS;
-        wait_ms = due_ms < wait_ms ? due_ms : wait_ms;
+        if (lease->fd >= 0)
+            longest_ms = (int)least((uint64_t)longest_ms, (uint64_t)wait_ms(lease, turn, now));
     }
-    return wait_ms;
+    return longest_ms;
 }
 
 void hm_damon_clients_serve(struct hm_damon_clients *clients)
@@ -225,13 +222,13 @@ void hm_damon_clients_serve(struct hm_damon_clients *clients)
     struct pollfd events[ALL];
     clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     for (;;) {
-        int wait_ms = prepare(clients, events);
+        int longest_ms = prepare(clients, events);
         uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-        int rest_ms = now < clients->accepts_ns ? (int)((clients->accepts_ns - now) / (SECOND_NS / 1000)) + 1 : 0;
-        wait_ms = rest_ms > 0 && rest_ms < wait_ms ? rest_ms : wait_ms;
+        int rest_ms = now < clients->accepts_ns ? (int)((clients->accepts_ns - now) / MS_NS) + 1 : 0;
+        longest_ms = rest_ms > 0 && rest_ms < longest_ms ? rest_ms : longest_ms;
         events[LISTENER] = (struct pollfd){.fd = rest_ms > 0 ? -1 : clients->listener, .events = POLLIN};
         events[SIGNALS] = (struct pollfd){.fd = clients->signals, .events = POLLIN};
-        if (poll(events, ALL, wait_ms) < 0 && errno != EINTR)
+        if (poll(events, ALL, longest_ms) < 0 && errno != EINTR)
             return;
         if (events[SIGNALS].revents)
             return;

@@ -8,14 +8,7 @@
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 
 #include "lease.h"
-
-#define HM_DAMON_CLIENTS 64 /* most at a time */
-
-/* The rest of a user's pause: messages of a new connection are not read before `until_ns` (CLOCK_MONOTONIC). */
-struct hm_damon_rest {
-    uid_t owner;
-    uint64_t until_ns;
-};
+#include "pauses.h"
 
 struct hm_damon_clients {
     struct hm_damon_broker *broker;
@@ -23,7 +16,7 @@ struct hm_damon_clients {
     int listener;        /* the socket for new clients */
     int signals;         /* signalfd(2) of the signals that end the broker */
     struct hm_damon_lease lease[HM_DAMON_CLIENTS];
-    struct hm_damon_rest rest[HM_DAMON_CLIENTS];
+    struct hm_damon_pauses pauses;
     uint32_t last_client; /* number of the newest client since the broker's start; the first one is 1 */
     uint64_t idle_ns;     /* how long the broker waits without clients before it ends */
     uint64_t accepts_ns;  /* CLOCK_MONOTONIC before which no new connections are accepted */

@@ -28,7 +28,7 @@ struct hm_damon_lease {
     uint32_t client; /* number of the client, from 1 */
     int fd;          /* socket; -1: the slot is free */
     struct hm_damon_peer peer;
-    uint64_t since_ns;  /* CLOCK_MONOTONIC from which on its first message is read: when it connected, or later */
+    uint64_t since_ns;  /* CLOCK_MONOTONIC when it connected */
     uint64_t asked_ns;  /* CLOCK_MONOTONIC of its last message; 0: none yet */
     uint64_t served_ns; /* how long the work for that message took */
     int kdamond;        /* index of the lent kdamond; -1: none */
