@@ -18,10 +18,16 @@
 #define ROOM (64u << 20)
 
 /* How the two versions of cgroups tell of memory. */
-static const struct version {
-    const char *root, *limit, *used;
-} v1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"},
-  v2 = {"/sys/fs/cgroup", "memory.max", "memory.current"};
+static const char v1[] = "/sys/fs/cgroup/memory", v2[] = "/sys/fs/cgroup";
+
+static const struct bound {
+    const char *limit, *used;
+} bounds[] = {
+    {"memory.max", "memory.current"},
+    {"memory.high", "memory.current"}, /* beyond it, the kernel lets each call of the process's wait */
+    {"memory.limit_in_bytes", "memory.usage_in_bytes"},
+    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes"}, /* with swap; Slurm's ConstrainSwapSpace */
+};
 
 static _Thread_local int back = -1; /* cgroup.procs of the cgroup that this process comes from */
 
@@ -34,11 +40,15 @@ static int read_figure(const char *folder, const char *name, uint64_t *figure)
                                                              : -1;
 }
 
-static bool is_short(const char *folder, const struct version *version)
+static bool is_short(const char *folder)
 {
-    uint64_t limit, used;
-    return read_figure(folder, version->limit, &limit) == 0 && read_figure(folder, version->used, &used) == 0 &&
-           (used >= limit || limit - used < ROOM || limit - used < limit / 8);
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        uint64_t limit, used;
+        if (read_figure(folder, bounds[i].limit, &limit) == 0 && read_figure(folder, bounds[i].used, &used) == 0 &&
+            (used >= limit || limit - used < ROOM || limit - used < limit / 8))
+            return true;
+    }
+    return false;
 }
 
 bool hm_aside_is_full(const char *folder)
@@ -49,7 +59,7 @@ bool hm_aside_is_full(const char *folder)
     if (hm_cgroup_cut_to_job(job) != 0)
         return false;
     while (strlen(at) >= strlen(job)) {
-        if (is_short(at, &v2) || is_short(at, &v1))
+        if (is_short(at))
             return true;
         *strrchr(at, '/') = '\0';
     }
@@ -70,21 +80,20 @@ static bool has_memory(const char *controllers)
 
 const char *hm_aside_find(const char *text, char *folder, size_t size)
 {
-    const struct version *version = NULL;
-    const char *found = NULL;
+    const char *root = NULL, *found = NULL;
     /* Lines are "ID:CONTROLLERS:PATH"; that of v2 is "0::PATH", also beside controllers of v1. */
     for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         const char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
         bool is_v1 = path && has_memory(controllers + 1);
-        if (!is_v1 && (!path || version == &v1 || strncmp(line, "0::", 3) != 0))
+        if (!is_v1 && (!path || root == v1 || strncmp(line, "0::", 3) != 0))
             continue;
-        version = is_v1 ? &v1 : &v2;
+        root = is_v1 ? v1 : v2;
         found = path + 1;
     }
-    if (!version)
+    if (!root)
         return NULL;
-    int length = snprintf(folder, size, "%s%.*s", version->root, (int)strcspn(found, "\n"), found);
-    return length >= 0 && (size_t)length < size ? version->root : NULL;
+    int length = snprintf(folder, size, "%s%.*s", root, (int)strcspn(found, "\n"), found);
+    return length >= 0 && (size_t)length < size ? root : NULL;
 }
 
 static int move_to(int procs)

@@ -26,13 +26,23 @@ static void put(const char *folder, const char *name, const char *text)
         remove(path);
 }
 
+/* Each limit that a job's cgroup can have, with what is counted for it. */
+static const struct {
+    const char *limit, *used, *none; /* none: what the kernel shows where there is no limit */
+} bounds[] = {
+    {"memory.max", "memory.current", "max"},
+    {"memory.high", "memory.current", "max"},
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", "9223372036854771712"},
+    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes", "9223372036854771712"},
+};
+
 static void test_a_full_job_is_found_at_each_level(void **state)
 {
     static const struct {
-        const char *folder, *max, *current;
+        const char *folder, *limit, *used; /* limit "": no limit */
         bool is_full;
     } rows[] = {
-        {JOB, "max", "1000000000", false},
+        {JOB, "", "1000000000", false},
         {JOB, "1000000000", "1000000000", true},
         {JOB, "1000000000", "2000000000", true},
         {JOB, "1000000000", "900000000", true}, /* more than seven eighths */
@@ -45,25 +55,37 @@ static void test_a_full_job_is_found_at_each_level(void **state)
         {"slice", "1000000000", "999999999", false}, /* not the job's */
     };
     (void)state;
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        put(rows[i].folder, "memory.max", rows[i].max);
-        put(rows[i].folder, "memory.current", rows[i].current);
-        if (hm_aside_is_full(scratch_path(OWN)) != rows[i].is_full)
-            fail_msg("row %zu", i);
-        put(rows[i].folder, "memory.max", NULL);
-        put(rows[i].folder, "memory.current", NULL);
-        /* the same figures with cgroup v1, which has a number for "no limit" */
-        put(rows[i].folder, "memory.limit_in_bytes",
-            rows[i].max && rows[i].max[0] == 'm' ? "9223372036854771712" : rows[i].max);
-        put(rows[i].folder, "memory.usage_in_bytes", rows[i].current);
-        if (hm_aside_is_full(scratch_path(OWN)) != rows[i].is_full)
-            fail_msg("row %zu with cgroup v1", i);
-        put(rows[i].folder, "memory.limit_in_bytes", NULL);
-        put(rows[i].folder, "memory.usage_in_bytes", NULL);
+    for (size_t i = 0; i < N_ROWS(rows) * N_ROWS(bounds); i++) {
+        size_t row = i / N_ROWS(bounds), bound = i % N_ROWS(bounds);
+        const char *limit = rows[row].limit && !rows[row].limit[0] ? bounds[bound].none : rows[row].limit;
+        put(rows[row].folder, bounds[bound].limit, limit);
+        put(rows[row].folder, bounds[bound].used, rows[row].used);
+        if (hm_aside_is_full(scratch_path(OWN)) != rows[row].is_full)
+            fail_msg("row %zu with %s", row, bounds[bound].limit);
+        put(rows[row].folder, bounds[bound].limit, NULL);
+        put(rows[row].folder, bounds[bound].used, NULL);
     }
     put("slice", "memory.max", "1");
     put("slice", "memory.current", "1");
     assert_false(hm_aside_is_full(scratch_path("slice")));
+}
+
+/* Slurm sets several limits of a cgroup. The lowest counts, whatever room the others leave. */
+static void test_each_limit_counts_beside_the_others(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(bounds); i++) {
+        for (size_t j = 0; j < N_ROWS(bounds); j++) {
+            put(JOB, bounds[j].limit, j == i ? "1000000000" : "8000000000");
+            put(JOB, bounds[j].used, "990000000");
+        }
+        if (!hm_aside_is_full(scratch_path(OWN)))
+            fail_msg("%s", bounds[i].limit);
+    }
+    for (size_t j = 0; j < N_ROWS(bounds); j++) {
+        put(JOB, bounds[j].limit, NULL);
+        put(JOB, bounds[j].used, NULL);
+    }
 }
 
 #define V1 "/sys/fs/cgroup/memory"
@@ -109,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_full_job_is_found_at_each_level),
+        cmocka_unit_test(test_each_limit_counts_beside_the_others),
         cmocka_unit_test(test_where_the_memory_is_counted),
     };
     return cmocka_run_group_tests(tests, set_up, scratch_drop);
