@@ -62,6 +62,10 @@ static int fill(struct hm_identity *identity, const struct passwd *user, struct 
     memset(identity, 0, sizeof(*identity));
     identity->uid = user->pw_uid;
     identity->gid = user->pw_gid;
+    /* A name that is cut is another's name, or nobody's: without the user's groups and rule. */
+    if (strlen(user->pw_name) >= sizeof(identity->name))
+        return hm_fail(error, ENAMETOOLONG, "the name of the user with uid %u has more than %zu bytes", user->pw_uid,
+                       sizeof(identity->name) - 1);
     hm_text_copy(identity->name, user->pw_name, sizeof(identity->name));
     return add_groups(identity, buffer, error);
 }

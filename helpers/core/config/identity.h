@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 
+#define HM_IDENTITY_NAME 64 /* room for a user's name, with its end, here and in the ledger's entries */
+
 struct hm_identity {
     uid_t uid;
     gid_t gid;
-    char name[64];
+    char name[HM_IDENTITY_NAME];
     char **groups; /* NULL-terminated */
 };
 
@@ -37,7 +39,7 @@ bool hm_identity_is_needed(const struct hm_config *config);
 
 /* Look up the user, with all groups. This can take as long as a directory service needs to answer: what root runs for
  * jobs, and a user's sbatch, use lookup.h. Returns 0 (free with hm_identity_free), or -1: ENOENT where there is no such
- * user. */
+ * user; ENAMETOOLONG where the name does not fit into the identity. */
 int hm_identity_of_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
 void hm_identity_free(struct hm_identity *identity);
 

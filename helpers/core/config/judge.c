@@ -30,10 +30,13 @@ static int fail_unknown(const struct hm_request *request, const char *what, stru
         request->text, what, what);
 }
 
-/* Is this a user's name? Where a node cannot look the user up, Slurm may give "nobody" or the user's number instead. */
+/*
+ * Is this a user's whole name? Where a node cannot look the user up, Slurm may give "nobody" or the user's number
+ * instead. A name that fills its place in the job's entry may be cut.
+ */
 static bool is_user_name(const char *user)
 {
-    return user[strspn(user, "0123456789")] && strcmp(user, "nobody") != 0;
+    return user[strspn(user, "0123456789")] && strcmp(user, "nobody") != 0 && strlen(user) < HM_IDENTITY_NAME - 1;
 }
 
 int hm_identity_judge(const struct hm_config *config, const struct hm_request *request, const struct hm_asker *asker,

@@ -31,7 +31,10 @@ static int fail(const char *why)
     return FAILED;
 }
 
-/* Answers that there is no such user or group. Not for a directory service that fails: then there is no answer. */
+/*
+ * Answers that there is no such user or group, or none whose name fits. Not for a directory service that fails: then
+ * there is no answer.
+ */
 static int write_none(const char *why)
 {
     printf("no %s\n", why);
@@ -46,7 +49,7 @@ static int answer_uid(const char *word)
     if (hm_size_parse_number(word, 0, UINT32_MAX, &uid, &error) != 0)
         return fail(error.text);
     if (hm_identity_of_uid((uid_t)uid, &identity, &error) != 0)
-        return errno == ENOENT ? write_none(error.text) : fail(error.text);
+        return errno == ENOENT || errno == ENAMETOOLONG ? write_none(error.text) : fail(error.text);
     int status = write_identity(&identity);
     hm_identity_free(&identity);
     return status;

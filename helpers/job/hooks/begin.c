@@ -116,6 +116,8 @@ void hm_begin_refuse(struct hm_job *job, const char *why)
     job->has_plan = false;
 }
 
+_Static_assert(sizeof(((struct hm_job *)NULL)->user) == HM_IDENTITY_NAME, "the judge takes a full name for a cut one");
+
 static void judge(const struct hm_config *config, const struct hm_request *request, const struct hm_job *job,
                   struct hm_error *error)
 {

@@ -87,14 +87,17 @@ static void test_a_users_own_rule_comes_before_groups(void **state)
     assert_string_equal(asked, "");
 }
 
+/* As an entry of the ledger keeps a name that has more bytes. */
+#define CUT "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 /* Where the node cannot look the user up, the name that Slurm gives decides. What may stand in its place (nothing,
- * "nobody" or a number) is refused, as a user's rule may apply. */
+ * "nobody", a number or a name that was cut) is refused, as a user's rule may apply. */
 static void test_a_stand_in_for_a_name_is_no_name(void **state)
 {
     static const struct {
         const char *user;
         int result;
-    } rows[] = {{"bob", 0}, {"alice", -1}, {"", -1}, {"nobody", -1}, {"1001", -1}, {"4x", 0}};
+    } rows[] = {{"bob", 0}, {"alice", -1}, {"", -1}, {"nobody", -1}, {"1001", -1}, {"4x", 0}, {CUT, -1}, {&CUT[1], 0}};
     (void)state;
     struct hm_request request;
     assert_int_equal(parse("user \"alice\" { modes = { fast } }\n", &config, &error), 0);

@@ -3,6 +3,7 @@
  * up. */
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,6 +135,39 @@ static void test_all_groups_or_none(void **state)
     group_failure = 0;
 }
 
+static char long_name[80];
+
+int __real_getpwuid_r(uid_t uid, struct passwd *user, char *buffer, size_t size, struct passwd **found);
+int __wrap_getpwuid_r(uid_t uid, struct passwd *user, char *buffer, size_t size, struct passwd **found);
+
+/* A directory service that has a user with `long_name`, if it is set. */
+int __wrap_getpwuid_r(uid_t uid, struct passwd *user, char *buffer, size_t size, struct passwd **found)
+{
+    int number = __real_getpwuid_r(uid, user, buffer, size, found);
+    if (*found && long_name[0])
+        (*found)->pw_name = long_name;
+    return number;
+}
+
+/* The C library knows no groups of a name that was cut. */
+static void test_no_name_is_cut(void **state)
+{
+    (void)state;
+    struct hm_identity identity;
+    group_failure = ENOENT;
+    memset(long_name, 'a', sizeof(identity.name) - 1);
+    assert_int_equal(hm_identity_of_uid(0, &identity, &error), 0);
+    assert_string_equal(identity.name, long_name);
+    hm_identity_free(&identity);
+    long_name[sizeof(identity.name) - 1] = 'a';
+    assert_int_equal(hm_identity_of_uid(0, &identity, &error), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_string_equal(error.text, "the name of the user with uid 0 has more than 63 bytes");
+    assert_int_equal(hm_lookup_answer(&(struct hm_question){"uid", "0"}), 0); /* an answer that says why */
+    memset(long_name, 0, sizeof(long_name));
+    group_failure = 0;
+}
+
 static void test_what_is_written(void **state)
 {
     (void)state;
@@ -149,7 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_answers),      cmocka_unit_test(test_no_answers),
         cmocka_unit_test(test_no_program),         cmocka_unit_test(test_a_directory_service_that_hangs),
-        cmocka_unit_test(test_all_groups_or_none), cmocka_unit_test(test_what_is_written),
+        cmocka_unit_test(test_all_groups_or_none), cmocka_unit_test(test_no_name_is_cut),
+        cmocka_unit_test(test_what_is_written),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
