@@ -16,6 +16,7 @@ from pathlib import Path
 
 import processes
 import slurm
+import unsettled
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
@@ -305,13 +306,15 @@ class Hotset:
             )
             seen = now["phases"]
 
-    def share_on_fast(self, part):
-        """The share of a part's pages that is in the fast tier now, over all ranks."""
-        found = []
-        for rank in range(RANKS):
-            address = self.words(rank)[4] + part * self.part_pages * slurm.PAGE
-            found += nodes_of(self.pids[rank], address, self.part_pages)
+    def share_of_rank(self, rank, part):
+        """The share of a part's pages that is in the fast tier now, in one rank."""
+        address = self.words(rank)[4] + part * self.part_pages * slurm.PAGE
+        found = nodes_of(self.pids[rank], address, self.part_pages)
         return sum(node in FAST for node in found) / len(found)
+
+    def share_on_fast(self, part):
+        """The same over all ranks."""
+        return sum(self.share_of_rank(rank, part) for rank in range(RANKS)) / RANKS
 
     def wait_settled(self, most_phases, part=None, share=0.95):
         """Waits until this share of a part's pages is in the fast tier; the part is the hot one by default. Fails after
@@ -323,7 +326,7 @@ class Hotset:
             self.wait_phases(0)  # until this phase has ended
             shares.append(self.share_on_fast(part))
         print(f"share of part {part} in the fast tier, first and after each phase: {shares}")
-        assert shares[-1] >= share
+        assert shares[-1] >= share, f"{progress(self.job_id)}\n{unsettled.told(self, part, share)}"
 
     def end(self):
         """Ends the job. Returns the ranks' reports, by rank."""
