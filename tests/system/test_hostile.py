@@ -21,6 +21,7 @@ MIGRATOR, COPY = "hybridmem-migra", "hybridmem-job"
 TASK = ("slurmstepd", "slurm_script", "sleep")  # of a task of the user's, one after the other
 FLOODS = ("sockets", "processes")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
+URGENT = os.SCHED_RR | os.SCHED_RESET_ON_FORK  # of the thread that has the ledger's lock, or waits for it
 FULL_MIB = 48  # of a job whose memory is full
 # Soft limits that a job's processes get from its shell: with fewer descriptors no shell starts.
 LIMITS = "-n 16 -f 0 -l 0 -u 1 -i 0 -q 0 -x 0"
@@ -109,9 +110,14 @@ def stepds_at_the_root():
     return [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text() == "slurmstepd\n"]
 
 
+def policies(pid):
+    """The kernel's policies of the process' threads."""
+    return [os.sched_getscheduler(int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()]
+
+
 def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
     """Otherwise whoever has the lock would wait until the kernel finds memory for the job, which can take seconds where
-    its processes take all that others give back."""
+    its processes take all that others give back. It also runs before the processes on the job's CPUs."""
     job_id = slurm.sbatch("alice", "echo begun; sleep 1000", "-n1", "--hybrid-mem=spill")
     slurm.wait_output(job_id, "begun")
     (cgroup,) = processes.cgroups(job_id)
@@ -121,8 +127,12 @@ def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
         fcntl.flock(lock, fcntl.LOCK_EX)
         step = subprocess.Popen(["srun", f"--jobid={job_id}", "--overlap", "-n1", "true"], **slurm.identity("alice"))
         slurm.wait_for(stepds_at_the_root, "a slurmstepd that waits for the lock")
+        (stepd,) = stepds_at_the_root()
+        slurm.wait_for(lambda: policies(stepd).count(URGENT) == 1, "one urgent thread")
     assert step.wait() == 0
     assert stepds_at_the_root() == []
+    others = slurm.run("pgrep -x slurmstepd").stdout.split()  # of the batch step and the extern step
+    assert {policy for pid in others for policy in policies(pid)} == {os.SCHED_OTHER}
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
     assert len(slurm.record(job_id)["step_ids"]) == 2

@@ -21,6 +21,7 @@
 #include "entry.h"
 #include "figurefile.h"
 #include "living.h"
+#include "urgent.h"
 
 #define LOCK_PAUSE_NS 5000000L
 #define LOCK_TRIES 4000 /* 20 s */
@@ -61,6 +62,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
         return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
     hm_aside_begin();
     hm_memready_begin();
+    hm_urgent_begin(); /* last, as moving to another cgroup may need an ordinary thread */
     /*
      * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
      * without end.
@@ -78,6 +80,7 @@ int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
     }
     int number = errno;
     close(lock);
+    hm_urgent_end();
     hm_memready_end();
     hm_aside_end();
     errno = number;
@@ -90,6 +93,7 @@ void hm_ledger_unlock(int lock)
         return;
     hm_flock_close(lock);
     hm_heldlock_leave();
+    hm_urgent_end();
     hm_memready_end();
     hm_aside_end();
 }

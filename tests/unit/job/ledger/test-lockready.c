@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what a process does before it takes the ledger's lock, and after: it leaves a job's full memory, and makes its
- * own memory ready. */
+/* Tests what a process does before it takes the ledger's lock, and after: it leaves a job's full memory, makes its own
+ * memory ready, and runs before others. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,8 @@ void __wrap_hm_aside_begin(void);
 void __wrap_hm_aside_end(void);
 void __wrap_hm_memready_begin(void);
 void __wrap_hm_memready_end(void);
+void __wrap_hm_urgent_begin(void);
+void __wrap_hm_urgent_end(void);
 int __wrap_hm_flock_try(int fd);
 void __real_hm_flock_close(int fd);
 void __wrap_hm_flock_close(int fd);
@@ -52,6 +54,16 @@ void __wrap_hm_memready_end(void)
     note("gives-back");
 }
 
+void __wrap_hm_urgent_begin(void)
+{
+    note("hurries");
+}
+
+void __wrap_hm_urgent_end(void)
+{
+    note("rests");
+}
+
 int __wrap_hm_flock_try(int fd)
 {
     assert_true(fd >= 0);
@@ -74,14 +86,14 @@ static void test_nothing_is_waited_for_with_the_lock(void **state)
     done[0] = '\0';
     int lock = hm_ledger_lock(&config, &error);
     assert_true(lock >= 0);
-    assert_string_equal(done, "leaves ready locks ");
+    assert_string_equal(done, "leaves ready hurries locks ");
     hm_ledger_unlock(lock);
-    assert_string_equal(done, "leaves ready locks unlocks gives-back comes-back ");
+    assert_string_equal(done, "leaves ready hurries locks unlocks rests gives-back comes-back ");
     done[0] = '\0';
     lock_fails = EIO;
     assert_int_equal(hm_ledger_lock(&config, &error), -1);
     assert_int_equal(errno, EIO);
-    assert_string_equal(done, "leaves ready locks gives-back comes-back ");
+    assert_string_equal(done, "leaves ready hurries locks rests gives-back comes-back ");
 }
 
 int main(void)

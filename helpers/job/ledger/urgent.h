@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lets a thread that holds a lock of the node's run before the processes of users. slurmstepd has the CPUs of its job:
+ * a user who keeps these busy with thousands of sessions, each with a share of its own, would decide how long
+ * slurmstepd holds the lock.
+ */
+#ifndef HM_JOB_LEDGER_URGENT_H
+#define HM_JOB_LEDGER_URGENT_H
+
+/*
+ * Gives the calling thread, and no other, the real-time policy SCHED_RR with the lowest priority, until hm_urgent_end.
+ * Its children do not inherit it. Does nothing where the kernel refuses, or where the thread has a real-time policy.
+ */
+void hm_urgent_begin(void);
+
+/* Gives the calling thread the policy that it had before. Its nice value was never changed. */
+void hm_urgent_end(void);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests which policy of the kernel's a thread has while it holds a lock of the node's, and after. */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/ledger/urgent.h"
+#include "unit/lib/rows.h"
+
+#define URGENT (SCHED_RR | SCHED_RESET_ON_FORK)
+
+static int policy;   /* of this thread, as the kernel below has it; -1: it tells none */
+static int n_set;    /* how often it was set */
+static bool refuses; /* a real-time policy */
+static bool is_real; /* the machine's own kernel answers */
+
+int __real_sched_getscheduler(pid_t pid);
+int __wrap_sched_getscheduler(pid_t pid);
+int __real_sched_setscheduler(pid_t pid, int to, const struct sched_param *param);
+int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param);
+
+int __wrap_sched_getscheduler(pid_t pid)
+{
+    assert_int_equal(pid, 0);
+    errno = ENOSYS;
+    return is_real ? __real_sched_getscheduler(pid) : policy;
+}
+
+int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param)
+{
+    assert_int_equal(pid, 0); /* this thread: slurmstepd has others */
+    if (is_real)
+        return __real_sched_setscheduler(pid, to, param);
+    assert_int_equal(param->sched_priority, to == URGENT);
+    n_set++;
+    errno = EPERM;
+    if (refuses && to == URGENT)
+        return -1;
+    policy = to;
+    return 0;
+}
+
+static void test_the_policy_comes_back(void **state)
+{
+    static const struct {
+        int before;
+        bool refuses;
+        int meanwhile, n_set;
+    } rows[] = {
+        {SCHED_OTHER, false, URGENT, 2},
+        {SCHED_BATCH, false, URGENT, 2},
+        {SCHED_IDLE | SCHED_RESET_ON_FORK, false, URGENT, 2},
+        {SCHED_OTHER, true, SCHED_OTHER, 1}, /* the kernel refuses: nothing is to be put back */
+        {SCHED_FIFO, false, SCHED_FIFO, 0},  /* the site's own choice */
+        {SCHED_RR | SCHED_RESET_ON_FORK, false, SCHED_RR | SCHED_RESET_ON_FORK, 0},
+        {SCHED_DEADLINE, false, SCHED_DEADLINE, 0},
+        {-1, false, -1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        policy = rows[i].before;
+        refuses = rows[i].refuses;
+        n_set = 0;
+        hm_urgent_begin();
+        if (policy != rows[i].meanwhile)
+            fail_msg("row %zu: %d", i, policy);
+        hm_urgent_end();
+        hm_urgent_end(); /* does nothing */
+        if (policy != rows[i].before || n_set != rows[i].n_set)
+            fail_msg("row %zu: %d, set %d times", i, policy, n_set);
+    }
+}
+
+/* Not where the machine lets nobody have a real-time policy: then the test above is all. */
+static void test_the_kernel_keeps_the_nice_value_and_the_children_ordinary(void **state)
+{
+    int status;
+    (void)state;
+    is_real = true;
+    int nice = getpriority(PRIO_PROCESS, 0), before = __real_sched_getscheduler(0);
+    assert_int_equal(setpriority(PRIO_PROCESS, 0, nice + 1), 0);
+    hm_urgent_begin();
+    bool is_urgent = __real_sched_getscheduler(0) == URGENT;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(__real_sched_getscheduler(0) != SCHED_OTHER);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    hm_urgent_end();
+    is_real = false;
+    if (!is_urgent)
+        skip();
+    assert_int_equal(status, 0);
+    assert_int_equal(__real_sched_getscheduler(0), before);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), nice + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_policy_comes_back),
+        cmocka_unit_test(test_the_kernel_keeps_the_nice_value_and_the_children_ordinary),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
