@@ -140,7 +140,7 @@ static bool take_figures(const struct hm_config *config, struct hm_job *job)
 static void remove_group(const struct hm_config *config, struct hm_job *job)
 {
     struct hm_error error = {0};
-    if (hm_mongroup_remove(config, job->job_id, &job->mongroup, &error) == 0)
+    if (hm_mongroup_remove(config, job->job_id, job->uid, &job->mongroup, &error) == 0)
         return;
     hm_log(HM_LOG_ERROR, "job %u: its resctrl group was not removed: %s", job->job_id, error.text);
     hm_job_warn(job, "its resctrl group was not removed: %s", error.text);

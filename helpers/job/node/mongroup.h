@@ -51,10 +51,11 @@ int hm_mongroup_enter(const struct hm_config *config, uint32_t job_id, const str
                       struct hm_error *error);
 
 /*
- * Removes the job's group; tasks in it fall back to the default group. Returns 0, also if there is no group, or -1.
- * Ends within some seconds. Do not hold the lock. Only for programs with one thread.
+ * Removes the group of a job of the user `uid`; tasks in it fall back to the default group. Returns 0, also if there is
+ * no group, or -1: EBUSY where earlier removals of this user's groups are stuck. Ends within some seconds. Do not hold
+ * the lock. Only for programs with one thread.
  */
-int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, uint32_t uid, const struct hm_mongroup *group,
                        struct hm_error *error);
 
 /*

@@ -3,7 +3,9 @@
  * Removes monitoring groups of resctrl. Users know the names of the groups, and can mount a file system of theirs on a
  * group's folder, in a namespace of their own. Whoever removes that folder then unmounts the file system, which may
  * last for ever (job/namespaces/daxfolders.h). So a child process removes groups, without the ledger's lock, and is
- * left behind if that takes long. A node has places for a few such children, so that they do not pile up.
+ * left behind if that takes long. Each user has places for a few such children, so that they do not pile up, and one
+ * user's do not keep the groups of others. Groups that no entry has, so that nobody knows whose they are, have places
+ * of their own.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,21 +28,22 @@
 #define MOST 256 /* groups that one reap removes; the next one goes on */
 
 #define FOLDER "removals" /* in run_dir; has a file for each place */
-#define PLACES 8
-#define TRIES 450 /* to get a place: some 4.5 s */
+#define PLACES 2          /* of each owner */
+#define TRIES 450         /* to get a place: some 4.5 s */
 #define PAUSE_NS 10000000L
 
 struct removal {
     const struct hm_config *config;
+    char owner[16]; /* of all the groups: whose places are taken */
     int n;
     char (*name)[HM_MONGROUP_NAME];
 };
 
 /* Returns the descriptor of a place that was free, or -1 (EWOULDBLOCK: it is taken). */
-static int try_place(int folder, int i)
+static int try_place(int folder, const char *owner, int i)
 {
-    char name[12];
-    snprintf(name, sizeof(name), "%d", i);
+    char name[32];
+    snprintf(name, sizeof(name), "%s.%d", owner, i);
     int file = openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0 || hm_flock_try(file) == 0)
         return file;
@@ -51,11 +54,12 @@ static int try_place(int folder, int i)
 }
 
 /*
- * Takes one of the node's places, for hm_flock_close. A child that is stuck keeps its own; whoever removes groups while
- * nothing is stuck needs one for a moment. Returns -1 where none gets free in time.
+ * Takes one of the owner's places, for hm_flock_close. A child that is stuck keeps its own; whoever removes groups
+ * while nothing is stuck needs one for a moment. Returns -1 where none gets free in time.
  */
-static int take_place(const struct hm_config *config, struct hm_error *error)
+static int take_place(const struct removal *removal, struct hm_error *error)
 {
+    const struct hm_config *config = removal->config;
     int place = -1;
     int run = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     int folder = run < 0 ? -1 : hm_folder_open_own(run, FOLDER, 0700, error);
@@ -67,12 +71,12 @@ static int take_place(const struct hm_config *config, struct hm_error *error)
     for (int i = 0; place < 0 && errno == EWOULDBLOCK && i < TRIES * PLACES; i++) {
         if (i > 0 && i % PLACES == 0)
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        place = try_place(folder, i % PLACES);
+        place = try_place(folder, removal->owner, i % PLACES);
     }
     int number = errno;
     close(folder);
     if (place < 0 && number == EWOULDBLOCK)
-        return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove others", PLACES);
+        return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove others of %s", PLACES, removal->owner);
     errno = number;
     return place >= 0 ? place : hm_fail_errno(error, CANNOT ": no lock in %s/" FOLDER, config->run_dir);
 }
@@ -101,7 +105,7 @@ static int remove_in_place(const struct removal *removal, struct hm_error *found
 static int remove_here(const void *question, void *found)
 {
     const struct removal *removal = question;
-    int place = take_place(removal->config, found);
+    int place = take_place(removal, found);
     if (place < 0)
         return errno;
     int number = remove_in_place(removal, found);
@@ -120,12 +124,14 @@ static int remove_all(const struct removal *removal, struct hm_error *error)
     return removal->n == 0 ? 0 : hm_looktext_do(&work, error);
 }
 
-int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, const struct hm_mongroup *group,
+int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, uint32_t uid, const struct hm_mongroup *group,
                        struct hm_error *error)
 {
     char name[1][HM_MONGROUP_NAME];
+    struct removal removal = {.config = config, .n = 1, .name = name};
+    snprintf(removal.owner, sizeof(removal.owner), "uid %u", uid);
     hm_mongroup_name(job_id, group->restart, name[0]);
-    return group->is_begun ? remove_all(&(struct removal){config, 1, name}, error) : 0;
+    return group->is_begun ? remove_all(&removal, error) : 0;
 }
 
 /* Lists the groups that have our names. */
@@ -178,7 +184,7 @@ static void keep_orphans(const struct hm_config *config, struct removal *removal
 void hm_mongroup_reap(const struct hm_config *config)
 {
     struct hm_error error = {{0}};
-    struct removal removal = {.config = config, .name = malloc(MOST * sizeof(*removal.name))};
+    struct removal removal = {.config = config, .owner = "no job", .name = malloc(MOST * sizeof(*removal.name))};
     struct hm_job *job = malloc(sizeof(*job));
     if (job && removal.name)
         list(config, &removal);

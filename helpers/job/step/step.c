@@ -219,6 +219,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (!step->config.enabled)
         return 0;
     step->job_id = facts->job_id;
+    step->uid = facts->uid;
     step->step_id = facts->step_id;
     step->n_tasks = facts->n_tasks;
     hm_memory_policy_get(&step->inherited);

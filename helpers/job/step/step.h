@@ -40,6 +40,7 @@ struct hm_step {
     bool is_asked;               /* the user made the request: if it cannot be met, the step ends */
     char refusal[HM_ERROR_TEXT]; /* why the tasks end; "": they do not */
     uint32_t job_id, step_id, n_tasks;
+    uint32_t uid;                        /* the job's user */
     struct hm_job_namespaces namespaces; /* the job's; all its steps see them, whatever their mode */
     struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
     struct hm_process migrator;          /* the step's on this node; pid 0: none was started */

@@ -131,7 +131,7 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
         return;
     if (!is_first(outcome ? &outcome->said_outside : NULL))
         return;
-    hm_mongroup_remove(&step->config, step->job_id, &step->mongroup, NULL);
+    hm_mongroup_remove(&step->config, step->job_id, step->uid, &step->mongroup, NULL);
     if (outcome) {
         hm_text_copy(outcome->outside, error.text, sizeof(outcome->outside));
         __atomic_store_n(&outcome->is_outside, 1, __ATOMIC_RELEASE);

@@ -54,7 +54,7 @@ static void test_no_group_where_users_can_list_the_folder(void **state)
     (void)state;
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
     assert_int_equal(chmod(scratch_path("resctrl/mon_groups"), 0755), 0);
-    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
+    assert_int_equal(hm_mongroup_remove(&config, 7, job.uid, &job.mongroup, &error), -1);
     hm_mongroup_reap(&config);
     assert_true(is_there(GROUP));
     job.mongroup = (struct hm_mongroup){0};
@@ -126,7 +126,7 @@ static void test_a_group_is_made_once_and_removed(void **state)
     hm_mongroup_make(&config, &job, 0);
     assert_true(hm_mongroup_is_whole(&job.mongroup));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), 0);
+        assert_int_equal(hm_mongroup_remove(&config, 7, job.uid, &job.mongroup, &error), 0);
         assert_false(is_there(GROUP));
     }
     assert_true(is_there("resctrl/mon_groups"));

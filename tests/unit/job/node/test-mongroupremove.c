@@ -75,7 +75,7 @@ static void test_a_removal_that_hangs_is_given_up(void **state)
     (void)state;
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
     child_hangs = true;
-    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
+    assert_int_equal(hm_mongroup_remove(&config, 7, job.uid, &job.mongroup, &error), -1);
     assert_int_equal(errno, ETIMEDOUT);
     assert_string_equal(error.text, "cannot remove resctrl groups within 5 s: "
                                     "a file system that was mounted there is still in use");
@@ -87,7 +87,7 @@ static void test_a_removal_that_hangs_is_given_up(void **state)
     assert_false(is_there(GROUP));
 }
 
-#define PLACES 8
+#define PLACES 2 /* of each owner */
 
 static int n_pauses;
 static int held[PLACES];
@@ -101,40 +101,80 @@ int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
     return 0;
 }
 
-/* Takes the first places, as stuck children do. */
-static void take_places(int n)
+/* Makes the group of job 7, which is removed below as the user's. */
+static void make_group(void)
 {
-    for (int i = 0; i < n; i++) {
-        held[i] = open(scratch_path("run/removals/%d", i), O_RDWR | O_CLOEXEC);
-        assert_int_equal(hm_flock_try(held[i]), 0);
-    }
+    job.mongroup = (struct hm_mongroup){0};
+    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
+    assert_true(is_there(GROUP));
+    n_pauses = 0;
 }
 
-/* A child that removes groups may be stuck for ever. There are never more than a few of them on the node. */
+static void take_place(const char *owner, int i)
+{
+    held[i] = open(scratch_path("run/removals/%s.%d", owner, i), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(hm_flock_try(held[i]), 0);
+}
+
+/* Takes all places of an owner, as stuck children do. */
+static void take_places(const char *owner)
+{
+    for (int i = 0; i < PLACES; i++)
+        take_place(owner, i);
+}
+
+static void give_places(void)
+{
+    for (int i = 0; i < PLACES; i++)
+        hm_flock_close(held[i]);
+}
+
+/* A child that removes groups may be stuck for ever. There are never more than a few of them for a user. */
 static void test_stuck_children_do_not_pile_up(void **state)
 {
     struct hm_error error = {0};
     (void)state;
-    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
-    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), 0); /* makes the first place's file */
-    for (int i = 0; i < PLACES; i++)
-        scratch_write(scratch_path("run/removals/%d", i), "");
-    take_places(PLACES);
-    job.mongroup = (struct hm_mongroup){0};
-    hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
-    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), -1);
+    make_group();
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0); /* makes the folder */
+    take_places("uid 1001");
+    make_group();
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), -1);
     assert_int_equal(errno, EBUSY);
-    assert_string_equal(error.text, "cannot remove resctrl groups: 8 processes try to remove others");
+    assert_string_equal(error.text, "cannot remove resctrl groups: 2 processes try to remove others of uid 1001");
     assert_true(n_pauses > 100 && is_there(GROUP));
     hm_flock_close(held[PLACES - 1]);
     n_pauses = 0;
-    assert_int_equal(hm_mongroup_remove(&config, 7, &job.mongroup, &error), 0);
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0);
     assert_false(is_there(GROUP));
     assert_int_equal(n_pauses, 0);
-    held[PLACES - 1] = open(scratch_path("run/removals/%d", PLACES - 1), O_RDWR | O_CLOEXEC);
-    assert_int_equal(hm_flock_try(held[PLACES - 1]), 0); /* the place was given back */
-    for (int i = 0; i < PLACES; i++)
-        hm_flock_close(held[i]);
+    take_place("uid 1001", PLACES - 1); /* it was given back */
+    give_places();
+}
+
+/* Whoever makes removals hang keeps only their own groups, and at most those that belong to no job. */
+static void test_stuck_children_of_one_hold_up_no_other(void **state)
+{
+    struct hm_error error = {0};
+    (void)state;
+    make_group();
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0);
+    take_places("uid 1001");
+    make_group();
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1002, &job.mongroup, &error), 0);
+    assert_true(n_pauses == 0 && !is_there(GROUP));
+    mongroup_folder("resctrl/mon_groups/hybridmem.9.0");
+    hm_mongroup_reap(&config);
+    assert_true(n_pauses == 0 && !is_there("resctrl/mon_groups/hybridmem.9.0"));
+    give_places();
+
+    take_places("no job");
+    mongroup_folder("resctrl/mon_groups/hybridmem.9.0");
+    hm_mongroup_reap(&config);
+    assert_true(n_pauses > 100 && is_there("resctrl/mon_groups/hybridmem.9.0"));
+    make_group();
+    assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0);
+    assert_true(n_pauses == 0 && !is_there(GROUP));
+    give_places();
 }
 
 int main(void)
@@ -144,6 +184,7 @@ int main(void)
         cmocka_unit_test_setup(test_reap, mongroup_set_up),
         cmocka_unit_test_setup(test_a_removal_that_hangs_is_given_up, mongroup_set_up),
         cmocka_unit_test_setup(test_stuck_children_do_not_pile_up, mongroup_set_up),
+        cmocka_unit_test_setup(test_stuck_children_of_one_hold_up_no_other, mongroup_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
