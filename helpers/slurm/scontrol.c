@@ -91,11 +91,24 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
 }
 
 /* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */
-static int show_job(char *name, char *text, size_t size, struct hm_error *error)
+static int ask_for_job(char *name, char *text, size_t size, struct hm_error *error)
 {
     char command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
     char *words[] = {command, detail, line, show, job, name, NULL};
-    if (ask(words, text, size, error) != 0)
+    return ask(words, text, size, error);
+}
+
+int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error)
+{
+    char id[32], text[4096]; /* the job's name is at the beginning */
+    snprintf(id, sizeof(id), "%u", job_id);
+    return ask_for_job(id, text, sizeof(text), error) == 0 ? hm_scontrol_parse_job(text, job_id, name, size, error)
+                                                           : -1;
+}
+
+static int show_job(char *name, char *text, size_t size, struct hm_error *error)
+{
+    if (ask_for_job(name, text, size, error) != 0)
         return -1;
     return strlen(text) < size - 1 ? 0 : hm_fail(error, EMSGSIZE, "scontrol says more of job %s than is read", name);
 }

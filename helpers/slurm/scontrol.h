@@ -28,6 +28,10 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
 /* Drain the node, so that no job starts there until a person has looked at it. Returns 0 or -1. */
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);
 
+/* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
+ * heterogeneous job). Returns 0 or -1. */
+int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error);
+
 /* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
 
@@ -38,9 +42,8 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
 int hm_scontrol_parse_numbering(const char *text, struct hm_numbering *numbering, struct hm_error *error);
 
 /*
- * Find the first job in the output of `scontrol show job -o`, which has to be `job_id`. `name` gets the name with which
- * `scontrol show job` shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a heterogeneous
- * job). All that is read here stands before any text that users choose. Pure. Returns 0, or -1 (EINVAL).
+ * Find the first job in the output of `scontrol show job -o`, which has to be `job_id`. `name` gets its name, as of
+ * hm_scontrol_name. All that is read here stands before any text that users choose. Pure. Returns 0, or -1 (EINVAL).
  */
 int hm_scontrol_parse_job(const char *text, uint32_t job_id, char *name, size_t size, struct hm_error *error);
 

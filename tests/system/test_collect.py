@@ -117,6 +117,7 @@ def job_on_both_nodes():
 
 def test_a_job_on_two_nodes_is_one_summary_and_a_node_without_a_record_is_named(node_apart):
     check_both_nodes()
+    check_ids_of_an_array()
     check_a_node_without_a_record()
 
 
@@ -133,6 +134,19 @@ def check_both_nodes():
     assert found["end"] == max(record["end"] for record in of_node.values())
     shown = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
     assert "\nNode n1\n" in shown and "\nNode n2\n" in shown
+
+
+def check_ids_of_an_array():
+    """The node without the batch script has the ids from a step's environment, if slurmctld confirms them. The second
+    task's step says others."""
+    forge = "[ $SLURM_ARRAY_TASK_ID = 3 ] || export SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=9"
+    array = slurm.sbatch("alice", f"{forge}\nsrun true", "-N2", "--hybrid-mem=slow", "--array=3-4%1")
+    slurm.wait_no_jobs()
+    slurm.wait_for(lambda: sum(record["job_id"] >= array for record in slurm.all_records()) == 4, "four records")
+    found = [record for record in slurm.all_records() if record["job_id"] >= array]
+    ids = {(record["node"], record["array_job_id"], record["array_task_id"]) for record in found}
+    assert ids == {("n1", array, 3), ("n1", array, 4), ("n2", array, 3), ("n2", None, None)}
+    collect()
 
 
 def check_a_node_without_a_record():

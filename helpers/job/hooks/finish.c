@@ -181,6 +181,27 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     return false;
 }
 
+/*
+ * Forgets ids of an array which a step's environment claimed (step/step.c), unless slurmctld says the same. It is asked
+ * in the job's own epilog alone: at boot it may not answer, and each question would take its time.
+ */
+static void check_array(struct hm_job *job, bool may_ask)
+{
+    struct hm_error why = {0};
+    char name[32] = "", claimed[32];
+    if (job->array_is_told || job->array_job_id == HM_NO_ID)
+        return;
+    snprintf(claimed, sizeof(claimed), "%u_%u", job->array_job_id, job->array_task_id);
+    int result = may_ask ? hm_scontrol_name(job->job_id, name, sizeof(name), &why)
+                         : hm_fail(&why, ENODATA, "its epilog did not run");
+    job->array_is_told = result == 0 && strcmp(name, claimed) == 0;
+    if (job->array_is_told)
+        return;
+    job->array_job_id = job->array_task_id = HM_NO_ID;
+    if (result != 0)
+        hm_job_warn(job, "whether it is a task of an array is not known: %s", why.text);
+}
+
 /* Returns -1 where the record could not be written to any place. */
 static int write_record(const struct hm_config *config, const struct hm_job *job, bool may_be_stored)
 {
@@ -261,6 +282,8 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
             hm_job_warn(job, "%s", warning);
         if (exit_status)
             note_status(job, *exit_status);
+        if (job->recorded)
+            check_array(job, is_own_epilog);
         bool is_kept = job->recorded && write_record(config, job, found.is_again) < 0;
         result = let_go(config, job, is_kept);
         found.is_left = found.is_left && result == 0;

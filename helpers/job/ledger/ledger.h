@@ -56,6 +56,7 @@ struct hm_mongroup {
 struct hm_job {
     uint32_t job_id, restart;
     uint32_t array_job_id, array_task_id, het_job_id; /* HM_NO_ID: none */
+    bool array_is_told; /* slurmctld told the ids of the array; otherwise they are what a step's environment said */
     uint32_t uid, gid;
     char user[64], account[64], partition[64], cluster[64], node[64];
     char request[HM_REQUEST_TEXT]; /* the allocation's option, or the partition's default; "": none */

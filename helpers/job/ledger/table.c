@@ -52,6 +52,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, restart),
     HM_FIELD(hm_job, array_job_id),
     HM_FIELD(hm_job, array_task_id),
+    HM_FIELD(hm_job, array_is_told),
     HM_FIELD(hm_job, het_job_id),
     HM_FIELD(hm_job, uid),
     HM_FIELD(hm_job, gid),

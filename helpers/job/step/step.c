@@ -95,14 +95,29 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
                     why.text);
 }
 
+/*
+ * Notes the ids of the job's array. slurmctld tells them to the slurmstepd of the batch script. That of any other step
+ * takes them from the step's environment, which the user can set, and which a job that was submitted by a task of an
+ * array inherits. So on a node without the batch script they are only claimed, and are checked at the job's end
+ * (hooks/finish.c).
+ */
+static void note_array(struct hm_job *job, const struct hm_step_facts *facts)
+{
+    bool is_told = facts->step_id == HM_STEP_BATCH;
+    if (!is_told && (job->array_is_told || facts->array_job_id == HM_NO_ID))
+        return;
+    job->array_job_id = facts->array_job_id;
+    job->array_task_id = facts->array_task_id;
+    job->array_is_told = is_told;
+}
+
 static void note_facts(struct hm_preparation *p)
 {
     struct hm_job *job = p->job;
     const struct hm_step_facts *facts = p->facts;
     if (facts->restart > job->restart)
         job->restart = facts->restart;
-    job->array_job_id = facts->array_job_id;
-    job->array_task_id = facts->array_task_id;
+    note_array(job, facts);
     job->dead_ns = 0;
     job->dead_boot_ns = 0;
     if (!hm_process_is_running(&job->finisher)) /* if a finisher is running, the job's end stays noted */

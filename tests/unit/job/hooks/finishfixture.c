@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "finishfixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
 #include "base/process.h"
 #include "job/ledger/figurefile.h"
 #include "job/namespaces/namespaces.h"
@@ -26,7 +28,8 @@ struct hm_config config;
 struct hm_job job, recorded;
 bool is_used_again, waited, is_record_lost;
 const struct hm_change *late_change;
-int n_read, n_stopped, patience_ms, left_by;
+int n_read, n_stopped, n_asked, patience_ms, left_by;
+const char *name_by_slurm;
 char drained[HM_ERROR_TEXT];
 int64_t ended_ns, *killed_with_ns;
 bool was_again;
@@ -48,6 +51,14 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why
     (void)why;
     snprintf(drained, sizeof(drained), "%s: %s", node, reason);
     return 0;
+}
+
+int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *why)
+{
+    assert_int_equal(job_id, 7);
+    assert_int_equal(hm_heldlock_check("scontrol", NULL), 0);
+    n_asked++;
+    return name_by_slurm ? snprintf(name, size, "%s", name_by_slurm) < 0 : hm_fail(why, ETIMEDOUT, "no answer");
 }
 
 /*
@@ -119,7 +130,8 @@ int finish_set_up(void **state)
     job.migrator[0] = (struct hm_step_migrator){.step_id = 0, .process = {.pid = 4000002}};
     job.migrator[HM_JOB_MIGRATORS - 1] = (struct hm_step_migrator){.step_id = 1, .process = {.pid = 4000003}};
     memset(&recorded, 0, sizeof(recorded));
-    n_read = n_stopped = patience_ms = 0;
+    n_read = n_stopped = n_asked = patience_ms = 0;
+    name_by_slurm = NULL;
     is_used_again = false;
     late_change = NULL;
     left_by = 0;

@@ -71,6 +71,12 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
     return hm_fail(error, EIO, "not here");
 }
 
+int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error)
+{
+    (void)job_id, (void)name, (void)size;
+    return hm_fail(error, EIO, "not here");
+}
+
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)
 {
     (void)node, (void)numbering;

@@ -184,6 +184,57 @@ static void what_cannot_be_read_goes_with_the_job(void **state)
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
 }
 
+/* The user can set the ids of an array in a step's environment. They get into the record only if slurmctld says the
+ * same. */
+static void ids_of_an_array_are_slurms(void **state)
+{
+    static const struct {
+        bool is_told, is_own_epilog;
+        uint32_t array, task;
+        const char *name; /* by slurmctld; NULL: it does not answer */
+        int n_asked;
+        bool is_kept;
+        const char *warning; /* NULL: none */
+    } rows[] = {
+        {true, true, 5, 3, NULL, 0, true, NULL},
+        {false, true, HM_NO_ID, HM_NO_ID, "5_3", 0, true, NULL},
+        {false, true, 5, 3, "5_3", 1, true, NULL},
+        {false, true, 5, 3, "5_30", 1, false, NULL},
+        {false, true, 5, 3, "7", 1, false, NULL},
+        {false, true, 5, 3, NULL, 1, false, "whether it is a task of an array is not known: no answer"},
+        {false, false, 5, 3, "5_3", 0, false, "whether it is a task of an array is not known: its epilog did not run"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(finish_set_up(state), 0);
+        name_by_slurm = rows[i].name;
+        job.array_is_told = rows[i].is_told;
+        job.array_job_id = rows[i].array;
+        job.array_task_id = rows[i].task;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        assert_int_equal(hm_finish_job(&config, 7, rows[i].is_own_epilog ? NULL : "our own", NULL), 0);
+        if (n_asked != rows[i].n_asked || recorded.array_job_id != (rows[i].is_kept ? rows[i].array : HM_NO_ID) ||
+            recorded.array_task_id != (rows[i].is_kept ? rows[i].task : HM_NO_ID) ||
+            (rows[i].warning && !has_warning(rows[i].warning)))
+            fail_msg("row %zu: %u_%u, asked %d times", i, recorded.array_job_id, recorded.array_task_id, n_asked);
+    }
+}
+
+/* Slurm's answer is kept with a record that waits: whoever writes it later cannot ask. */
+static void ids_of_a_record_that_waits_stay(void **state)
+{
+    (void)state;
+    name_by_slurm = "5_3";
+    job.array_job_id = 5;
+    job.array_task_id = 3;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    is_record_lost = true;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    is_record_lost = false;
+    assert_int_equal(hm_finish_job(&config, 7, "our own", NULL), 0);
+    assert_int_equal(recorded.array_job_id, 5);
+    assert_int_equal(n_asked, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +242,8 @@ int main(void)
         cmocka_unit_test_setup(what_a_late_step_changed_is_undone, finish_set_up),
         cmocka_unit_test(a_record_that_is_written_again_has_the_same_end),
         cmocka_unit_test(slurms_status_is_no_success_where_the_script_had_none),
+        cmocka_unit_test(ids_of_an_array_are_slurms),
+        cmocka_unit_test_setup(ids_of_a_record_that_waits_stay, finish_set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, finish_set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, finish_set_up),

@@ -112,10 +112,42 @@ static void test_an_entry_of_another_user_stays(void **state)
     assert_int_equal(job.n_steps, 0);
 }
 
+/* Prepares a step whose slurmstepd says these ids of an array, and compares what the entry has then. */
+static void check_array(uint32_t step_id, uint32_t array, uint32_t noted, bool is_told)
+{
+    struct hm_step_facts facts = step_facts_of(NULL);
+    facts.step_id = step_id;
+    facts.array_job_id = array;
+    facts.array_task_id = array == HM_NO_ID ? HM_NO_ID : array + 1;
+    free(step_prepare_facts(&facts, 0));
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_int_equal(job.array_job_id, noted);
+    assert_int_equal(job.array_task_id, noted == HM_NO_ID ? HM_NO_ID : noted + 1);
+    assert_int_equal(job.array_is_told, is_told);
+}
+
+/* Only the batch script's slurmstepd has them from slurmctld. Others take them from the step's environment. */
+static void test_no_step_forges_the_ids_of_an_array(void **state)
+{
+    (void)state;
+    step_configure("");
+    step_begin("", false);
+    check_array(HM_STEP_EXTERN, HM_NO_ID, HM_NO_ID, false);
+    check_array(0, 5, 5, false);
+    check_array(1, HM_NO_ID, 5, false);
+    check_array(HM_STEP_BATCH, 8, 8, true);
+    check_array(2, 5, 8, true);
+    check_array(HM_STEP_EXTERN, HM_NO_ID, 8, true);
+    step_begin("", false);
+    check_array(HM_STEP_BATCH, HM_NO_ID, HM_NO_ID, true);
+    check_array(0, 5, HM_NO_ID, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_the_ledger_gets),
+        cmocka_unit_test(test_no_step_forges_the_ids_of_an_array),
         cmocka_unit_test(test_company_that_cannot_be_noted),
         cmocka_unit_test(test_what_the_configuration_says_of_steps),
         cmocka_unit_test(test_an_entry_that_cannot_be_read_stays),
