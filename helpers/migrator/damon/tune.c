@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune.h"
 
+#include <math.h>
+
 #define FIRST_LOOK_US 20000.0
 #define SHORTEST_LOOK_US 5000.0
 /* An aggregation then takes 5 s. A change of settings makes the broker and all its clients wait for one aggregation. */
@@ -9,8 +11,9 @@
 /* for each process; fewer only if they cost too much even with the longest time between looks that the phase allows
  * (longest_look_us) */
 #define WANTED_REGIONS 40
-#define FEWEST_REGIONS 6 /* for each process, in any case: three lie around heap, mappings and stack */
+#define FEWEST_REGIONS 6 /* for each process, in any case: as many as it has ranges at most (HM_DAMON_RANGES) */
 #define LEAST_REGIONS 10 /* for all processes together */
+#define KERNELS_LEAST 3  /* DAMON refuses a smaller min_regions */
 /*
  * How the limits for DAMON's number of regions follow from the number that we want. DAMON splits all regions at random
  * places while it has no more than half of max_regions: SPLIT_ROOM. It joins neighbours whose accesses differ by less
@@ -19,9 +22,14 @@
  * arrays are lost between cold ones. If min_regions is close to half of max_regions (0.8 of that half), hardly two
  * regions are ever joined. Then none can be split any more, and all borders stay where they were when other memory was
  * hot. In between, regions stay small and their borders wander; the decision code combines the lists.
+ *
+ * DAMON never joins regions of two ranges. A process often has six ranges: an array, heap, stack, and the data of some
+ * libraries. So each range takes a region, however small it is, and min_regions follows from the regions that are left.
+ * If it followed from all, and regions were few, the pieces of a few arrays would soon be more than half of
+ * max_regions.
  */
 #define SPLIT_ROOM 2
-#define JOIN_ROOM 2
+#define JOIN_ROOM 2.5
 #define SATURATED 0.4 /* share of looks that found an access, above which warm and hot memory look the same */
 #define SPARSE 0.05   /* share below which most looks find nothing */
 
@@ -57,9 +65,9 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     /* The budget holds also for many processes and short phases: these then have less than two aggregations. */
     if (regions * cost_s / (look_us * 1e-6) > budget)
         look_us = clamp(regions * cost_s / budget * 1e6, look_us, LONGEST_LOOK_US);
-    return (struct hm_damon_settings){.look_us = (uint32_t)look_us,
-                                      .min_regions = (uint32_t)(regions / JOIN_ROOM),
-                                      .max_regions = (uint32_t)regions * SPLIT_ROOM};
+    double least = fmax((regions - needs->n_ranges) / JOIN_ROOM, KERNELS_LEAST);
+    return (struct hm_damon_settings){
+        .look_us = (uint32_t)look_us, .min_regions = (uint32_t)least, .max_regions = (uint32_t)regions * SPLIT_ROOM};
 }
 
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs)

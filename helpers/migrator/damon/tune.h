@@ -18,6 +18,7 @@ struct hm_damon_needs {
     uint32_t interval_ms; /* of a phase; it gets at least two aggregations, of at most 5 s each, if the budget allows */
     uint32_t budget;      /* millionths of one CPU */
     uint32_t n_processes;
+    uint32_t n_ranges; /* of all processes together; each takes one region at least */
 };
 
 struct hm_damon_settings {

@@ -139,6 +139,8 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     lease->wanted_budget = wanted->budget;
     lease->needs = (struct hm_damon_needs){
         .interval_ms = wanted->interval_ms, .budget = budget(broker, lease), .n_processes = lease->n};
+    for (uint32_t i = 0; i < lease->n; i++)
+        lease->needs.n_ranges += lease->target[i].n_ranges;
     if (lease->n == 0)
         return 0;
     if (lease->n > n_before || lease->n * 2 < n_before) {

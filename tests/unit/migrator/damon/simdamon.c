@@ -21,6 +21,18 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
                 space, pages * i / FIRST_REGIONS, pages * (i + 1) / FIRST_REGIONS - pages * i / FIRST_REGIONS, 0};
 }
 
+void simdamon_begin_in(struct simdamon *damon, unsigned n_spaces, const struct simdamon_range *range, size_t n_ranges,
+                       uint64_t seed)
+{
+    memset(damon, 0, sizeof(*damon));
+    damon->random.state = seed;
+    for (unsigned space = 0; space < n_spaces; space++)
+        for (size_t i = 0; i < n_ranges; i++) {
+            damon->region[damon->n++] = (struct simdamon_region){space, range[i].first, range[i].n_pages, 0};
+            damon->pages += range[i].n_pages;
+        }
+}
+
 /*
  * Splits a region into `parts` pieces or, if it is too small, fewer, at random tenths. The left piece is split again.
  * Returns the number in `out`.
@@ -71,7 +83,8 @@ static void join(struct simdamon *damon, uint64_t most_pages)
         busiest = damon->region[i].accesses > busiest ? damon->region[i].accesses : busiest;
     for (size_t i = 0; i < damon->n; i++) {
         struct simdamon_region *last = n > 0 ? &damon->region[n - 1] : NULL, *next = &damon->region[i];
-        if (last && last->space == next->space && last->n_pages + next->n_pages <= most_pages &&
+        bool are_neighbours = last && last->space == next->space && last->first + last->n_pages == next->first;
+        if (are_neighbours && last->n_pages + next->n_pages <= most_pages &&
             (uint32_t)abs((int)last->accesses - (int)next->accesses) <= busiest / 10) {
             last->accesses = (uint32_t)((last->accesses * last->n_pages + next->accesses * next->n_pages) /
                                         (last->n_pages + next->n_pages));

@@ -16,6 +16,10 @@ struct simdamon_region {
     uint32_t accesses; /* how many looks found an access, in the last aggregation */
 };
 
+struct simdamon_range {
+    uint64_t first, n_pages;
+};
+
 struct simdamon {
     struct simdamon_region region[SIMDAMON_MOST]; /* by space, then page */
     size_t n, n_before;
@@ -29,6 +33,9 @@ typedef bool simdamon_accessed(void *data, unsigned space, uint64_t page, double
 
 /* Begins with `pages` pages in each space, in ten regions. */
 void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, uint64_t seed);
+/* Begins with these ranges in each space, in ascending order, each with a gap to the next one. Each is one region. */
+void simdamon_begin_in(struct simdamon *damon, unsigned n_spaces, const struct simdamon_range *range, size_t n_ranges,
+                       uint64_t seed);
 /* Runs one aggregation: split, look, join. Returns the number of looks at all regions. */
 uint64_t simdamon_aggregate(struct simdamon *damon, const struct hm_damon_settings *settings,
                             simdamon_accessed *accessed, void *data);

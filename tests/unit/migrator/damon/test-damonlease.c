@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "base/process.h"
 #include "migrator/damon/broker/lease.h"
 #include "unit/lib/scratch.h"
 
@@ -347,6 +348,23 @@ static void what_a_setuid_program_accesses_is_not_sent(void **state)
     assert_true(lease.n == 0 && lease.thread == 0);
 }
 
+/* Without them, no region would be left for the large ranges of a process with many small ones. */
+static void ranges_are_counted_for_the_settings(void **state)
+{
+    (void)state;
+    struct hm_process self;
+    struct hm_damon_watch watch = {.interval_ms = 10000, .budget = 10000};
+    assert_int_equal(hm_process_identify(getpid(), &self), 0);
+    watch.process[0] = (struct hm_damon_process){
+        .pid = self.pid, .start_time = self.start_time, .n_ranges = 2, .range = {{4096, 8192}, {12288, 16384}}};
+    size_t size = hm_damon_wire_begin(&watch, HM_DAMON_WATCH, 1, 1);
+    owner = getuid();
+    assert_int_equal(send(client, &watch, size, 0), size);
+    assert_true(hm_damon_lease_serve(&broker, &lease));
+    assert_int_equal(lease.needs.n_processes, 1);
+    assert_int_equal(lease.needs.n_ranges, 2);
+}
+
 /* While a process ends, its files in /proc are root's, too. The watch goes on then, as a new one would begin without
  * regions. */
 static void a_process_that_ends_does_not_end_the_watch(void **state)
@@ -367,6 +385,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_kdamond_without_processes_is_not_kept_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(settings_change_again_after_as_long_as_a_change_took, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ranges_are_counted_for_the_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_process_that_ends_does_not_end_the_watch, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -28,17 +28,27 @@
 #define PARTS 10       /* parts of the program with a hot part */
 #define COLD_RATE 3.0  /* accesses of each page per second outside of the hot part */
 #define HOT_RATE 500.0 /* the same in the hot part */
-#define SETTLED 4      /* phases before the one in which the hot part moves; two more follow */
+#define ARRAYS_COLD_RATE 0.5
+#define ARRAYS_HOT_RATE 100.0
+#define ARRAY 4090          /* pages of the array that has small ranges beside it; its hot part is a tenth, too */
+#define ARRAYS_LOOK_S 20e-6 /* cost of a look at a region there, as on an emulated CPU */
+#define FOUND 15            /* phases in which all of its hot part is found */
+#define SETTLED 4           /* phases before the one in which the hot part moves; two more follow */
 
 /*
  * The programs. SWEPT has two arrays of particles, each page in use for a tenth of a step; its other pages are read
  * once in a step. EVEN uses all pages alike, so that nothing can be gained. SWEPT and EVEN also have a few pages that
- * are always in use (ALWAYS). WITH_HOT_PART has one hot part.
+ * are always in use (ALWAYS). WITH_HOT_PART has one hot part. BESIDE_SMALL has one, too, in an array; heap, stack and
+ * the data of libraries are ranges of their own, and few of their pages are in use.
  */
-enum kind { SWEPT, EVEN, WITH_HOT_PART };
+enum kind { SWEPT, EVEN, WITH_HOT_PART, BESIDE_SMALL };
 
-/* Budgets in millionths of a CPU. WITH_HOT_PART has less, thus fewer regions: their borders then matter more. */
-static const uint32_t budgets[] = {[SWEPT] = 30000, [EVEN] = 30000, [WITH_HOT_PART] = 20000};
+/* Budgets in millionths of a CPU. Some programs have less, thus fewer regions: their borders then matter more. */
+static const uint32_t budgets[] = {[SWEPT] = 30000, [EVEN] = 30000, [WITH_HOT_PART] = 20000, [BESIDE_SMALL] = 6000};
+
+static const struct simdamon_range ranges[] = {{0, ARRAY}, {6000, 33}, {7000, 13}, {7100, 2}, {7200, 1}, {8000, 33}};
+static const uint64_t in_use[] = {6000, 7005, 7200, 8030, 8031}; /* pages of the small ranges, all the time */
+#define N_RANGES (sizeof(ranges) / sizeof(ranges[0]))
 
 struct program {
     enum kind kind;
@@ -49,6 +59,19 @@ struct program {
 static bool is_hot(uint64_t page)
 {
     return (page >= 1500 && page < 1500 + HOT) || (page >= 3000 && page < 3000 + HOT);
+}
+
+static bool is_in_array(uint64_t page, unsigned part)
+{
+    return page < ARRAY && page * PARTS / ARRAY == part;
+}
+
+static bool is_in_use(uint64_t page)
+{
+    for (size_t i = 0; i < sizeof(in_use) / sizeof(in_use[0]); i++)
+        if (in_use[i] == page)
+            return true;
+    return false;
 }
 
 /* Is there at least one access in this time? `rate` is in accesses per second. */
@@ -62,6 +85,11 @@ static bool is_accessed(void *data, unsigned space, uint64_t page, double from_m
     struct program *program = data;
     if (program->kind == WITH_HOT_PART)
         return is_hit(program, page * PARTS / PAGES == program->hot_part ? HOT_RATE : COLD_RATE, to_ms - from_ms);
+    if (program->kind == BESIDE_SMALL && page >= ARRAY)
+        return is_in_use(page);
+    if (program->kind == BESIDE_SMALL)
+        return is_hit(program, is_in_array(page, program->hot_part) ? ARRAYS_HOT_RATE : ARRAYS_COLD_RATE,
+                      to_ms - from_ms);
     if (page < ALWAYS)
         return true;
     if (program->kind == EVEN)
@@ -77,6 +105,8 @@ static double heat_of(const void *data, unsigned space, uint64_t page, double *s
     const struct program *program = data;
     (void)space;
     *store = 0;
+    if (program->kind == BESIDE_SMALL)
+        return is_in_array(page, program->hot_part);
     return page < PAGES && (program->kind == SWEPT ? is_hot(page) : page * PARTS / PAGES == program->hot_part) ? 1 : 0;
 }
 
@@ -119,14 +149,20 @@ struct trial {
 static void begin(struct trial *trial, const struct program *program, uint64_t seed)
 {
     *trial = (struct trial){.program = *program,
-                            .needs = {.interval_ms = PHASE_MS, .budget = budgets[program->kind], .n_processes = RANKS}};
+                            .needs = {.interval_ms = PHASE_MS,
+                                      .budget = budgets[program->kind],
+                                      .n_processes = RANKS,
+                                      .n_ranges = RANKS * (program->kind == BESIDE_SMALL ? N_RANGES : 1)}};
     trial->program.random.state = seed;
     trial->settings = hm_damon_tune_first(&trial->needs);
     model_begin_at(&trial->model, HM_DAMON_TOUCH, HM_DAMON_ERROR, RANKS, CAPACITY);
     for (uint64_t page = 0; page < CAPACITY / RANKS; page++)
         for (unsigned space = 0; space < RANKS; space++, trial->model.used++)
             trial->model.is_fast[space][page] = true;
-    simdamon_begin(&trial->damon, RANKS, PAGES, seed);
+    if (program->kind == BESIDE_SMALL)
+        simdamon_begin_in(&trial->damon, RANKS, ranges, N_RANGES, seed);
+    else
+        simdamon_begin(&trial->damon, RANKS, PAGES, seed);
 }
 
 static void aggregate(struct trial *trial)
@@ -134,7 +170,8 @@ static void aggregate(struct trial *trial)
     double begun_ms = trial->damon.now_ms;
     uint64_t looks = simdamon_aggregate(&trial->damon, &trial->settings, is_accessed, &trial->program);
     hand_over(&trial->model, &trial->damon);
-    struct hm_damon_measured measured = {.cpu_s = (double)looks * LOOK_S,
+    double look_s = trial->program.kind == BESIDE_SMALL ? ARRAYS_LOOK_S : LOOK_S;
+    struct hm_damon_measured measured = {.cpu_s = (double)looks * look_s,
                                          .wall_s = (trial->damon.now_ms - begun_ms) * 1e-3,
                                          .accessed = share_accessed(&trial->damon)};
     hm_damon_tune(&trial->needs, &measured, &trial->settings);
@@ -217,12 +254,31 @@ static void a_jump_is_followed(void **state)
     assert_true(sum / 4 > 0.98);
 }
 
+/*
+ * Where regions are few, the small ranges must not use up so many that DAMON cannot split the arrays any more. The hot
+ * part of some rank would never be found.
+ */
+static void a_hot_part_beside_small_ranges_is_found(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        double share = 0;
+        begin(&trial, &(struct program){.kind = BESIDE_SMALL, .hot_part = 5}, seed);
+        for (int phase = 0; phase < FOUND; phase++)
+            share = do_phase(&trial);
+        print_message("seed %d: %.3f of the hot pages\n", (int)seed, share);
+        assert_true(share > 0.95);
+        model_end(&trial.model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_swept_often_is_found),
         cmocka_unit_test(little_is_moved_where_nothing_is_hot),
         cmocka_unit_test(a_jump_is_followed),
+        cmocka_unit_test(a_hot_part_beside_small_ranges_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,10 +137,13 @@ static void first_settings_fit(void **state)
 {
     (void)state;
     const uint32_t intervals[] = {1000, 10000, 3600000}, budgets[] = {100, 5000, 20000, 1000000};
-    const uint32_t processes[] = {0, 1, 4, 64, HM_DAMON_TARGETS};
-    for (unsigned i = 0; i < 3 * 4 * 5; i++) {
-        struct hm_damon_needs needs = {
-            .interval_ms = intervals[i % 3], .budget = budgets[i / 3 % 4], .n_processes = processes[i / 12]};
+    const uint32_t processes[] = {0, 1, 4, 64, HM_DAMON_TARGETS}, ranges[] = {1, HM_DAMON_RANGES};
+    for (unsigned i = 0; i < 3 * 4 * 5 * 2; i++) {
+        uint32_t n = processes[i / 12 % 5];
+        struct hm_damon_needs needs = {.interval_ms = intervals[i % 3],
+                                       .budget = budgets[i / 3 % 4],
+                                       .n_processes = n,
+                                       .n_ranges = n * ranges[i / 60]};
         struct hm_damon_settings first = hm_damon_tune_first(&needs);
         assert_in_range(first.look_us, 5000, 250000);
         assert_in_range(first.min_regions, 3, first.max_regions / 4); /* the kernel takes no fewer than 3 */
@@ -162,7 +165,7 @@ static void settles_within_the_budget(void **state)
     (void)state;
     const double costs[] = {5e-7, 3e-6, 3e-5}, rates[] = {0.1, 5, 500};
     for (int i = 0; i < 9; i++) {
-        struct hm_damon_needs needs = {.interval_ms = 10000, .budget = 10000, .n_processes = 4};
+        struct hm_damon_needs needs = {.interval_ms = 10000, .budget = 10000, .n_processes = 4, .n_ranges = 4};
         struct hm_damon_settings settings = hm_damon_tune_first(&needs);
         bool moves = true;
         for (int turn = 0; turn < 20 && moves; turn++) {
@@ -173,7 +176,7 @@ static void settles_within_the_budget(void **state)
             moves = hm_damon_tune(&needs, &measured, &settings);
         }
         assert_false(moves);
-        bool is_least = settings.max_regions <= 2 * fewest(4) && settings.look_us >= 249000;
+        bool is_least = settings.max_regions <= 2 * fewest(needs.n_processes) && settings.look_us >= 249000;
         assert_true(is_least || cost(&settings, costs[i % 3]) * 1.3 <= 0.01 * 1.3);
         /* The time between looks grows before there are fewer than the wanted 40 regions for each process. */
         assert_true(settings.max_regions >= 2 * 40 * 4 - 1 || settings.look_us >= 249000);
