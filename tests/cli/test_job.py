@@ -45,7 +45,7 @@ class Node:
         return self.program("end", "--job", job, *words)
 
     def ledger(self):
-        names = as_root("find", self.jobs, "-type", "f", "-printf", "%f\n", check=False).stdout.split()
+        names = as_root("find", "-H", self.jobs, "-type", "f", "-printf", "%f\n", check=False).stdout.split()
         return sorted(set(names) - {"lock"})
 
     def records(self):
@@ -259,5 +259,7 @@ def test_many_at_once(node):
 
 def test_others_cannot_look_in(node):
     node.begin(7, "--request", "slow")
-    modes = as_root("stat", "-c", "%a %U", node.folder / "run", node.jobs, node.jobs / "7").stdout.split("\n")
-    assert modes[:3] == ["711 root", "700 root", "600 root"]
+    run = node.folder / "run"
+    paths = (run, run / "root", run / "root" / "jobs", node.jobs / "7")
+    modes = as_root("stat", "-c", "%a %U", *paths).stdout.splitlines()
+    assert modes == ["711 root", "700 root", "700 root", "600 root"]

@@ -42,7 +42,7 @@ def situation():
         "scontrol show job -o | tail -n 20",
         "tail -n 10 /var/log/slurm/slurmctld.log",
         "tail -n 15 /var/log/slurm/slurmd.log",
-        f"ls -l {JOBS}",
+        f"ls -l {JOBS}/",
     )
     return "\n".join(run(f"timeout 20 {look}", check=False).stdout for look in looks)
 

@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/installed.h"
+#include "base/rundir.h"
 #include "core/topology/discover.h"
 #include "job/node/mongroup.h"
 #include "parts.h"
@@ -110,18 +111,21 @@ static void check_groups(const struct hm_config *config, struct hm_report *repor
 static void check_folders(const struct hm_config *config, struct hm_report *report)
 {
     const struct group *group = getgrnam(config->record_group);
+    char root[sizeof(config->run_dir) + sizeof("/" HM_RUNDIR_ROOT)];
     if (group)
         hm_report_ok(report, "record_group %s exists", config->record_group);
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    /* Users have to be able to pass through record_dir and run_dir (0001). Only root may list the three folders
+    /* Users have to be able to pass through record_dir and run_dir (0001). Only root may list the first three
      * (HM_FOLDER_PASS); record_dir may be listed by its group, too. */
     const struct wanted rows[] = {
         {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
         {"state_dir", config->state_dir, NULL, HM_FOLDER_PASS, 0, true},
         {"run_dir", config->run_dir, NULL, HM_FOLDER_PASS, 0001, true},
+        {"run_dir", root, NULL, 0700, 0, true},
     };
+    snprintf(root, sizeof(root), "%s/" HM_RUNDIR_ROOT, config->run_dir);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         check_folder(&rows[i], report);
 }

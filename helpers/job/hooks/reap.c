@@ -10,6 +10,7 @@
 #include "finish.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
+#include "job/ledger/place.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/node/mongroup.h"
@@ -152,6 +153,21 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     return is_left;
 }
 
+/* Moves the ledger from where versions before had it, if it has no entry: their slurmstepds look for it there. */
+static void move_ledger(const struct hm_config *config)
+{
+    struct hm_error error = {0};
+    uint32_t *ids = NULL;
+    if (!hm_place_is_old(config))
+        return;
+    int lock = hm_ledger_lock(config, &error);
+    int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, &error);
+    if (count < 0 || (count == 0 && hm_place_move(config, &error) != 0))
+        hm_log(HM_LOG_WARNING, "%s", error.text);
+    hm_ledger_unlock(lock);
+    free(ids);
+}
+
 /*
  * Logs that namespaces of no job could not be removed. If their memory could not be taken back (`is_left`), the node is
  * drained, as at a job's own end (finish.c): that end may have crashed, or its drain may have failed, and the memory
@@ -177,6 +193,7 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     if (reap_entries(config, reap->grace_s))
         namespaces.has_left = true;
     hm_orphans_reap(config);
+    move_ledger(config);
     if (reap->is_config_known) {
         hm_mongroup_shut(config);
         hm_mongroup_reap(config);

@@ -21,6 +21,7 @@
 #include "entry.h"
 #include "figurefile.h"
 #include "living.h"
+#include "place.h"
 #include "urgent.h"
 
 #define LOCK_PAUSE_NS 5000000L
@@ -40,20 +41,10 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
     return out;
 }
 
-static int open_jobs(const struct hm_config *config, struct hm_error *error)
-{
-    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
-    if (run < 0)
-        return -1;
-    int jobs = hm_folder_open_own(run, JOBS, 0700, error);
-    close(run);
-    return jobs;
-}
-
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
 {
     int result;
-    int folder = open_jobs(config, error);
+    int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
     int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -133,7 +124,7 @@ int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_jo
     char name[16], *content;
     struct hm_error why = {0};
     int result = -1;
-    int folder = open_jobs(config, error);
+    int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
     snprintf(name, sizeof(name), "%u", job_id);
@@ -174,7 +165,7 @@ int hm_ledger_write(const struct hm_config *config, const struct hm_job *job, st
     char name[16], *before = NULL;
     struct hm_error why = {0};
     int result = -1;
-    int folder = open_jobs(config, error);
+    int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
     snprintf(name, sizeof(name), "%u", job->job_id);
@@ -221,7 +212,7 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
 {
     char name[24];
     int result = 0;
-    int folder = open_jobs(config, error);
+    int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
     /* The entry is removed last: after a crash in between, the next reap finds the entry and removes the rest. */
@@ -242,7 +233,7 @@ int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_err
     int count = 0, room = 0;
     struct dirent *item;
     *ids = NULL;
-    int folder = open_jobs(config, error);
+    int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
     DIR *names = fdopendir(folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger: one file for each job in <run_dir>/jobs (root's, mode 0700). Prolog, slurmstepd, epilog and reap
+ * The node's ledger: one file for each job in <run_dir>/jobs (place.h). Prolog, slurmstepd, epilog and reap
  * write it; reap reads in it what dead jobs left, and takes that back. All changes are made under one lock (flock),
  * which the kernel releases when its holder dies. Each entry names its fields (base/fields.h), so that another version
  * of hybridmem can read it: jobs survive an upgrade and a downgrade.
@@ -109,9 +109,8 @@ struct hm_job {
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /*
- * Locks the ledger, and creates <run_dir> (root's, HM_FOLDER_PASS) and its folder (root's, 0700) as needed. Waits up to
- * 20 s for other holders (ETIMEDOUT). While the lock is held, no program can be started (base/heldlock.h). Returns a
- * descriptor for hm_ledger_unlock, or -1.
+ * Locks the ledger, and creates its folder as needed (place.h). Waits up to 20 s for other holders (ETIMEDOUT). While
+ * the lock is held, no program can be started (base/heldlock.h). Returns a descriptor for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);
 /* Unlocks the ledger and closes the descriptor. Does nothing for -1. */

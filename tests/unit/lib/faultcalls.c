@@ -30,6 +30,7 @@ WRAPPED(int, posix_fallocate, int fd, off_t offset, off_t size)
 WRAPPED(int, fsync, int fd)
 WRAPPED(int, ftruncate, int fd, off_t size)
 WRAPPED(int, mkdirat, int at, const char *path, mode_t mode)
+WRAPPED(int, symlinkat, const char *to, int at, const char *path)
 WRAPPED(int, renameat, int from_at, const char *from, int to_at, const char *to)
 WRAPPED(int, unlinkat, int at, const char *path, int flags)
 WRAPPED(int, unlink, const char *path)
@@ -157,6 +158,11 @@ int __wrap_ftruncate(int fd, off_t size)
 int __wrap_mkdirat(int at, const char *path, mode_t mode)
 {
     return fails(makes(at, path), "mkdirat") ? -1 : __real_mkdirat(at, path, mode);
+}
+
+int __wrap_symlinkat(const char *to, int at, const char *path)
+{
+    return fails(makes(at, path), "symlinkat") ? -1 : __real_symlinkat(to, at, path);
 }
 
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to)

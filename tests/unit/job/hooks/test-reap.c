@@ -170,6 +170,24 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
 }
 
+/* Versions before had the ledger where users reach its lock, and slurmstepds of their jobs look for it there. */
+static void the_ledger_is_moved_when_its_last_job_has_ended(void **state)
+{
+    (void)state;
+    struct stat status;
+    is_living = true;
+    assert_int_equal(unlink(scratch_path("run/jobs")), 0);
+    assert_int_equal(rename(scratch_path("run/root/jobs"), scratch_path("run/jobs")), 0);
+    reap(NULL, true);
+    assert_int_equal(lstat(scratch_path("run/jobs"), &status), 0);
+    assert_true(S_ISDIR(status.st_mode));
+    assert_int_equal(hm_ledger_remove(&config, 7, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(lstat(scratch_path("run/jobs"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(access(scratch_path("run/root/jobs/lock"), F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +197,7 @@ int main(void)
         cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, reap_set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, reap_set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, reap_set_up),
+        cmocka_unit_test_setup(the_ledger_is_moved_when_its_last_job_has_ended, reap_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

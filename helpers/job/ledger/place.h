@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the ledger's folder is: <run_dir>/root/jobs, whose locks no user reaches (base/rundir.h). <run_dir>/jobs is a
+ * symbolic link to it. Versions before had a folder there. They open it without following links, and so may the
+ * slurmstepds of their jobs. Where it is still there, it is used as it is while it has an entry of any job.
+ */
+#ifndef HM_JOB_LEDGER_PLACE_H
+#define HM_JOB_LEDGER_PLACE_H
+
+#include <stdbool.h>
+
+#include "core/config/config.h"
+
+/*
+ * Opens the folder (root's, 0700), and makes it, its link and the folders above as needed. Returns a descriptor, or -1:
+ * EPERM where one of them belongs to somebody else, or others may write to it.
+ */
+int hm_place_open(const struct hm_config *config, struct hm_error *error);
+
+/* Is the folder still where versions before had it? */
+bool hm_place_is_old(const struct hm_config *config);
+
+/*
+ * Moves the folder from where versions before had it, with all that is in it. Whoever has it open keeps it, and both
+ * names lead to it at any moment. The caller holds the ledger's lock, which stays the same file. Returns 0, also where
+ * it is in its place already, or -1.
+ */
+int hm_place_move(const struct hm_config *config, struct hm_error *error);
+
+#endif
