@@ -2,8 +2,16 @@
 #include "flock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+int hm_flock_open(int at, const char *name)
+{
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    int fd = openat(at, name, flags);
+    return fd < 0 && errno == ENOENT ? openat(at, name, flags | O_CREAT, 0600) : fd;
+}
 
 int hm_flock_try(int fd)
 {

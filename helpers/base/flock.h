@@ -7,6 +7,9 @@
 #ifndef HM_BASE_FLOCK_H
 #define HM_BASE_FLOCK_H
 
+/* Opens the file of a lock in the folder `at`, and makes it (mode 0600) where it is missing: only then is the folder's
+ * own lock in the kernel taken, which may last (rundir.h). Returns a descriptor or -1. */
+int hm_flock_open(int at, const char *name);
 /* Takes the lock if it is free. Returns 0, or -1 (EWOULDBLOCK: another process has it; EINTR). */
 int hm_flock_try(int fd);
 /* Gives the lock back; the file stays open. Keeps errno. */

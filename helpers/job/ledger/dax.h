@@ -55,7 +55,7 @@ char *hm_dax_job_folder(const struct hm_config *config, uint32_t job_id, char *o
 /* <run_dir>/fsdax/JOB/SOCKET */
 char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t socket, char *out);
 
-/* Makes the job's folders, owned by root. Returns 0 or -1. */
+/* Makes the job's folders, owned by root. Called by job/namespaces/daxfolders.h alone. Returns 0 or -1. */
 int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
                         struct hm_error *error);
 

@@ -120,7 +120,8 @@ void hm_ledger_unlock(int lock);
  * Reads the job's entry, and checks its owner, mode, size and every field. Returns 0, or -1: ENOENT where there is no
  * entry; EBADMSG where it is torn, too large or of another job, or this version does not understand it; EPERM where it
  * is not a regular file, or where its owner or mode, or that of a folder above it, is wrong; or another errno where it
- * cannot be opened or read. The caller holds the lock, also for the next three functions.
+ * cannot be opened or read. The caller holds the lock, also for the next three functions. Who only looks may read
+ * without it: an entry is replaced as a whole.
  */
 int hm_ledger_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_error *error);
 /*

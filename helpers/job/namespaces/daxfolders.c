@@ -11,28 +11,104 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/flock.h"
 #include "base/looktext.h"
+#include "base/rundir.h"
 #include "base/size.h"
 #include "job/ledger/log.h"
 
 #define ENDED "ended." /* begins the names of folders that are to be removed; jobs have only numbers */
-#define PATIENCE_MS 5000
+#define NAME 48
+#define MOST 64 /* folders that one process removes */
+#define TURN "fsdax.lock"
+#define TURN_PAUSE_NS 20000000L
+/* What is left costs nothing; a job without its folders is refused. */
+#define TIDY_TRIES 50 /* 1 s */
+#define TIDY_MS 5000
+#define MAKE_TRIES 500 /* 10 s */
+#define MAKE_MS 10000
 
-/* Gives the job's folder, if there is one, a name that no run has. What tasks have mounted in it stays mounted. */
-static int end_folder(const struct hm_config *config, uint32_t job_id, struct hm_error *error)
+struct question {
+    const struct hm_config *config;
+    const struct hm_job *job; /* whose folder is over; NULL: that of every job without an entry, if `ends_orphaned` */
+    bool ends_orphaned;
+};
+
+struct ended {
+    int n;
+    char name[MOST][NAME];
+};
+
+/* Takes the lock under which the folders are made and renamed. It is not the ledger's: users reach the lock that the
+ * kernel has of `fsdax`, and may make it last. Returns a descriptor for hm_flock_close, or -1. */
+static int take_turn(const struct hm_config *config, int most_tries, struct hm_error *error)
 {
-    char path[HM_DAX_PATH], ended[HM_DAX_PATH + sizeof(ENDED) + 24];
-    snprintf(ended, sizeof(ended), "%s/" ENDED "%u.%llu", hm_dax_folder(config, path), job_id,
-             (unsigned long long)hm_clock_ns(CLOCK_MONOTONIC));
-    if (rename(hm_dax_job_folder(config, job_id, path), ended) == 0 || errno == ENOENT)
-        return 0;
-    return hm_fail_errno(error, "cannot rename %s", path);
+    int node = hm_rundir_open_node(config->run_dir, error);
+    if (node < 0)
+        return -1;
+    int turn = hm_flock_open(node, TURN);
+    close(node);
+    if (turn < 0)
+        return hm_fail_errno(error, "cannot open %s/" HM_RUNDIR_NODE "/" TURN, config->run_dir);
+    for (int tries = 0; hm_flock_try(turn) != 0; tries++) {
+        if (tries == most_tries || (errno != EWOULDBLOCK && errno != EINTR)) {
+            hm_fail_errno(error, "another process works on the folders of fsdax");
+            close(turn);
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = TURN_PAUSE_NS}, NULL);
+    }
+    return turn;
 }
 
-static bool is_ended(const char *name)
+/*
+ * Is it the folder of a run that is over? The entry is read without the ledger's lock. A new run under the same number
+ * enters the job first, and then waits for this process' turn before it makes the folder.
+ */
+static bool is_over(const struct question *question, const char *name, struct hm_job *now)
 {
-    return strncmp(name, ENDED, strlen(ENDED)) == 0;
+    uint64_t id;
+    const struct hm_job *job = question->job;
+    if (hm_size_parse_number(name, 0, UINT32_MAX, &id, NULL) != 0 ||
+        (job ? id != job->job_id : !question->ends_orphaned))
+        return false;
+    if (hm_ledger_read(question->config, (uint32_t)id, now, NULL) == 0)
+        return job && now->start_ns == job->start_ns;
+    return errno == ENOENT;
+}
+
+/* What is too much is left to the next process. */
+static void note(struct ended *ended, const char *name)
+{
+    if (ended->n < MOST)
+        hm_text_copy(ended->name[ended->n++], name, NAME);
+}
+
+/* Lists the folders that are to be removed. Gives those of runs that are over a name that no run has; what tasks have
+ * mounted in them stays mounted. Returns 0 or an errno. */
+static int list_ended(const struct question *question, DIR *names, struct ended *ended, struct hm_error *error)
+{
+    char name[NAME];
+    struct dirent *item;
+    int number = 0;
+    struct hm_job *now = malloc(sizeof(*now));
+    while (now && (item = readdir(names))) {
+        if (strncmp(item->d_name, ENDED, strlen(ENDED)) == 0)
+            note(ended, item->d_name);
+        if (!is_over(question, item->d_name, now))
+            continue;
+        snprintf(name, sizeof(name), ENDED "%.10s.%llu", item->d_name,
+                 (unsigned long long)hm_clock_ns(CLOCK_MONOTONIC));
+        if (renameat(dirfd(names), item->d_name, dirfd(names), name) == 0) {
+            note(ended, name);
+            continue;
+        }
+        hm_fail_errno(error, "cannot rename fsdax/%.10s", item->d_name);
+        number = errno;
+    }
+    free(now);
+    return number;
 }
 
 /* Removes the folder and those in it; what another process has removed already is no error. Does nothing while another
@@ -61,83 +137,71 @@ static int remove_one(int parent, const char *name, struct hm_error *error)
 }
 
 /* Runs in a child process. Returns 0 or an errno. */
-static int remove_ended(const void *question, void *found)
+static int tidy_here(const void *asked, void *found)
 {
+    const struct question *question = asked;
+    struct ended ended = {0};
     char path[HM_DAX_PATH];
-    struct dirent *item;
-    int number = 0;
-    DIR *names = opendir(hm_dax_folder(question, path));
-    while (names && (item = readdir(names)))
-        if (is_ended(item->d_name) && remove_one(dirfd(names), item->d_name, found) != 0)
+    int turn = take_turn(question->config, TIDY_TRIES, found);
+    if (turn < 0)
+        return errno;
+    /* Without such a folder the job has none. */
+    DIR *names = opendir(hm_dax_folder(question->config, path));
+    int number = names ? list_ended(question, names, &ended, found) : 0;
+    hm_flock_close(turn);
+    for (int i = 0; i < ended.n; i++)
+        if (remove_one(dirfd(names), ended.name[i], found) != 0)
             number = errno;
     if (names)
         closedir(names);
     return number;
 }
 
-static bool is_any_ended(const struct hm_config *config)
+/* Keeps errno. */
+static void tidy(const struct question *question)
 {
-    char path[HM_DAX_PATH];
-    struct dirent *item;
-    bool is_found = false;
-    DIR *names = opendir(hm_dax_folder(config, path));
-    while (names && !is_found && (item = readdir(names)))
-        is_found = is_ended(item->d_name);
-    if (names)
-        closedir(names);
-    return is_found;
-}
-
-void hm_daxfolders_remove_ended(const struct hm_config *config)
-{
-    const struct hm_lookwork work = {.run = remove_ended,
-                                     .question = config,
-                                     .patience_ms = PATIENCE_MS,
-                                     .cannot = "cannot remove folders of ended jobs",
-                                     .late = "a file system that was mounted there is still in use"};
+    const struct hm_lookwork work = {
+        .run = tidy_here,
+        .question = question,
+        .patience_ms = TIDY_MS,
+        .cannot = "cannot remove folders of ended jobs",
+        .late = "a file system that was mounted there is still in use, or a user holds up the folder fsdax"};
     struct hm_error why = {{0}};
     int number = errno;
-    if (is_any_ended(config) && hm_looktext_do(&work, &why) != 0)
+    if (hm_looktext_do(&work, &why) != 0)
         hm_log(HM_LOG_WARNING, "%s", why.text);
     errno = number;
 }
 
-/* Is the ledger's entry under the job's number still that of this run, or gone? The caller holds the ledger's lock. */
-static bool has_number(const struct hm_config *config, const struct hm_job *job)
-{
-    struct hm_job *now = malloc(sizeof(*now));
-    bool is_its_own = false;
-    if (now)
-        is_its_own =
-            hm_ledger_read(config, job->job_id, now, NULL) == 0 ? now->start_ns == job->start_ns : errno == ENOENT;
-    free(now);
-    return is_its_own;
-}
-
 void hm_daxfolders_remove(const struct hm_config *config, const struct hm_job *job)
 {
-    struct hm_error why = {{0}};
-    int held = hm_ledger_lock(config, &why);
-    if (held < 0 || (has_number(config, job) && end_folder(config, job->job_id, &why) != 0))
-        hm_log(HM_LOG_WARNING, "%s", why.text);
-    hm_ledger_unlock(held);
-    hm_daxfolders_remove_ended(config);
+    tidy(&(struct question){.config = config, .job = job});
 }
 
-void hm_daxfolders_end_orphaned(const struct hm_config *config)
+void hm_daxfolders_tidy(const struct hm_config *config, bool ends_orphaned)
 {
-    char path[HM_DAX_PATH];
-    struct dirent *item;
-    uint64_t id;
-    struct hm_job *job = malloc(sizeof(*job));
-    int held = job ? hm_ledger_lock(config, NULL) : -1;
-    DIR *names = held < 0 ? NULL : opendir(hm_dax_folder(config, path));
-    while (names && (item = readdir(names)))
-        if (hm_size_parse_number(item->d_name, 0, UINT32_MAX, &id, NULL) == 0 &&
-            hm_ledger_read(config, (uint32_t)id, job, NULL) != 0 && errno == ENOENT)
-            (void)end_folder(config, (uint32_t)id, NULL);
-    if (names)
-        closedir(names);
-    hm_ledger_unlock(held);
-    free(job);
+    tidy(&(struct question){.config = config, .ends_orphaned = ends_orphaned});
+}
+
+/* Runs in a child process. Returns 0 or an errno. */
+static int make_here(const void *asked, void *found)
+{
+    const struct question *question = asked;
+    int turn = take_turn(question->config, MAKE_TRIES, found);
+    if (turn < 0)
+        return errno;
+    int result = hm_dax_make_folders(question->config, question->job->job_id, &question->job->namespaces, found);
+    hm_flock_close(turn);
+    return result == 0 ? 0 : errno;
+}
+
+int hm_daxfolders_make(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
+{
+    const struct question question = {.config = config, .job = job};
+    const struct hm_lookwork work = {.run = make_here,
+                                     .question = &question,
+                                     .patience_ms = MAKE_MS,
+                                     .cannot = "cannot make the folders for the job's file systems",
+                                     .late = "a user holds up the folder fsdax"};
+    return hm_looktext_do(&work, error);
 }

@@ -58,7 +58,7 @@ static int lock(const struct hm_config *config, bool waits, struct hm_error *err
     char path[HM_DAX_PATH];
     int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
     int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", HM_FOLDER_PASS, error);
-    int fd = own < 0 ? -1 : openat(own, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = own < 0 ? -1 : hm_flock_open(own, "lock");
     int number = errno;
     if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
         if (errno == EWOULDBLOCK)
@@ -139,11 +139,6 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     else if (result == 0 && answer.errors[0])
         hm_log(HM_LOG_WARNING, "%s", answer.errors);
     int number = errno;
-    /*
-     * Only after success: a folder with a mount on it must stay, as removing it would remove that mount from its task.
-     */
-    if (result == 0)
-        hm_daxfolders_end_orphaned(config);
     free(list);
     errno = number;
     return result;
@@ -157,9 +152,15 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
     int number = errno;
     *locked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     errno = number;
-    int result = held < 0 ? -1 : reap(config, how->cluster, error);
+    if (held < 0)
+        return -1;
+    int result = reap(config, how->cluster, error);
     hm_flock_close(held);
-    hm_daxfolders_remove_ended(config);
+    /*
+     * Folders of jobs without an entry go only after success: one with a mount on it must stay, as removing it would
+     * remove that mount from its task.
+     */
+    hm_daxfolders_tidy(config, result == 0);
     return result;
 }
 
@@ -267,7 +268,8 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
         else
             job->namespaces.is_begun = false;
         hm_flock_close(held);
-        hm_daxfolders_remove_ended(config);
+        if (result == 0)
+            result = hm_daxfolders_make(config, job, error);
     }
     if (result != 0)
         job->namespaces.n = 0;

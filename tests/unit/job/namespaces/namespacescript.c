@@ -21,6 +21,7 @@
 #include "base/look.h"
 #include "base/spawn.h"
 #include "core/topology/regions.h"
+#include "job/namespaces/daxfolders.h"
 #include "job/namespaces/wipelater.h"
 #include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
@@ -47,6 +48,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __real_unlinkat(int folder, const char *name, int flags);
 int __wrap_unlinkat(int folder, const char *name, int flags);
 int __wrap_rmdir(const char *path);
+int __real_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
+                               struct hm_error *why);
+int __wrap_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
+                               struct hm_error *why);
+int __real_renameat(int from_at, const char *from, int to_at, const char *to);
+int __wrap_renameat(int from_at, const char *from, int to_at, const char *to);
 
 /* The script runs in the place of hybridmem-namespace. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
@@ -85,11 +92,34 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
     assert_true(lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0);
     if (lock >= 0)
         close(lock);
-    assert_true(size > 0 && patience_ms <= 5000);
+    assert_true(size > 0 && patience_ms <= 10000);
     is_child = true;
     errno = child_hangs ? ETIMEDOUT : look(question, found);
     is_child = false;
     return errno == 0 ? 0 : -1;
+}
+
+/* Is it a child that works on the folders, under their own lock? */
+static bool has_turn(void)
+{
+    int lock = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CLOEXEC);
+    bool is_locked = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0;
+    if (lock >= 0)
+        close(lock);
+    return is_child && is_locked;
+}
+
+int __wrap_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
+                               struct hm_error *why)
+{
+    assert_true(has_turn());
+    return __real_hm_dax_make_folders(in, job_id, namespaces, why);
+}
+
+int __wrap_renameat(int from_at, const char *from, int to_at, const char *to)
+{
+    assert_true(has_turn() || strncmp(to, "ended.", 6) != 0);
+    return __real_renameat(from_at, from, to_at, to);
 }
 
 /* Removing a folder may unmount a user's file system in the process that does so, and that may last for ever. */
@@ -134,6 +164,8 @@ void *__wrap_calloc(size_t n, size_t size)
 
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
 {
+    if (is_child)
+        return 0;
     if (request->tv_sec == 0)
         return __real_nanosleep(request, left);
     assert_int_equal(request->tv_sec, 1);
@@ -216,9 +248,17 @@ int with_two_jobs(void **state)
     int result = namespaces_set_up(state);
     hm_job_init(&other, 12);
     assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
-    assert_int_equal(hm_dax_make_folders(&config, 12, &other.namespaces, &error), 0);
-    assert_int_equal(hm_dax_make_folders(&config, 13, &other.namespaces, &error), 0);
+    make_folders(12, 1);
+    make_folders(13, 1);
     return result;
+}
+
+void make_folders(uint32_t job_id, int n)
+{
+    static struct hm_job of;
+    of.job_id = job_id;
+    of.namespaces = (struct hm_job_namespaces){.n = (uint32_t)n, .each = {{.socket = 0}, {.socket = 1}}};
+    assert_int_equal(hm_daxfolders_make(&config, &of, &error), 0);
 }
 
 bool has_folder(uint32_t job_id)

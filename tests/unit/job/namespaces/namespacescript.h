@@ -33,6 +33,8 @@ extern bool child_hangs;           /* a child process that removes folders is ki
 int namespaces_set_up(void **state);
 /* The same, and besides its job 7 there is job 12, with its folders. There are folders of 13, but no such job. */
 int with_two_jobs(void **state);
+/* Makes the folders of this job, for its first `n` sockets (at most 2). */
+void make_folders(uint32_t job_id, int n);
 
 /* Writes the script, which notes its arguments, one on each line, and then runs `body`. */
 void script(const char *body);

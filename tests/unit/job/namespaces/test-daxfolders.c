@@ -2,11 +2,11 @@
 /* Tests the removal of the folders at which the tasks of ended jobs saw their file systems. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,7 +32,7 @@ static void folders_of_a_later_run_stay(void **state)
     for (size_t i = 0; i < N_ROWS(numbers); i++) {
         assert_int_equal(namespaces_set_up(state), 0);
         script("");
-        assert_int_equal(hm_dax_make_folders(&config, 7, &job.namespaces, &error), 0);
+        make_folders(7, 1);
         struct hm_job now = job;
         now.start_ns += strcmp(numbers[i].entry, "another") == 0;
         assert_int_equal(hm_ledger_write(&config, &now, &error), 0);
@@ -60,43 +60,69 @@ static int entries_of_fsdax(void)
     return n;
 }
 
-/* Locks the folder of this ended job, as a child does that removes it. Returns its descriptor. */
-static int lock_ended(int job_id)
+/* An earlier child has renamed the folder of a job, and had no time for more. Returns the folder, locked, as that of a
+ * child that is at work there. */
+static int leave_ended(void)
 {
-    glob_t found;
-    assert_int_equal(glob(scratch_path("run/fsdax/ended.%d.*", job_id), 0, NULL, &found), 0);
-    int folder = open(found.gl_pathv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    globfree(&found);
+    assert_int_equal(mkdir(scratch_path("run/fsdax/ended.8.1"), 0711), 0);
+    assert_int_equal(mkdir(scratch_path("run/fsdax/ended.8.1/0"), 0711), 0);
+    int folder = open(scratch_path("run/fsdax/ended.8.1"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(hm_flock_try(folder), 0);
     return folder;
 }
 
 /*
- * Whoever removes a folder unmounts what a user has mounted there, and the user can make that last. So a child process
- * does it, which nobody waits for (hm_look in the fixture checks that). The job's number is free at once; the folders
- * go in a later try.
+ * Users can hold up whoever makes, renames or removes a folder: by the locks that the kernel has of the folders, and by
+ * what they have mounted there. So a child process does it, under none of the locks that other jobs wait for, and is
+ * left behind (hm_look in the fixture checks that).
  */
 static void folders_in_use_hold_up_nobody(void **state)
 {
-    struct hm_job_namespaces two = {.n = 2, .each = {{.socket = 0}, {.socket = 1}}};
     (void)state;
     script("");
-    assert_int_equal(hm_dax_make_folders(&config, 7, &two, &error), 0);
+    make_folders(7, 2);
     job.namespaces.is_kept = child_hangs = true;
     assert_int_equal(hm_namespaces_remove(&config, &job, true, &error), 0);
-    assert_false(job.namespaces.is_begun || has_folder(7));
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
-    assert_false(has_folder(13));
-    assert_int_equal(entries_of_fsdax(), 4); /* the lock, the folder of job 12, and those of 7 and 13 under new names */
+    assert_false(job.namespaces.is_begun);
+    assert_true(has_folder(7) && has_folder(13));
     child_hangs = false;
     /* A folder at which another child is at work, perhaps for ever, is not waited for. */
-    int other = lock_ended(7);
+    int other = leave_ended();
+    assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
-    assert_int_equal(entries_of_fsdax(), 3);
+    assert_false(has_folder(7) || has_folder(13));
+    assert_int_equal(entries_of_fsdax(), 3); /* the lock, the folder of job 12, and the ended one */
     hm_flock_close(other);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_int_equal(entries_of_fsdax(), 2);
     assert_true(has_folder(12));
+}
+
+/* The kernel may hold a child in the midst of a change, with the folders' own lock. Others leave what is theirs. */
+static void a_child_that_is_stuck_is_not_waited_for(void **state)
+{
+    (void)state;
+    script("");
+    int turn = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(hm_flock_try(turn), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_true(has_folder(13));
+    hm_flock_close(turn);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_false(has_folder(13));
+}
+
+/* A job without its folders is refused, and its memory is given back as after other failures. */
+static void a_job_whose_folders_cannot_be_made_is_refused(void **state)
+{
+    (void)state;
+    script(MADE);
+    child_hangs = true;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(
+        error.text, "cannot make the folders for the job's file systems within 10 s: a user holds up the folder fsdax");
+    assert_true(job.namespaces.is_begun && job.namespaces.n == 0);
 }
 
 int main(void)
@@ -104,6 +130,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_of_a_later_run_stay),
         cmocka_unit_test_setup(folders_in_use_hold_up_nobody, with_two_jobs),
+        cmocka_unit_test_setup(a_child_that_is_stuck_is_not_waited_for, with_two_jobs),
+        cmocka_unit_test_setup(a_job_whose_folders_cannot_be_made_is_refused, namespaces_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
