@@ -73,3 +73,12 @@ int hm_rundir_open_node(const char *run_dir, struct hm_error *error)
     errno = number;
     return node;
 }
+
+bool hm_rundir_has(const char *run_dir, const char *name)
+{
+    int node = hm_rundir_open_node(run_dir, NULL);
+    bool has = node >= 0 && faccessat(node, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (node >= 0)
+        close(node);
+    return has;
+}

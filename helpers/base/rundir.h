@@ -11,6 +11,8 @@
 #ifndef HM_BASE_RUNDIR_H
 #define HM_BASE_RUNDIR_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
 #define HM_RUNDIR_ROOT "root"
@@ -24,5 +26,8 @@ int hm_rundir_open(const char *run_dir, struct hm_error *error);
 int hm_rundir_open_root(int run, struct hm_error *error);
 /* <run_dir>/root/node. When it is made, what versions before kept in run_dir itself is moved to it. */
 int hm_rundir_open_node(const char *run_dir, struct hm_error *error);
+
+/* Is there a file with this name in <run_dir>/root/node? */
+bool hm_rundir_has(const char *run_dir, const char *name);
 
 #endif

@@ -91,7 +91,7 @@ def test_a_machine_without_persistent_memory(configure, tmp_path):
     assert helper("hybridmem-namespace", "reap", "--living=", words).stdout == ""
     assert helper("hybridmem-namespace", "destroy", "--job=1", "--restart=0", words).stdout == ""
     assert helper("hybridmem-namespace", "destroy", "--uid=1001", words).stdout == ""
-    assert (run_dir / "namespace.lock").stat().st_mode & 0o777 == 0o600
+    assert (run_dir / "root/node/namespace.lock").stat().st_mode & 0o777 == 0o600
     done = helper("hybridmem-namespace", *CREATE, words, status=1)
     assert done.stderr == (
         "hybridmem namespace: this node has no persistent memory region (is the kernel module nfit loaded?)\n"
@@ -118,7 +118,7 @@ def test_another_one_at_work_is_waited_for_as_long_as_patience_says(configure, t
     run_dir = tmp_path / "run"
     words = f"--config={configure(f'run_dir = {run_dir}')}"
     helper("hybridmem-namespace", "reap", "--living=", words)
-    with (run_dir / "namespace.lock").open("r+") as lock:
+    with (run_dir / "root/node/namespace.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
         lock.write(str(os.getpid()))
@@ -127,7 +127,7 @@ def test_another_one_at_work_is_waited_for_as_long_as_patience_says(configure, t
             done = helper("hybridmem-namespace", *command, "--patience=0", words, status=3)
             assert done.stderr == (
                 f"hybridmem namespace: another hybridmem-namespace is at work, process {os.getpid()}: "
-                f"it still has {run_dir}/namespace.lock after 0 s\n"
+                f"it still has {run_dir}/root/node/namespace.lock after 0 s\n"
             )
         helper("hybridmem-namespace", "list", words)
     assert "/none" in helper("hybridmem-namespace", "reap", "--living=/none", words, status=1).stderr

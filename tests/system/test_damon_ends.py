@@ -73,7 +73,7 @@ def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir)
     finally:
         slurm.run(f"{BROKER} --run-dir {run_dir} --clean", check=False)
     assert set(marks) == {marks[0]} and marks[0] != "1000000", marks
-    assert number() == 0 and not (run_dir / "damon.state").exists()
+    assert number() == 0 and not (run_dir / "root" / "node" / "damon.state").exists()
 
 
 def test_a_broker_waits_for_one_that_is_ending(run_dir):
@@ -112,7 +112,7 @@ def reap_to_the_end():
 
 
 def test_reap_does_not_wait_for_a_broker_that_hangs():
-    state_file = slurm.JOBS.parent / "damon.state"
+    state_file = slurm.JOBS.parent / "root" / "node" / "damon.state"
     program, aside = Path(BROKER), Path(BROKER).with_suffix(".aside")
     slurm.run("hybridmem reap")
     program.rename(aside)
@@ -131,7 +131,7 @@ def test_reap_does_not_wait_for_a_broker_that_hangs():
 
 def test_reap_finds_what_a_dead_broker_left():
     run_dir = slurm.JOBS.parent
-    state_file = run_dir / "damon.state"
+    state_file = run_dir / "root" / "node" / "damon.state"
     slurm.run("hybridmem reap")
     with sleeper("alice") as watched:
         process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)

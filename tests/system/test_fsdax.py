@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import docblocks
 
 FOLDER = Path("/run/hybridmem/fsdax")
-LOCK = Path("/run/hybridmem/namespace.lock")
+LOCK = Path("/run/hybridmem/root/node/namespace.lock")
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
 SIZE = "--hybrid-mem=fsdax,size=512M"
 
@@ -255,6 +255,7 @@ def test_a_killed_prolog_makes_nothing_any_more():
     """The prolog's helper waits for another helper at work, and has to end with the prolog: otherwise it would make the
     namespaces after the job's end."""
     waits = "pgrep -f 'hybridmem-namespace create'"
+    slurm.run("hybridmem reap")  # makes the folder of the lock
     with LOCK.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         job_id = slurm.sbatch("alice", "true", SIZE)

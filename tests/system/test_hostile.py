@@ -62,7 +62,8 @@ def assert_not_held_up(watch, jobs):
 
 
 def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
-    """Users can hold the folders above ours. Ours they cannot list, and so they cannot hold them."""
+    """Users can hold the folders above ours. Ours they cannot list, and those in which root works for jobs they cannot
+    even reach, and so they cannot hold them."""
     dax = "/run/hybridmem/fsdax"
     slurm.run(f"mkdir -p -m 711 {dax}; chmod 666 /dev/fuse")  # as udev sets its mode
     run_job("bob")
@@ -72,6 +73,9 @@ def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
         run_job("bob")  # with whole hooks and a record
     for folder in ("/run/hybridmem", dax, "/var/lib/hybridmem", "/var/lib/hybridmem/records"):
         assert "Permission denied" in slurm.run(f"ls {folder}", user="alice", check=False).stderr
+    # By "Operation not permitted" the lock would have been taken.
+    for folder in (slurm.JOBS, "/run/hybridmem/root/node"):
+        assert "Permission denied" in slurm.run(f"chmod 700 {folder}", user="alice", check=False).stderr
 
 
 def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():

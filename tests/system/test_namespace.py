@@ -219,7 +219,7 @@ def test_one_at_a_time_and_a_dead_one_holds_nothing():
     with stopped(1, "reap", "--living=40.0") as first:
         second = subprocess.Popen([PROGRAM, "destroy", "--job=40", "--restart=0", f"--patience={slurm.PATIENCE}"])
         said = destroy(41, status=3, patience=1).stderr
-        what = f"process {first.pid}: it still has /run/hybridmem/namespace.lock after 1 s"
+        what = f"process {first.pid}: it still has /run/hybridmem/root/node/namespace.lock after 1 s"
         assert f"another hybridmem-namespace is at work, {what}" in said
         assert second.poll() is None
     assert (first.returncode, second.wait(slurm.PATIENCE)) == (-signal.SIGKILL, 0)

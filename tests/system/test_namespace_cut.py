@@ -11,7 +11,7 @@ import pytest
 import slurm
 from namespaces import MIB, create, destroy, mark_all_over, ours, reap, stopped
 
-WIPED = Path("/run/hybridmem/wiped")
+WIPED = Path("/run/hybridmem/root/node/wiped")
 PIECE = 256 * MIB
 LIMIT_S = 60  # far more than the time until the first piece begins; then the program's clock is set ahead by as much
 LATE = 4  # exit status of a program whose limit has passed

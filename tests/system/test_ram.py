@@ -37,8 +37,8 @@ SYSTEM = Path("/sys/devices/system")
 POLICY = SYSTEM / "memory" / "auto_online_blocks"
 # By the kernel's policy for new memory: a zone that this policy would not choose.
 POLICIES = {"offline": "normal", "online": "movable", "online_kernel": "movable", "online_movable": "normal"}
-KEPT = Path("/run/hybridmem/auto_online_blocks")  # has the original policy while a command has changed it
-LOCK = Path("/run/hybridmem/namespace.lock")
+KEPT = Path("/run/hybridmem/root/node/auto_online_blocks")  # has the original policy while a command has changed it
+LOCK = Path("/run/hybridmem/root/node/namespace.lock")
 # The kernel's names of zones.
 NAMES = {"movable": "Movable", "normal": "Normal"}
 

@@ -19,6 +19,7 @@
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/looktext.h"
+#include "base/rundir.h"
 #include "job/ledger/log.h"
 #include "mongroup.h"
 #include "mongroupname.h"
@@ -27,7 +28,7 @@
 #define CANNOT "cannot remove resctrl groups"
 #define MOST 256 /* groups that one reap removes; the next one goes on */
 
-#define FOLDER "removals" /* in run_dir; has a file for each place */
+#define FOLDER "removals" /* in run_dir's folder of root's (base/rundir.h); has a file for each place */
 #define PLACES 2          /* of each owner */
 #define TRIES 450         /* to get a place: some 4.5 s */
 #define PAUSE_NS 10000000L
@@ -44,7 +45,7 @@ static int try_place(int folder, const char *owner, int i)
 {
     char name[32];
     snprintf(name, sizeof(name), "%s.%d", owner, i);
-    int file = openat(folder, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int file = hm_flock_open(folder, name);
     if (file < 0 || hm_flock_try(file) == 0)
         return file;
     int number = errno;
@@ -61,10 +62,10 @@ static int take_place(const struct removal *removal, struct hm_error *error)
 {
     const struct hm_config *config = removal->config;
     int place = -1;
-    int run = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
-    int folder = run < 0 ? -1 : hm_folder_open_own(run, FOLDER, 0700, error);
-    if (run >= 0)
-        close(run);
+    int node = hm_rundir_open_node(config->run_dir, error);
+    int folder = node < 0 ? -1 : hm_folder_open_own(node, FOLDER, 0700, error);
+    if (node >= 0)
+        close(node);
     if (folder < 0)
         return -1;
     errno = EWOULDBLOCK;
@@ -78,7 +79,8 @@ static int take_place(const struct removal *removal, struct hm_error *error)
     if (place < 0 && number == EWOULDBLOCK)
         return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove others of %s", PLACES, removal->owner);
     errno = number;
-    return place >= 0 ? place : hm_fail_errno(error, CANNOT ": no lock in %s/" FOLDER, config->run_dir);
+    return place >= 0 ? place
+                      : hm_fail_errno(error, CANNOT ": no lock in %s/" HM_RUNDIR_NODE "/" FOLDER, config->run_dir);
 }
 
 /* Returns 0 or an errno. Of several failures the last one is told. */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/flock.h"
+#include "base/rundir.h"
 #include "base/spawn.h"
 #include "job/ledger/aside.h"
 #include "job/ledger/log.h"
@@ -53,8 +54,12 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/" START_LOCK, config->run_dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    snprintf(path, sizeof(path), "%s/" HM_RUNDIR_NODE "/" START_LOCK, config->run_dir);
+    int node = hm_rundir_open_node(config->run_dir, error);
+    if (node < 0)
+        return -1;
+    int fd = hm_flock_open(node, START_LOCK);
+    close(node);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
     for (long waited_ns = 0; waited_ns < PATIENCE_MS * 1000000L; waited_ns += PAUSE_NS) {
@@ -134,9 +139,7 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
 void hm_damon_reap(const struct hm_config *config)
 {
     struct hm_error error = {{0}};
-    char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/" HM_DAMON_STATE, config->run_dir);
-    if (access(path, F_OK) != 0 || is_listening(config))
+    if (!hm_rundir_has(config->run_dir, HM_DAMON_STATE) || is_listening(config))
         return;
     pid_t pid = start(config, NULL, "--clean", -1, &error);
     int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, CLEAN_PATIENCE_MS);
@@ -146,6 +149,6 @@ void hm_damon_reap(const struct hm_config *config)
     if (status != 0)
         hm_log(HM_LOG_ERROR, "cannot clear up after a dead DAMON broker: %s",
                error.text[0] ? error.text : "hybridmem-damon --clean failed");
-    else if (access(path, F_OK) != 0)
+    else if (!hm_rundir_has(config->run_dir, HM_DAMON_STATE))
         hm_log(HM_LOG_WARNING, "kdamonds that a dead DAMON broker had left are turned off");
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rundir.h"
 #include "core/tiers/boot.h"
 #include "kept.h"
 #include "namespace/mount/firstmount.h"
@@ -68,13 +69,14 @@ static int make_one(const struct hm_config *config, const struct hm_namespace_re
                     const struct hm_share *share, const struct hm_owner *owner, struct hm_namespace *made,
                     struct hm_error *error)
 {
+    char place[HM_CONFIG_PATH_MAX + sizeof(HM_RUNDIR_NODE) + 1];
     struct hm_pmem *pmem = NULL;
     int result = -1;
+    snprintf(place, sizeof(place), "%s/" HM_RUNDIR_NODE, config->run_dir);
     if (hm_pmem_open(&pmem, error) == 0 && hm_pmem_create(pmem, share, owner, request->map_in_pmem, made, error) == 0) {
         uint64_t bytes = hm_mark_room(hm_device_bytes(made->device));
         if (hm_mkfs_run(request->filesystem, made->device, bytes, request->keep, error) == 0)
-            result =
-                hm_first_mount(made->device, hm_mkfs_name(request->filesystem), config->run_dir, request->uid, error);
+            result = hm_first_mount(made->device, hm_mkfs_name(request->filesystem), place, request->uid, error);
     }
     hm_pmem_close(pmem);
     return result;

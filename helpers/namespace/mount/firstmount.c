@@ -60,14 +60,14 @@ struct wanted {
  * up. Returns its descriptor, or -1. */
 static int take_turn(const struct wanted *wanted, struct hm_error *error)
 {
-    int run = open(wanted->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    int folder = run < 0 ? hm_fail_errno(error, "cannot open %s", wanted->place)
-                         : hm_folder_open_own(run, "trials", 0700, error);
-    if (run >= 0)
-        close(run);
+    int parent = open(wanted->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int folder = parent < 0 ? hm_fail_errno(error, "cannot open %s", wanted->place)
+                            : hm_folder_open_own(parent, "trials", 0700, error);
+    if (parent >= 0)
+        close(parent);
     if (folder < 0)
         return -1;
-    int file = openat(folder, strrchr(wanted->device, '/') + 1, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int file = hm_flock_open(folder, strrchr(wanted->device, '/') + 1);
     close(folder);
     if (file < 0)
         return hm_fail_errno(error, "no lock for the trial mount of %s", wanted->device);

@@ -11,14 +11,16 @@
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/patience.h"
+#include "base/rundir.h"
 
 #define LOCK "namespace.lock"
+#define PATH HM_RUNDIR_NODE "/" LOCK /* in run_dir */
 
 static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct hm_error *error)
 {
     char pid[16];
     (void)hm_file_read_open(lock, pid, sizeof(pid));
-    return hm_fail(error, EBUSY, "another hybridmem-namespace is at work%s%s: it still has %s/" LOCK " after %u s",
+    return hm_fail(error, EBUSY, "another hybridmem-namespace is at work%s%s: it still has %s/" PATH " after %u s",
                    pid[0] ? ", process " : "", pid, run_dir, patience_s);
 }
 
@@ -45,19 +47,19 @@ int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned pa
 {
     if (*since_ns == 0)
         *since_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
+    int folder = hm_rundir_open_node(config->run_dir, error);
     if (folder < 0)
         return -1;
-    int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int lock = hm_flock_open(folder, LOCK);
     close(folder);
     if (lock < 0)
-        return hm_fail_errno(error, "cannot open %s/" LOCK, config->run_dir);
+        return hm_fail_errno(error, "cannot open %s/" PATH, config->run_dir);
     if (wait_for(lock, since_ns, patience_s) == 0)
         return lock;
     if (errno == EWOULDBLOCK)
         fail_held(lock, config->run_dir, patience_s, error);
     else
-        hm_fail_errno(error, "cannot lock %s/" LOCK, config->run_dir);
+        hm_fail_errno(error, "cannot lock %s/" PATH, config->run_dir);
     int number = errno;
     close(lock);
     errno = number;

@@ -8,10 +8,10 @@
 #include "core/config/config.h"
 
 /*
- * Take <run_dir>/namespace.lock, and write this process's pid into it. The lock ends with the process, and child
- * programs do not inherit it. Returns a descriptor for hm_flock_close, or -1: EBUSY where another process has kept it
- * for `patience_s`, with its pid in the text. `since_ns`, 0 at first, gets the time of the call, from which all
- * patience counts (base/patience.h).
+ * Take <run_dir>/root/node/namespace.lock (base/rundir.h), and write this process's pid into it. The lock ends with the
+ * process, and child programs do not inherit it. Returns a descriptor for hm_flock_close, or -1: EBUSY where another
+ * process has kept it for `patience_s`, with its pid in the text. `since_ns`, 0 at first, gets the time of the call,
+ * from which all patience counts (base/patience.h).
  */
 int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned patience_s, struct hm_error *error);
 

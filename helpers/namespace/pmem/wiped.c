@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/rundir.h"
 #include "base/size.h"
 #include "wipe.h"
 
@@ -26,11 +27,11 @@ void hm_wiped_begin(const struct hm_config *config)
 
 static int open_folder(struct hm_error *error)
 {
-    int run = hm_folder_open_own(AT_FDCWD, place->run_dir, HM_FOLDER_PASS, error);
-    if (run < 0)
+    int node = hm_rundir_open_node(place->run_dir, error);
+    if (node < 0)
         return -1;
-    int folder = hm_folder_open_own(run, FOLDER, 0700, error);
-    close(run);
+    int folder = hm_folder_open_own(node, FOLDER, 0700, error);
+    close(node);
     return folder;
 }
 
@@ -84,7 +85,8 @@ static int keep(const char *name, uint64_t bytes, uint64_t done, struct hm_error
         return -1;
     format(text, name, bytes, done);
     int fd = hm_file_make(folder, name, text, strlen(text));
-    int result = fd >= 0 ? 0 : hm_fail_errno(error, "cannot write %s/" FOLDER "/%s", place->run_dir, name);
+    int result =
+        fd >= 0 ? 0 : hm_fail_errno(error, "cannot write %s/" HM_RUNDIR_NODE "/" FOLDER "/%s", place->run_dir, name);
     if (fd >= 0)
         close(fd);
     close(folder);
@@ -116,7 +118,7 @@ int hm_wiped_drop(const char *name, struct hm_error *error)
     if (folder < 0)
         return -1;
     if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
-        result = hm_fail_errno(error, "cannot remove %s/" FOLDER "/%s", place->run_dir, name);
+        result = hm_fail_errno(error, "cannot remove %s/" HM_RUNDIR_NODE "/" FOLDER "/%s", place->run_dir, name);
     close(folder);
     return result;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the progress of a wipe that its time limit has stopped, in the file <run_dir>/wiped/<name of the label>. So a
- * memory whose wipe takes longer than the limit is wiped by several prologs and epilogs. The progress is used once: it
- * is read and removed before the wipe goes on. It is also removed with the namespace, so that it cannot be applied to a
- * later namespace with the same name, whose data would then stay. The caller holds the lock.
+ * Keeps the progress of a wipe that its time limit has stopped, in the file <run_dir>/root/node/wiped/<name of the
+ * label>. So a memory whose wipe takes longer than the limit is wiped by several prologs and epilogs. The progress is
+ * used once: it is read and removed before the wipe goes on. It is also removed with the namespace, so that it cannot
+ * be applied to a later namespace with the same name, whose data would then stay. The caller holds the lock.
  *
  * Where the limit stops the wipe after the user's data (in wipe_around of pmem.c), no progress is kept: the data has no
  * device of its own any more, and how much of the raw device is zero is not a single number. The next try wipes the

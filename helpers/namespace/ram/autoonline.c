@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/rundir.h"
 
 #define KEPT HM_AUTOONLINE_KEPT
 #define OFFLINE "offline"
@@ -29,15 +30,15 @@ static bool is_policy(const char *word)
     return false;
 }
 
-/* Keep the policy in run_dir. Returns 0 or -1. */
+/* Keep the policy. Returns 0 or -1. */
 static int keep(int folder, const struct hm_config *config, const char *policy, struct hm_error *error)
 {
     int fd = openat(folder, KEPT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return hm_fail_errno(error, "cannot write %s/" KEPT, config->run_dir);
+        return hm_fail_errno(error, "cannot write %s/" HM_RUNDIR_NODE "/" KEPT, config->run_dir);
     int result = write(fd, policy, strlen(policy)) == (ssize_t)strlen(policy)
                      ? 0
-                     : hm_fail_errno(error, "cannot write %s/" KEPT, config->run_dir);
+                     : hm_fail_errno(error, "cannot write %s/" HM_RUNDIR_NODE "/" KEPT, config->run_dir);
     close(fd);
     return result;
 }
@@ -51,7 +52,7 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
         return 0;
     if (!is_policy(policy))
         return hm_fail(error, EINVAL, "%s says \"%s\": hybridmem does not know that policy", path, policy);
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
+    int folder = hm_rundir_open_node(config->run_dir, error);
     if (folder < 0)
         return -1;
     int result = keep(folder, config, policy, error);
@@ -67,12 +68,12 @@ int hm_autoonline_release(const char *system, const struct hm_config *config, st
 {
     char path[PATH], policy[WORD];
     int result = 0;
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
+    int folder = hm_rundir_open_node(config->run_dir, error);
     if (folder < 0)
         return -1;
     ssize_t length = hm_file_read_at(folder, KEPT, policy, sizeof(policy));
     if (length < 0 && errno != ENOENT)
-        result = hm_fail_errno(error, "cannot read %s/" KEPT, config->run_dir);
+        result = hm_fail_errno(error, "cannot read %s/" HM_RUNDIR_NODE "/" KEPT, config->run_dir);
     if (length >= 0) {
         /* A process that was killed before it had written the file has not changed the policy. */
         if (is_policy(policy))

@@ -9,12 +9,11 @@
 #define HM_NAMESPACE_RAM_AUTOONLINE_H
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <unistd.h>
 
+#include "base/rundir.h"
 #include "core/config/config.h"
 
-#define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file in run_dir that holds the policy while it is set aside */
+#define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file (base/rundir.h) that holds the policy while it is set aside */
 
 /* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock of namespaces
  * (pmem/lock.h). Returns 0 (then call hm_autoonline_release) or -1. */
@@ -24,9 +23,7 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
  * without this folder. */
 static inline bool hm_autoonline_is_aside(const struct hm_config *config)
 {
-    char kept[HM_CONFIG_PATH_MAX + sizeof(HM_AUTOONLINE_KEPT) + 1];
-    snprintf(kept, sizeof(kept), "%s/" HM_AUTOONLINE_KEPT, config->run_dir);
-    return access(kept, F_OK) == 0;
+    return hm_rundir_has(config->run_dir, HM_AUTOONLINE_KEPT);
 }
 
 /* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */

@@ -42,7 +42,7 @@ static void assert_policy(const char *word)
 
 static bool is_kept(void)
 {
-    return access(scratch_path("auto_online_blocks"), F_OK) == 0;
+    return access(scratch_path("root/node/auto_online_blocks"), F_OK) == 0;
 }
 
 static int setup(void **state)
@@ -77,9 +77,9 @@ static void test_what_is_not_known_is_left_alone(void **state)
     assert_policy("online_some");
     assert_false(is_kept());
     /* The file with the policy to put back is empty, as after a kill, or has a word that is no policy. */
-    scratch_write(scratch_path("auto_online_blocks"), "");
+    scratch_write(scratch_path("root/node/auto_online_blocks"), "");
     assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
-    scratch_write(scratch_path("auto_online_blocks"), "online_movable_or_what_comes_to_mind");
+    scratch_write(scratch_path("root/node/auto_online_blocks"), "online_movable_or_what_comes_to_mind");
     assert_int_equal(hm_autoonline_release(scratch, &config, &error), 0);
     assert_policy("online_some");
     assert_false(is_kept());

@@ -44,7 +44,7 @@ int __wrap_fsync(int fd)
 /* The file with the progress of a namespace's wipe. */
 static const char *kept(const char *name)
 {
-    return scratch_path("run/wiped/%s", name);
+    return scratch_path("run/root/node/wiped/%s", name);
 }
 
 /* Records the zeroing, and writes zeros only to the first page of the range: the device is a sparse file, which reads
@@ -186,12 +186,12 @@ static void test_progress_that_others_can_write_is_not_believed(void **state)
     expect_cut(try(NAME, 1), "0+256 ", 256);
     assert_non_null(strstr(error.text, "; the next wipe begins anew: cannot write "));
     assert_int_equal(rmdir(kept(NAME)), 0);
-    assert_int_equal(chmod(scratch_path("run/wiped"), 0777), 0);
+    assert_int_equal(chmod(scratch_path("run/root/node/wiped"), 0777), 0);
     scratch_write(kept(NAME), NAME " 629145600 268435456\n");
     expect_cut(try(NAME, 1), "0+256 ", 256);
     assert_non_null(strstr(error.text, "; the next wipe begins anew: the folder wiped must belong to "));
     if (geteuid() == 0) {
-        assert_int_equal(chmod(scratch_path("run/wiped"), 0700), 0);
+        assert_int_equal(chmod(scratch_path("run/root/node/wiped"), 0700), 0);
         assert_int_equal(chown(kept(NAME), 1001, 1001), 0);
         expect_cut(try(NAME, 1), "0+256 ", 256);
     }

@@ -63,7 +63,7 @@ int hm_damon_listener_lock(const char *run_dir, bool may_wait, struct hm_error *
     if (status.st_uid != 0 || (status.st_mode & 022) != 0)
         return hm_fail(error, EPERM, "the folder %s must belong to root and be writable by nobody else", run_dir);
     snprintf(path, sizeof(path), "%s/" LOCK, run_dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = hm_flock_open(AT_FDCWD, path);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
     if (may_wait ? take_lock(fd, run_dir) : hm_flock_try(fd) == 0)

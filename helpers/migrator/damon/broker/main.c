@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rundir.h"
 #include "base/size.h"
 #include "caps.h"
 #include "clients.h"
@@ -68,6 +69,23 @@ static int open_clients(struct hm_damon_clients *clients, const char *run_dir, s
     return clients->listener < 0 ? -1 : 0;
 }
 
+/* Says where the state is, and moves it there from where versions before had it. The caller has the lock. Returns 0 or
+ * -1. */
+static int place_state(struct hm_damon_broker *broker, const char *run_dir, struct hm_error *error)
+{
+    char before[sizeof(broker->state_path)];
+    int node = hm_rundir_open_node(run_dir, error);
+    if (node < 0)
+        return -1;
+    snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_RUNDIR_NODE "/" HM_DAMON_STATE, run_dir);
+    snprintf(before, sizeof(before), "%s/" HM_DAMON_STATE, run_dir);
+    int result = renameat(AT_FDCWD, before, node, HM_DAMON_STATE) == 0 || errno == ENOENT ? 0 : -1;
+    if (result != 0)
+        hm_fail_errno(error, "cannot move %s", before);
+    close(node);
+    return result;
+}
+
 static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients, const char *run_dir, bool only_clean)
 {
     struct hm_error error = {{0}};
@@ -75,7 +93,8 @@ static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients,
     int held = hm_damon_listener_lock(run_dir, !only_clean, &error);
     if (held < 0)
         return only_clean && errno == EBUSY ? 0 : say(error.text);
-    snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_DAMON_STATE, run_dir);
+    if (place_state(broker, run_dir, &error) != 0)
+        return say(error.text);
     bool is_known = hm_damon_take_over(broker->state_path, &broker->owned, &error) == 0;
     if (only_clean)
         return is_known && hm_damon_remove(broker->state_path, &broker->owned, &error) == 0 ? 0 : say(error.text);

@@ -107,7 +107,7 @@ static void a_node_without_jobs(void **state)
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_nothing_told();
     /* The kernel policy that a killed `ram online` has set aside is restored also on a node without namespaces. */
-    scratch_write(scratch_path("run/auto_online_blocks"), "online");
+    scratch_write(scratch_path("run/root/node/auto_online_blocks"), "online");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_told("reap --patience 0 --living  ");
 }

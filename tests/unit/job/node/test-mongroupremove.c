@@ -112,7 +112,7 @@ static void make_group(void)
 
 static void take_place(const char *owner, int i)
 {
-    held[i] = open(scratch_path("run/removals/%s.%d", owner, i), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    held[i] = open(scratch_path("run/root/node/removals/%s.%d", owner, i), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(hm_flock_try(held[i]), 0);
 }
 

@@ -44,7 +44,7 @@ int __wrap_hm_flock_try(int fd)
 
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
-    int other = open(scratch_path("damon.start"), O_RDWR | O_CLOEXEC);
+    int other = open(scratch_path("root/node/damon.start"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
     close(other);
     assert_true(is_aside);
@@ -68,7 +68,7 @@ static void test_who_starts_the_broker_has_left_a_full_job(void **state)
     assert_int_equal(n_starts, 1);
     assert_false(is_aside);
     assert_non_null(strstr(error.text, "/hybridmem-damon"));
-    int other = open(scratch_path("damon.start"), O_RDWR | O_CLOEXEC);
+    int other = open(scratch_path("root/node/damon.start"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0); /* it was given back */
     close(other);
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the folder in which root works below run_dir, and what is moved to it. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "base/flock.h"
+#include "base/rundir.h"
+#include "unit/lib/scratch.h"
+
+int __real_openat(int at, const char *path, int flags, ...);
+int __wrap_openat(int at, const char *path, int flags, ...);
+int __real_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
+int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
+
+static char run[128];
+static bool is_other_first; /* another process makes the folder while this one does */
+static int n_made;          /* calls that may make a file */
+
+static void open_node(void)
+{
+    struct hm_error error = {""};
+    int node = hm_rundir_open_node(run, &error);
+    if (node < 0)
+        fail_msg("%s", error.text);
+    close(node);
+}
+
+int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags)
+{
+    if (is_other_first) {
+        is_other_first = false;
+        open_node();
+    }
+    return __real_renameat2(from_at, from, to_at, to, flags);
+}
+
+/* With O_CREAT the kernel takes the lock of the folder, also where the file is there. */
+int __wrap_openat(int at, const char *path, int flags, ...)
+{
+    n_made += (flags & O_CREAT) != 0;
+    return __real_openat(at, path, flags, 0600);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+    return lstat(scratch_path("%s", path), &status) == 0 ? status.st_mode : 0;
+}
+
+static ino_t number_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(scratch_path("%s", path), &status), 0);
+    return status.st_ino;
+}
+
+static int fresh(void **state)
+{
+    (void)state;
+    is_other_first = false;
+    n_made = 0;
+    snprintf(run, sizeof(run), "%s/run", scratch);
+    return scratch_remove(run);
+}
+
+static void users_do_not_reach_the_folder(void **state)
+{
+    (void)state;
+    mode_t before = umask(0);
+    assert_false(hm_rundir_has(run, "file"));
+    umask(before);
+    assert_int_equal(mode_of("run"), S_IFDIR | HM_FOLDER_PASS);
+    assert_int_equal(mode_of("run/root"), S_IFDIR | 0700);
+    assert_int_equal(mode_of("run/root/node"), S_IFDIR | 0700);
+    assert_int_equal(mode_of("run/root/node.draft"), 0);
+    scratch_write(scratch_path("run/root/node/file"), "");
+    assert_true(hm_rundir_has(run, "file"));
+}
+
+/* What a version before keeps in run_dir. Returns the number of the lock's file. */
+static ino_t make_old(void)
+{
+    assert_int_equal(mkdir(run, 0711), 0);
+    assert_int_equal(mkdir(scratch_path("run/wiped"), 0700), 0);
+    scratch_write(scratch_path("run/wiped/name"), "progress");
+    scratch_write(scratch_path("run/auto_online_blocks"), "online");
+    scratch_write(scratch_path("run/namespace.lock"), "77");
+    scratch_write(scratch_path("run/topology"), "");
+    return number_of("run/namespace.lock");
+}
+
+static void assert_moved(ino_t lock)
+{
+    assert_int_equal(number_of("run/root/node/namespace.lock"), lock);
+    assert_true(hm_rundir_has(run, "auto_online_blocks") && hm_rundir_has(run, "wiped/name"));
+    assert_false(mode_of("run/namespace.lock") || mode_of("run/auto_online_blocks") || mode_of("run/wiped"));
+    assert_int_equal(mode_of("run/root/node.draft"), 0);
+    assert_true(mode_of("run/topology"));
+}
+
+static void what_a_version_before_kept_is_moved(void **state)
+{
+    (void)state;
+    ino_t lock = make_old();
+    open_node();
+    assert_moved(lock);
+}
+
+static void a_move_that_was_killed_is_completed(void **state)
+{
+    (void)state;
+    ino_t lock = make_old();
+    assert_int_equal(mkdir(scratch_path("run/root"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("run/root/node.draft"), 0700), 0);
+    assert_int_equal(rename(scratch_path("run/wiped"), scratch_path("run/root/node.draft/wiped")), 0);
+    open_node();
+    assert_moved(lock);
+}
+
+static void two_processes_make_one_folder(void **state)
+{
+    (void)state;
+    ino_t lock = make_old();
+    is_other_first = true;
+    open_node();
+    assert_false(is_other_first);
+    assert_moved(lock);
+}
+
+static void the_file_of_a_lock_is_made_once(void **state)
+{
+    (void)state;
+    open_node();
+    int node = hm_rundir_open_node(run, NULL);
+    int first = hm_flock_open(node, "lock"), second = hm_flock_open(node, "lock");
+    assert_int_equal(n_made, 1);
+    assert_int_equal(mode_of("run/root/node/lock"), S_IFREG | 0600);
+    assert_int_equal(hm_flock_try(first), 0);
+    assert_int_equal(hm_flock_try(second), -1);
+    assert_int_equal(symlink("lock", scratch_path("run/root/node/link")), 0);
+    assert_int_equal(hm_flock_open(node, "link"), -1);
+    hm_flock_close(first);
+    close(second);
+    close(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(users_do_not_reach_the_folder, fresh),
+        cmocka_unit_test_setup(what_a_version_before_kept_is_moved, fresh),
+        cmocka_unit_test_setup(a_move_that_was_killed_is_completed, fresh),
+        cmocka_unit_test_setup(two_processes_make_one_folder, fresh),
+        cmocka_unit_test_setup(the_file_of_a_lock_is_made_once, fresh),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
