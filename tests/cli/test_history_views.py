@@ -16,7 +16,7 @@ from makerecords import record, tier, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import folds, groups, history, runquery, terms, viewquery, views
+from hybridmem import folds, forms, groups, history, report, runquery, temporary, terms, viewquery, views
 
 
 @pytest.fixture(name="odd", scope="module")
@@ -81,7 +81,6 @@ def test_runs_are_counted_in_parts(odd, monkeypatch):
     def filled():
         report = groups.Report([views.named("nodes")], None)
         source(odd[1]).feed(report)
-        assert not report.fed
         return report.sums[0].rows, report.sums[0].total
 
     whole = filled()
@@ -95,9 +94,9 @@ def test_records_of_a_day_are_read_in_parts(odd, tmp_path, monkeypatch):
     older = changed(odd[1], tmp_path / "history", "EXCLUDE (failures, job)")
 
     def read():
-        report, texts = groups.Report([views.named("failures"), views.named("jobs")], None), []
-        report.add = texts.append
-        source(older).feed(report)
+        texts = []
+        monkeypatch.setattr(temporary.Rows, "add", lambda _, record: texts.append(record))
+        source(older).feed(groups.Report([views.named("failures"), views.named("jobs")], None))
         return texts
 
     whole = read()
@@ -193,9 +192,21 @@ def test_runs_are_ranked_by_each_figure(odd, view, figure):
     assert engine.report(odd[1], *words).stdout == plain(odd[0], *words).stdout
 
 
+@pytest.mark.parametrize("view", ["nodes", "failures"])
+def test_keys_beyond_the_limit_are_the_same(odd, monkeypatch, view):
+    """The keys that are read first have rows of their own, with both engines."""
+    monkeypatch.setattr(viewquery, "MOST_ROWS", 3)
+    of_history, of_records = (groups.Report([views.named(view)], None) for _ in range(2))
+    source(odd[1]).feed(of_history)
+    wanted = report.Wanted(report.arguments().parse_args([]))
+    report.feed(odd[0], wanted, report.records.Skipped(), of_records)
+    found = forms.as_json(of_history.sums[0])
+    assert found == forms.as_json(of_records.sums[0])
+    assert len(found["rows"]) == 4 and any("(others)" in row.values() for row in found["rows"])
+
+
 @pytest.mark.parametrize("top", ["1", "60000"])
 def test_as_many_runs_are_shown_as_top_says(odd, top):
-    """If very many are wanted, the report reads the records."""
     same(*odd, "--view", "jobs", "--top", top)
 
 
@@ -229,13 +240,15 @@ def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
     assert engine.query(wrong, history) == [[0]]
 
 
-def test_a_view_of_a_column_that_tables_do_not_have_is_read_from_records(odd):
+def test_a_view_of_a_column_that_tables_do_not_have_is_read_from_records(odd, monkeypatch):
     """A view may have figures that are in no column."""
     dearest = views.Column("dearest", "DEAREST", "joules_per_gb", folds.Peak(terms.Value("joules_per_gb")))
-    view = views.named("users")
+    view, read = views.named("users"), []
+    add = temporary.Rows.add
+    monkeypatch.setattr(temporary.Rows, "add", lambda rows, record: (read.append(record), add(rows, record)))
     report = groups.Report([view._replace(columns=(*view.columns, dearest))], None)
     source(odd[1]).feed(report)
-    assert len(report.fed) == 1 and len(report.sums[0].rows) > 5
+    assert len(read) > 500 and len(report.sums[0].rows) > 5
 
 
 def test_the_first_node_of_a_peak_is_named(tmp_path):

@@ -13,9 +13,10 @@ import sys
 
 from installed import DATA
 from makerecords import record, tier
+from viewing import filled
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import forms, groups, merge, records, reportpage, showpage, showtext, summaries, summary, views
+from hybridmem import forms, merge, records, reportpage, showpage, showtext, summaries, summary, views
 
 SEED = 20250302
 MARKED = "<b>=1+1\x1b[2J\n"
@@ -74,12 +75,7 @@ def read(count):
 
 
 def test_views_of_records_that_were_changed_by_chance():
-    made = groups.Report([views.named(name) for name in views.NAMES], None)
-    made.next_day()
-    for one in read(800):
-        made.add(one)
-    made.end()
-    shown = []
+    made, shown = filled([views.named(name) for name in views.NAMES], read(800)), []
     for sums in made.sums:
         shown += forms.table(sums)
         json.dumps(forms.as_json(sums), allow_nan=False)

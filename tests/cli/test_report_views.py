@@ -10,10 +10,11 @@ from html import escape
 import pytest
 from installed import DATA, helper
 from makerecords import GIB, many, record, write
-from viewing import memory, peak_kib, report_view, view_json
+from viewing import filled, memory, peak_kib, report_view, view_json
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import draw, forms, groups, seen, views
+from hybridmem import draw, forms, runquery, temporary, viewquery, views
+from hybridmem.failure import Failure
 
 
 @pytest.mark.parametrize(
@@ -126,11 +127,8 @@ def test_a_wrong_type_never_breaks_a_view(view, key):
         {"tiers": [{"peak_bytes": {}}, 7]},
         {"tiers": [{"name": []}]},
     ):
-        made = groups.Report([views.named(view, 1)], None)
-        made.next_day()
-        made.add(record(1))
-        made.add({**record(2), key: value})
-        assert list(forms.table(made.sums[0]))
+        [sums] = filled([views.named(view, 1)], [record(1), {**record(2), key: value}]).sums
+        assert list(forms.table(sums))
 
 
 def test_hostile_text_is_harmless_on_a_terminal(tmp_path):
@@ -142,27 +140,61 @@ def test_hostile_text_is_harmless_on_a_terminal(tmp_path):
 
 
 def test_groups_are_bounded(monkeypatch):
-    monkeypatch.setattr(groups.Groups, "LIMIT", 3)
-    made = groups.Report([views.named("users")], None)
-    for job in range(10):
-        made.add(record(job, user=f"user{job}"))
-    rows = dict(made.sums[0].sorted_rows())
+    monkeypatch.setattr(viewquery, "MOST_ROWS", 3)
+    [sums] = filled([views.named("users")], [record(job, user=f"user{job % 7}") for job in range(10)]).sums
+    rows = dict(sums.sorted_rows())
     assert sorted(rows) == [("(others)",), ("user0",), ("user1",), ("user2",)]
-    assert forms.count_of(made.sums[0].view, rows[("(others)",)]) == 7
+    assert forms.count_of(sums.view, rows[("(others)",)]) == 4
 
 
-def test_jobs_are_bounded_and_it_is_said(monkeypatch):
-    monkeypatch.setattr(groups.Jobs, "LIMIT", 4)
-    made = groups.Report([views.named("jobs")], 100)
-    for job in (*range(6), 0):
-        made.add(record(job, node=f"n{job}"))
-    assert made.is_exact() is False
-    assert len(made.sums[0].sorted_rows()) >= 6
-    monkeypatch.setattr(seen.Runs, "LIMIT", 2)
-    made = groups.Report([views.named("users")], None)
-    for job in range(3):
-        made.add(record(job))
-    assert made.is_exact() is False
+def test_warnings_beyond_the_limit_have_no_text(monkeypatch):
+    monkeypatch.setattr(viewquery, "MOST_ROWS", 2)
+    records = [record(job, warnings=["late" if job == 0 else f"{'abc'[job % 3]} {job}"]) for job in range(12)]
+    [sums] = filled([views.named("failures")], records).sums
+    found = {key[1]: sums.view.figure(row, "text") for key, row in sums.sorted_rows()}
+    assert found == {"late": "late", "b N": "b N", "": ""}
+
+
+def test_rows_of_jobs_are_made_in_parts(monkeypatch):
+    """The engine makes so many rows at one time; all of them are there."""
+
+    def rows():
+        made = [record(job % 7, node=f"n{job}", elapsed_s=job) for job in range(20)]
+        return filled([views.named("jobs")], made, top=6).sums[0].sorted_rows()
+
+    whole = rows()
+    assert len(whole) == 6
+    monkeypatch.setattr(viewquery, "MOST_ROWS", 2)
+    monkeypatch.setattr(runquery, "MOST_ROWS", 2)
+    assert rows() == whole
+
+
+def test_sums_are_exact_however_large():
+    """The sum does not fit into 64 bits, and a floating point number would not have all of its digits."""
+    written = (1 << 62) + 1
+    traffic = {"tiers": [{"name": "pmem", "write_bytes": written, "read_bytes": 1}]}
+    [sums] = filled([views.named("writes")], [record(job, traffic=traffic) for job in range(100)]).sums
+    for row in (sums.total, *sums.rows.values()):
+        assert sums.view.figure(row, "slow_write_bytes") == 100 * written
+
+
+def test_a_full_disk_is_one_line(monkeypatch):
+    connect = temporary.connect
+
+    def full():
+        connection = connect()
+        connection.execute("PRAGMA max_page_count = 9")
+        return connection
+
+    monkeypatch.setattr(temporary, "connect", full)
+    with pytest.raises(Failure, match=r"^cannot keep .* SQLITE_TMPDIR, TMPDIR or /var/tmp: database or disk is full$"):
+        filled([views.named("jobs")], map(record, range(2000)))
+
+
+def test_a_python_without_sqlite_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlite3", None)
+    with pytest.raises(Failure, match=r"^this Python, .*, lacks sqlite3 of its standard library: "):
+        filled([views.named("jobs")], [])
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):

@@ -5,9 +5,23 @@ import json
 import os
 import resource
 import subprocess
+import sys
 
-from installed import LIBEXEC, helper
+from installed import DATA, LIBEXEC, helper
 from makerecords import tier
+
+sys.path.insert(0, str(DATA / "python"))
+from hybridmem import groups, temporary
+
+
+def filled(views, records, top=None):
+    """The report of these records, which are of one day, made in this process."""
+    report, rows = groups.Report(views, top), temporary.Rows(views)
+    rows.next_day("2025-03-01")
+    for made in records:
+        rows.add(made)
+    rows.fill(report.sums)
+    return report
 
 
 def report(folder, *words, **options):

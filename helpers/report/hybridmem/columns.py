@@ -24,6 +24,9 @@ class Failure(NamedTuple):
     text: str
 
 
+ITEMS = {"tiers": Tier, "failures": Failure}  # the columns that are lists, and what is in them
+
+
 def word(key):
     return Once(lambda columns: fields.clean(fields.text(columns.record, key)))
 

@@ -10,10 +10,20 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from . import records
+from .columns import ITEMS
 
 INTERRUPTED = "Query interrupted"  # the error of a statement that ^C ends
 MEMORY = "1GiB"  # for one query; what does not fit goes to a temporary folder
 MOST_THREADS = 4  # each has buffers of its own
+# The functions in the SQL of terms.py and folds.py that are not DuckDB's own. sqlite has them by temporary.py.
+FUNCTIONS = (
+    "exact_sum(figure) AS sum(figure)",
+    "sum_of_products(one, other) AS sum(one::HUGEINT * other)",
+    "first_word(word, met) AS arg_min(word, met)",  # ignores rows without a word
+    "last_word(word, met) AS arg_max_null(word, met)",
+    "quotient(upper, lower, factor, digits) AS "
+    "CASE WHEN lower <> 0 THEN round_even(upper::DOUBLE * factor / lower, digits) END",
+)
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 
@@ -65,6 +75,8 @@ def session(duckdb, work=None):
             stack.callback(connection.close)
             connection.execute("SET enable_progress_bar = false")  # it would be in the report
             connection.execute(f"SET threads = least({MOST_THREADS}, current_setting('threads'))")
+            for function in FUNCTIONS:
+                connection.execute(f"CREATE TEMP MACRO {function}")
             yield connection
         except RuntimeError as error:
             if str(error) != INTERRUPTED:
@@ -76,10 +88,32 @@ def session(duckdb, work=None):
 
 
 class Asking:
-    """Base of the classes that run many statements on one connection, their attribute `connection`."""
+    """Base of the classes that run many statements on one connection, their attribute `connection`. It may also be one
+    of sqlite."""
 
     def run(self, statement, *values):
         return self.connection.execute(statement, values).fetchall()
+
+    def store(self, name, statement, *values):
+        """Makes a temporary table of what a statement finds."""
+        self.connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {statement}", values)
+
+
+class Tables:
+    """The rows of a history's tables that meet a condition, for the statements of viewquery.py and runquery.py."""
+
+    def __init__(self, connection, paths, where, values):
+        self.connection, self.paths, self.where, self.values = connection, paths, where, values
+
+    def source(self, items=None):
+        """SQL for the rows of the records, or of the items in a list of theirs."""
+        met, of_table = "day: filename, file: file, line: line", f"FROM {parquet(self.paths)} WHERE {self.where}"
+        if items is None:
+            return f"(SELECT *, {{{met}}} AS met {of_table})"
+        made = ", ".join(f"item.{field} AS item_{field}" for field in ITEMS[items]._fields)
+        found = f"SELECT *, filename, unnest({items}) AS item, unnest(range(len({items}))) AS number {of_table}"
+        return f"(SELECT *, {made}, {{{met}, number: number}} AS met FROM ({found}))"
 
 
 def error():

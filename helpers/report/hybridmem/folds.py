@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column adds up cases (terms.Case: records, or items of them): one by one in Python, or by an
-engine (DuckDB over a history's tables, engine.py), for which each fold gives SQL. A row is a plain list, as there are
-many rows. Each column has a few of its cells.
+"""How a column adds up the records (or items of them) that share a row of a view. An engine makes the cells: DuckDB
+(engine.py) of a history's tables, sqlite (temporary.py) of records. Both run the same SQL. A row is a plain list, as
+there are many rows. Each column has a few of its cells.
 
-A fold is made of terms (terms.py), and has `start`, its cells before the first case; add(cells, at, case), which adds a
-case to the cells from `at` on; cells(), SQL for its cells over all cases of a row; and `alls`, the SQL functions that
-combine the cells of all rows (for a word any function will do, as words have no total). value(cells, at) returns the
-figure, or None if nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix of its
-name: how many records have no figure ("missing"), and which node had the peak ("node"). `names` are the columns that it
-needs.
+A fold is made of terms (terms.py), and has cells(), SQL for its cells over all records of a row; `start`, its cells
+where there is no record; and `alls`, the functions that combine the cells of all rows (for a word any function will do,
+as words have no total). value(cells, at) returns the figure, or None if nothing was measured; others(cells, at) returns
+what belongs to the figure, by the suffix of its name: how many records have no figure ("missing"), and which node had
+the peak ("node"). rank() is SQL for the figure, by which an engine orders rows. `names` are the columns that it needs.
 """
 
 from .terms import Value
-
-
-def met(name, value):
-    """SQL for a value and the place of its record. The least of these belongs to the record that is read first."""
-    return f"{{day: filename, file: file, line: line, {name}: {value}}}"
 
 
 def placed(columns):
@@ -27,11 +21,18 @@ def placed(columns):
         at += len(column.fold.start)
 
 
+def missing(known):
+    """SQL for the number of records for which a condition does not hold."""
+    return f"count(CASE WHEN NOT ({known}) THEN 1 END)"
+
+
 class Fold:
     def __init__(self, *terms):
         self.figure = terms[0]
-        self.of = self.figure.of
         self.names = tuple(name for term in terms for name in term.names)
+
+    def rank(self):
+        return self.cells()[0]
 
     def value(self, cells, at):
         return cells[at]
@@ -44,9 +45,6 @@ class Count(Fold):
     """The sum of a figure that is always known."""
 
     start, alls = (0,), ("sum",)
-
-    def add(self, cells, at, case):
-        cells[at] += self.of(case)
 
     def cells(self):
         return (f"sum({self.figure.sql})",)
@@ -62,15 +60,12 @@ class Runs(Fold):
         super().__init__(Value("exit_code"))
         self.failed = failed
 
-    def add(self, cells, at, case):
-        cells[at] += case.is_new_failure if self.failed else case.is_new
-
     def cells(self):
         return ("0",)
 
     def counted(self):
         """SQL for the number of runs, for an engine that counts them in a cell after all (daysums.py)."""
-        return f"count(DISTINCT run){' FILTER (exit_code <> 0)' if self.failed else ''}"
+        return f"count(DISTINCT {'CASE WHEN exit_code <> 0 THEN run END' if self.failed else 'run'})"
 
 
 def is_of_runs(column):
@@ -86,15 +81,12 @@ class Sum(Fold):
         super().__init__(figure)
         self.digits, self.per = digits, per
 
-    def add(self, cells, at, case):
-        figure = self.of(case)
-        if figure is None:
-            cells[at + 1] += 1
-        else:
-            cells[at] = figure + (cells[at] or 0)
-
     def cells(self):
-        return f"sum({self.figure.sql})", f"count(*) - count({self.figure.sql})"
+        return self.figure.total(), missing(self.figure.is_known())
+
+    def rank(self):
+        total = self.figure.total()
+        return total if self.digits is None else f"quotient({total}, {self.per}, 1, {self.digits})"
 
     def value(self, cells, at):
         if cells[at] is None or self.per is None:
@@ -116,19 +108,14 @@ class Ratio(Fold):
         super().__init__(upper, lower)
         self.lower, self.digits, self.factor = lower, digits, factor
 
-    def add(self, cells, at, case):
-        upper, lower = self.of(case), self.lower.of(case)
-        if upper is None or lower is None:
-            cells[at + 2] += 1
-        else:
-            cells[at] += upper
-            cells[at + 1] += lower
-
     def cells(self):
-        parts = self.figure.sql, self.lower.sql
-        both = " AND ".join(f"({part}) IS NOT NULL" for part in parts)
-        sums = (f"coalesce(sum({part}) FILTER ({both}), 0)" for part in parts)
-        return *sums, f"count(*) FILTER (NOT ({both}))"
+        upper, lower = self.figure.is_known(), self.lower.is_known()
+        sums = (f"coalesce({sql}, 0)" for sql in (self.figure.total(lower), self.lower.total(upper)))
+        return *sums, missing(f"{upper} AND {lower}")
+
+    def rank(self):
+        upper, lower, _ = self.cells()
+        return f"quotient({upper}, {lower}, {self.factor}, {self.digits or 0})"
 
     def value(self, cells, at):
         return round(cells[at] * self.factor / cells[at + 1], self.digits) if cells[at + 1] else None
@@ -146,17 +133,6 @@ class Most(Fold):
         super().__init__(figure)
         self.per = per
 
-    def add(self, cells, at, case):
-        figure = self.of(case)
-        if figure is None:
-            cells[at + 1] += 1
-        elif cells[at] is None or figure > cells[at]:
-            cells[at] = figure
-            self.found(cells, at, case)
-
-    def found(self, cells, at, case):
-        """Is called if a case has a larger figure than those before."""
-
     def cells(self):
         return f"max({self.figure.sql})", f"count(*) - count({self.figure.sql})"
 
@@ -168,12 +144,13 @@ class Most(Fold):
 
 
 class Peak(Most):
-    """What Most has, and the first node that had the largest figure. An engine finds the nodes later."""
+    """What Most has, and the first node that had the largest figure: it is found when the largest figure is known."""
 
     start, alls = (None, 0, None), ("max", "sum", "max")
 
-    def found(self, cells, at, case):
-        cells[at + 2] = case.figures.node
+    def __init__(self, figure, per=None):
+        super().__init__(figure, per)
+        self.names += ("node",)
 
     def cells(self):
         return *super().cells(), "NULL"
@@ -183,34 +160,26 @@ class Peak(Most):
 
 
 class First(Fold):
-    """The word of the first case that has one. In most columns all cases of a row have the same."""
+    """The word of the first record that has one. In most columns all records of a row have the same."""
 
     start, alls = (None,), ("min",)
 
-    def add(self, cells, at, case):
-        if cells[at] is None:
-            cells[at] = self.of(case)
-
     def cells(self):
-        return (f"(min({met('word', self.figure.sql)}) FILTER ({self.figure.sql} IS NOT NULL)).word",)
+        return (f"first_word({self.figure.sql}, met)",)
 
 
 class Last(Fold):
-    """The word of the case that was read last."""
+    """The word of the record that was read last."""
 
     start, alls = (None,), ("max",)
 
-    def add(self, cells, at, case):
-        cells[at] = self.of(case)
-
     def cells(self):
-        return (f"max({met('word', self.figure.sql)}).word",)
+        return (f"last_word({self.figure.sql}, met)",)
 
 
 class Common(Fold):
-    """The word of all cases if it is the same, else their pattern (the text with N for each number); an empty text if
-    the patterns differ, too. They can differ only in the row of all keys beyond a limit (groups.Groups.LIMIT), which an
-    engine never makes."""
+    """The word of all records if it is the same, else their pattern (the text with N for each number); an empty text if
+    the patterns differ, too. They can differ only in the row of all keys beyond a limit (viewquery.MOST_ROWS)."""
 
     start, alls = (None, None), ("min", "min")
 
@@ -218,51 +187,7 @@ class Common(Fold):
         super().__init__(figure, pattern)
         self.pattern = pattern
 
-    def add(self, cells, at, case):
-        word, pattern = self.of(case), self.pattern.of(case)
-        if cells[at] is None:
-            cells[at : at + 2] = word, pattern
-        elif cells[at + 1] != pattern:
-            cells[at : at + 2] = "", ""
-        elif cells[at] != word:
-            cells[at] = pattern
-
     def cells(self):
         word, pattern = self.figure.sql, self.pattern.sql
-        return f"CASE WHEN min({word}) = max({word}) THEN min({word}) ELSE min({pattern}) END", f"min({pattern})"
-
-
-class Elected(Fold):
-    """Another fold, over only the cases for whose advice the row stands. The nodes of a run may get different advice:
-    they vote. `vote`: the rule (rules.py) that advises this node, or None. `consent`: 1 if the node could be fast,
-    counted over all cases. elect(votes by rule, cases, consents) returns the rule that decides for the run, or None
-    (rules.elect). An engine elects first, and then makes the other fold's cells."""
-
-    start = (0, 0, None)
-
-    def __init__(self, vote, consent, elect, fold):
-        super().__init__(vote, consent)
-        self.consent, self.elect, self.fold = consent, elect, fold
-        self.names += fold.names
-
-    def add(self, cells, at, case):
-        cells[at] += 1
-        cells[at + 1] += self.consent.of(case)
-        candidate = self.of(case)
-        if candidate is not None:
-            cells[at + 2] = cells[at + 2] or {}
-            own = cells[at + 2].setdefault(candidate, [0, *self.fold.start])
-            own[0] += 1
-            self.fold.add(own, 1, case)
-
-    def elected(self, cells, at):
-        """The cells of the candidate's fold, from 1 on; empty ones if nobody is elected."""
-        cases, consents, found = cells[at : at + 3]
-        candidate = self.elect({name: own[0] for name, own in found.items()}, cases, consents) if found else None
-        return [0, *self.fold.start] if candidate is None else found[candidate]
-
-    def value(self, cells, at):
-        return self.fold.value(self.elected(cells, at), 1)
-
-    def others(self, cells, at):
-        return self.fold.others(self.elected(cells, at), 1)
+        same = (f"min({sql}) = max({sql}) THEN min({sql})" for sql in (word, pattern))
+        return f"CASE WHEN {' WHEN '.join(same)} ELSE '' END", f"min({pattern})"

@@ -7,7 +7,7 @@ import json
 import os
 import time
 
-from . import daysums, engine, layout, moments, records, runquery, tallyquery, viewquery
+from . import daysums, engine, layout, moments, records, runquery, tallyquery, temporary, viewquery
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine sorts at one time
@@ -117,48 +117,46 @@ class Source:
             raise records.Failure(self.history.damaged(day))
 
     def feed(self, report):
-        """Fills a report's views. The engine makes those for which the tables' columns are enough, if they do not have
-        too many rows. For the others it finds the wanted records, which are read here one by one, in the order of their
-        days, files and lines; a history has each record once. They are read in one pass, so that a view's rows and its
-        total are of the same records."""
+        """Fills a report's views. DuckDB makes those for which the tables' columns are enough. For the others, as over
+        tables of an older version, it finds the wanted records, which are read here in the order of their days, files
+        and lines; a history has each record once."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)
         with self.session() as connection:
-            self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
-            if not report.fed:
+            others = self.of_same_tables(lambda: self.fill_views(connection, where, values, report))
+            if not others:
                 return
-            # One thread reads faster than the records can be added up here, and each more would take memory.
+            rows = temporary.Rows([sums.view for sums in others])
+            # One thread reads faster than the records can be added here, and each more would take memory.
             connection.execute("SET threads = 1")
             for day, table in zip(self.with_table, self.tables):
-                report.next_day()
+                rows.next_day(day)
                 for text in self.texts(connection, engine.parquet([table]), where, values):
-                    report.add(self.parsed(text, day))
-            report.end()
+                    rows.add(self.parsed(text, day))
+        rows.fill(others)
 
     def fill_views(self, connection, where, values, report):
-        """Empties all views, and fills those that the engine can make. `fed` are those that need the records."""
+        """Empties all views, and fills those that DuckDB can make. Returns the others, which need the records."""
         report.begin()
-        self.look_at_all(connection, where, values, report)
-        columns = layout.columns_of(connection, self.tables)
-        report.fed = [sums for sums in report.sums if not self.fill(connection, columns, where, values, sums)]
+        tables = engine.Tables(connection, self.tables, where, values)
+        self.look_at_all(tables, report)
+        columns, others = layout.columns_of(connection, self.tables), []
+        for sums in report.sums:
+            if columns.issuperset(sums.view.names()):
+                (runquery if sums.view.is_of_jobs else viewquery).fill(tables, sums)
+            else:
+                others.append(sums)
+        return others
 
-    def look_at_all(self, connection, where, values, report):
+    def look_at_all(self, tables, report):
         """Finds out if there are records, and when the last job ended."""
-        [(count, last)] = connection.execute(
-            f"SELECT count(*), epoch_us(max(end_time)) FROM {engine.parquet(self.tables)} WHERE {where}", values
+        [(count, last)] = tables.connection.execute(
+            f"SELECT count(*), epoch_us(max(end_time)) FROM {tables.source()}", tables.values
         ).fetchall()
         report.last = moments.of_epoch(last)
         for sums in report.sums:
             sums.has_records = count > 0
-
-    def fill(self, connection, columns, where, values, sums):
-        """Makes a view's sums with the engine. Returns False if the tables' columns are not all that it needs, or if it
-        has too many rows (viewquery.fill, runquery.fill)."""
-        if not columns.issuperset(sums.view.names()):
-            return False
-        query = runquery if sums.view.is_of_jobs else viewquery
-        return query.fill(connection, self.tables, where, values, sums)
 
     def parsed(self, text, day):
         try:

@@ -7,7 +7,7 @@ import re
 import sys
 from datetime import datetime
 
-from . import fields, forms, groups, history, moments, page, program, records, reportpage, seen, views, words
+from . import fields, forms, groups, history, moments, page, program, records, reportpage, seen, temporary, views, words
 from .wanted import Wanted
 
 NAME = "hybridmem report"
@@ -123,23 +123,23 @@ def arguments():
     return parser
 
 
-def feed(folder, wanted, skipped, sums):
-    """Adds each wanted record to `sums`, once. Of duplicates the first counts, as in a history, even if only the second
-    is wanted."""
-    written = seen.Written()
+def feed(folder, wanted, skipped, report, is_dated=False):
+    """Makes the views of each wanted record, which counts once. Of duplicates the first counts, as in a history, even
+    if only the second is wanted."""
+    written, rows = seen.Written(), temporary.Rows(report.views, is_dated)
     for day in filter(wanted.period.has_day, records.days(folder)):
-        sums.next_day()
+        rows.next_day(day)
         written.next_day()
         for path, number, record in of_day(folder, day, skipped):
             is_new = written.is_new(record)
             if not wanted.meet(record):
                 continue
             if is_new:
-                sums.add(record)
+                rows.add(record)
             else:
                 skipped.add("duplicate", path, number)
-    sums.end()
-    sums.once = written.exact
+    rows.fill(report.sums)
+    report.last, report.is_exact = rows.last, written.exact
 
 
 def of_day(folder, day, skipped):
@@ -156,7 +156,7 @@ def print_json(report, options, skipped):
         return value.isoformat().replace("+00:00", "Z") if value else None
 
     head = {"schema": SCHEMA, "since": moment(options.since), "until": moment(options.until)}
-    answer = {**forms.as_json(report.sums[0]), "exact": report.is_exact(), "left_out": skipped.counts}
+    answer = {**forms.as_json(report.sums[0]), "exact": report.is_exact, "left_out": skipped.counts}
     json.dump({**head, **answer}, sys.stdout, indent=2)
     sys.stdout.write("\n")
 
@@ -215,12 +215,12 @@ def check(parser, options):
 def read(options, config_program, engine_folder, chosen, wanted, skipped):
     """The sums of the chosen views, from records or from a history. For a history, the table without a view is
     calculated by the engine."""
-    sums = groups.Report(chosen or [views.TOTALS], options.top, options.by, bool(options.html))
+    sums = groups.Report(chosen or [views.TOTALS], options.top, options.by)
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)
         if not records.days(folder):
             program.tell(NAME, records.why_no_days(folder))
-        feed(folder, wanted, skipped, sums)
+        feed(folder, wanted, skipped, sums, bool(options.html))
         return sums
     source = history.Source(options, engine_folder, wanted)
     source.tell_left_out(skipped)
@@ -242,8 +242,8 @@ def main(config_program, engine_folder):
     program.tell_skipped(NAME, skipped)
     for line in wanted.notes():
         program.tell(NAME, line)
-    if not sums.is_exact():
-        program.tell(NAME, "so many jobs ended on one day that some may be counted more than once")
+    if not sums.is_exact:
+        program.tell(NAME, groups.INEXACT)
     if options.html:
         page.write(options.html, reportpage.make(sums, about(options, sums.last), skipped.lines()))
     else:

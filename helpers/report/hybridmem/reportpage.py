@@ -4,7 +4,7 @@ page.py reads the style and the script."""
 
 from datetime import date, timedelta
 
-from . import charts, forms, page
+from . import charts, forms, groups, page
 from .page import tag
 
 BARS = 12  # bars in a chart; the table has all rows
@@ -116,8 +116,8 @@ def make(report, about, left_out):
     ordered = sorted(report.sums, key=lambda sums: ORDER.index(sums.view.name))
     names = [(sums.view.name, title_of(sums.view)) for sums in ordered]
     notes = [*left_out]
-    if not report.is_exact():
-        notes.append("so many jobs ended on one day that some may be counted more than once")
+    if not report.is_exact:
+        notes.append(groups.INEXACT)
     return page.document(
         "hybridmem report",
         about,

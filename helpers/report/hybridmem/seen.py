@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers the records and the runs of jobs that were met, in memory that has a limit, however many they are."""
+"""Remembers the records that were met, in memory that has a limit, however many they are."""
 
 from array import array
 
@@ -24,9 +24,6 @@ class Keys:
         while places[at] != self.FREE and places[at] != mark:
             at = (at + 1) & last
         return at
-
-    def has(self, *key):
-        return self.places[self.find(mark_of(key))] != self.FREE
 
     def is_new(self, *key):
         """Returns False if the key was met before."""
@@ -54,26 +51,6 @@ def mark_of(key):
     return hash(key) & 0xFFFFFFFFFFFFFFFF or 1  # 0 is a free place
 
 
-class Runs:
-    """The runs of jobs. Each counts once, although every node wrote a record. The nodes of a run end together, but
-    midnight may fall between them: the runs of this day and of the day before are remembered."""
-
-    LIMIT = 400_000  # runs of a day; 8 MiB
-
-    def __init__(self):
-        self.today, self.before, self.exact = Keys(self.LIMIT), Keys(self.LIMIT), True
-
-    def next_day(self):
-        self.before, self.today = self.today, Keys(self.LIMIT)
-
-    def is_new(self, *key):
-        """Returns False also if the run was met on the day before: a run over any number of midnights is one, as in a
-        history."""
-        new = self.today.is_new(*key) and not self.before.has(*key)
-        self.exact = self.exact and not self.today.full
-        return new
-
-
 class Written:
     """The records of one day, in all of its files. Some may be there twice, as people copy files."""
 
@@ -89,23 +66,3 @@ class Written:
         new = self.seen.is_new(*fields.key(record))
         self.exact = self.exact and not self.seen.full
         return new
-
-
-class Counted:
-    """The runs of jobs, and those that failed. Each is new once in each place (a row of a view)."""
-
-    def __init__(self):
-        self.jobs, self.failures = Runs(), Runs()
-
-    def next_day(self):
-        self.jobs.next_day()
-        self.failures.next_day()
-
-    def look_at(self, case, place):
-        """Sets the case's is_new, whether its run is new in this place, and is_new_failure, whether its failure is."""
-        run = place, *case.figures.run_key
-        case.is_new = self.jobs.is_new(*run)
-        case.is_new_failure = bool(case.figures.exit_code) and self.failures.is_new(*run)
-
-    def is_exact(self):
-        return self.jobs.exact and self.failures.exact

@@ -1,99 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terms, of which the keys and columns of views are made. A term is given once, by names of columns, or of values of a
-list's items ("item.name"): its `of` calculates it for a case, its `sql` is the same for an engine's tables. Pure."""
+"""Terms, of which the keys and columns of views are made: SQL over the columns of a record (columns.py), and over the
+values of a list's items ("item_name"). Both engines have the functions in it: DuckDB (engine.py) and sqlite
+(temporary.py). Pure."""
 
-import re
-from operator import attrgetter
-
-
-class Case:
-    """A record in one of a view's rows. `is_new`: it is the row's first record of this run of the job;
-    `is_new_failure`: the first whose exit code is not 0. seen.Counted sets both."""
-
-    __slots__ = ("figures", "is_new", "is_new_failure", "item")
-
-    def __init__(self, figures, item=None):
-        self.figures = figures  # the record's Columns
-        self.item = item  # the part of the record that the row is about: a tier, a failure
-
-
-def reader(name):
-    return attrgetter(name if name.startswith("item.") else f"figures.{name}")
+ITEM = "item_"  # how the names of the values of a list's items begin
 
 
 def quoted(name):
-    return ".".join(f'"{part}"' for part in name.split("."))
+    return f'"{name}"'
 
 
 class Value:
-    """A figure or a word; None if there is none."""
+    """A figure or a word; null if there is none. `total`: SQL for the sum of all rows; null if none has a figure."""
 
     def __init__(self, name):
-        self.names, self.sql, self.of = (name,), quoted(name), reader(name)
+        self.names, self.sql = (name,), quoted(name)
+
+    def total(self, condition=None):
+        return f"exact_sum({only(condition, self.sql)})"
+
+    def is_known(self):
+        return f"{self.sql} IS NOT NULL"
 
 
 class Product:
+    """The product of two figures, which may be too large for a whole number of 64 bits. So it only appears in sums."""
+
     def __init__(self, *names):
-        self.names = names
-        self.sql = "::HUGEINT * ".join(map(quoted, names))
-        self.of = self.multiplied(*map(reader, names))
+        self.names, self.parts = names, tuple(map(quoted, names))
 
-    @staticmethod
-    def multiplied(left, right):
-        def of(case):
-            one, other = left(case), right(case)
-            return None if one is None or other is None else one * other
+    def total(self, condition=None):
+        one, other = self.parts
+        return f"sum_of_products({only(condition, one)}, {other})"
 
-        return of
+    def is_known(self):
+        return " AND ".join(f"{part} IS NOT NULL" for part in self.parts)
+
+
+def only(condition, sql):
+    """SQL for a value, or null where a condition does not hold."""
+    return f"CASE WHEN {condition} THEN {sql} END" if condition else sql
 
 
 class Or:
     """A value, or the default if there is none, or if it is an empty word or 0."""
 
     def __init__(self, name, default):
-        read, empty = reader(name), type(default)()
         self.names = (name,)
-        self.sql = f"coalesce(nullif({quoted(name)}, {empty!r}), {default!r})"
-        self.of = lambda case: read(case) or default
+        self.sql = f"coalesce(nullif({quoted(name)}, {type(default)()!r}), {default!r})"
 
 
-SQL = {True: "true", False: "false", None: "null"}
+IS = {True: "{}", False: "NOT {}", None: "{} IS NULL"}
 
 
 class Are:
     """1 if all values are the named one (true, false, null), else 0."""
 
     def __init__(self, value, *names):
-        read = list(map(reader, names))
         self.names = names
-        same = " AND ".join(f"{quoted(name)} IS NOT DISTINCT FROM {SQL[value]}" for name in names)
-        self.sql = f"({same})::BIGINT"
-
-        def of(case):
-            for one in read:
-                if one(case) is not value:
-                    return 0
-            return 1
-
-        self.of = of
+        same = " AND ".join(IS[value].format(quoted(name)) for name in names)
+        self.sql = f"CASE WHEN {same} THEN 1 ELSE 0 END"
 
 
 class One:
     names, sql = (), "1"
 
-    @staticmethod
-    def of(case):
-        return 1
-
 
 class Unknown:
-    """A figure that is None for each record, as something that it needs is not known."""
+    """A figure that is null for each record, as something that it needs is not known."""
 
-    names, sql = (), "NULL::BIGINT"
+    names = ()
 
-    @staticmethod
-    def of(case):
-        return None
+    def total(self, condition=None):
+        return "CAST(NULL AS BIGINT)"
+
+    def is_known(self):
+        return "1 = 0"
 
 
 class Day:
@@ -101,11 +83,6 @@ class Day:
 
     names = ("end_text",)
     sql = (
-        "CASE WHEN left(end_text, 10) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' THEN left(end_text, 10) "
-        "ELSE '?' END"
+        "CASE WHEN substr(end_text, 1, 10) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
+        "THEN substr(end_text, 1, 10) ELSE '?' END"
     )
-
-    @staticmethod
-    def of(case):
-        day = (case.figures.end_text or "")[:10]
-        return day if re.fullmatch(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]", day) else "?"

@@ -3,9 +3,8 @@
 
 from typing import Any, NamedTuple, Optional
 
-from . import rules
-from .folds import Common, Count, Elected, First, Last, Most, Peak, Ratio, Runs, Sum, placed
-from .terms import Are, Day, One, Or, Product, Unknown, Value
+from .folds import Common, Count, First, Last, Most, Peak, Ratio, Runs, Sum, placed
+from .terms import ITEM, Are, Day, One, Or, Product, Unknown, Value
 
 
 class Key(NamedTuple):
@@ -20,8 +19,11 @@ class Column(NamedTuple):
     unit: str  # a row of forms.UNITS
     fold: Any
     digits: Optional[int] = None  # after the point in JSON and CSV; tables for people round the exact figure
+    # over only the nodes for which the run's advice holds (runquery.elect); a run without advice has no row
+    is_of_elected: bool = False
 
 
+OF_ADVICE = ("advice_rule", "can_be_fast")  # the columns by which a run's nodes elect its advice
 TOGETHER = {"sum": sum, "max": max}  # by a fold's `alls`
 
 
@@ -36,19 +38,16 @@ class View(NamedTuple):
     is_whole: bool = False  # all rows and columns are shown, however many there are, and with or without figures
     is_of_jobs: bool = False  # a row is one run of a job; there are so many that only the top rows are kept
     top: Optional[int] = None
-    wants: Optional[str] = None  # a row without this figure is not shown
     note: str = ""
     page_note: Optional[str] = None  # the note on a page, if it has other words there
     no_rows: str = ""  # what it means that no record has given a row
 
     def names(self):
-        """The columns of a history that the view needs."""
+        """The columns of records that the view needs."""
         parts = [name for key in self.keys for name in key.term.names]
         parts += [name for column in self.columns for name in column.fold.names]
-        return {self.items if name.startswith("item.") else name for name in parts}
-
-    def key(self, case):
-        return tuple([key.term.of(case) for key in self.keys])
+        parts += OF_ADVICE if any(column.is_of_elected for column in self.columns) else ()
+        return {self.items if name.startswith(ITEM) else name for name in parts}
 
     def total(self, rows):
         """Combines the cells of all rows. Runs that are in several of them are counted more than once."""
@@ -63,16 +62,12 @@ class View(NamedTuple):
         return [cell for column in self.columns for cell in column.fold.start]
 
     def read(self, row):
-        """Yields (column, value, others) of each column. Values are calculated here: rows are added to often, but read
-        rarely."""
+        """Yields (column, value, others) of each column."""
         for at, column in placed(self.columns):
             yield column, column.fold.value(row, at), column.fold.others(row, at)
 
     def figure(self, row, name):
         return next(value for column, value, _ in self.read(row) if column.name == name)
-
-    def has(self, row):
-        return self.wants is None or self.figure(row, self.wants) is not None
 
     def ranks(self):
         """The figures by which rows can be ranked."""
@@ -84,14 +79,13 @@ def or_unknown(column, title, name=None):
 
 
 def advised(column):
-    """The column over only the nodes for which the job's advice holds."""
-    return column._replace(fold=Elected(Value("advice_rule"), Value("can_be_fast"), rules.elect, column.fold))
+    return column._replace(is_of_elected=True)
 
 
 FAST_BYTE_MS = Product("fast_mean_bytes", "elapsed_ms")  # weighted by time
 ALL_BYTE_MS = Product("all_mean_bytes", "elapsed_ms")
 UNUSED_BYTE_MS = Product("unused_bytes", "elapsed_ms")
-TIER_BYTE_MS = Product("item.mean_bytes", "elapsed_ms")
+TIER_BYTE_MS = Product("item_mean_bytes", "elapsed_ms")
 ELAPSED_MS = Value("elapsed_ms")
 
 JOBS = Column("jobs", "JOBS", "count", Runs())
@@ -173,10 +167,10 @@ TABLE = (
     View(
         "tiers",
         "Each tier's memory by the day on which jobs ended.",
-        (Key("day", "DAY", Day()), or_unknown("tier", "TIER", "item.name")),
+        (Key("day", "DAY", Day()), or_unknown("tier", "TIER", "item_name")),
         (
             *(JOBS, RECORDS, HOURS),
-            Column("peak_bytes", "PEAK", "bytes", Peak(Value("item.peak_bytes"))),
+            Column("peak_bytes", "PEAK", "bytes", Peak(Value("item_peak_bytes"))),
             Column("mean_bytes", "MEAN", "bytes", Ratio(TIER_BYTE_MS, ELAPSED_MS)),
             Column("byte_hours", "USE", "byte_hours", Sum(TIER_BYTE_MS, 0, MS_PER_HOUR)),
         ),
@@ -223,15 +217,14 @@ TABLE = (
         has_total=False,
         is_of_jobs=True,
         top=50,
-        wants="rule",
         no_rows="Another mode would have suited no job better.",
     ),
     View(
         "failures",
         "Exit codes, refusals and warnings, by text; N stands for numbers that differ.",
-        (Key("kind", "KIND", Value("item.kind")), Key("pattern", "", Value("item.pattern"))),
+        (Key("kind", "KIND", Value("item_kind")), Key("pattern", "", Value("item_pattern"))),
         (
-            Column("text", "TEXT", "prose", Common(Value("item.text"), Value("item.pattern"))),
+            Column("text", "TEXT", "prose", Common(Value("item_text"), Value("item_pattern"))),
             *(JOBS, RECORDS, Column("last_job", "LAST JOB", "text", Last(Value("job")))),
         ),
         "failures",

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of records in a temporary database of Python's own sqlite3, of which the statements of viewquery.py and
+runquery.py make views where there is no history. The database is in memory up to the size of its cache, and else in a
+file without a name: in the folder SQLITE_TMPDIR, TMPDIR or /var/tmp."""
+
+import contextlib
+import importlib
+import itertools
+import sys
+from datetime import date
+from operator import attrgetter
+
+from . import engine, fields, interrupt, moments, runquery, viewquery
+from .columns import ITEMS, Columns
+from .failure import Failure
+from .terms import quoted
+
+CACHE_KIB = 4096
+AT_ONCE = 200  # records whose rows are written at one time
+ALWAYS = ("exit_code",)  # the column that each view needs, besides its own ones and the run
+
+
+class ExactSum:
+    """The sum of whole numbers, however large: sqlite's own fails if it does not fit into 64 bits."""
+
+    def __init__(self):
+        self.sum = None
+
+    def step(self, figure):
+        if figure is not None:
+            self.sum = figure + (self.sum or 0)
+
+    def finalize(self):
+        return self.sum if self.sum is None or abs(self.sum) < fields.BIGINT else str(self.sum)
+
+
+class SumOfProducts(ExactSum):
+    def step(self, one, other):
+        if one is not None and other is not None:
+            self.sum = one * other + (self.sum or 0)
+
+
+class FirstWord:
+    def __init__(self):
+        self.word = self.met = None
+
+    def step(self, word, met):
+        if word is not None and (self.met is None or met < self.met):
+            self.word, self.met = word, met
+
+    def finalize(self):
+        return self.word
+
+
+class LastWord(FirstWord):
+    def step(self, word, met):
+        if self.met is None or met > self.met:
+            self.word, self.met = word, met
+
+
+def quotient(upper, lower, factor, digits):
+    return round(int(upper) * factor / int(lower), digits) if upper is not None and int(lower or 0) else None
+
+
+def number_of(key):
+    """A number for a key, the same during one run of the program. (The hashes of -1 and -2 are equal.)"""
+    return hash(repr(key))
+
+
+AGGREGATES = (
+    ("exact_sum", 1, ExactSum),
+    ("sum_of_products", 2, SumOfProducts),
+    ("first_word", 2, FirstWord),
+    ("last_word", 2, LastWord),
+)
+FUNCTIONS = (("quotient", 4, quotient), ("hash", -1, lambda *words: hash(words)))
+
+
+def connect():
+    try:
+        sqlite3 = importlib.import_module("sqlite3")
+    except ImportError as error:  # some sites build a Python without it
+        raise Failure(f"this Python, {sys.executable}, lacks sqlite3 of its standard library: {error}") from error
+    connection = sqlite3.connect("", isolation_level=None)
+    for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KIB}"):
+        connection.execute(f"PRAGMA {setting}")
+    for made in AGGREGATES:
+        connection.create_aggregate(*made)
+    for made in FUNCTIONS:
+        connection.create_function(*made, deterministic=True)
+    connection.execute("BEGIN")  # one transaction, which never ends: nothing is kept
+    return connection
+
+
+@contextlib.contextmanager
+def told():
+    """Makes an error of sqlite a Failure."""
+    try:
+        yield
+    except sys.modules["sqlite3"].Error as error:
+        raise Failure(f"cannot keep the figures of records in SQLITE_TMPDIR, TMPDIR or /var/tmp: {error}") from error
+
+
+class Rows(engine.Asking):
+    """The rows of records. They have the columns that some views need. The caller adds each record once, and calls
+    next_day() before the records of each day."""
+
+    values = ()
+
+    def __init__(self, views, is_dated=False):
+        """`is_dated`: `last` is wanted."""
+        needed = set(ALWAYS).union(*(view.names() for view in views))
+        self.lists = sorted(needed.intersection(ITEMS))
+        self.names = sorted(needed.difference(ITEMS))
+        self.of_record = attrgetter("run_key", *self.names)
+        self.is_of_items = all(view.items for view in views)  # records without an item need no row
+        self.count, self.day = 0, None
+        self.is_dated, self.last = is_dated, None  # `last`: when the last job ended
+        self.new = {name: [] for name in ("records", *self.lists)}  # rows that are not yet written
+        self.connection = connect()
+        with told():
+            names = ", ".join(map(quoted, self.names))
+            self.run(f"CREATE TABLE records (number INTEGER PRIMARY KEY, day, run, {names})")
+            for name in self.lists:
+                items = ", ".join(f"item_{field}" for field in ITEMS[name]._fields)
+                self.run(f"CREATE TABLE {name} (item_number INTEGER PRIMARY KEY, record, {items})")
+
+    def next_day(self, day):
+        self.day = date.fromisoformat(day).toordinal()
+
+    def add(self, record):
+        if self.is_dated:
+            end = moments.parse_time(fields.text(record, "end") or "")
+            self.last = max(self.last or end, end) if end else self.last
+        columns, self.count = Columns(record), self.count + 1
+        lists = [(name, getattr(columns, name)) for name in self.lists]
+        if self.is_of_items and not any(items for _, items in lists):
+            return
+        key, *values = self.of_record(columns)
+        self.new["records"].append((self.count, self.day, number_of(key), *values))
+        for name, items in lists:
+            self.new[name] += [(None, self.count, *item) for item in items]
+        if len(self.new["records"]) >= AT_ONCE:
+            self.write()
+
+    def write(self):
+        with told():
+            for name, rows in self.new.items():
+                if rows:
+                    marks = ", ".join("?" * len(rows[0]))
+                    self.connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+                    rows.clear()
+
+    def part_runs(self):
+        """A run goes on from day to day, over any number of midnights. Where a day without it comes between, the later
+        records are of another run, with another number."""
+        self.store("again", "SELECT run FROM records GROUP BY run HAVING max(day) - min(day) > 1")
+        found = self.connection.execute(
+            "SELECT DISTINCT run, day FROM records WHERE run IN (SELECT run FROM again) ORDER BY run, day"
+        )
+        self.run("CREATE TABLE later (run, day, number, PRIMARY KEY (run, day)) WITHOUT ROWID")
+        for run, days in itertools.groupby(found, lambda row: row[0]):
+            number, before = run, None
+            for _, day in days:
+                if before is not None and day > before + 1:
+                    number = number_of((run, day))
+                if number != run:
+                    self.run("INSERT INTO later VALUES (?, ?, ?)", run, day, number)
+                before = day
+        if self.run("SELECT count(*) FROM later")[0][0]:
+            same = "FROM later WHERE later.run = records.run AND later.day = records.day"
+            self.run(f"UPDATE records SET run = (SELECT number {same}) WHERE EXISTS (SELECT 1 {same})")
+
+    def source(self, items=None):
+        """SQL for the rows of the records, or of the items in a list of theirs."""
+        if items is None:
+            return "(SELECT records.*, number AS met FROM records)"
+        both = f"{items} AS items CROSS JOIN records ON number = record"  # in this order, by number
+        return f"(SELECT records.*, items.*, item_number AS met FROM {both})"
+
+    def fill(self, all_sums):
+        """Fills the rows of views, after the last record. ^C ends the program at once, as nothing is to be removed: an
+        exception would not get out of a function that sqlite calls."""
+        interrupt.at_once()
+        try:
+            with told():
+                self.write()
+                self.part_runs()
+                for sums in all_sums:
+                    sums.has_records = self.count > 0
+                    (runquery if sums.view.is_of_jobs else viewquery).fill(self, sums)
+                self.connection.close()
+        finally:
+            interrupt.as_exception()
