@@ -84,7 +84,7 @@ def test_a_file_system_that_cannot_end_holds_up_nobody_else():
         slurm.wait_idle()
         again = slurm.sbatch("alice", "echo began", "-n1", KEEP)
         assert slurm.wait_job(again) == "FAILED"
-        assert f"what user {ALICE} keeps on this node cannot be used yet: /dev/pmem" in slurm.output(again)
+        assert f"what user {ALICE} keeps on this node cannot be used yet: cannot mount /dev/pmem" in slurm.output(again)
         other = slurm.sbatch("bob", "ls $HYBRIDMEM_FSDAX_DIR", "-n1", SIZE)
         assert slurm.wait_job(other) == "COMPLETED" and slurm.output(other) == "lost+found\n"
         for job_id in (first, other):
