@@ -12,17 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aside.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/heldlock.h"
-#include "base/memready.h"
 #include "base/size.h"
 #include "entry.h"
 #include "figurefile.h"
+#include "hurry.h"
 #include "living.h"
 #include "place.h"
-#include "urgent.h"
 
 #define LOCK_PAUSE_NS 5000000L
 #define LOCK_TRIES 4000 /* 20 s */
@@ -41,41 +39,54 @@ char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, ch
     return out;
 }
 
-int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
+/* Returns a descriptor or -1. */
+static int open_lock(const struct hm_config *config, struct hm_error *error)
 {
-    int result;
     int folder = hm_place_open(config, error);
     if (folder < 0)
         return -1;
-    int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    close(folder);
+    int lock = hm_flock_open(folder, LOCK);
     if (lock < 0)
-        return hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
-    hm_aside_begin();
-    hm_memready_begin();
-    hm_urgent_begin(); /* last, as moving to another cgroup may need an ordinary thread */
-    /*
-     * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait
-     * without end.
-     */
-    for (int tries = 0; tries < LOCK_TRIES; tries++) {
-        result = hm_flock_try(lock);
-        if (result == 0) {
-            hm_heldlock_enter();
-            return lock;
-        }
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
-        errno = ETIMEDOUT;
-    }
+        hm_fail_errno(error, "cannot open %s/" JOBS "/" LOCK, config->run_dir);
     int number = errno;
-    close(lock);
-    hm_urgent_end();
-    hm_memready_end();
-    hm_aside_end();
+    close(folder);
     errno = number;
-    return hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
+    return lock;
+}
+
+/*
+ * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait without
+ * end. Returns 0 or -1.
+ */
+static int take(int lock)
+{
+    for (int tries = 0; tries < LOCK_TRIES; tries++) {
+        if (hm_flock_try(lock) == 0)
+            return 0;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -1;
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+    }
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
+{
+    hm_hurry_begin();
+    int lock = open_lock(config, error);
+    if (lock >= 0 && take(lock) == 0) {
+        hm_heldlock_enter();
+        return lock;
+    }
+    if (lock >= 0)
+        hm_fail_errno(error, "cannot lock %s/" JOBS "/" LOCK, config->run_dir);
+    int number = errno;
+    if (lock >= 0)
+        close(lock);
+    errno = number;
+    hm_hurry_end();
+    return -1;
 }
 
 void hm_ledger_unlock(int lock)
@@ -84,9 +95,7 @@ void hm_ledger_unlock(int lock)
         return;
     hm_flock_close(lock);
     hm_heldlock_leave();
-    hm_urgent_end();
-    hm_memready_end();
-    hm_aside_end();
+    hm_hurry_end();
 }
 
 /* Returns -1, with the reason why an entry could not be opened. */

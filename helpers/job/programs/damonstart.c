@@ -16,7 +16,7 @@
 #include "base/flock.h"
 #include "base/rundir.h"
 #include "base/spawn.h"
-#include "job/ledger/aside.h"
+#include "job/ledger/hurry.h"
 #include "job/ledger/log.h"
 #include "migrator/damon/wire.h"
 
@@ -128,11 +128,11 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
 {
     if (is_listening(config))
         return 0;
-    hm_aside_begin(); /* others wait for this lock, too */
+    hm_hurry_begin(); /* others wait for this lock, too */
     int lock = lock_start(config, error);
     int result = lock < 0 ? -1 : is_listening(config) ? 0 : start_broker(config, home_cgroup, error);
     hm_flock_close(lock);
-    hm_aside_end();
+    hm_hurry_end();
     return result;
 }
 

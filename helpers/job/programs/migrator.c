@@ -15,8 +15,8 @@
 #include "base/moment.h"
 #include "base/process.h"
 #include "base/spawn.h"
-#include "job/ledger/aside.h"
 #include "job/ledger/figurefile.h"
+#include "job/ledger/hurry.h"
 #include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
@@ -165,9 +165,9 @@ int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_
     if (hm_migrator_command(facts, &command, error) != 0)
         return -1;
     path_of(config, facts->job_id, facts->step_id, path, sizeof(path));
-    hm_aside_begin(); /* the file is made under its folder's lock, which others need */
+    hm_hurry_begin();
     spawn.extra = hm_progress_create(path, facts->step_id, error);
-    hm_aside_end();
+    hm_hurry_end();
     if (spawn.extra < 0)
         return -1;
     pid_t pid = hm_spawn_start(&spawn, error);

@@ -14,7 +14,7 @@
 #include "base/process.h"
 #include "base/spawn.h"
 #include "core/config/lookup.h"
-#include "job/ledger/aside.h"
+#include "job/ledger/hurry.h"
 #include "job/node/mongroup.h"
 #include "meter/monitor/samples.h"
 
@@ -143,9 +143,9 @@ int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tie
         add(arguments, resctrl, mongroup);
     add_programs(config, arguments);
     spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
-    hm_aside_begin(); /* the file is made under its folder's lock, which others need */
+    hm_hurry_begin();
     spawn.extra = open_samples(config, tiers, job, error);
-    hm_aside_end();
+    hm_hurry_end();
     if (spawn.extra < 0)
         return -1;
     pid_t pid = hm_spawn_start(&spawn, error);

@@ -16,7 +16,7 @@
 
 static struct hm_config config;
 static struct hm_error error;
-static char done[128]; /* what was done, in this order */
+static char done[256]; /* what was done, in this order */
 static int lock_fails; /* errno; 0: the lock is free */
 
 void __wrap_hm_aside_begin(void);
@@ -25,6 +25,8 @@ void __wrap_hm_memready_begin(void);
 void __wrap_hm_memready_end(void);
 void __wrap_hm_urgent_begin(void);
 void __wrap_hm_urgent_end(void);
+int __real_hm_flock_open(int at, const char *name);
+int __wrap_hm_flock_open(int at, const char *name);
 int __wrap_hm_flock_try(int fd);
 void __real_hm_flock_close(int fd);
 void __wrap_hm_flock_close(int fd);
@@ -64,6 +66,12 @@ void __wrap_hm_urgent_end(void)
     note("rests");
 }
 
+int __wrap_hm_flock_open(int at, const char *name)
+{
+    note("opens");
+    return __real_hm_flock_open(at, name);
+}
+
 int __wrap_hm_flock_try(int fd)
 {
     assert_true(fd >= 0);
@@ -86,14 +94,14 @@ static void test_nothing_is_waited_for_with_the_lock(void **state)
     done[0] = '\0';
     int lock = hm_ledger_lock(&config, &error);
     assert_true(lock >= 0);
-    assert_string_equal(done, "leaves ready hurries locks ");
+    assert_string_equal(done, "leaves ready hurries opens locks ");
     hm_ledger_unlock(lock);
-    assert_string_equal(done, "leaves ready hurries locks unlocks rests gives-back comes-back ");
+    assert_string_equal(done, "leaves ready hurries opens locks unlocks rests gives-back comes-back ");
     done[0] = '\0';
     lock_fails = EIO;
     assert_int_equal(hm_ledger_lock(&config, &error), -1);
     assert_int_equal(errno, EIO);
-    assert_string_equal(done, "leaves ready hurries locks rests gives-back comes-back ");
+    assert_string_equal(done, "leaves ready hurries opens locks rests gives-back comes-back ");
 }
 
 int main(void)

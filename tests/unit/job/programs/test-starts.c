@@ -39,6 +39,7 @@ static enum meanwhile meanwhile;
 static struct hm_process starter; /* the starter that the entry named while the program was started */
 static pid_t started;
 static int aside;   /* how often this process is outside of the job's memory */
+static int urgent;  /* how often it runs before the job's processes */
 static int n_files; /* files of figures that were made for a program */
 
 /* What others do to the job while the program is started. */
@@ -59,6 +60,8 @@ static void change(void)
 
 void __wrap_hm_aside_begin(void);
 void __wrap_hm_aside_end(void);
+void __wrap_hm_urgent_begin(void);
+void __wrap_hm_urgent_end(void);
 int __real_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why);
 int __wrap_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why);
 int __real_hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms,
@@ -76,17 +79,28 @@ void __wrap_hm_aside_end(void)
     aside--;
 }
 
-/* Files of jobs are made under the lock of their folder, which others need: not in a job's full memory. */
+void __wrap_hm_urgent_begin(void)
+{
+    urgent++;
+}
+
+void __wrap_hm_urgent_end(void)
+{
+    urgent--;
+}
+
+/* Files of jobs are made under the lock of their folder, which others need: not in a job's full memory, and before the
+ * processes on its CPUs. */
 int __wrap_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why)
 {
-    assert_int_equal(aside, 1);
+    assert_true(aside == 1 && urgent == 1);
     n_files++;
     return __real_hm_progress_create(path, step_id, why);
 }
 
 int __wrap_hm_samples_create(const char *path, const struct hm_tiers *tiers, uint32_t interval_ms, struct hm_error *why)
 {
-    assert_int_equal(aside, 1);
+    assert_true(aside == 1 && urgent == 1);
     n_files++;
     return __real_hm_samples_create(path, tiers, interval_ms, why);
 }
@@ -94,7 +108,7 @@ int __wrap_hm_samples_create(const char *path, const struct hm_tiers *tiers, uin
 /* Stands for the start of a program. The program is a child that only waits until it is killed. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
 {
-    assert_int_equal(aside, 0);
+    assert_true(aside == 0 && urgent == 0);
     int lock = hm_ledger_lock(&config, &error); /* it is free, or this test hangs for 20 s and fails */
     assert_true(lock >= 0);
     change();
@@ -230,7 +244,7 @@ static void check(int result, size_t row, const char *what)
         fail_msg("%s, row %zu: %d, runs %d, starter %d: %s %s", what, row, result, runs(), starter.pid, error.text,
                  now.warning[0]);
     assert_int_equal(n_files, 1);
-    assert_int_equal(aside, 0);
+    assert_true(aside == 0 && urgent == 0);
     if (result != 0)
         assert_non_null(strstr(error.text, rows[row].text));
     if (rows[row].meanwhile == FAILS)
