@@ -27,8 +27,11 @@ void hm_urgent_begin(void)
 
 void hm_urgent_end(void)
 {
+    const struct sched_param ordinary = {0};
     if (before == NONE)
         return;
-    (void)sched_setscheduler(0, before, &(struct sched_param){0}); /* to become ordinary needs no right */
+    /* To become ordinary needs no right, but to take SCHED_RESET_ON_FORK away needs CAP_SYS_NICE. */
+    if (sched_setscheduler(0, before, &ordinary) != 0)
+        (void)sched_setscheduler(0, before | SCHED_RESET_ON_FORK, &ordinary);
     before = NONE;
 }

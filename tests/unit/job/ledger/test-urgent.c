@@ -17,10 +17,10 @@
 
 #define URGENT (SCHED_RR | SCHED_RESET_ON_FORK)
 
-static int policy;   /* of this thread, as the kernel below has it; -1: it tells none */
-static int n_set;    /* how often it was set */
-static bool refuses; /* a real-time policy */
-static bool is_real; /* the machine's own kernel answers */
+static int policy; /* of this thread, as the kernel below has it; -1: it tells none */
+static int n_set;  /* how often it was set */
+static enum { NOTHING, REAL_TIME, CLEARING } refused; /* CLEARING: a policy without SCHED_RESET_ON_FORK */
+static bool is_real;                                  /* the machine's own kernel answers */
 
 int __real_sched_getscheduler(pid_t pid);
 int __wrap_sched_getscheduler(pid_t pid);
@@ -42,7 +42,7 @@ int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param
     assert_int_equal(param->sched_priority, to == URGENT);
     n_set++;
     errno = EPERM;
-    if (refuses && to == URGENT)
+    if ((refused == REAL_TIME && to == URGENT) || (refused == CLEARING && !(to & SCHED_RESET_ON_FORK)))
         return -1;
     policy = to;
     return 0;
@@ -51,30 +51,29 @@ int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param
 static void test_the_policy_comes_back(void **state)
 {
     static const struct {
-        int before;
-        bool refuses;
-        int meanwhile, n_set;
+        int before, refused, meanwhile, after, n_set;
     } rows[] = {
-        {SCHED_OTHER, false, URGENT, 2},
-        {SCHED_BATCH, false, URGENT, 2},
-        {SCHED_IDLE | SCHED_RESET_ON_FORK, false, URGENT, 2},
-        {SCHED_OTHER, true, SCHED_OTHER, 1}, /* the kernel refuses: nothing is to be put back */
-        {SCHED_FIFO, false, SCHED_FIFO, 0},  /* the site's own choice */
-        {SCHED_RR | SCHED_RESET_ON_FORK, false, SCHED_RR | SCHED_RESET_ON_FORK, 0},
-        {SCHED_DEADLINE, false, SCHED_DEADLINE, 0},
-        {-1, false, -1, 0},
+        {SCHED_OTHER, NOTHING, URGENT, SCHED_OTHER, 2},
+        {SCHED_BATCH, NOTHING, URGENT, SCHED_BATCH, 2},
+        {SCHED_IDLE | SCHED_RESET_ON_FORK, NOTHING, URGENT, SCHED_IDLE | SCHED_RESET_ON_FORK, 2},
+        {SCHED_OTHER, REAL_TIME, SCHED_OTHER, SCHED_OTHER, 1},                 /* nothing is to be put back */
+        {SCHED_BATCH, CLEARING, URGENT, SCHED_BATCH | SCHED_RESET_ON_FORK, 3}, /* without CAP_SYS_NICE */
+        {SCHED_FIFO, NOTHING, SCHED_FIFO, SCHED_FIFO, 0},                      /* the site's own choice */
+        {SCHED_RR | SCHED_RESET_ON_FORK, NOTHING, SCHED_RR | SCHED_RESET_ON_FORK, SCHED_RR | SCHED_RESET_ON_FORK, 0},
+        {SCHED_DEADLINE, NOTHING, SCHED_DEADLINE, SCHED_DEADLINE, 0},
+        {-1, NOTHING, -1, -1, 0},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         policy = rows[i].before;
-        refuses = rows[i].refuses;
+        refused = rows[i].refused;
         n_set = 0;
         hm_urgent_begin();
         if (policy != rows[i].meanwhile)
             fail_msg("row %zu: %d", i, policy);
         hm_urgent_end();
         hm_urgent_end(); /* does nothing */
-        if (policy != rows[i].before || n_set != rows[i].n_set)
+        if (policy != rows[i].after || n_set != rows[i].n_set)
             fail_msg("row %zu: %d, set %d times", i, policy, n_set);
     }
 }
