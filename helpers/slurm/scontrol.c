@@ -14,7 +14,8 @@
 #include "base/files.h"
 #include "base/spawn.h"
 
-#define PATIENCE_MS 20000 /* time that a controller may take to answer */
+#define PATIENCE_MS 20000     /* time that a controller may take to answer */
+#define NAME_PATIENCE_MS 5000 /* the same in the epilog: there is a record to write in the time that is left */
 
 int hm_scontrol_find(char *path, size_t size)
 {
@@ -40,7 +41,7 @@ static const char *join(char *const *words, char *out, size_t size)
 
 /* Run the scontrol at `path` with these arguments (NULL-terminated, its name first), and read its output and its errors
  * into `text`, terminated. Returns 0 or -1. */
-static int run(const char *path, char *const *words, char *text, size_t size, struct hm_error *error)
+static int run(const char *path, char *const *words, int patience_ms, char *text, size_t size, struct hm_error *error)
 {
     char locale[] = "LC_ALL=C", conf[PATH_MAX + 16], told[120];
     char *environment[] = {locale, NULL, NULL};
@@ -53,7 +54,7 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
     const struct hm_spawn spawn = {
         .path = path, .arguments = words, .environment = environment, .extra = -1, .output = output, .errors = output};
     pid_t pid = hm_spawn_start(&spawn, error);
-    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, PATIENCE_MS);
+    int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, patience_ms);
     (void)hm_file_read_open(output, text, size);
     close(output);
     if (status == 0 || pid < 0)
@@ -65,19 +66,19 @@ static int run(const char *path, char *const *words, char *text, size_t size, st
 }
 
 /* Run the scontrol that hm_scontrol_find finds. */
-static int ask(char *const *words, char *text, size_t size, struct hm_error *error)
+static int ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *error)
 {
     char path[PATH_MAX];
     if (hm_scontrol_find(path, sizeof(path)) != 0)
         return hm_fail(error, ENOENT, "scontrol is not in its usual folders");
-    return run(path, words, text, size, error);
+    return run(path, words, patience_ms, text, size, error);
 }
 
 int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error)
 {
     char command[] = "scontrol", show[] = "show", config[] = "config";
     char *words[] = {command, show, config, NULL};
-    return run(path, words, text, size, error);
+    return run(path, words, PATIENCE_MS, text, size, error);
 }
 
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error)
@@ -87,28 +88,29 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     char *words[] = {command, update, name, state, why, NULL};
     snprintf(name, sizeof(name), "nodename=%s", node);
     snprintf(why, sizeof(why), "reason=%s", reason);
-    return ask(words, text, sizeof(text), error);
+    return ask(words, PATIENCE_MS, text, sizeof(text), error);
 }
 
 /* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */
-static int ask_for_job(char *name, char *text, size_t size, struct hm_error *error)
+static int ask_for_job(char *name, int patience_ms, char *text, size_t size, struct hm_error *error)
 {
     char command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
     char *words[] = {command, detail, line, show, job, name, NULL};
-    return ask(words, text, size, error);
+    return ask(words, patience_ms, text, size, error);
 }
 
 int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error)
 {
     char id[32], text[4096]; /* the job's name is at the beginning */
     snprintf(id, sizeof(id), "%u", job_id);
-    return ask_for_job(id, text, sizeof(text), error) == 0 ? hm_scontrol_parse_job(text, job_id, name, size, error)
-                                                           : -1;
+    return ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), error) == 0
+               ? hm_scontrol_parse_job(text, job_id, name, size, error)
+               : -1;
 }
 
 static int show_job(char *name, char *text, size_t size, struct hm_error *error)
 {
-    if (ask_for_job(name, text, size, error) != 0)
+    if (ask_for_job(name, PATIENCE_MS, text, size, error) != 0)
         return -1;
     return strlen(text) < size - 1 ? 0 : hm_fail(error, EMSGSIZE, "scontrol says more of job %s than is read", name);
 }
@@ -138,5 +140,6 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
     char name[96], command[] = "scontrol", show[] = "show", kind[] = "node", line[] = "-o";
     char *words[] = {command, line, show, kind, name, NULL};
     snprintf(name, sizeof(name), "%s", node);
-    return ask(words, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error) : -1;
+    return ask(words, PATIENCE_MS, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error)
+                                                                   : -1;
 }

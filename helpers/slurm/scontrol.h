@@ -2,7 +2,7 @@
 /*
  * Runs Slurm's scontrol, and parses its output. All C code that needs scontrol uses these functions. scontrol tells
  * what Slurm does not tell plugins, and can drain a node without failing the job. scontrol gets the variable SLURM_CONF
- * and no other from the environment, and 20 seconds for an answer.
+ * and no other from the environment, and 20 s for an answer where nothing else is said.
  */
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H
@@ -29,7 +29,7 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);
 
 /* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
- * heterogeneous job). Returns 0 or -1. */
+ * heterogeneous job). It has 5 s to answer. Returns 0 or -1. */
 int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error);
 
 /* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */

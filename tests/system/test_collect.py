@@ -137,15 +137,17 @@ def check_both_nodes():
 
 
 def check_ids_of_an_array():
-    """The node without the batch script has the ids from a step's environment, if slurmctld confirms them. The second
-    task's step says others."""
+    """The node without the batch script has the ids that slurmctld says, also where a step's environment says others,
+    as that of the second task."""
     forge = "[ $SLURM_ARRAY_TASK_ID = 3 ] || export SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=9"
     array = slurm.sbatch("alice", f"{forge}\nsrun true", "-N2", "--hybrid-mem=slow", "--array=3-4%1")
     slurm.wait_no_jobs()
     slurm.wait_for(lambda: sum(record["job_id"] >= array for record in slurm.all_records()) == 4, "four records")
     found = [record for record in slurm.all_records() if record["job_id"] >= array]
-    ids = {(record["node"], record["array_job_id"], record["array_task_id"]) for record in found}
-    assert ids == {("n1", array, 3), ("n1", array, 4), ("n2", array, 3), ("n2", None, None)}
+    jobs = {record["array_task_id"]: record["job_id"] for record in found if record["node"] == "n1"}
+    ids = {(record["job_id"], record["node"], record["array_job_id"], record["array_task_id"]) for record in found}
+    assert ids == {(jobs[task], node, array, task) for node in ("n1", "n2") for task in (3, 4)}
+    assert not [warning for record in found for warning in record["warnings"] if "array" in warning]
     collect()
 
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/size.h"
 #include "core/tiers/node.h"
 #include "job/ledger/log.h"
 #include "job/namespaces/namespaces.h"
@@ -181,24 +182,38 @@ static bool remove_namespaces(const struct hm_config *config, struct hm_job *job
     return false;
 }
 
+/* Reads slurmctld's name of the job into the ids: "5_3" is a task of an array, "7" and "7+1" are none. */
+static int read_ids(char *name, struct hm_job *job, struct hm_error *error)
+{
+    uint64_t array, task;
+    char *second = strchr(name, '_');
+    if (!second)
+        return 0;
+    *second++ = '\0';
+    if (hm_size_parse_number(name, 0, HM_NO_ID - 1, &array, NULL) != 0 ||
+        hm_size_parse_number(second, 0, HM_NO_ID - 1, &task, NULL) != 0)
+        return hm_fail(error, EINVAL, "slurmctld names it %s_%s", name, second);
+    job->array_job_id = (uint32_t)array;
+    job->array_task_id = (uint32_t)task;
+    return 0;
+}
+
 /*
- * Forgets ids of an array which a step's environment claimed (step/step.c), unless slurmctld says the same. It is asked
- * in the job's own epilog alone: at boot it may not answer, and each question would take its time.
+ * Ids of an array that a step's environment claims (step/step.c) are no more than a reason to ask slurmctld: the record
+ * gets what slurmctld says. It is asked in the job's own epilog alone: at boot it may not answer, and each question
+ * would take its time.
  */
-static void check_array(struct hm_job *job, bool may_ask)
+static void ask_for_array(struct hm_job *job, bool may_ask)
 {
     struct hm_error why = {0};
-    char name[32] = "", claimed[32];
+    char name[32] = "";
     if (job->array_is_told || job->array_job_id == HM_NO_ID)
         return;
-    snprintf(claimed, sizeof(claimed), "%u_%u", job->array_job_id, job->array_task_id);
+    job->array_job_id = job->array_task_id = HM_NO_ID;
     int result = may_ask ? hm_scontrol_name(job->job_id, name, sizeof(name), &why)
                          : hm_fail(&why, ENODATA, "its epilog did not run");
-    job->array_is_told = result == 0 && strcmp(name, claimed) == 0;
-    if (job->array_is_told)
-        return;
-    job->array_job_id = job->array_task_id = HM_NO_ID;
-    if (result != 0)
+    job->array_is_told = result == 0 && read_ids(name, job, &why) == 0;
+    if (!job->array_is_told)
         hm_job_warn(job, "whether it is a task of an array is not known: %s", why.text);
 }
 
@@ -283,7 +298,7 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
         if (exit_status)
             note_status(job, *exit_status);
         if (job->recorded)
-            check_array(job, is_own_epilog);
+            ask_for_array(job, is_own_epilog);
         bool is_kept = job->recorded && write_record(config, job, found.is_again) < 0;
         result = let_go(config, job, is_kept);
         found.is_left = found.is_left && result == 0;

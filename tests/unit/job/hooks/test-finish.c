@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -184,38 +185,52 @@ static void what_cannot_be_read_goes_with_the_job(void **state)
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), 0);
 }
 
-/* The user can set the ids of an array in a step's environment. They get into the record only if slurmctld says the
- * same. */
+static int n_warnings_of_array(void)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < recorded.n_warnings; i++)
+        n += strstr(recorded.warning[i], "array") != NULL;
+    return n;
+}
+
+#define UNKNOWN "whether it is a task of an array is not known: "
+
+/* The user can set the ids of an array in a step's environment. The record has what slurmctld says, so that no user
+ * makes it deny or claim an array. */
 static void ids_of_an_array_are_slurms(void **state)
 {
     static const struct {
         bool is_told, is_own_epilog;
-        uint32_t array, task;
+        uint32_t claimed[2];
         const char *name; /* by slurmctld; NULL: it does not answer */
         int n_asked;
-        bool is_kept;
+        uint32_t wanted[2];
         const char *warning; /* NULL: none */
     } rows[] = {
-        {true, true, 5, 3, NULL, 0, true, NULL},
-        {false, true, HM_NO_ID, HM_NO_ID, "5_3", 0, true, NULL},
-        {false, true, 5, 3, "5_3", 1, true, NULL},
-        {false, true, 5, 3, "5_30", 1, false, NULL},
-        {false, true, 5, 3, "7", 1, false, NULL},
-        {false, true, 5, 3, NULL, 1, false, "whether it is a task of an array is not known: no answer"},
-        {false, false, 5, 3, "5_3", 0, false, "whether it is a task of an array is not known: its epilog did not run"},
+        {true, true, {5, 3}, NULL, 0, {5, 3}, NULL},
+        {false, true, {HM_NO_ID, HM_NO_ID}, "5_3", 0, {HM_NO_ID, HM_NO_ID}, NULL},
+        {false, true, {5, 3}, "5_3", 1, {5, 3}, NULL},
+        {false, true, {5, 3}, "5_30", 1, {5, 30}, NULL},
+        {false, true, {5, HM_NO_ID}, "5_0", 1, {5, 0}, NULL},
+        {false, true, {5, 3}, "7", 1, {HM_NO_ID, HM_NO_ID}, NULL},
+        {false, true, {5, 3}, "7+1", 1, {HM_NO_ID, HM_NO_ID}, NULL},
+        {false, true, {5, 3}, "5_4294967295", 1, {HM_NO_ID, HM_NO_ID}, UNKNOWN "slurmctld names it 5_4294967295"},
+        {false, true, {5, 3}, NULL, 1, {HM_NO_ID, HM_NO_ID}, UNKNOWN "no answer"},
+        {false, false, {5, 3}, "5_3", 0, {HM_NO_ID, HM_NO_ID}, UNKNOWN "its epilog did not run"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(finish_set_up(state), 0);
         name_by_slurm = rows[i].name;
         job.array_is_told = rows[i].is_told;
-        job.array_job_id = rows[i].array;
-        job.array_task_id = rows[i].task;
+        job.array_job_id = rows[i].claimed[0];
+        job.array_task_id = rows[i].claimed[1];
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         assert_int_equal(hm_finish_job(&config, 7, rows[i].is_own_epilog ? NULL : "our own", NULL), 0);
-        if (n_asked != rows[i].n_asked || recorded.array_job_id != (rows[i].is_kept ? rows[i].array : HM_NO_ID) ||
-            recorded.array_task_id != (rows[i].is_kept ? rows[i].task : HM_NO_ID) ||
+        if (n_asked != rows[i].n_asked || recorded.array_job_id != rows[i].wanted[0] ||
+            recorded.array_task_id != rows[i].wanted[1] || n_warnings_of_array() != (rows[i].warning != NULL) ||
             (rows[i].warning && !has_warning(rows[i].warning)))
-            fail_msg("row %zu: %u_%u, asked %d times", i, recorded.array_job_id, recorded.array_task_id, n_asked);
+            fail_msg("row %zu: %u_%u, asked %d times, %d warnings", i, recorded.array_job_id, recorded.array_task_id,
+                     n_asked, n_warnings_of_array());
     }
 }
 
