@@ -153,19 +153,32 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     return is_left;
 }
 
-/* Moves the ledger from where versions before had it, if it has no entry: their slurmstepds look for it there. */
+/* Moves the ledger if it has no entry: slurmstepds of versions before look for theirs where it was. */
+static int move_empty(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
+{
+    uint32_t *ids = NULL;
+    int lock = hm_ledger_lock(config, error);
+    int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, error);
+    int result = count == 0 ? hm_place_move(move, error) : count < 0 ? -1 : 0;
+    hm_ledger_unlock(lock);
+    free(ids);
+    return result;
+}
+
+/* Moves the ledger from where versions before had it, once it has no entry. */
 static void move_ledger(const struct hm_config *config)
 {
     struct hm_error error = {0};
-    uint32_t *ids = NULL;
+    struct hm_place_move move;
     if (!hm_place_is_old(config))
         return;
-    int lock = hm_ledger_lock(config, &error);
-    int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, &error);
-    if (count < 0 || (count == 0 && hm_place_move(config, &error) != 0))
+    int result = hm_place_move_begin(config, &move, &error);
+    if (result == 0) {
+        result = move_empty(config, &move, &error);
+        hm_place_move_end(&move);
+    }
+    if (result != 0)
         hm_log(HM_LOG_WARNING, "%s", error.text);
-    hm_ledger_unlock(lock);
-    free(ids);
 }
 
 /*

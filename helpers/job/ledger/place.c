@@ -79,31 +79,52 @@ bool hm_place_is_old(const struct hm_config *config)
     return is_old;
 }
 
-/* Puts the link where the folder is to be, in place of an empty folder. Nobody looks there yet. Returns 0 or -1. */
-static int make_room(int root)
+/* Puts the link where the folder is to be, in place of an empty folder: nobody looks there yet. Where another process
+ * has moved the folder meanwhile, there is nothing to do. Returns 0 or -1. */
+static int make_room(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
 {
-    unlinkat(root, JOBS, AT_REMOVEDIR);
-    return symlinkat(LINK, root, JOBS) == 0 || (errno == EEXIST && kind_of(root) == LINKED) ? 0 : -1;
+    bool is_full = unlinkat(move->root, JOBS, AT_REMOVEDIR) != 0 && errno == ENOTEMPTY;
+    int number = is_full || symlinkat(LINK, move->root, JOBS) == 0 ? 0 : errno;
+    if (kind_of(move->run) == LINKED || (!is_full && kind_of(move->root) == LINKED))
+        return 0;
+    if (is_full)
+        return hm_fail(error, ENOTEMPTY,
+                       "%s/" JOBS " cannot be moved to " LINK ", which is not empty: remove %s/" LINK
+                       " when no job is on the node",
+                       config->run_dir, config->run_dir);
+    errno = number;
+    return hm_fail_errno(error, "cannot make the link %s/" LINK, config->run_dir);
 }
 
-static int move_below(int run, struct hm_error *error)
+int hm_place_move_begin(const struct hm_config *config, struct hm_place_move *move, struct hm_error *error)
 {
-    int root = hm_rundir_open_root(run, error);
-    if (root < 0)
-        return -1;
-    int result = make_room(root) == 0 ? renameat2(run, JOBS, root, JOBS, RENAME_EXCHANGE) : -1;
-    if (result != 0)
-        hm_fail_errno(error, "cannot move " JOBS " to " LINK);
-    close(root);
-    return result;
+    move->root = -1;
+    move->run = hm_rundir_open(config->run_dir, error);
+    if (move->run >= 0)
+        move->root = hm_rundir_open_root(move->run, error);
+    if (move->root >= 0 && make_room(config, move, error) == 0)
+        return 0;
+    hm_place_move_end(move);
+    return -1;
 }
 
-int hm_place_move(const struct hm_config *config, struct hm_error *error)
+int hm_place_move(const struct hm_place_move *move, struct hm_error *error)
 {
-    int run = hm_rundir_open(config->run_dir, error);
-    if (run < 0)
-        return -1;
-    int result = kind_of(run) == LINKED ? 0 : move_below(run, error);
-    close(run);
-    return result;
+    if (kind_of(move->run) == LINKED)
+        return 0;
+    if (kind_of(move->root) != LINKED)
+        return hm_fail(error, EEXIST, "another process has made " LINK " meanwhile");
+    if (renameat2(move->run, JOBS, move->root, JOBS, RENAME_EXCHANGE) == 0)
+        return 0;
+    return hm_fail_errno(error, "cannot move " JOBS " to " LINK);
+}
+
+void hm_place_move_end(struct hm_place_move *move)
+{
+    int number = errno;
+    if (move->root >= 0)
+        close(move->root);
+    if (move->run >= 0)
+        close(move->run);
+    errno = number;
 }

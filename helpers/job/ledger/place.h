@@ -20,11 +20,26 @@ int hm_place_open(const struct hm_config *config, struct hm_error *error);
 /* Is the folder still where versions before had it? */
 bool hm_place_is_old(const struct hm_config *config);
 
+/* Opened folders, for a move. */
+struct hm_place_move {
+    int run, root;
+};
+
 /*
- * Moves the folder from where versions before had it, with all that is in it. Whoever has it open keeps it, and both
- * names lead to it at any moment. The caller holds the ledger's lock, which stays the same file. Returns 0, also where
- * it is in its place already, or -1.
+ * A move in three parts, as users can hold up whoever makes something in run_dir (base/rundir.h), and the ledger's lock
+ * is to be free meanwhile.
+ *
+ * hm_place_move_begin opens the folders and makes the new place ready. Call it without the lock. Returns 0, or -1:
+ * ENOTEMPTY where there is a second ledger in the new place.
  */
-int hm_place_move(const struct hm_config *config, struct hm_error *error);
+int hm_place_move_begin(const struct hm_config *config, struct hm_place_move *move, struct hm_error *error);
+/*
+ * Moves the folder from where versions before had it, with all that is in it, by one call of the kernel's. Whoever has
+ * it open keeps it, and both names lead to it at any moment. The caller holds the ledger's lock, which stays the same
+ * file. Returns 0, also where it is in its place already, or -1.
+ */
+int hm_place_move(const struct hm_place_move *move, struct hm_error *error);
+/* Closes the folders. Keeps errno. */
+void hm_place_move_end(struct hm_place_move *move);
 
 #endif

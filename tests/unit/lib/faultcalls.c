@@ -32,6 +32,7 @@ WRAPPED(int, ftruncate, int fd, off_t size)
 WRAPPED(int, mkdirat, int at, const char *path, mode_t mode)
 WRAPPED(int, symlinkat, const char *to, int at, const char *path)
 WRAPPED(int, renameat, int from_at, const char *from, int to_at, const char *to)
+WRAPPED(int, renameat2, int from_at, const char *from, int to_at, const char *to, unsigned flags)
 WRAPPED(int, unlinkat, int at, const char *path, int flags)
 WRAPPED(int, unlink, const char *path)
 WRAPPED(int, rmdir, const char *path)
@@ -168,6 +169,11 @@ int __wrap_symlinkat(const char *to, int at, const char *path)
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to)
 {
     return fails(MAKES, "renameat") ? -1 : __real_renameat(from_at, from, to_at, to);
+}
+
+int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags)
+{
+    return fails(MAKES, "renameat2") ? -1 : __real_renameat2(from_at, from, to_at, to, flags);
 }
 
 int __wrap_unlinkat(int at, const char *path, int flags)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests where the ledger's folder is: in a new run_dir, and in one of a version before. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,16 +19,27 @@
 
 int __real_openat(int at, const char *path, int flags, ...);
 int __wrap_openat(int at, const char *path, int flags, ...);
+int __real_mkdirat(int at, const char *path, mode_t mode);
+int __wrap_mkdirat(int at, const char *path, mode_t mode);
+int __real_symlinkat(const char *to, int at, const char *path);
+int __wrap_symlinkat(const char *to, int at, const char *path);
+int __real_unlinkat(int at, const char *path, int flags);
+int __wrap_unlinkat(int at, const char *path, int flags);
+int __real_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
+int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
 
 static struct hm_config config;
 static struct hm_error error;
 static struct hm_job job;
+static int n_changes;      /* calls that make, rename or remove something */
 static bool is_moved_next; /* another process moves the folder just before it is opened the next time */
 
 static void move(void)
 {
-    if (hm_place_move(&config, &error) != 0)
+    struct hm_place_move folders;
+    if (hm_place_move_begin(&config, &folders, &error) != 0 || hm_place_move(&folders, &error) != 0)
         fail_msg("%s", error.text);
+    hm_place_move_end(&folders);
 }
 
 int __wrap_openat(int at, const char *path, int flags, ...)
@@ -41,6 +53,30 @@ int __wrap_openat(int at, const char *path, int flags, ...)
         move();
     }
     return __real_openat(at, path, flags, mode);
+}
+
+int __wrap_mkdirat(int at, const char *path, mode_t mode)
+{
+    n_changes++;
+    return __real_mkdirat(at, path, mode);
+}
+
+int __wrap_symlinkat(const char *to, int at, const char *path)
+{
+    n_changes++;
+    return __real_symlinkat(to, at, path);
+}
+
+int __wrap_unlinkat(int at, const char *path, int flags)
+{
+    n_changes++;
+    return __real_unlinkat(at, path, flags);
+}
+
+int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags)
+{
+    n_changes++;
+    return __real_renameat2(from_at, from, to_at, to, flags);
 }
 
 static struct stat status_of(const char *path)
@@ -163,9 +199,45 @@ static void two_ledgers_stay_as_they_are(void **state)
     assert_int_equal(mkdir(scratch_path("run/root"), 0700), 0);
     assert_int_equal(mkdir(scratch_path("run/root/jobs"), 0700), 0);
     scratch_write(scratch_path("run/root/jobs/9"), "");
-    assert_int_equal(hm_place_move(&config, &error), -1);
-    assert_non_null(strstr(error.text, "cannot move jobs to root/jobs: "));
+    struct hm_place_move folders;
+    char wanted[HM_ERROR_TEXT];
+    assert_int_equal(hm_place_move_begin(&config, &folders, &error), -1);
+    assert_int_equal(errno, ENOTEMPTY);
+    snprintf(wanted, sizeof(wanted),
+             "%s/jobs cannot be moved to root/jobs, which is not empty: remove %s/root/jobs when no job is on the node",
+             config.run_dir, config.run_dir);
+    assert_string_equal(error.text, wanted);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+}
+
+/* What is made for the move is made before the lock is taken: with it, one call of the kernel's moves the folder. */
+static void with_the_lock_nothing_is_made(void **state)
+{
+    (void)state;
+    struct hm_place_move folders;
+    assert_int_equal(hm_place_move_begin(&config, &folders, &error), 0);
+    lock(); /* the folder is still in use where it was */
+    assert_true(hm_place_is_old(&config));
+    n_changes = 0;
+    assert_int_equal(hm_place_move(&folders, &error), 0);
+    assert_int_equal(n_changes, 1);
+    hm_place_move_end(&folders);
+    assert_in_place();
+}
+
+/* Both have begun before one of them has the lock, or one begins when the other is done. */
+static void two_processes_move_it_once(void **state)
+{
+    (void)state;
+    const ino_t file = lock_file();
+    struct hm_place_move folders;
+    assert_int_equal(hm_place_move_begin(&config, &folders, &error), 0);
+    move();
+    assert_int_equal(hm_place_move(&folders, &error), 0);
+    hm_place_move_end(&folders);
+    move();
+    assert_in_place();
+    assert_int_equal(lock_file(), file);
 }
 
 static void it_is_found_while_it_is_moved(void **state)
@@ -189,6 +261,8 @@ int main(void)
         cmocka_unit_test_setup(the_version_before_can_be_put_back, old),
         cmocka_unit_test_setup(a_move_that_was_killed_is_completed, old),
         cmocka_unit_test_setup(two_ledgers_stay_as_they_are, old),
+        cmocka_unit_test_setup(with_the_lock_nothing_is_made, old),
+        cmocka_unit_test_setup(two_processes_move_it_once, old),
         cmocka_unit_test_setup(it_is_found_while_it_is_moved, old),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
