@@ -80,7 +80,7 @@ bool hm_place_is_old(const struct hm_config *config)
 }
 
 /* Puts the link where the folder is to be, in place of an empty folder: nobody looks there yet. Where another process
- * has moved the folder meanwhile, there is nothing to do. Returns 0 or -1. */
+ * has moved the folder meanwhile, there is nothing to do, and its lock keeps it from being removed. Returns 0 or -1. */
 static int make_room(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
 {
     bool is_full = unlinkat(move->root, JOBS, AT_REMOVEDIR) != 0 && errno == ENOTEMPTY;
