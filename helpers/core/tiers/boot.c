@@ -38,8 +38,11 @@ static int keep(const struct hm_config *config, struct hm_topology *topology, st
                                      .patience_ms = PATIENCE_MS,
                                      .cannot = "cannot write the topology cache",
                                      .late = "a file system that was mounted on the old one is still in use"};
-    int result = hm_looktext_do(&work, error);
-    return result != 0 && errno == ETIMEDOUT ? hm_topologycache_read(config->run_dir, topology, error) : result;
+    struct hm_error why = {{0}};
+    if (hm_looktext_do(&work, &why) == 0)
+        return 0;
+    return errno == ETIMEDOUT ? hm_topologycache_read(config->run_dir, topology, error)
+                              : hm_fail(error, errno, "%s", why.text);
 }
 
 static int find(const struct hm_config *config, struct hm_topology *topology, struct hm_error *error)

@@ -28,9 +28,10 @@
 #define CANNOT "cannot remove resctrl groups"
 #define MOST 256 /* groups that one reap removes; the next one goes on */
 
-#define FOLDER "removals" /* in run_dir's folder of root's (base/rundir.h); has a file for each place */
-#define PLACES 2          /* of each owner */
-#define TRIES 450         /* to get a place: some 4.5 s */
+/* In run_dir's folder of root's (base/rundir.h). It has a file for each place, which stays until the next boot. */
+#define FOLDER "removals"
+#define PLACES 2  /* of each owner */
+#define TRIES 450 /* to get a place: some 4.5 s */
 #define PAUSE_NS 10000000L
 
 struct removal {
@@ -40,11 +41,13 @@ struct removal {
     char (*name)[HM_MONGROUP_NAME];
 };
 
-/* Returns the descriptor of a place that was free, or -1 (EWOULDBLOCK: it is taken). */
+/* The file of a place is named "uid.1001.0" or "no.job.0". Returns the descriptor of a place that was free, or -1
+ * (EWOULDBLOCK: it is taken). */
 static int try_place(int folder, const char *owner, int i)
 {
     char name[32];
     snprintf(name, sizeof(name), "%s.%d", owner, i);
+    name[strcspn(name, " ")] = '.';
     int file = hm_flock_open(folder, name);
     if (file < 0 || hm_flock_try(file) == 0)
         return file;

@@ -78,6 +78,7 @@ static void a_file_that_is_replaced_but_hangs_is_good(void **state)
     (void)state;
     child = HANGS_AFTERWARDS;
     assert_int_equal(hm_topology_of_node(&config, &topology, &error), 0);
+    assert_string_equal(error.text, "");
     assert_int_equal(topology.n_nodes, 1);
     child = HANGS_AT_ONCE;
     assert_int_equal(unlink(scratch_path("run/topology")), 0);

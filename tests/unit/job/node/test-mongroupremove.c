@@ -136,7 +136,7 @@ static void test_stuck_children_do_not_pile_up(void **state)
     (void)state;
     make_group();
     assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0); /* makes the folder */
-    take_places("uid 1001");
+    take_places("uid.1001");
     make_group();
     assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), -1);
     assert_int_equal(errno, EBUSY);
@@ -147,7 +147,7 @@ static void test_stuck_children_do_not_pile_up(void **state)
     assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0);
     assert_false(is_there(GROUP));
     assert_int_equal(n_pauses, 0);
-    take_place("uid 1001", PLACES - 1); /* it was given back */
+    take_place("uid.1001", PLACES - 1); /* it was given back */
     give_places();
 }
 
@@ -158,7 +158,7 @@ static void test_stuck_children_of_one_hold_up_no_other(void **state)
     (void)state;
     make_group();
     assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), 0);
-    take_places("uid 1001");
+    take_places("uid.1001");
     make_group();
     assert_int_equal(hm_mongroup_remove(&config, 7, 1002, &job.mongroup, &error), 0);
     assert_true(n_pauses == 0 && !is_there(GROUP));
@@ -167,7 +167,7 @@ static void test_stuck_children_of_one_hold_up_no_other(void **state)
     assert_true(n_pauses == 0 && !is_there("resctrl/mon_groups/hybridmem.9.0"));
     give_places();
 
-    take_places("no job");
+    take_places("no.job");
     mongroup_folder("resctrl/mon_groups/hybridmem.9.0");
     hm_mongroup_reap(&config);
     assert_true(n_pauses > 100 && is_there("resctrl/mon_groups/hybridmem.9.0"));
