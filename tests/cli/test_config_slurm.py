@@ -30,13 +30,13 @@ def test_a_good_site(site):
             "524",
             "5min",
             "change  {} is 524 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 225 s less than {}",
+            "and at least 255 s less than {}",
         ),
         (
             "60",
             "5min",
             "change  {} is 60 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
-            "and at least 225 s less than {}",
+            "and at least 255 s less than {}",
         ),
     ],
 )
