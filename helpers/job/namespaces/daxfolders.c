@@ -23,10 +23,11 @@
 #define MOST 64 /* folders that one process removes */
 #define TURN "fsdax.lock"
 #define TURN_PAUSE_NS 20000000L
-/* What is left costs nothing; a job without its folders is refused. */
+/* What is left costs nothing; a job without its folders is refused. A child waits for its turn for less than its whole
+ * time, so that it can say what it has waited for. */
 #define TIDY_TRIES 50 /* 1 s */
 #define TIDY_MS 5000
-#define MAKE_TRIES 500 /* 10 s */
+#define MAKE_TRIES 400 /* 8 s */
 #define MAKE_MS 10000
 
 struct question {
@@ -127,10 +128,12 @@ static int remove_one(int parent, const char *name, struct hm_error *error)
     while (names && (item = readdir(names)))
         if (item->d_name[0] != '.' && unlinkat(folder, item->d_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             result = hm_fail_errno(error, "cannot remove fsdax/%.64s/%.64s", name, item->d_name);
+    int number = errno;
     if (names)
         closedir(names);
     else if (folder >= 0)
         close(folder);
+    errno = number;
     if (result == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
         result = hm_fail_errno(error, "cannot remove fsdax/%.64s", name);
     return result;

@@ -36,6 +36,7 @@ bool takes_all;
 int pauses;
 void (*at_pause)(void);
 bool child_hangs;
+int n_turns;
 static bool is_child;
 static uint64_t slept_ns;
 
@@ -93,9 +94,11 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
     if (lock >= 0)
         close(lock);
     assert_true(size > 0 && patience_ms <= 10000);
+    n_turns = 0;
     is_child = true;
     errno = child_hangs ? ETIMEDOUT : look(question, found);
     is_child = false;
+    assert_true(n_turns * TURN_PAUSE_MS < patience_ms); /* it ends in time, and says why */
     return errno == 0 ? 0 : -1;
 }
 
@@ -164,8 +167,11 @@ void *__wrap_calloc(size_t n, size_t size)
 
 int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
 {
-    if (is_child)
+    if (is_child) {
+        assert_true(request->tv_sec == 0 && request->tv_nsec == TURN_PAUSE_MS * 1000000L);
+        n_turns++;
         return 0;
+    }
     if (request->tv_sec == 0)
         return __real_nanosleep(request, left);
     assert_int_equal(request->tv_sec, 1);

@@ -99,15 +99,23 @@ static void folders_in_use_hold_up_nobody(void **state)
     assert_true(has_folder(12));
 }
 
+/* Another process has the lock of the folders. */
+static int take_turn(void)
+{
+    int turn = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(hm_flock_try(turn), 0);
+    return turn;
+}
+
 /* The kernel may hold a child in the midst of a change, with the folders' own lock. Others leave what is theirs. */
 static void a_child_that_is_stuck_is_not_waited_for(void **state)
 {
     (void)state;
     script("");
-    int turn = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CLOEXEC);
-    assert_int_equal(hm_flock_try(turn), 0);
+    int turn = take_turn();
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_true(has_folder(13));
+    assert_int_equal(n_turns, 50);
     hm_flock_close(turn);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_false(has_folder(13));
@@ -123,6 +131,15 @@ static void a_job_whose_folders_cannot_be_made_is_refused(void **state)
     assert_string_equal(
         error.text, "cannot make the folders for the job's file systems within 10 s: a user holds up the folder fsdax");
     assert_true(job.namespaces.is_begun && job.namespaces.n == 0);
+    child_hangs = false;
+    int turn = take_turn();
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text, "another process works on the folders of fsdax: Resource temporarily unavailable");
+    assert_int_equal(n_turns, 400);
+    assert_true(job.namespaces.is_begun && job.namespaces.n == 0 && !has_folder(7));
+    hm_flock_close(turn);
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), 0);
+    assert_true(has_folder(7));
 }
 
 int main(void)
@@ -131,7 +148,7 @@ int main(void)
         cmocka_unit_test(folders_of_a_later_run_stay),
         cmocka_unit_test_setup(folders_in_use_hold_up_nobody, with_two_jobs),
         cmocka_unit_test_setup(a_child_that_is_stuck_is_not_waited_for, with_two_jobs),
-        cmocka_unit_test_setup(a_job_whose_folders_cannot_be_made_is_refused, namespaces_set_up),
+        cmocka_unit_test_setup(a_job_whose_folders_cannot_be_made_is_refused, with_two_jobs),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
