@@ -116,7 +116,11 @@ def stepds_at_the_root():
 
 def policies(pid):
     """The kernel's policies of the process' threads."""
-    return [os.sched_getscheduler(int(thread.name)) for thread in Path(f"/proc/{pid}/task").iterdir()]
+    found = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            found.append(os.sched_getscheduler(int(thread.name)))
+    return found
 
 
 def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
