@@ -24,12 +24,12 @@ def test_a_good_site(site):
     [
         ("65534", "5min", None),
         ("0", "5min", None),
-        ("525", "5min", "ok      {} is 525 s, more than fsdax_wipe_limit"),
-        ("525 sec", "5min", "ok      {} is 525 s, more than fsdax_wipe_limit"),
+        ("555", "5min", "ok      {} is 555 s, more than fsdax_wipe_limit"),
+        ("555 sec", "5min", "ok      {} is 555 s, more than fsdax_wipe_limit"),
         (
-            "524",
+            "554",
             "5min",
-            "change  {} is 524 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
+            "change  {} is 554 s: fsdax_wipe_limit is 300 s in hybridmem.conf, and must be more than 0 s, "
             "and at least 255 s less than {}",
         ),
         (
