@@ -76,7 +76,7 @@ def nothing_is_left(clean_node):
     tasks."""
     yield
     assert ours() == []
-    assert [path.name for path in FOLDER.glob("*")] in ([], ["lock"])
+    assert [path.name for path in FOLDER.glob("*")] == []
     assert not is_mounted_outside_of_jobs()
 
 

@@ -146,7 +146,7 @@ def has_marker(device):
 @contextlib.contextmanager
 def another_at_work():
     """Hold the lock, as a unit does while it wipes."""
-    with Path("/run/hybridmem/fsdax/lock").open("r") as file:
+    with Path("/run/hybridmem/root/node/fsdax.namespaces").open("r") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

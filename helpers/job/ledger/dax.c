@@ -2,11 +2,8 @@
 #include "dax.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/moment.h"
@@ -83,29 +80,6 @@ char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t sock
 {
     snprintf(out, HM_DAX_PATH, "%s/fsdax/%u/%u", config->run_dir, job_id, socket);
     return out;
-}
-
-/* Makes one of our folders. Its parent is root's, too, so nobody else can have put anything there. */
-static int make_folder(const char *path, struct hm_error *error)
-{
-    int fd = hm_folder_open_own(AT_FDCWD, path, HM_FOLDER_PASS, error);
-    if (fd < 0)
-        return -1;
-    close(fd);
-    return 0;
-}
-
-int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
-                        struct hm_error *error)
-{
-    char path[HM_DAX_PATH];
-    if (make_folder(hm_dax_folder(config, path), error) != 0 ||
-        make_folder(hm_dax_job_folder(config, job_id, path), error) != 0)
-        return -1;
-    for (uint32_t i = 0; i < namespaces->n; i++)
-        if (make_folder(hm_dax_path(config, job_id, namespaces->each[i].socket, path), error) != 0)
-            return -1;
-    return 0;
 }
 
 enum { FIRST_PATH, ALL_PATHS, KEPT_UNTIL };

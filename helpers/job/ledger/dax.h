@@ -55,10 +55,6 @@ char *hm_dax_job_folder(const struct hm_config *config, uint32_t job_id, char *o
 /* <run_dir>/fsdax/JOB/SOCKET */
 char *hm_dax_path(const struct hm_config *config, uint32_t job_id, uint32_t socket, char *out);
 
-/* Makes the job's folders, owned by root. Called by job/namespaces/daxfolders.h alone. Returns 0 or -1. */
-int hm_dax_make_folders(const struct hm_config *config, uint32_t job_id, const struct hm_job_namespaces *namespaces,
-                        struct hm_error *error);
-
 /* The name of the n-th variable that hm_dax_variable can make, from 0; NULL past the last. */
 const char *hm_dax_variable_name(int n);
 

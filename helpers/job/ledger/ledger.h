@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's ledger: one file for each job in <run_dir>/jobs (place.h). Prolog, slurmstepd, epilog and reap
- * write it; reap reads in it what dead jobs left, and takes that back. All changes are made under one lock (flock),
- * which the kernel releases when its holder dies. Each entry names its fields (base/fields.h), so that another version
- * of hybridmem can read it: jobs survive an upgrade and a downgrade.
+ * The node's ledger: one file for each job in <run_dir>/root/jobs (place.h), to which the link <run_dir>/jobs leads.
+ * Prolog, slurmstepd, epilog and reap write it; reap reads in it what dead jobs left, and takes that back. All changes
+ * are made under one lock (flock), which the kernel releases when its holder dies. Each entry names its fields
+ * (base/fields.h), so that another version of hybridmem can read it: jobs survive an upgrade and a downgrade.
  */
 #ifndef HM_JOB_LEDGER_LEDGER_H
 #define HM_JOB_LEDGER_LEDGER_H
@@ -134,9 +134,10 @@ int hm_ledger_remove(const struct hm_config *config, uint32_t job_id, struct hm_
 /* Lists the ids of the jobs in the ledger. The caller frees *ids. Returns their number, or -1. */
 int hm_ledger_list(const struct hm_config *config, uint32_t **ids, struct hm_error *error);
 
-/* Writes <run_dir>/jobs/<job_id>.samples into `out`, and returns `out`. */
+/* Writes <run_dir>/jobs/<job_id>.samples into `out`, and returns `out`. Whoever opens files by paths goes through the
+ * link, so that the path holds wherever the folder is. */
 char *hm_ledger_samples_path(const struct hm_config *config, uint32_t job_id, char *out, size_t size);
-/* Writes <run_dir>/jobs into `out`, and returns `out`. */
+/* Writes <run_dir>/jobs into `out`, and returns `out`; see above. */
 char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t size);
 
 /*

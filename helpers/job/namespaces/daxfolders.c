@@ -21,7 +21,7 @@
 #define ENDED "ended." /* begins the names of folders that are to be removed; jobs have only numbers */
 #define NAME 48
 #define MOST 64 /* folders that one process removes */
-#define TURN "fsdax.lock"
+#define TURN "fsdax.folders"
 #define TURN_PAUSE_NS 20000000L
 /* What is left costs nothing; a job without its folders is refused. A child waits for its turn for less than its whole
  * time, so that it can say what it has waited for. */
@@ -183,7 +183,30 @@ void hm_daxfolders_remove(const struct hm_config *config, const struct hm_job *j
 
 void hm_daxfolders_tidy(const struct hm_config *config, bool ends_orphaned)
 {
+    /* Also the look whether there is one is the child's: users can hold up whoever lists `fsdax`. */
     tidy(&(struct question){.config = config, .ends_orphaned = ends_orphaned});
+}
+
+/* Makes one of our folders. Its parent is root's, too, so nobody else can have put anything there. */
+static int make_folder(const char *path, struct hm_error *error)
+{
+    int fd = hm_folder_open_own(AT_FDCWD, path, HM_FOLDER_PASS, error);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+static int make_folders(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
+{
+    char path[HM_DAX_PATH];
+    if (make_folder(hm_dax_folder(config, path), error) != 0 ||
+        make_folder(hm_dax_job_folder(config, job->job_id, path), error) != 0)
+        return -1;
+    for (uint32_t i = 0; i < job->namespaces.n; i++)
+        if (make_folder(hm_dax_path(config, job->job_id, job->namespaces.each[i].socket, path), error) != 0)
+            return -1;
+    return 0;
 }
 
 /* Runs in a child process. Returns 0 or an errno. */
@@ -193,7 +216,7 @@ static int make_here(const void *asked, void *found)
     int turn = take_turn(question->config, MAKE_TRIES, found);
     if (turn < 0)
         return errno;
-    int result = hm_dax_make_folders(question->config, question->job->job_id, &question->job->namespaces, found);
+    int result = make_folders(question->config, question->job, found);
     hm_flock_close(turn);
     return result == 0 ? 0 : errno;
 }

@@ -2,15 +2,10 @@
 #include "namespaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/flock.h"
 #include "core/topology/regions.h"
 #include "create.h"
@@ -18,6 +13,7 @@
 #include "hooklimit.h"
 #include "job/ledger/log.h"
 #include "jobs.h"
+#include "lock.h"
 #include "namespace/ram/autoonline.h"
 #include "run.h"
 #include "wipelater.h"
@@ -25,7 +21,6 @@
 
 #define LABELS "hybridmem:"
 #define STILL_WIPED "the memory of earlier jobs is still being wiped"
-#define PAUSE_NS 100000000L
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE_TO_REMOVE 600 /* seconds */
 /* A process that escaped from its job may still have mounts. They are detached after so many seconds. */
@@ -34,50 +29,6 @@
 /* `to_remove` waits until processes with mounts have ended; `at_once` leaves what is still in use to the next reap. */
 static const struct hm_namespacetimes to_remove = {.patience = PATIENCE_TO_REMOVE, .detach = DETACH};
 static const struct hm_namespacetimes at_once = {.patience = 0};
-
-/*
- * Takes the lock. With `waits`, waits for it, at most until fsdax_wipe_limit is used up. All wait by trying, those
- * without a limit, too: the kernel would give the lock to whoever waits in it, before those who try.
- */
-static int take_lock(int fd, const struct hm_config *config, bool waits)
-{
-    while (hm_flock_try(fd) != 0) {
-        if (!waits || errno != EWOULDBLOCK || hm_wipe_left(config) == 0)
-            return -1;
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    }
-    return 0;
-}
-
-/*
- * Takes the lock that is held while namespaces are made, and while reap looks for those that nobody owns. Returns a
- * descriptor, or -1.
- */
-static int lock(const struct hm_config *config, bool waits, struct hm_error *error)
-{
-    char path[HM_DAX_PATH];
-    int folder = hm_folder_open_own(AT_FDCWD, config->run_dir, HM_FOLDER_PASS, error);
-    int own = folder < 0 ? -1 : hm_folder_open_own(folder, "fsdax", HM_FOLDER_PASS, error);
-    int fd = own < 0 ? -1 : hm_flock_open(own, "lock");
-    int number = errno;
-    if (own >= 0 && (fd < 0 || take_lock(fd, config, waits) != 0)) {
-        if (errno == EWOULDBLOCK)
-            hm_fail(error, EWOULDBLOCK, "another process makes or removes file systems: it has %s/lock",
-                    hm_dax_folder(config, path));
-        else
-            hm_fail_errno(error, "cannot lock %s/lock", hm_dax_folder(config, path));
-        number = errno;
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    if (own >= 0)
-        close(own);
-    if (folder >= 0)
-        close(folder);
-    errno = number;
-    return fd;
-}
 
 static int fail_late(struct hm_error *error)
 {
@@ -117,7 +68,7 @@ int hm_namespaces_remove(const struct hm_config *config, struct hm_job *job, boo
 }
 
 /*
- * Runs hybridmem-namespace reap. The caller holds the lock of this file, so that nothing is made after the list of
+ * Runs hybridmem-namespace reap. The caller holds the lock (lock.h), so that nothing is made after the list of
  * living jobs was written.
  */
 static int reap(const struct hm_config *config, const char *cluster, struct hm_error *error)
@@ -148,7 +99,7 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
 static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, uint64_t *locked_ns,
                        struct hm_error *error)
 {
-    int held = lock(config, how->waits, error);
+    int held = hm_namespacelock_take(config, how->waits, error);
     int number = errno;
     *locked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     errno = number;
@@ -255,7 +206,7 @@ int hm_namespaces_make(const struct hm_config *config, struct hm_job *job, struc
 {
     int result = -1;
     unsigned left_s = hm_hooklimit_pause(config);
-    int held = lock(config, true, error);
+    int held = hm_namespacelock_take(config, true, error);
     if (held < 0) {
         job->namespaces.is_begun = false;
         if (errno == EWOULDBLOCK)

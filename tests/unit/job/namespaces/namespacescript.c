@@ -49,10 +49,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __real_unlinkat(int folder, const char *name, int flags);
 int __wrap_unlinkat(int folder, const char *name, int flags);
 int __wrap_rmdir(const char *path);
-int __real_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
-                               struct hm_error *why);
-int __wrap_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
-                               struct hm_error *why);
+int __real_mkdirat(int at, const char *path, mode_t mode);
+int __wrap_mkdirat(int at, const char *path, mode_t mode);
 int __real_renameat(int from_at, const char *from, int to_at, const char *to);
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to);
 
@@ -88,7 +86,7 @@ int hm_spawn_wait(pid_t pid)
 int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
             int patience_ms)
 {
-    int lock = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    int lock = open(scratch_path("run/root/node/fsdax.namespaces"), O_RDWR | O_CLOEXEC);
     assert_int_equal(hm_heldlock_check("a process", NULL), 0);
     assert_true(lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0);
     if (lock >= 0)
@@ -105,18 +103,17 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
 /* Is it a child that works on the folders, under their own lock? */
 static bool has_turn(void)
 {
-    int lock = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CLOEXEC);
+    int lock = open(scratch_path("run/root/node/fsdax.folders"), O_RDWR | O_CLOEXEC);
     bool is_locked = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0;
     if (lock >= 0)
         close(lock);
     return is_child && is_locked;
 }
 
-int __wrap_hm_dax_make_folders(const struct hm_config *in, uint32_t job_id, const struct hm_job_namespaces *namespaces,
-                               struct hm_error *why)
+int __wrap_mkdirat(int at, const char *path, mode_t mode)
 {
-    assert_true(has_turn());
-    return __real_hm_dax_make_folders(in, job_id, namespaces, why);
+    assert_true(has_turn() || !strstr(path, "fsdax"));
+    return __real_mkdirat(at, path, mode);
 }
 
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to)

@@ -92,17 +92,17 @@ static void folders_in_use_hold_up_nobody(void **state)
     assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_false(has_folder(7) || has_folder(13));
-    assert_int_equal(entries_of_fsdax(), 3); /* the lock, the folder of job 12, and the ended one */
+    assert_int_equal(entries_of_fsdax(), 2); /* the folder of job 12, and the ended one */
     hm_flock_close(other);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
-    assert_int_equal(entries_of_fsdax(), 2);
+    assert_int_equal(entries_of_fsdax(), 1);
     assert_true(has_folder(12));
 }
 
 /* Another process has the lock of the folders. */
 static int take_turn(void)
 {
-    int turn = open(scratch_path("run/root/node/fsdax.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int turn = open(scratch_path("run/root/node/fsdax.folders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(hm_flock_try(turn), 0);
     return turn;
 }

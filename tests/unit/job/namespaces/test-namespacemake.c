@@ -323,7 +323,7 @@ static void room_beside_what_is_not_wiped_yet(void **state)
                 "dram --patience 10 --limit 30 ");
     /* hm_namespaces_make waits for another process's lock only until fsdax_wipe_limit is used up, as it is here. */
     forget_told();
-    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    int held = open(scratch_path("run/root/node/fsdax.namespaces"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);
     assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
     assert_string_equal(error.text, "the memory of earlier jobs is still being wiped");

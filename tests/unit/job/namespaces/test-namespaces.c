@@ -34,7 +34,7 @@ static void a_reap_removes_what_no_living_job_owns(void **state)
     static const char words[] = "reap\n--cluster\nc\n--patience\n0\n--living\n";
     char text[512] = "";
     (void)state;
-    snprintf(text, sizeof(text), "flock -n %s/run/fsdax/lock true && exit 1; exit 0", scratch);
+    snprintf(text, sizeof(text), "flock -n %s/run/root/node/fsdax.namespaces true && exit 1; exit 0", scratch);
     script(text);
     assert_int_equal(hm_namespaces_reap(&config, &of_c, &error), 0);
     memset(text, 0, sizeof(text));
@@ -71,12 +71,28 @@ static void others_that_are_at_work_are_not_waited_for(void **state)
     script("exit 1");
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
     forget_told();
-    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    int held = open(scratch_path("run/root/node/fsdax.namespaces"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(held, LOCK_EX), 0);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
     assert_nothing_told();
     close(held);
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
+}
+
+/* A process of a version before may have its lock, where users reach the folder. */
+static void the_lock_of_a_version_before_is_taken_over(void **state)
+{
+    (void)state;
+    script("");
+    unlink(scratch_path("told")); /* an earlier test may have left it */
+    int held = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_nothing_told();
+    assert_int_equal(access(scratch_path("run/fsdax/lock"), F_OK), -1);
+    close(held);
+    assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0);
+    assert_int_equal(access(scratch_path("told"), F_OK), 0);
 }
 
 /* An entry that cannot be read may be of a living job, and of any user who keeps namespaces. */
@@ -234,7 +250,7 @@ static void what_a_reap_leaves_to_systemd(void **state)
         script("");
         assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), 0); /* makes the lock's file */
         bool is_held = ends[i].script[0] == '\0';
-        int held = is_held ? open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC) : -1;
+        int held = is_held ? open(scratch_path("run/root/node/fsdax.namespaces"), O_RDWR | O_CLOEXEC) : -1;
         assert_int_equal(is_held ? flock(held, LOCK_EX) : 0, 0);
         const struct hm_namespaces_reap how = {.cluster = "c", .has_left = ends[i].has_left};
         left_s = ends[i].left_s;
@@ -255,7 +271,7 @@ static void what_a_reap_leaves_to_systemd(void **state)
 /* Checks that the lock is free in each pause, so that jobs can begin. After the third pause the script succeeds. */
 static void expect_no_lock(void)
 {
-    int fd = open(scratch_path("run/fsdax/lock"), O_RDWR | O_CLOEXEC);
+    int fd = open(scratch_path("run/root/node/fsdax.namespaces"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     close(fd);
     if (pauses == 3)
@@ -306,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup(a_reap_removes_what_no_living_job_owns, with_two_jobs),
         cmocka_unit_test_setup(a_reap_that_cannot_remove_something, with_two_jobs),
         cmocka_unit_test_setup(others_that_are_at_work_are_not_waited_for, with_two_jobs),
+        cmocka_unit_test_setup(the_lock_of_a_version_before_is_taken_over, with_two_jobs),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read, with_two_jobs),
         cmocka_unit_test_setup(a_node_without_jobs, with_two_jobs),
         cmocka_unit_test_setup(nothing_is_removed_without_a_list, namespaces_set_up),
