@@ -173,7 +173,9 @@ int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_
     pid_t pid = hm_spawn_start(&spawn, error);
     close(spawn.extra);
     if (pid < 0) {
+        hm_hurry_begin();
         unlink(path);
+        hm_hurry_end();
         return -1;
     }
     /* It may have ended already. Then there is nothing to stop, and its figures say why. */
