@@ -14,8 +14,9 @@
 #include "base/files.h"
 #include "base/spawn.h"
 
-#define PATIENCE_MS 20000     /* time that a controller may take to answer */
-#define NAME_PATIENCE_MS 5000 /* the same in the epilog: there is a record to write in the time that is left */
+#define PATIENCE_MS 20000 /* time that a controller may take to answer */
+/* the same for both questions for a job's name, in the epilog: there is a record to write in the time that is left */
+#define NAME_PATIENCE_MS 2500
 
 int hm_scontrol_find(char *path, size_t size)
 {
@@ -99,9 +100,13 @@ static int ask_for_job(char *name, int patience_ms, char *text, size_t size, str
     return ask(words, patience_ms, text, size, error);
 }
 
-int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error)
+int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error)
 {
     char id[32], text[4096]; /* the job's name is at the beginning */
+    snprintf(id, sizeof(id), "%s", likely);
+    if (ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), NULL) == 0 &&
+        hm_scontrol_parse_job(text, job_id, name, size, NULL) == 0)
+        return 0;
     snprintf(id, sizeof(id), "%u", job_id);
     return ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), error) == 0
                ? hm_scontrol_parse_job(text, job_id, name, size, error)

@@ -206,11 +206,12 @@ static int read_ids(char *name, struct hm_job *job, struct hm_error *error)
 static void ask_for_array(struct hm_job *job, bool may_ask)
 {
     struct hm_error why = {0};
-    char name[32] = "";
+    char likely[32], name[32] = "";
     if (job->array_is_told || job->array_job_id == HM_NO_ID)
         return;
+    snprintf(likely, sizeof(likely), "%u_%u", job->array_job_id, job->array_task_id);
     job->array_job_id = job->array_task_id = HM_NO_ID;
-    int result = may_ask ? hm_scontrol_name(job->job_id, name, sizeof(name), &why)
+    int result = may_ask ? hm_scontrol_name(job->job_id, likely, name, sizeof(name), &why)
                          : hm_fail(&why, ENODATA, "its epilog did not run");
     job->array_is_told = result == 0 && read_ids(name, job, &why) == 0;
     if (!job->array_is_told)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For a thread that takes a lock which other jobs wait for, or makes or removes a file in a folder of root's: the
- * kernel holds the folder's own lock meanwhile. It must neither wait for a job's memory (aside.h, base/memready.h) nor
- * for a job's CPUs (urgent.h).
+ * For a thread that takes a lock which other jobs wait for, or that makes, removes or looks for a file in a folder of
+ * root's: the kernel holds the folder's own lock meanwhile. The thread must neither wait for a job's memory (aside.h,
+ * base/memready.h) nor for a job's CPUs (urgent.h).
  */
 #ifndef HM_JOB_LEDGER_HURRY_H
 #define HM_JOB_LEDGER_HURRY_H

@@ -30,13 +30,15 @@
 
 /* In run_dir's folder of root's (base/rundir.h). It has a file for each place, which stays until the next boot. */
 #define FOLDER "removals"
-#define PLACES 2  /* of each owner */
-#define TRIES 450 /* to get a place: some 4.5 s */
+#define PLACES 2      /* of each owner */
+#define TRIES 450     /* to get a place: some 4.5 s */
+#define REAP_TRIES 20 /* the same of a reap: some 0.2 s, as the next one goes on. Prologs and epilogs reap. */
 #define PAUSE_NS 10000000L
 
 struct removal {
     const struct hm_config *config;
     char owner[16]; /* of all the groups: whose places are taken */
+    int tries;      /* to get a place */
     int n;
     char (*name)[HM_MONGROUP_NAME];
 };
@@ -72,7 +74,7 @@ static int take_place(const struct removal *removal, struct hm_error *error)
     if (folder < 0)
         return -1;
     errno = EWOULDBLOCK;
-    for (int i = 0; place < 0 && errno == EWOULDBLOCK && i < TRIES * PLACES; i++) {
+    for (int i = 0; place < 0 && errno == EWOULDBLOCK && i < removal->tries * PLACES; i++) {
         if (i > 0 && i % PLACES == 0)
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
         place = try_place(folder, removal->owner, i % PLACES);
@@ -133,7 +135,7 @@ int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, uint32_t
                        struct hm_error *error)
 {
     char name[1][HM_MONGROUP_NAME];
-    struct removal removal = {.config = config, .n = 1, .name = name};
+    struct removal removal = {.config = config, .tries = TRIES, .n = 1, .name = name};
     snprintf(removal.owner, sizeof(removal.owner), "uid %u", uid);
     hm_mongroup_name(job_id, group->restart, name[0]);
     return group->is_begun ? remove_all(&removal, error) : 0;
@@ -189,7 +191,8 @@ static void keep_orphans(const struct hm_config *config, struct removal *removal
 void hm_mongroup_reap(const struct hm_config *config)
 {
     struct hm_error error = {{0}};
-    struct removal removal = {.config = config, .owner = "no job", .name = malloc(MOST * sizeof(*removal.name))};
+    struct removal removal = {
+        .config = config, .owner = "no job", .tries = REAP_TRIES, .name = malloc(MOST * sizeof(*removal.name))};
     struct hm_job *job = malloc(sizeof(*job));
     if (job && removal.name)
         list(config, &removal);

@@ -215,7 +215,10 @@ int hm_migrator_stop(const struct hm_process *process, struct hm_error *error)
 bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint32_t step_id)
 {
     char path[HM_CONFIG_PATH_MAX + 96];
-    return access(path_of(config, job_id, step_id, path, sizeof(path)), F_OK) == 0;
+    hm_hurry_begin();
+    bool has_left = access(path_of(config, job_id, step_id, path, sizeof(path)), F_OK) == 0;
+    hm_hurry_end();
+    return has_left;
 }
 
 /* Adds warnings that explain the figures: one if the migrator did not begin or was killed, and those it left itself. */

@@ -53,9 +53,10 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why
     return 0;
 }
 
-int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *why)
+int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *why)
 {
     assert_int_equal(job_id, 7);
+    assert_memory_equal(likely, "5_", 2); /* what a step said */
     assert_int_equal(hm_heldlock_check("scontrol", NULL), 0);
     n_asked++;
     return name_by_slurm ? snprintf(name, size, "%s", name_by_slurm) < 0 : hm_fail(why, ETIMEDOUT, "no answer");

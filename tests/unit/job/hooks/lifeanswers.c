@@ -71,9 +71,9 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
     return hm_fail(error, EIO, "not here");
 }
 
-int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *error)
+int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error)
 {
-    (void)job_id, (void)name, (void)size;
+    (void)job_id, (void)likely, (void)name, (void)size;
     return hm_fail(error, EIO, "not here");
 }
 

@@ -54,9 +54,9 @@ int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool w
     return 0;
 }
 
-int hm_scontrol_name(uint32_t job_id, char *name, size_t size, struct hm_error *why)
+int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *why)
 {
-    (void)job_id, (void)name, (void)size;
+    (void)job_id, (void)likely, (void)name, (void)size;
     return hm_fail(why, EIO, "no slurmctld");
 }
 
