@@ -28,7 +28,7 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
 
 static int leave(const void *question, void *text)
 {
-    strcpy(text, question);
+    memcpy(text, question, strlen(question) + 1);
     return 0;
 }
 
