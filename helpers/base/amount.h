@@ -10,6 +10,11 @@ static inline uint64_t hm_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static inline uint64_t hm_most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* `from` minus `amount`, or 0 where `amount` is the larger one. */
 static inline uint64_t hm_less(uint64_t from, uint64_t amount)
 {

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 #include "send.h"
 
@@ -31,11 +32,6 @@ void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_bro
     clients->idle_ns = idle_s * SECOND_NS;
     for (int c = 0; c < HM_DAMON_CLIENTS; c++)
         clients->lease[c].fd = -1;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void close_client(struct hm_damon_clients *clients, struct hm_damon_lease *lease)
@@ -131,7 +127,7 @@ static void accept_clients(struct hm_damon_clients *clients)
     uint64_t ended_ns = begun_ns;
     for (int n = 0; n < HM_DAMON_CLIENTS && ended_ns - begun_ns < WORK_NS && accept_client(clients); n++)
         ended_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    clients->accepts_ns = ended_ns + least(RESTS * (ended_ns - begun_ns), SECOND_NS);
+    clients->accepts_ns = ended_ns + hm_least(RESTS * (ended_ns - begun_ns), SECOND_NS);
 }
 
 /* Has the client said nothing since it connected? Its first message may be waiting until its user's pause is over. */
@@ -184,7 +180,9 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
             close_client(clients, lease);
             continue;
         }
-        hm_damon_lease_work(clients->broker, lease);
+        const struct hm_damon_moment before = hm_damon_moment();
+        if (hm_damon_lease_work(clients->broker, lease))
+            hm_damon_pauses_charge(&clients->pauses, lease->peer.owner, &before);
         if (events[c].revents && (!next || goes_before(lease, next)))
             next = lease;
     }
@@ -198,7 +196,7 @@ static int wait_ms(const struct hm_damon_lease *lease, uint64_t turn, uint64_t n
     int due_ms = hm_damon_lease_wait_ms(lease);
     if (due_ms < 0)
         due_ms = CHECK_NS / MS_NS;
-    return now < turn ? (int)least((uint64_t)due_ms, (turn - now) / MS_NS + 1) : due_ms;
+    return now < turn ? (int)hm_least((uint64_t)due_ms, (turn - now) / MS_NS + 1) : due_ms;
 }
 
 /* Sets which descriptors of the clients poll waits for. Returns the longest wait in ms. */
@@ -212,7 +210,7 @@ static int prepare(const struct hm_damon_clients *clients, struct pollfd *events
         events[c] = (struct pollfd){.fd = lease->fd, .events = now >= turn ? POLLIN : 0};
         events[HM_DAMON_CLIENTS + c] = (struct pollfd){.fd = lease->fd < 0 ? -1 : lease->peer.pidfd, .events = POLLIN};
         if (lease->fd >= 0)
-            longest_ms = (int)least((uint64_t)longest_ms, (uint64_t)wait_ms(lease, turn, now));
+            longest_ms = (int)hm_least((uint64_t)longest_ms, (uint64_t)wait_ms(lease, turn, now));
     }
     return longest_ms;
 }

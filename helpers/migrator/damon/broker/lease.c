@@ -233,9 +233,10 @@ static void let_go(struct hm_damon_lease *lease)
     hm_damon_lease_answer(lease, ESRCH, "a process does not belong to its user any more");
 }
 
-void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+bool hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t before = hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    bool was_on = lease->thread > 0;
     look_at_thread(lease);
     hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_lease_send, lease);
     if (lease->thread > 0 && !lease->is_lost)
@@ -247,6 +248,7 @@ void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *
         lease->kdamond = -1;
     }
     lease->broker_cpu_ns += hm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+    return was_on && lease->thread == 0;
 }
 
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease)

@@ -13,6 +13,8 @@
 #include "sysfs.h"
 #include "tracepoint.h"
 
+#define HM_DAMON_CLIENTS 64 /* most at a time */
+
 /* What the broker has for all its clients. */
 struct hm_damon_broker {
     char state_path[300];
@@ -73,9 +75,9 @@ bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease 
 /*
  * Sends the lists that have come in, and adapts the settings to their cost. Ends the watch, and tells the client, if a
  * process is not the client's any more. Takes the kdamond back if no process is watched and the client has sent nothing
- * for a minute; the client's next message asks for one again.
+ * for a minute; the client's next message asks for one again. Returns whether a watch was ended.
  */
-void hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
+bool hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /* Longest time until the next lists are due, in ms: one aggregation; -1: none will come. */
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease);
 /* Turns the kdamond off and takes it back, closes all descriptors, and frees the slot. */

@@ -3,22 +3,13 @@
 
 #include <time.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define SHARE 16                 /* a pause is so many times as long as what was before it */
 #define SHORTEST (SECOND_NS / 2) /* of a client, as each message restarts a kdamond */
 #define LONGEST (5 * SECOND_NS)  /* of a user, but for CPU time: the migrator of the next step must have its answer */
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 struct hm_damon_moment hm_damon_moment(void)
 {
@@ -28,43 +19,48 @@ struct hm_damon_moment hm_damon_moment(void)
 /* When the client's own pause is over. */
 static uint64_t own_ns(const struct hm_damon_lease *lease)
 {
-    return lease->asked_ns ? lease->asked_ns + most(SHARE * lease->served_ns, SHORTEST) : 0;
+    return lease->asked_ns ? lease->asked_ns + hm_most(SHARE * lease->served_ns, SHORTEST) : 0;
 }
 
-/* Where all entries are taken, the pause that ends first is forgotten. */
-static void prolong(struct hm_damon_pauses *pauses, uid_t owner, uint64_t until_ns)
+/* When this user's pause is over, to be set by the caller. Where all entries are taken, the pause that ends first is
+ * forgotten. */
+static uint64_t *until_of(struct hm_damon_pauses *pauses, uid_t owner)
 {
     int at = 0;
-    if (owner == 0)
-        return;
     for (int i = 0; i < HM_DAMON_CLIENTS && pauses->of_user[at].owner != owner; i++)
         if (pauses->of_user[i].owner == owner || pauses->of_user[i].until_ns < pauses->of_user[at].until_ns)
             at = i;
-    if (pauses->of_user[at].owner == owner)
-        until_ns = most(until_ns, pauses->of_user[at].until_ns);
+    if (pauses->of_user[at].owner != owner)
+        pauses->of_user[at].until_ns = 0;
     pauses->of_user[at].owner = owner;
-    pauses->of_user[at].until_ns = until_ns;
+    return &pauses->of_user[at].until_ns;
 }
 
 void hm_damon_pauses_charge(struct hm_damon_pauses *pauses, uid_t owner, const struct hm_damon_moment *before)
 {
     const struct hm_damon_moment now = hm_damon_moment();
     uint64_t cpu_ns = now.cpu_ns - before->cpu_ns;
-    uint64_t pause_ns = most(SHARE * cpu_ns, least(SHARE * (now.wall_ns - before->wall_ns), LONGEST));
-    prolong(pauses, owner, now.wall_ns + pause_ns);
-    pauses->until_ns = now.wall_ns + cpu_ns;
+    uint64_t wait_ns = hm_least(SHARE * (now.wall_ns - before->wall_ns), LONGEST);
+    pauses->until_ns = hm_most(pauses->until_ns, now.wall_ns) + cpu_ns;
+    if (owner == 0)
+        return;
+    uint64_t *until_ns = until_of(pauses, owner);
+    *until_ns = hm_most(hm_most(*until_ns, now.wall_ns) + SHARE * cpu_ns, now.wall_ns + wait_ns);
 }
 
 void hm_damon_pauses_leave(struct hm_damon_pauses *pauses, const struct hm_damon_lease *lease)
 {
-    prolong(pauses, lease->peer.owner, least(own_ns(lease), hm_clock_ns(CLOCK_MONOTONIC) + LONGEST));
+    if (lease->peer.owner == 0)
+        return;
+    uint64_t *until_ns = until_of(pauses, lease->peer.owner);
+    *until_ns = hm_most(*until_ns, hm_least(own_ns(lease), hm_clock_ns(CLOCK_MONOTONIC) + LONGEST));
 }
 
 uint64_t hm_damon_pauses_turn(const struct hm_damon_pauses *pauses, const struct hm_damon_lease *lease)
 {
-    uint64_t turn_ns = most(own_ns(lease), pauses->until_ns);
+    uint64_t turn_ns = hm_most(own_ns(lease), pauses->until_ns);
     for (int i = 0; i < HM_DAMON_CLIENTS; i++)
         if (pauses->of_user[i].owner == lease->peer.owner)
-            turn_ns = most(turn_ns, pauses->of_user[i].until_ns);
+            turn_ns = hm_most(turn_ns, pauses->of_user[i].until_ns);
     return turn_ns;
 }

@@ -9,15 +9,13 @@
 
 #include "lease.h"
 
-#define HM_DAMON_CLIENTS 64 /* most at a time, and so most users at a time */
-
 /* All times are of CLOCK_MONOTONIC, in ns. Begins as zeros. */
 struct hm_damon_pauses {
     uint64_t until_ns; /* the broker's */
     struct {
         uid_t owner;
         uint64_t until_ns;
-    } of_user[HM_DAMON_CLIENTS];
+    } of_user[HM_DAMON_CLIENTS]; /* there are no more users at a time */
 };
 
 struct hm_damon_moment {
@@ -29,7 +27,8 @@ struct hm_damon_moment hm_damon_moment(void);
  * The pauses of the user and of the broker after work for this user that began at `before`. The user's is 16 times as
  * long as the CPU time for it, so a user gets a sixteenth of a CPU at most. It is 16 times as long as the work also
  * where this took longer than its CPU time, as the broker has waited for the kernel, but then 5 s at most. The broker's
- * is as long as the CPU time: all users together get half of a CPU. Root has no pause as a user.
+ * is as long as the CPU time: all users together get half of a CPU. What is left of a pause is added to what CPU time
+ * brings, so that much work at once counts in full. Root has no pause as a user.
  */
 void hm_damon_pauses_charge(struct hm_damon_pauses *pauses, uid_t owner, const struct hm_damon_moment *before);
 /* Leaves the rest of the client's own pause to its user, but 5 s at most: nobody gains by connecting anew. */

@@ -290,10 +290,12 @@ static void a_message_costs_its_user_a_pause(void **state)
         clients->pauses = (struct hm_damon_pauses){0};
         int first = come(rows[i].first, 1);
         int second = come(rows[i].second, 1);
+        int silent = come(rows[i].second, 1);
         ask(first);
         pass(0);
         assert_true(has_answer(first));
         ask(second);
+        leave(silent); /* what costs less meanwhile does not cut the pause short */
         pass(rows[i].pause_ms - 1);
         assert_false(has_answer(second));
         pass(1);
@@ -355,13 +357,13 @@ static void a_first_message_goes_ahead(void **state)
 }
 
 /* Nobody gains by connecting anew: the pause of the client that has gone goes on for its user, but for 5 s at most, and
- * the end of its watch counts as work for that user. */
+ * the end of its watch counts as work for that user, whose pause is added to what is left then. */
 static void a_new_connection_is_no_way_around_a_pause(void **state)
 {
     (void)state;
     static const struct {
         unsigned served_ms, end_ms, pause_ms;
-    } rows[] = {{0, 0, 500}, {100, 0, 1600}, {2000, 0, 5000}, {0, 100, 1600}};
+    } rows[] = {{0, 0, 500}, {100, 0, 1600}, {2000, 0, 5000}, {0, 100, 2000}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         stop_clocks(rows[i].end_ms, rows[i].end_ms);
         clients->pauses = (struct hm_damon_pauses){0};
@@ -379,6 +381,45 @@ static void a_new_connection_is_no_way_around_a_pause(void **state)
         assert_true(has_answer(again));
         leave(again);
     }
+}
+
+/* Has a new connection of the user 1 no answer before its pause is over, and one then? */
+static void assert_pause(uint64_t ms)
+{
+    int number = come(1, 1);
+    ask(number);
+    pass(ms - 1);
+    assert_false(has_answer(number));
+    pass(1);
+    assert_true(has_answer(number));
+}
+
+static void watches_that_end_together_all_count(void **state)
+{
+    (void)state;
+    stop_clocks(100, 100);
+    come(1, 16);
+    for (int c = 0; c < 16; c++) {
+        clients->lease[c].thread = 1;
+        close(connection[c]);
+        connection[c] = -1;
+    }
+    hm_damon_clients_serve(clients);
+    assert_int_equal(count_of(1), 0);
+    assert_pause(16 * 1600 - 15 * 100); /* the first pause has begun when the first watch has ended */
+}
+
+/* A user can have processes become others' as often as they want. */
+static void a_watch_that_the_broker_ends_counts(void **state)
+{
+    (void)state;
+    stop_clocks(100, 100);
+    come(1, 1);
+    clients->lease[0].thread = 1;
+    clients->lease[0].is_lost = true;
+    hm_damon_clients_serve(clients);
+    assert_int_equal(clients->lease[0].thread, 0);
+    assert_pause(1600);
 }
 
 /* What was sent on a connection that is closed by now, is not worth any work. */
@@ -405,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(more_connections_bring_no_more_of_the_broker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_first_message_goes_ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_connection_is_no_way_around_a_pause, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(watches_that_end_together_all_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_watch_that_the_broker_ends_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_has_gone_is_not_served, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_place_ends_with_its_process, set_up, tear_down),
     };
