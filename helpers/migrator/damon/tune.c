@@ -44,6 +44,12 @@ static double longest_look_us(const struct hm_damon_needs *needs)
     return clamp(needs->interval_ms * 1000.0 / (2 * HM_DAMON_LOOKS), SHORTEST_LOOK_US, LONGEST_LOOK_US);
 }
 
+void hm_damon_tune_min(const struct hm_damon_needs *needs, struct hm_damon_settings *settings)
+{
+    double left = (double)settings->max_regions / SPLIT_ROOM - needs->n_ranges;
+    settings->min_regions = (uint32_t)fmax(left / JOIN_ROOM, KERNELS_LEAST);
+}
+
 /*
  * Returns settings within the budget, with a time between looks near `look_us`: cost [CPUs] = regions * cost_s /
  * look_s. If the budget is too small, the number of regions falls first, down to WANTED_REGIONS for each process; then
@@ -65,9 +71,9 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     /* The budget holds also for many processes and short phases: these then have less than two aggregations. */
     if (regions * cost_s / (look_us * 1e-6) > budget)
         look_us = clamp(regions * cost_s / budget * 1e6, look_us, LONGEST_LOOK_US);
-    double least = fmax((regions - needs->n_ranges) / JOIN_ROOM, KERNELS_LEAST);
-    return (struct hm_damon_settings){
-        .look_us = (uint32_t)look_us, .min_regions = (uint32_t)least, .max_regions = (uint32_t)regions * SPLIT_ROOM};
+    struct hm_damon_settings settings = {.look_us = (uint32_t)look_us, .max_regions = (uint32_t)regions * SPLIT_ROOM};
+    hm_damon_tune_min(needs, &settings);
+    return settings;
 }
 
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs)

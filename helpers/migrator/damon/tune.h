@@ -38,6 +38,8 @@ struct hm_damon_measured {
 
 /* The first settings. They assume that a look at a region costs 3 us. */
 struct hm_damon_settings hm_damon_tune_first(const struct hm_damon_needs *needs);
+/* Chooses min_regions anew, where the number of ranges has changed and the rest stays as it was tuned. */
+void hm_damon_tune_min(const struct hm_damon_needs *needs, struct hm_damon_settings *settings);
 /*
  * Improves the settings by what was measured. Returns false if they are good enough (within a quarter of the best), or
  * if cpu_s or wall_s is 0.

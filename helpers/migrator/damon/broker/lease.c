@@ -146,6 +146,8 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     if (lease->n > n_before || lease->n * 2 < n_before) {
         lease->settings = hm_damon_tune_first(&lease->needs);
         lease->is_tuned = false;
+    } else { /* what was measured of these processes holds; their ranges may have changed */
+        hm_damon_tune_min(&lease->needs, &lease->settings);
     }
     return start(broker, lease, error);
 }

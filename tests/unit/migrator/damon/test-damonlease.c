@@ -348,21 +348,35 @@ static void what_a_setuid_program_accesses_is_not_sent(void **state)
     assert_true(lease.n == 0 && lease.thread == 0);
 }
 
-/* Without them, no region would be left for the large ranges of a process with many small ones. */
-static void ranges_are_counted_for_the_settings(void **state)
+/* Asks to watch this process. */
+static void ask_for(uint32_t n_ranges)
 {
-    (void)state;
     struct hm_process self;
     struct hm_damon_watch watch = {.interval_ms = 10000, .budget = 10000};
     assert_int_equal(hm_process_identify(getpid(), &self), 0);
-    watch.process[0] = (struct hm_damon_process){
-        .pid = self.pid, .start_time = self.start_time, .n_ranges = 2, .range = {{4096, 8192}, {12288, 16384}}};
+    watch.process[0] = (struct hm_damon_process){.pid = self.pid, .start_time = self.start_time, .n_ranges = n_ranges};
+    for (uint32_t i = 0; i < n_ranges; i++)
+        watch.process[0].range[i] = (struct hm_damon_range){(2 * i + 1) * 4096, (2 * i + 2) * 4096};
     size_t size = hm_damon_wire_begin(&watch, HM_DAMON_WATCH, 1, 1);
-    owner = getuid();
     assert_int_equal(send(client, &watch, size, 0), size);
     assert_true(hm_damon_lease_serve(&broker, &lease));
+}
+
+/* Without them, no region would be left for the large ranges of a process with many small ones. Where ranges are new in
+ * a process that was watched before, the rest of its settings stays. */
+static void ranges_are_counted_for_the_settings(void **state)
+{
+    (void)state;
+    owner = getuid();
+    ask_for(2);
     assert_int_equal(lease.needs.n_processes, 1);
     assert_int_equal(lease.needs.n_ranges, 2);
+    lease.settings = (struct hm_damon_settings){.look_us = 50000, .min_regions = 7, .max_regions = 40};
+    ask_for(6);
+    assert_int_equal(lease.needs.n_ranges, 6);
+    assert_int_equal(lease.settings.look_us, 50000);
+    assert_int_equal(lease.settings.max_regions, 40);
+    assert_int_equal(lease.settings.min_regions, 5); /* (40 / 2 - 6) / 2.5 */
 }
 
 /* While a process ends, its files in /proc are root's, too. The watch goes on then, as a new one would begin without
