@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "flock.h"
 
 #define NODE "node"
-#define DRAFT "node.draft"
 
 int hm_rundir_open(const char *run_dir, struct hm_error *error)
 {
@@ -21,64 +21,61 @@ int hm_rundir_open_root(int run, struct hm_error *error)
     return hm_folder_open_own(run, HM_RUNDIR_ROOT, 0700, error);
 }
 
-/* Moves what versions before kept in run_dir itself. A lock stays the same file: its holder keeps it. */
-static int move_old(int run, int draft, struct hm_error *error)
+bool hm_rundir_has(int node, const char *name)
 {
-    static const char *const names[] = {"auto_online_blocks", "namespace.lock", "trials", "wiped"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (renameat(run, names[i], draft, names[i]) != 0 && errno != ENOENT)
-            return hm_fail_errno(error, "cannot move %s to " HM_RUNDIR_NODE, names[i]);
+    return faccessat(node, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Another process may move it at the same time. Where both places have one, both stay as they are. Returns 0 or -1. */
+static int move_one(int run, int node, const struct hm_rundir_old *old, struct hm_error *error)
+{
+    if (hm_rundir_has(run, old->path) && renameat2(run, old->path, node, old->name, RENAME_NOREPLACE) == 0)
+        return 0;
+    return errno == ENOENT || errno == EEXIST
+               ? 0
+               : hm_fail_errno(error, "cannot move %s to " HM_RUNDIR_NODE "/%s", old->path, old->name);
+}
+
+static int move_all(int run, int node, const struct hm_rundir_old *old, struct hm_error *error)
+{
+    const char *last = NULL;
+    for (const struct hm_rundir_old *one = old; one->name; one++)
+        last = one->name;
+    if (hm_rundir_has(node, last))
+        return 0;
+    for (const struct hm_rundir_old *one = old; one->name; one++)
+        if (move_one(run, node, one, error) != 0)
+            return -1;
+    int lock = hm_flock_open(node, last);
+    if (lock < 0)
+        return hm_fail_errno(error, "cannot make " HM_RUNDIR_NODE "/%s", last);
+    close(lock);
     return 0;
 }
 
-/*
- * Makes the folder under another name first, so that nobody finds it without what belongs in it. Another process may do
- * the same: then both work in the same draft, or this one's is empty and the folder is there. Returns 0 or -1.
- */
-static int make_node(int run, int root, struct hm_error *error)
+static int open_node(int run, const struct hm_rundir_old *old, struct hm_error *error)
 {
-    int draft = hm_folder_open_own(root, DRAFT, 0700, error);
-    if (draft < 0)
-        return -1;
-    int result = move_old(run, draft, error);
-    close(draft);
-    if (result != 0 || renameat2(root, DRAFT, root, NODE, RENAME_NOREPLACE) == 0 || errno == ENOENT)
-        return result;
-    if (errno != EEXIST)
-        return hm_fail_errno(error, "cannot make the folder " HM_RUNDIR_NODE);
-    unlinkat(root, DRAFT, AT_REMOVEDIR);
-    return 0;
-}
-
-static int open_node(int run, struct hm_error *error)
-{
-    int root = hm_rundir_open_root(run, error), node = -1;
-    if (root < 0)
-        return -1;
-    if (faccessat(root, NODE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || make_node(run, root, error) == 0)
-        node = hm_folder_open_own(root, NODE, 0700, error);
+    int root = hm_rundir_open_root(run, error);
+    int node = root < 0 ? -1 : hm_folder_open_own(root, NODE, 0700, error);
     int number = errno;
-    close(root);
+    if (root >= 0)
+        close(root);
     errno = number;
-    return node;
+    if (node < 0 || !old || move_all(run, node, old, error) == 0)
+        return node;
+    number = errno;
+    close(node);
+    errno = number;
+    return -1;
 }
 
-int hm_rundir_open_node(const char *run_dir, struct hm_error *error)
+int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, struct hm_error *error)
 {
     int run = hm_rundir_open(run_dir, error);
-    int node = run < 0 ? -1 : open_node(run, error);
+    int node = run < 0 ? -1 : open_node(run, old, error);
     int number = errno;
     if (run >= 0)
         close(run);
     errno = number;
     return node;
-}
-
-bool hm_rundir_has(const char *run_dir, const char *name)
-{
-    int node = hm_rundir_open_node(run_dir, NULL);
-    bool has = node >= 0 && faccessat(node, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    if (node >= 0)
-        close(node);
-    return has;
 }

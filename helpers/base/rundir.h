@@ -18,16 +18,26 @@
 #define HM_RUNDIR_ROOT "root"
 #define HM_RUNDIR_NODE HM_RUNDIR_ROOT "/node" /* below run_dir */
 
+/* A file or folder that is moved; a row without a name ends a list. */
+struct hm_rundir_old {
+    const char *path; /* where it was, below run_dir */
+    const char *name; /* in <run_dir>/root/node */
+};
+
 /* These open a folder, and make it and those above as needed. They return a descriptor that the caller closes, or -1 as
  * hm_folder_open_own (files.h). */
 /* run_dir */
 int hm_rundir_open(const char *run_dir, struct hm_error *error);
 /* <run_dir>/root. `run` is the opened run_dir. */
 int hm_rundir_open_root(int run, struct hm_error *error);
-/* <run_dir>/root/node. When it is made, what versions before kept in run_dir itself is moved to it. */
-int hm_rundir_open_node(const char *run_dir, struct hm_error *error);
+/*
+ * <run_dir>/root/node. `old` is what versions before kept elsewhere in run_dir for the caller; NULL: nothing. It is
+ * moved to the folder. The last one is a lock, which is made where it is missing: when it is in the folder all are
+ * moved, and nobody looks elsewhere again. A lock stays the same file: its holder keeps it.
+ */
+int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, struct hm_error *error);
 
-/* Is there a file with this name in <run_dir>/root/node? */
-bool hm_rundir_has(const char *run_dir, const char *name);
+/* Is there a file with this name in the folder `node`? */
+bool hm_rundir_has(int node, const char *name);
 
 #endif

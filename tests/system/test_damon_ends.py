@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import damonclient
+import pytest
 import slurm
 from damonbroker import BROKER, KDAMONDS, broker, number, sleeper, states, write
 from processes import descriptors_of
@@ -129,9 +130,10 @@ def test_reap_does_not_wait_for_a_broker_that_hangs():
     assert not state_file.exists()
 
 
-def test_reap_finds_what_a_dead_broker_left():
+@pytest.mark.parametrize("is_old", [False, True], ids=["this version", "an earlier version"])
+def test_reap_finds_what_a_dead_broker_left(is_old):
     run_dir = slurm.JOBS.parent
-    state_file = run_dir / "root" / "node" / "damon.state"
+    node, old_file = run_dir / "root" / "node", run_dir / "damon.state"
     slurm.run("hybridmem reap")
     with sleeper("alice") as watched:
         process = subprocess.Popen([BROKER, "--run-dir", str(run_dir)], stderr=subprocess.PIPE, text=True)
@@ -145,9 +147,12 @@ def test_reap_finds_what_a_dead_broker_left():
             process.kill()
             process.wait()
         assert number() == 16
+        if is_old:
+            (node / "damon.state").rename(old_file)
+            (node / "damon.start").unlink()  # what says that nothing is at the old place any more
         reap_to_the_end()
         assert number() == 0
-        assert not state_file.exists()
+        assert not (node / "damon.state").exists() and not old_file.exists()
 
 
 def test_someone_elses_kdamonds_after_a_crash_are_not_taken_over(run_dir):

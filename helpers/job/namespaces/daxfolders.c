@@ -45,7 +45,7 @@ struct ended {
  * kernel has of `fsdax`, and may make it last. Returns a descriptor for hm_flock_close, or -1. */
 static int take_turn(const struct hm_config *config, int most_tries, struct hm_error *error)
 {
-    int node = hm_rundir_open_node(config->run_dir, error);
+    int node = hm_rundir_open_node(config->run_dir, NULL, error);
     if (node < 0)
         return -1;
     int turn = hm_flock_open(node, TURN);

@@ -67,7 +67,7 @@ static int take_place(const struct removal *removal, struct hm_error *error)
 {
     const struct hm_config *config = removal->config;
     int place = -1;
-    int node = hm_rundir_open_node(config->run_dir, error);
+    int node = hm_rundir_open_node(config->run_dir, NULL, error);
     int folder = node < 0 ? -1 : hm_folder_open_own(node, FOLDER, 0700, error);
     if (node >= 0)
         close(node);

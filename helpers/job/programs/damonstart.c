@@ -18,10 +18,10 @@
 #include "base/spawn.h"
 #include "job/ledger/hurry.h"
 #include "job/ledger/log.h"
+#include "migrator/damon/folder.h"
 #include "migrator/damon/wire.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
-#define START_LOCK "damon.start"
 #define PATIENCE_MS 10000
 #define PAUSE_NS 20000000L
 #define CLEAN_PATIENCE_MS 5000
@@ -54,11 +54,11 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/" HM_RUNDIR_NODE "/" START_LOCK, config->run_dir);
-    int node = hm_rundir_open_node(config->run_dir, error);
+    snprintf(path, sizeof(path), "%s/" HM_RUNDIR_NODE "/" HM_DAMON_START, config->run_dir);
+    int node = hm_damon_folder_open(config->run_dir, error);
     if (node < 0)
         return -1;
-    int fd = hm_flock_open(node, START_LOCK);
+    int fd = hm_flock_open(node, HM_DAMON_START);
     close(node);
     if (fd < 0)
         return hm_fail_errno(error, "cannot open %s", path);
@@ -136,11 +136,22 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
     return result;
 }
 
-void hm_damon_reap(const struct hm_config *config)
+/*
+ * Opens the folder that has the state of a dead broker. An earlier version's broker that lives on keeps its state where
+ * it is, and may still make one there: so nothing is moved while a broker listens.
+ */
+static int open_folder(const struct hm_config *config)
+{
+    int folder = hm_rundir_open_node(config->run_dir, NULL, NULL);
+    if (folder < 0 || hm_rundir_has(folder, HM_DAMON_START) || is_listening(config))
+        return folder;
+    close(folder);
+    return hm_damon_folder_open(config->run_dir, NULL);
+}
+
+static void clean(const struct hm_config *config, int folder)
 {
     struct hm_error error = {{0}};
-    if (!hm_rundir_has(config->run_dir, HM_DAMON_STATE) || is_listening(config))
-        return;
     pid_t pid = start(config, NULL, "--clean", -1, &error);
     int status = pid < 0 ? -1 : hm_spawn_wait_for(pid, CLEAN_PATIENCE_MS);
     if (pid > 0 && status < 0 && errno == ETIMEDOUT)
@@ -149,6 +160,15 @@ void hm_damon_reap(const struct hm_config *config)
     if (status != 0)
         hm_log(HM_LOG_ERROR, "cannot clear up after a dead DAMON broker: %s",
                error.text[0] ? error.text : "hybridmem-damon --clean failed");
-    else if (!hm_rundir_has(config->run_dir, HM_DAMON_STATE))
+    else if (!hm_rundir_has(folder, HM_DAMON_STATE))
         hm_log(HM_LOG_WARNING, "kdamonds that a dead DAMON broker had left are turned off");
+}
+
+void hm_damon_reap(const struct hm_config *config)
+{
+    int folder = open_folder(config);
+    if (folder >= 0 && hm_rundir_has(folder, HM_DAMON_STATE) && !is_listening(config))
+        clean(config, folder);
+    if (folder >= 0)
+        close(folder);
 }

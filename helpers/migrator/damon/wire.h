@@ -18,8 +18,6 @@
 #define HM_DAMON_REGIONS 128         /* regions in one message; longer lists take several */
 #define HM_DAMON_TEXT 160            /* bytes of an answer's text */
 #define HM_DAMON_SOCKET "damon.sock" /* name in run_dir */
-#define HM_DAMON_STATE                                                                                                 \
-    "damon.state" /* name in <run_dir>/root/node; tells the next broker which kdamonds this one made */
 
 /* Limits of what a client may ask for. */
 #define HM_DAMON_MIN_INTERVAL_MS 1000

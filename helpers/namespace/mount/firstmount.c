@@ -62,7 +62,7 @@ static int take_turn(const struct wanted *wanted, struct hm_error *error)
 {
     int parent = open(wanted->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int folder = parent < 0 ? hm_fail_errno(error, "cannot open %s", wanted->place)
-                            : hm_folder_open_own(parent, "trials", 0700, error);
+                            : hm_folder_open_own(parent, HM_MOUNT_TRIALS, 0700, error);
     if (parent >= 0)
         close(parent);
     if (folder < 0)

@@ -11,9 +11,9 @@
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/patience.h"
-#include "base/rundir.h"
+#include "folder.h"
 
-#define LOCK "namespace.lock"
+#define LOCK HM_NAMESPACE_LOCK
 #define PATH HM_RUNDIR_NODE "/" LOCK /* in run_dir */
 
 static int fail_held(int lock, const char *run_dir, unsigned patience_s, struct hm_error *error)
@@ -47,7 +47,7 @@ int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned pa
 {
     if (*since_ns == 0)
         *since_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    int folder = hm_rundir_open_node(config->run_dir, error);
+    int folder = hm_namespace_folder_open(config->run_dir, error);
     if (folder < 0)
         return -1;
     int lock = hm_flock_open(folder, LOCK);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/rundir.h"
 #include "base/size.h"
+#include "folder.h"
 #include "wipe.h"
 
-#define FOLDER "wiped"
+#define FOLDER HM_NAMESPACE_WIPED
 #define TEXT (HM_OWNER_NAME + 48) /* room for the name and two numbers */
 
 static const struct hm_config *place; /* for all wipes of this process; NULL: no progress is kept */
@@ -27,7 +27,7 @@ void hm_wiped_begin(const struct hm_config *config)
 
 static int open_folder(struct hm_error *error)
 {
-    int node = hm_rundir_open_node(place->run_dir, error);
+    int node = hm_namespace_folder_open(place->run_dir, error);
     if (node < 0)
         return -1;
     int folder = hm_folder_open_own(node, FOLDER, 0700, error);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/rundir.h"
 
 #define KEPT HM_AUTOONLINE_KEPT
 #define OFFLINE "offline"
@@ -52,7 +51,7 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
         return 0;
     if (!is_policy(policy))
         return hm_fail(error, EINVAL, "%s says \"%s\": hybridmem does not know that policy", path, policy);
-    int folder = hm_rundir_open_node(config->run_dir, error);
+    int folder = hm_namespace_folder_open(config->run_dir, error);
     if (folder < 0)
         return -1;
     int result = keep(folder, config, policy, error);
@@ -68,7 +67,7 @@ int hm_autoonline_release(const char *system, const struct hm_config *config, st
 {
     char path[PATH], policy[WORD];
     int result = 0;
-    int folder = hm_rundir_open_node(config->run_dir, error);
+    int folder = hm_namespace_folder_open(config->run_dir, error);
     if (folder < 0)
         return -1;
     ssize_t length = hm_file_read_at(folder, KEPT, policy, sizeof(policy));

@@ -9,11 +9,10 @@
 #define HM_NAMESPACE_RAM_AUTOONLINE_H
 
 #include <stdbool.h>
+#include <unistd.h>
 
-#include "base/rundir.h"
 #include "core/config/config.h"
-
-#define HM_AUTOONLINE_KEPT "auto_online_blocks" /* file (base/rundir.h) that holds the policy while it is set aside */
+#include "namespace/pmem/folder.h"
 
 /* Set the policy to "offline". `system` is HM_BLOCKS_SYSTEM (blocks.h). The caller has the lock of namespaces
  * (pmem/lock.h). Returns 0 (then call hm_autoonline_release) or -1. */
@@ -23,7 +22,11 @@ int hm_autoonline_hold(const char *system, const struct hm_config *config, struc
  * without this folder. */
 static inline bool hm_autoonline_is_aside(const struct hm_config *config)
 {
-    return hm_rundir_has(config->run_dir, HM_AUTOONLINE_KEPT);
+    int folder = hm_namespace_folder_open(config->run_dir, NULL);
+    bool is_aside = folder >= 0 && hm_rundir_has(folder, HM_AUTOONLINE_KEPT);
+    if (folder >= 0)
+        close(folder);
+    return is_aside;
 }
 
 /* Put back the policy that was set aside, also by another process. Does nothing where none was. Returns 0 or -1. */

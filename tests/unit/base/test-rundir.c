@@ -21,14 +21,28 @@ int __wrap_openat(int at, const char *path, int flags, ...);
 int __real_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
 int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags);
 
+static const struct hm_rundir_old old[] = {
+    {"policy", "policy"}, {"folder/wiped", "wiped"}, {"lock", "lock"}, {NULL, NULL}};
+
 static char run[128];
-static bool is_other_first; /* another process makes the folder while this one does */
+static bool is_other_first; /* another process moves the files while this one does */
 static int n_made;          /* calls that may make a file */
+static int n_moves;
+
+/* Is this file in run_dir/root/node? */
+static bool has(const char *name)
+{
+    int node = hm_rundir_open_node(run, NULL, NULL);
+    assert_true(node >= 0);
+    bool is_there = hm_rundir_has(node, name);
+    close(node);
+    return is_there;
+}
 
 static void open_node(void)
 {
     struct hm_error error = {""};
-    int node = hm_rundir_open_node(run, &error);
+    int node = hm_rundir_open_node(run, old, &error);
     if (node < 0)
         fail_msg("%s", error.text);
     close(node);
@@ -36,6 +50,7 @@ static void open_node(void)
 
 int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, unsigned flags)
 {
+    n_moves++;
     if (is_other_first) {
         is_other_first = false;
         open_node();
@@ -67,7 +82,7 @@ static int fresh(void **state)
 {
     (void)state;
     is_other_first = false;
-    n_made = 0;
+    n_made = n_moves = 0;
     snprintf(run, sizeof(run), "%s/run", scratch);
     return scratch_remove(run);
 }
@@ -76,43 +91,57 @@ static void users_do_not_reach_the_folder(void **state)
 {
     (void)state;
     mode_t before = umask(0);
-    assert_false(hm_rundir_has(run, "file"));
+    open_node();
     umask(before);
     assert_int_equal(mode_of("run"), S_IFDIR | HM_FOLDER_PASS);
     assert_int_equal(mode_of("run/root"), S_IFDIR | 0700);
     assert_int_equal(mode_of("run/root/node"), S_IFDIR | 0700);
-    assert_int_equal(mode_of("run/root/node.draft"), 0);
+    assert_false(has("file"));
     scratch_write(scratch_path("run/root/node/file"), "");
-    assert_true(hm_rundir_has(run, "file"));
+    assert_true(has("file"));
 }
 
 /* What a version before keeps in run_dir. Returns the number of the lock's file. */
 static ino_t make_old(void)
 {
     assert_int_equal(mkdir(run, 0711), 0);
-    assert_int_equal(mkdir(scratch_path("run/wiped"), 0700), 0);
-    scratch_write(scratch_path("run/wiped/name"), "progress");
-    scratch_write(scratch_path("run/auto_online_blocks"), "online");
-    scratch_write(scratch_path("run/namespace.lock"), "77");
+    assert_int_equal(mkdir(scratch_path("run/folder"), 0711), 0);
+    assert_int_equal(mkdir(scratch_path("run/folder/wiped"), 0700), 0);
+    scratch_write(scratch_path("run/folder/wiped/name"), "progress");
+    scratch_write(scratch_path("run/policy"), "online");
+    scratch_write(scratch_path("run/lock"), "77");
     scratch_write(scratch_path("run/topology"), "");
-    return number_of("run/namespace.lock");
+    return number_of("run/lock");
 }
 
 static void assert_moved(ino_t lock)
 {
-    assert_int_equal(number_of("run/root/node/namespace.lock"), lock);
-    assert_true(hm_rundir_has(run, "auto_online_blocks") && hm_rundir_has(run, "wiped/name"));
-    assert_false(mode_of("run/namespace.lock") || mode_of("run/auto_online_blocks") || mode_of("run/wiped"));
-    assert_int_equal(mode_of("run/root/node.draft"), 0);
+    assert_int_equal(number_of("run/root/node/lock"), lock);
+    assert_true(has("policy") && has("wiped/name"));
+    assert_false(mode_of("run/lock") || mode_of("run/policy") || mode_of("run/folder/wiped"));
     assert_true(mode_of("run/topology"));
 }
 
+/* Also where others have the folder already. */
 static void what_a_version_before_kept_is_moved(void **state)
 {
     (void)state;
     ino_t lock = make_old();
+    assert_false(has("lock"));
     open_node();
     assert_moved(lock);
+}
+
+/* A look for a file that is missing in run_dir takes a lock that users reach. */
+static void it_is_looked_for_once(void **state)
+{
+    (void)state;
+    open_node();
+    assert_true(has("lock"));
+    assert_int_equal(n_moves, 0);
+    scratch_write(scratch_path("run/policy"), "");
+    open_node();
+    assert_true(mode_of("run/policy"));
 }
 
 static void a_move_that_was_killed_is_completed(void **state)
@@ -120,13 +149,13 @@ static void a_move_that_was_killed_is_completed(void **state)
     (void)state;
     ino_t lock = make_old();
     assert_int_equal(mkdir(scratch_path("run/root"), 0700), 0);
-    assert_int_equal(mkdir(scratch_path("run/root/node.draft"), 0700), 0);
-    assert_int_equal(rename(scratch_path("run/wiped"), scratch_path("run/root/node.draft/wiped")), 0);
+    assert_int_equal(mkdir(scratch_path("run/root/node"), 0700), 0);
+    assert_int_equal(rename(scratch_path("run/folder/wiped"), scratch_path("run/root/node/wiped")), 0);
     open_node();
     assert_moved(lock);
 }
 
-static void two_processes_make_one_folder(void **state)
+static void two_processes_move_it_at_once(void **state)
 {
     (void)state;
     ino_t lock = make_old();
@@ -139,8 +168,7 @@ static void two_processes_make_one_folder(void **state)
 static void the_file_of_a_lock_is_made_once(void **state)
 {
     (void)state;
-    open_node();
-    int node = hm_rundir_open_node(run, NULL);
+    int node = hm_rundir_open_node(run, NULL, NULL);
     int first = hm_flock_open(node, "lock"), second = hm_flock_open(node, "lock");
     assert_int_equal(n_made, 1);
     assert_int_equal(mode_of("run/root/node/lock"), S_IFREG | 0600);
@@ -158,8 +186,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(users_do_not_reach_the_folder, fresh),
         cmocka_unit_test_setup(what_a_version_before_kept_is_moved, fresh),
+        cmocka_unit_test_setup(it_is_looked_for_once, fresh),
         cmocka_unit_test_setup(a_move_that_was_killed_is_completed, fresh),
-        cmocka_unit_test_setup(two_processes_make_one_folder, fresh),
+        cmocka_unit_test_setup(two_processes_move_it_at_once, fresh),
         cmocka_unit_test_setup(the_file_of_a_lock_is_made_once, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -103,12 +103,32 @@ static void test_a_policy_that_cannot_be_written(void **state)
     assert_false(is_kept());
 }
 
+/* An earlier version had it in run_dir itself, and so all that hybridmem-namespace keeps. */
+static void what_an_earlier_version_kept_is_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"auto_online_blocks", "namespace.lock", "trials", "wiped"};
+    struct hm_config old = config;
+    snprintf(old.run_dir, sizeof(old.run_dir), "%s", scratch_path("old"));
+    assert_int_equal(mkdir(old.run_dir, 0711), 0);
+    for (size_t i = 0; i < N_ROWS(names); i++)
+        scratch_write(scratch_path("old/%s", names[i]), "online");
+    assert_true(hm_autoonline_is_aside(&old));
+    for (size_t i = 0; i < N_ROWS(names); i++)
+        assert_int_equal(access(scratch_path("old/root/node/%s", names[i]), F_OK), 0);
+    set_policy("offline");
+    assert_int_equal(hm_autoonline_release(scratch, &old, &error), 0);
+    assert_policy("online");
+    assert_false(hm_autoonline_is_aside(&old));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_policy_is_set_aside_and_put_back),
         cmocka_unit_test(test_what_is_not_known_is_left_alone),
         cmocka_unit_test(test_a_policy_that_cannot_be_written),
+        cmocka_unit_test(what_an_earlier_version_kept_is_found),
     };
     return cmocka_run_group_tests(tests, setup, scratch_drop);
 }

@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rundir.h"
 #include "base/size.h"
 #include "caps.h"
 #include "clients.h"
 #include "listener.h"
+#include "migrator/damon/folder.h"
 
 #define DEFAULT_IDLE_S 60 /* time without a client after which the broker ends */
 /* For each client, the descriptors of its processes and a few more. */
@@ -69,21 +69,16 @@ static int open_clients(struct hm_damon_clients *clients, const char *run_dir, s
     return clients->listener < 0 ? -1 : 0;
 }
 
-/* Says where the state is, and moves it there from where versions before had it. The caller has the lock. Returns 0 or
- * -1. */
+/* Says where the state is, and moves it there from where an earlier version had it. The caller has the lock. Returns 0
+ * or -1. */
 static int place_state(struct hm_damon_broker *broker, const char *run_dir, struct hm_error *error)
 {
-    char before[sizeof(broker->state_path)];
-    int node = hm_rundir_open_node(run_dir, error);
-    if (node < 0)
+    int folder = hm_damon_folder_open(run_dir, error);
+    if (folder < 0)
         return -1;
+    close(folder);
     snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_RUNDIR_NODE "/" HM_DAMON_STATE, run_dir);
-    snprintf(before, sizeof(before), "%s/" HM_DAMON_STATE, run_dir);
-    int result = renameat(AT_FDCWD, before, node, HM_DAMON_STATE) == 0 || errno == ENOENT ? 0 : -1;
-    if (result != 0)
-        hm_fail_errno(error, "cannot move %s", before);
-    close(node);
-    return result;
+    return 0;
 }
 
 static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients, const char *run_dir, bool only_clean)

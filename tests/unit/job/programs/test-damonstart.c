@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the start of the DAMON broker: one process at a time starts it, outside of a job's full memory and before the
- * processes on its CPUs. */
+ * processes on its CPUs. Also that what a dead broker left is found. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,8 +23,8 @@
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
-static bool is_aside, is_urgent;
-static int n_opened, n_locks, n_starts;
+static bool is_aside, is_urgent, is_reap;
+static int n_opened, n_locks, n_starts, n_cleans;
 
 int __real_hm_flock_open(int at, const char *name);
 int __wrap_hm_flock_open(int at, const char *name);
@@ -51,7 +53,7 @@ void hm_urgent_end(void)
 
 int __wrap_hm_flock_open(int at, const char *name)
 {
-    assert_true(is_aside && is_urgent);
+    assert_true(is_reap || (is_aside && is_urgent)); /* a reap is never in a job */
     n_opened++;
     return __real_hm_flock_open(at, name);
 }
@@ -65,6 +67,11 @@ int __wrap_hm_flock_try(int fd)
 
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
 {
+    if (spawn->arguments[3]) {
+        assert_string_equal(spawn->arguments[3], "--clean");
+        n_cleans++;
+        return hm_fail(error, ENOENT, "cannot execute %s", spawn->path);
+    }
     int other = open(scratch_path("root/node/damon.start"), O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
     close(other);
@@ -85,7 +92,7 @@ static void test_who_starts_the_broker_has_left_a_full_job(void **state)
     (void)state;
     snprintf(config.run_dir, sizeof(config.run_dir), "%s", scratch);
     assert_int_equal(hm_damon_ensure(&config, "/sys/fs/cgroup/x", &error), -1);
-    assert_int_equal(n_opened, 1);
+    assert_int_equal(n_opened, 2); /* it was made first */
     assert_int_equal(n_locks, 1);
     assert_int_equal(n_starts, 1);
     assert_false(is_aside || is_urgent);
@@ -95,10 +102,64 @@ static void test_who_starts_the_broker_has_left_a_full_job(void **state)
     close(other);
 }
 
+/* Where versions before had the broker's state, and where it is now. */
+static const char *const before = "run/damon.state", *const place = "run/root/node/damon.state";
+
+static bool is_there(const char *path)
+{
+    return access(scratch_path("%s", path), F_OK) == 0;
+}
+
+static int set_up_run(void **state)
+{
+    (void)state;
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", scratch);
+    n_cleans = 0;
+    is_reap = true;
+    return scratch_remove(config.run_dir) | mkdir(config.run_dir, 0711);
+}
+
+/* Returns a socket to which a broker listens. */
+static int listen_in_run(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", scratch_path("run/damon.sock"));
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    return fd;
+}
+
+static void what_a_dead_broker_left_is_found(void **state)
+{
+    (void)state;
+    hm_damon_reap(&config);
+    assert_int_equal(n_cleans, 0);
+    scratch_write(scratch_path("%s", place), "kdamonds");
+    hm_damon_reap(&config);
+    assert_int_equal(n_cleans, 1);
+}
+
+static void what_one_of_a_version_before_left_is_found(void **state)
+{
+    (void)state;
+    scratch_write(scratch_path("%s", before), "kdamonds");
+    int broker = listen_in_run(); /* it lives on after the upgrade, and takes its state away at its end */
+    hm_damon_reap(&config);
+    assert_true(is_there(before) && !is_there(place));
+    assert_int_equal(n_cleans, 0);
+    close(broker); /* it was killed */
+    hm_damon_reap(&config);
+    assert_true(!is_there(before) && is_there(place));
+    assert_int_equal(n_cleans, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_starts_the_broker_has_left_a_full_job),
+        cmocka_unit_test_setup(what_a_dead_broker_left_is_found, set_up_run),
+        cmocka_unit_test_setup(what_one_of_a_version_before_left_is_found, set_up_run),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "migrator/damon/broker/lease.h"
+#include "migrator/damon/folder.h"
 #include "unit/lib/scratch.h"
 
 #define ROOT "/sys/kernel/mm/damon/admin/kdamonds/"
