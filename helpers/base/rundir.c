@@ -79,3 +79,9 @@ int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, st
     errno = number;
     return node;
 }
+
+char *hm_rundir_node_path(const char *run_dir, const char *name, char *out, size_t size)
+{
+    snprintf(out, size, "%s/" HM_RUNDIR_NODE "%s%s", run_dir, name ? "/" : "", name ? name : "");
+    return out;
+}

@@ -12,6 +12,7 @@
 #define HM_BASE_RUNDIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "error.h"
 
@@ -39,5 +40,10 @@ int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, st
 
 /* Is there a file with this name in the folder `node`? */
 bool hm_rundir_has(int node, const char *name);
+
+/* Writes the path of a file in <run_dir>/root/node, or with NULL that of the folder, into `out`, and returns `out`. For
+ * who cannot work by descriptors. HM_RUNDIR_NODE_PATH bytes are enough besides those of run_dir. */
+#define HM_RUNDIR_NODE_PATH 64
+char *hm_rundir_node_path(const char *run_dir, const char *name, char *out, size_t size);
 
 #endif

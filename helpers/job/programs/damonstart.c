@@ -54,7 +54,7 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_SIZE];
-    snprintf(path, sizeof(path), "%s/" HM_RUNDIR_NODE "/" HM_DAMON_START, config->run_dir);
+    hm_rundir_node_path(config->run_dir, HM_DAMON_START, path, sizeof(path));
     int node = hm_damon_folder_open(config->run_dir, error);
     if (node < 0)
         return -1;

@@ -69,10 +69,10 @@ static int make_one(const struct hm_config *config, const struct hm_namespace_re
                     const struct hm_share *share, const struct hm_owner *owner, struct hm_namespace *made,
                     struct hm_error *error)
 {
-    char place[HM_CONFIG_PATH_MAX + sizeof(HM_RUNDIR_NODE) + 1];
+    char place[HM_CONFIG_PATH_MAX + HM_RUNDIR_NODE_PATH];
     struct hm_pmem *pmem = NULL;
     int result = -1;
-    snprintf(place, sizeof(place), "%s/" HM_RUNDIR_NODE, config->run_dir);
+    hm_rundir_node_path(config->run_dir, NULL, place, sizeof(place));
     if (hm_pmem_open(&pmem, error) == 0 && hm_pmem_create(pmem, share, owner, request->map_in_pmem, made, error) == 0) {
         uint64_t bytes = hm_mark_room(hm_device_bytes(made->device));
         if (hm_mkfs_run(request->filesystem, made->device, bytes, request->keep, error) == 0)

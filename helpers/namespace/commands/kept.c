@@ -84,8 +84,8 @@ static int refuse_for_now(const struct hm_kept *kept, struct hm_error *error)
 
 static int look_at_all(const struct hm_config *config, const struct hm_kept *kept, struct hm_error *error)
 {
-    char place[HM_CONFIG_PATH_MAX + sizeof(HM_RUNDIR_NODE) + 1];
-    snprintf(place, sizeof(place), "%s/" HM_RUNDIR_NODE, config->run_dir);
+    char place[HM_CONFIG_PATH_MAX + HM_RUNDIR_NODE_PATH];
+    hm_rundir_node_path(config->run_dir, NULL, place, sizeof(place));
     for (int i = 0; i < kept->n; i++)
         if (hm_look_mount(kept->namespace[i].device, kept->filesystem[i], place, error) != 0)
             return errno == EBUSY || hm_is_shortage(errno) ? refuse_for_now(kept, error)

@@ -89,6 +89,7 @@ static int fresh(void **state)
 
 static void users_do_not_reach_the_folder(void **state)
 {
+    char path[sizeof(run) + HM_RUNDIR_NODE_PATH];
     (void)state;
     mode_t before = umask(0);
     open_node();
@@ -97,8 +98,10 @@ static void users_do_not_reach_the_folder(void **state)
     assert_int_equal(mode_of("run/root"), S_IFDIR | 0700);
     assert_int_equal(mode_of("run/root/node"), S_IFDIR | 0700);
     assert_false(has("file"));
-    scratch_write(scratch_path("run/root/node/file"), "");
+    scratch_write(hm_rundir_node_path(run, "file", path, sizeof(path)), "");
     assert_true(has("file"));
+    assert_string_equal(path, scratch_path("run/root/node/file"));
+    assert_string_equal(hm_rundir_node_path(run, NULL, path, sizeof(path)), scratch_path("run/root/node"));
 }
 
 /* What a version before keeps in run_dir. Returns the number of the lock's file. */

@@ -77,7 +77,7 @@ static int place_state(struct hm_damon_broker *broker, const char *run_dir, stru
     if (folder < 0)
         return -1;
     close(folder);
-    snprintf(broker->state_path, sizeof(broker->state_path), "%s/" HM_RUNDIR_NODE "/" HM_DAMON_STATE, run_dir);
+    hm_rundir_node_path(run_dir, HM_DAMON_STATE, broker->state_path, sizeof(broker->state_path));
     return 0;
 }
 
