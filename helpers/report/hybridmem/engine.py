@@ -10,7 +10,6 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from . import records
-from .columns import ITEMS
 
 INTERRUPTED = "Query interrupted"  # the error of a statement that ^C ends
 MEMORY = "1GiB"  # for one query; what does not fit goes to a temporary folder
@@ -85,35 +84,6 @@ def session(duckdb, work=None):
         except duckdb.Error as error:
             said = str(error).strip().splitlines() or ["it failed"]  # the next lines show our own SQL
             raise records.Failure(f"DuckDB: {said[0]}") from error
-
-
-class Asking:
-    """Base of the classes that run many statements on one connection, their attribute `connection`. It may also be one
-    of sqlite."""
-
-    def run(self, statement, *values):
-        return self.connection.execute(statement, values).fetchall()
-
-    def store(self, name, statement, *values):
-        """Makes a temporary table of what a statement finds."""
-        self.connection.execute(f"DROP TABLE IF EXISTS {name}")
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS {statement}", values)
-
-
-class Tables:
-    """The rows of a history's tables that meet a condition, for the statements of viewquery.py and runquery.py."""
-
-    def __init__(self, connection, paths, where, values):
-        self.connection, self.paths, self.where, self.values = connection, paths, where, values
-
-    def source(self, items=None):
-        """SQL for the rows of the records, or of the items in a list of theirs."""
-        met, of_table = "day: filename, file: file, line: line", f"FROM {parquet(self.paths)} WHERE {self.where}"
-        if items is None:
-            return f"(SELECT *, {{{met}}} AS met {of_table})"
-        made = ", ".join(f"item.{field} AS item_{field}" for field in ITEMS[items]._fields)
-        found = f"SELECT *, filename, unnest({items}) AS item, unnest(range(len({items}))) AS number {of_table}"
-        return f"(SELECT *, {made}, {{{met}, number: number}} AS met FROM ({found}))"
 
 
 def error():

@@ -8,9 +8,26 @@ import os
 import time
 
 from . import daysums, engine, layout, moments, records, runquery, tallyquery, temporary, viewquery
+from .columns import ITEMS
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 0)  # seconds between two looks, while an ingest is at work
 BYTES_AT_ONCE = 64 << 20  # of records that the engine sorts at one time
+
+
+class Tables:
+    """The rows of a history's tables that meet a condition, for the statements of viewquery.py and runquery.py."""
+
+    def __init__(self, connection, paths, where, values):
+        self.connection, self.paths, self.where, self.values = connection, paths, where, values
+
+    def source(self, items=None):
+        """SQL for the rows of the records, or of the items in a list of theirs."""
+        met, of_table = "day: filename, file: file, line: line", f"FROM {engine.parquet(self.paths)} WHERE {self.where}"
+        if items is None:
+            return f"(SELECT *, {{{met}}} AS met {of_table})"
+        made = ", ".join(f"item.{field} AS item_{field}" for field in ITEMS[items]._fields)
+        found = f"SELECT *, filename, unnest({items}) AS item, unnest(range(len({items}))) AS number {of_table}"
+        return f"(SELECT *, {made}, {{{met}, number: number}} AS met FROM ({found}))"
 
 
 def slices(files):
@@ -139,7 +156,7 @@ class Source:
     def fill_views(self, connection, where, values, report):
         """Empties all views, and fills those that DuckDB can make. Returns the others, which need the records."""
         report.begin()
-        tables = engine.Tables(connection, self.tables, where, values)
+        tables = Tables(connection, self.tables, where, values)
         self.look_at_all(tables, report)
         columns, others = layout.columns_of(connection, self.tables), []
         for sums in report.sums:

@@ -4,8 +4,8 @@ that are shown."""
 
 import itertools
 
-from . import engine, rules
-from .viewquery import MOST_ROWS, Query, in_part
+from . import rules
+from .viewquery import MOST_ROWS, Asking, Query, in_part
 
 
 def elect():
@@ -23,7 +23,7 @@ def elect():
     return f"CASE {' '.join(cases)} END"
 
 
-class Runs(engine.Asking):
+class Runs(Asking):
     """The runs that have wanted records; the view shows the largest of them."""
 
     def __init__(self, tables, sums):

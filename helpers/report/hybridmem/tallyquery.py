@@ -36,7 +36,7 @@ def conditions(options):
     return f"{keys} AND {period}", [*chosen, *bounds]
 
 
-class Table(engine.Asking):
+class Table(viewquery.Asking):
     """The report's rows. They come from the sums that ingest stored; for days that have no sums, or that are only
     partly wanted, they come from the records' columns."""
 

@@ -10,7 +10,7 @@ import sys
 from datetime import date
 from operator import attrgetter
 
-from . import engine, fields, interrupt, moments, runquery, viewquery
+from . import fields, interrupt, moments, runquery, viewquery
 from .columns import ITEMS, Columns
 from .failure import Failure
 from .terms import quoted
@@ -101,7 +101,7 @@ def told():
         raise Failure(f"cannot keep the figures of records in SQLITE_TMPDIR, TMPDIR or /var/tmp: {error}") from error
 
 
-class Rows(engine.Asking):
+class Rows(viewquery.Asking):
     """The rows of records. They have the columns that some views need. The caller adds each record once, and calls
     next_day() before the records of each day."""
 

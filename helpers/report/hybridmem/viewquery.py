@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes views with an engine: DuckDB over the columns of a history's tables (engine.Tables), sqlite over the rows of
+"""Makes views with an engine: DuckDB over the columns of a history's tables (history.Tables), sqlite over the rows of
 records (temporary.Rows). Both have `connection`, source(), and `values`, which belong to the source's statements. `met`
 tells where a record, or an item of it, was read: the least is the first one."""
 
-from . import engine
 from .folds import Peak, is_of_runs, placed
 
 RUNS_AT_ONCE = 2_000_000  # runs that are counted at one time: each has rows in memory
@@ -17,7 +16,20 @@ def in_part(part, parts):
     return f"(run & {(1 << 30) - 1}) % {parts} = {part}"
 
 
-class Query(engine.Asking):
+class Asking:
+    """Base of the classes that run many statements on one connection, their attribute `connection`: of DuckDB or
+    of sqlite."""
+
+    def run(self, statement, *values):
+        return self.connection.execute(statement, values).fetchall()
+
+    def store(self, name, statement, *values):
+        """Makes a temporary table of what a statement finds."""
+        self.connection.execute(f"DROP TABLE IF EXISTS {name}")
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {statement}", values)
+
+
+class Query(Asking):
     """The rows of a view. Records with the same keys share a row, which has the cells of all columns."""
 
     def __init__(self, tables, source, keys, columns, place=None, is_in_order=False):
