@@ -16,7 +16,7 @@ from makerecords import record, write
 from oddrecords import odd_records
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import groups, tallyquery, viewquery, views
+from hybridmem import daysums, groups, tallyquery, viewquery, views
 
 DAYS = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"]
 WANTED = (
@@ -348,3 +348,8 @@ def test_an_ingest_that_is_killed_between_any_two_files_leaves_right_reports(tmp
     assert places >= 5
     ingest(records, history)
     same(records, history)
+
+
+def test_sums_that_were_made_with_other_functions_are_old(monkeypatch):
+    monkeypatch.setattr(daysums.engine, "FUNCTIONS", (*daysums.engine.FUNCTIONS, "one() AS 1"))
+    assert daysums.form() != daysums.FORM

@@ -55,7 +55,13 @@ def select_runs(tables, beside):
     return f"SELECT {day}, run, {KEYS}, exit_code, end_time FROM {these} WHERE run IN ({runs})"
 
 
-FORM = hashlib.blake2b(repr((select([]), select_runs([], [""]))).encode(), digest_size=8).hexdigest()
+def form():
+    """The digest of all that says how sums are made: the statements, and the functions in them."""
+    said = (engine.FUNCTIONS, select([]), select_runs([], [""]))
+    return hashlib.blake2b(repr(said).encode(), digest_size=8).hexdigest()
+
+
+FORM = form()
 
 
 def state_text(path):
