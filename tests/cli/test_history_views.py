@@ -222,10 +222,13 @@ def test_a_run_over_several_midnights_is_one_row(tmp_path):
     records, history = tmp_path / "records", tmp_path / "history"
     for day in range(1, 8):
         job = 2 if day in (5, 6) else 1
-        write(records, record(job, node=f"n{day}", end=f"2025-03-0{day}T12:00:00Z"))
+        code = 7 if day in (1, 3) else 0
+        write(records, record(job, node=f"n{day}", end=f"2025-03-0{day}T12:00:00Z", exit_code=code))
     ingest(records, history)
     rows = same(records, history, "--view", "jobs")["rows"]
     assert [row["nodes"] for row in rows if row["job"] == "1"] == [4, 1]
+    [row] = same(records, history, "--view", "failures")["rows"]
+    assert (row["jobs"], row["records"]) == (1, 2), "the records between them are of the run, though they did not fail"
 
 
 @pytest.mark.parametrize(("view", "column"), [("advice", "advice_why"), ("jobs", "job"), ("users", "user")])

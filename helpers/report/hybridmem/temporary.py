@@ -113,7 +113,6 @@ class Rows(viewquery.Asking):
         self.lists = sorted(needed.intersection(ITEMS))
         self.names = sorted(needed.difference(ITEMS))
         self.of_record = attrgetter("run_key", *self.names)
-        self.is_of_items = all(view.items for view in views)  # records without an item need no row
         self.count, self.day = 0, None
         self.is_dated, self.last = is_dated, None  # `last`: when the last job ended
         self.new = {name: [] for name in ("records", *self.lists)}  # rows that are not yet written
@@ -133,13 +132,10 @@ class Rows(viewquery.Asking):
             end = moments.parse_time(fields.text(record, "end") or "")
             self.last = max(self.last or end, end) if end else self.last
         columns, self.count = Columns(record), self.count + 1
-        lists = [(name, getattr(columns, name)) for name in self.lists]
-        if self.is_of_items and not any(items for _, items in lists):
-            return
         key, *values = self.of_record(columns)
         self.new["records"].append((self.count, self.day, number_of(key), *values))
-        for name, items in lists:
-            self.new[name] += [(None, self.count, *item) for item in items]
+        for name in self.lists:
+            self.new[name] += [(None, self.count, *item) for item in getattr(columns, name)]
         if len(self.new["records"]) >= AT_ONCE:
             self.write()
 
