@@ -10,6 +10,7 @@ import engine
 import pytest
 from installed import DATA, helper
 from makerecords import ENERGY, record, write
+from viewing import figure
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import fields, groups, report, views
@@ -111,7 +112,7 @@ def test_more_records_than_are_remembered(tmp_path, monkeypatch):
     write(tmp_path, record(4), record(4), record(1))
     report.feed(tmp_path, wanted, skipped, sums := groups.Report([views.TOTALS], None))
     assert not sums.is_exact and skipped.counts["duplicate"] == 1
-    assert views.TOTALS.figure(sums.sums[0].total, "records") == 6
+    assert figure(views.TOTALS, sums.sums[0].total, "records") == 6
 
 
 def test_what_is_remembered_is_small_and_tells_keys_apart():

@@ -14,6 +14,7 @@ from histories import DAY, append, killed, plain, same, source, varied
 from installed import DATA
 from makerecords import record, write
 from oddrecords import odd_records
+from viewing import figure
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import daysums, groups, tallyquery, viewquery, views
@@ -116,7 +117,7 @@ def test_an_ingest_between_a_reports_two_looks(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tallyquery.Table, "count_once", late)
     _, total = added_up(source(made))
-    figures = [views.TOTALS.figure(total, name) for name in ("jobs", "records")]
+    figures = [figure(views.TOTALS, total, name) for name in ("jobs", "records")]
     assert (*figures, len(calls)) == (2, 4, 2)
     same(records, made)
 

@@ -231,6 +231,32 @@ def test_a_run_over_several_midnights_is_one_row(tmp_path):
     assert (row["jobs"], row["records"]) == (1, 2), "the records between them are of the run, though they did not fail"
 
 
+def test_rows_are_ranked_by_figures_before_they_are_rounded(tmp_path):
+    """Sums that do not fit into 64 bits have their place, too."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    for job, joules, means in (
+        (1, (0.0025, 0, 0), (1, 2, 2)),
+        (2, (0.003, 0, 0), (2, 2, 2)),
+        (3, (3.2e12, 3.2e12, 3.2e12), (3, 3, 3)),
+        (4, (4e12, 4e12, 4e12), (4, 4, 4)),
+    ):
+        for node, (package, mean) in enumerate(zip(joules, means)):
+            memory = {"tiers": [tier("dram", [0], 9, mean)]}
+            write(
+                records,
+                record(job, user=f"user{job}", node=f"n{node}", memory=memory, energy={"package_j": package}),
+            )
+    ingest(records, history)
+    for view, key, by, shown in (
+        ("jobs", "job", "package_j", [12e12, 9.6e12, 0.003, 0.003]),
+        ("energy", "user", "package_j", [12e12, 9.6e12, 0.003, 0.003]),
+        ("jobs", "job", "fast_mean_bytes", [4, 3, 2, 2]),
+    ):
+        rows = same(records, history, "--view", view, "--by", by)["rows"]
+        assert [row[key][-1] for row in rows] == ["4", "3", "2", "1"], by
+        assert [row[by] for row in rows] == shown
+
+
 @pytest.mark.parametrize(("view", "column"), [("advice", "advice_why"), ("jobs", "job"), ("users", "user")])
 def test_columns_of_another_form_are_not_believed(odd, tmp_path, view, column):
     """A table whose `form` is another was written by another version. The report takes its records instead, and ingest

@@ -10,7 +10,7 @@ from html import escape
 import pytest
 from installed import DATA, helper
 from makerecords import GIB, many, record, write
-from viewing import filled, memory, peak_kib, report_view, view_json
+from viewing import figure, filled, memory, peak_kib, report_view, view_json
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import draw, forms, runquery, temporary, viewquery, views
@@ -151,7 +151,7 @@ def test_warnings_beyond_the_limit_have_no_text(monkeypatch):
     monkeypatch.setattr(viewquery, "MOST_ROWS", 2)
     records = [record(job, warnings=["late" if job == 0 else f"{'abc'[job % 3]} {job}"]) for job in range(12)]
     [sums] = filled([views.named("failures")], records).sums
-    found = {key[1]: sums.view.figure(row, "text") for key, row in sums.sorted_rows()}
+    found = {key[1]: figure(sums.view, row, "text") for key, row in sums.sorted_rows()}
     assert found == {"late": "late", "b N": "b N", "": ""}
 
 
@@ -175,7 +175,7 @@ def test_sums_are_exact_however_large():
     traffic = {"tiers": [{"name": "pmem", "write_bytes": written, "read_bytes": 1}]}
     [sums] = filled([views.named("writes")], [record(job, traffic=traffic) for job in range(100)]).sums
     for row in (sums.total, *sums.rows.values()):
-        assert sums.view.figure(row, "slow_write_bytes") == 100 * written
+        assert figure(sums.view, row, "slow_write_bytes") == 100 * written
 
 
 def test_a_full_disk_is_one_line(monkeypatch):

@@ -24,6 +24,10 @@ def filled(views, records, top=None):
     return report
 
 
+def figure(view, row, name):
+    return next(value for column, value, _ in view.read(row) if column.name == name)
+
+
 def report(folder, *words, **options):
     return helper("hybridmem-report", "--records", folder, *words, **options)
 

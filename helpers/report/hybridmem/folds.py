@@ -4,10 +4,14 @@
 there are many rows. Each column has a few of its cells.
 
 A fold is made of terms (terms.py), and has cells(), SQL for its cells over all records of a row; `start`, its cells
-where there is no record; and `alls`, the functions that combine the cells of all rows (for a word any function will do,
-as words have no total). value(cells, at) returns the figure, or None if nothing was measured; others(cells, at) returns
-what belongs to the figure, by the suffix of its name: how many records have no figure ("missing"), and which node had
-the peak ("node"). rank() is SQL for the figure, by which an engine orders rows. `names` are the columns that it needs.
+where there is no record; and `alls`, the functions that combine the cells of all rows for the total. For words "min"
+stands there, which views.TOGETHER does not have: a view with a column First or Common has no total. value(cells, at)
+returns the figure, or None if nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix
+of its name: how many records have no figure ("missing"), and which node had the peak ("node"). `names` are the columns
+that it needs.
+
+Rows are ranked by the figure before it is rounded: unrounded(cells, at). Where an engine ranks them, rank() is SQL for
+something that has the same order.
 """
 
 from .terms import Value
@@ -27,6 +31,8 @@ def missing(known):
 
 
 class Fold:
+    per = None  # what the figure is divided by
+
     def __init__(self, *terms):
         self.figure = terms[0]
         self.names = tuple(name for term in terms for name in term.names)
@@ -34,8 +40,11 @@ class Fold:
     def rank(self):
         return self.cells()[0]
 
+    def unrounded(self, cells, at):
+        return cells[at] if cells[at] is None or self.per is None else cells[at] / self.per
+
     def value(self, cells, at):
-        return cells[at]
+        return self.unrounded(cells, at)
 
     def others(self, cells, at):
         return {}
@@ -85,14 +94,11 @@ class Sum(Fold):
         return self.figure.total(), missing(self.figure.is_known())
 
     def rank(self):
-        total = self.figure.total()
-        return total if self.digits is None else f"quotient({total}, {self.per}, 1, {self.digits})"
+        return f"quotient({self.figure.total()}, 1)"  # a sum may be a text
 
     def value(self, cells, at):
-        if cells[at] is None or self.per is None:
-            return cells[at]
-        found = cells[at] / self.per
-        return found if self.digits is None else round(found, self.digits)
+        found = self.unrounded(cells, at)
+        return found if found is None or self.digits is None else round(found, self.digits)
 
     def others(self, cells, at):
         return {"missing": cells[at + 1]}
@@ -115,10 +121,14 @@ class Ratio(Fold):
 
     def rank(self):
         upper, lower, _ = self.cells()
-        return f"quotient({upper}, {lower}, {self.factor}, {self.digits or 0})"
+        return f"quotient({upper}, {lower})"
+
+    def unrounded(self, cells, at):
+        return cells[at] * self.factor / cells[at + 1] if cells[at + 1] else None
 
     def value(self, cells, at):
-        return round(cells[at] * self.factor / cells[at + 1], self.digits) if cells[at + 1] else None
+        found = self.unrounded(cells, at)
+        return None if found is None else round(found, self.digits)
 
     def others(self, cells, at):
         return {"missing": cells[at + 2]}
@@ -135,9 +145,6 @@ class Most(Fold):
 
     def cells(self):
         return f"max({self.figure.sql})", f"count(*) - count({self.figure.sql})"
-
-    def value(self, cells, at):
-        return cells[at] if cells[at] is None or self.per is None else cells[at] / self.per
 
     def others(self, cells, at):
         return {"missing": cells[at + 1]}

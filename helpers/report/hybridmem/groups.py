@@ -45,9 +45,9 @@ class Groups(Sums):
         self.rows = {}
 
     def rank(self, row):
-        """The key that sorts rows by the figure: the largest comes last, and rows without a figure come first (in a
-        view with is_whole they count as 0)."""
-        figure = self.view.figure(row, self.by)
+        """The key that sorts rows by the figure before it is rounded: the largest comes last, and rows without a
+        figure come first (in a view with is_whole they count as 0)."""
+        figure = self.view.unrounded(row, self.by)
         return (figure is not None or self.view.is_whole, figure or 0)
 
     def sorted_rows(self):

@@ -58,8 +58,9 @@ class LastWord(FirstWord):
             self.word, self.met = word, met
 
 
-def quotient(upper, lower, factor, digits):
-    return round(int(upper) * factor / int(lower), digits) if upper is not None and int(lower or 0) else None
+def quotient(upper, lower):
+    """Both may be texts, as sums are. It is not rounded, and the same as DuckDB's (engine.FUNCTIONS)."""
+    return float(int(upper)) / float(int(lower)) if upper is not None and int(lower or 0) else None
 
 
 def number_of(key):
@@ -73,7 +74,7 @@ AGGREGATES = (
     ("first_word", 2, FirstWord),
     ("last_word", 2, LastWord),
 )
-FUNCTIONS = (("quotient", 4, quotient), ("hash", -1, lambda *words: hash(words)))
+FUNCTIONS = (("quotient", 2, quotient), ("hash", -1, lambda *words: hash(words)))
 
 
 def connect():

@@ -66,8 +66,8 @@ class View(NamedTuple):
         for at, column in placed(self.columns):
             yield column, column.fold.value(row, at), column.fold.others(row, at)
 
-    def figure(self, row, name):
-        return next(value for column, value, _ in self.read(row) if column.name == name)
+    def unrounded(self, row, name):
+        return next(column.fold.unrounded(row, at) for at, column in placed(self.columns) if column.name == name)
 
     def ranks(self):
         """The figures by which rows can be ranked."""
