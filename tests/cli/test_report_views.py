@@ -13,8 +13,7 @@ from makerecords import GIB, many, record, write
 from viewing import figure, filled, memory, peak_kib, report_view, view_json
 
 sys.path.insert(0, str(DATA / "python"))
-from hybridmem import draw, forms, runquery, temporary, viewquery, views
-from hybridmem.failure import Failure
+from hybridmem import draw, forms, runquery, viewquery, views
 
 
 @pytest.mark.parametrize(
@@ -176,25 +175,6 @@ def test_sums_are_exact_however_large():
     [sums] = filled([views.named("writes")], [record(job, traffic=traffic) for job in range(100)]).sums
     for row in (sums.total, *sums.rows.values()):
         assert figure(sums.view, row, "slow_write_bytes") == 100 * written
-
-
-def test_a_full_disk_is_one_line(monkeypatch):
-    connect = temporary.connect
-
-    def full():
-        connection = connect()
-        connection.execute("PRAGMA max_page_count = 9")
-        return connection
-
-    monkeypatch.setattr(temporary, "connect", full)
-    with pytest.raises(Failure, match=r"^cannot keep .* SQLITE_TMPDIR, TMPDIR or /var/tmp: database or disk is full$"):
-        filled([views.named("jobs")], map(record, range(2000)))
-
-
-def test_a_python_without_sqlite_is_one_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sqlite3", None)
-    with pytest.raises(Failure, match=r"^this Python, .*, lacks sqlite3 of its standard library: "):
-        filled([views.named("jobs")], [])
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):

@@ -18,6 +18,8 @@ from .terms import quoted
 CACHE_KIB = 4096
 AT_ONCE = 200  # records whose rows are written at one time
 ALWAYS = ("exit_code",)  # the column that each view needs, besides its own ones and the run
+# How sqlite's errors begin where the folder has no room or cannot be used. (Python tells their numbers only from 3.11.)
+OF_FOLDER = ("database or disk is full", "disk I/O error", "unable to open")
 
 
 class ExactSum:
@@ -77,11 +79,14 @@ AGGREGATES = (
 FUNCTIONS = (("quotient", 2, quotient), ("hash", -1, lambda *words: hash(words)))
 
 
-def connect():
+def load():
     try:
-        sqlite3 = importlib.import_module("sqlite3")
+        return importlib.import_module("sqlite3")
     except ImportError as error:  # some sites build a Python without it
         raise Failure(f"this Python, {sys.executable}, lacks sqlite3 of its standard library: {error}") from error
+
+
+def connect(sqlite3):
     connection = sqlite3.connect("", isolation_level=None)
     for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KIB}"):
         connection.execute(f"PRAGMA {setting}")
@@ -95,10 +100,13 @@ def connect():
 
 @contextlib.contextmanager
 def told():
-    """Makes an error of sqlite a Failure."""
+    """Gives sqlite, and makes its errors Failures where the folder of its file is the cause. Others are our own."""
+    sqlite3 = load()
     try:
-        yield
-    except sys.modules["sqlite3"].Error as error:
+        yield sqlite3
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith(OF_FOLDER):
+            raise
         raise Failure(f"cannot keep the figures of records in SQLITE_TMPDIR, TMPDIR or /var/tmp: {error}") from error
 
 
@@ -117,8 +125,8 @@ class Rows(viewquery.Asking):
         self.count, self.day = 0, None
         self.is_dated, self.last = is_dated, None  # `last`: when the last job ended
         self.new = {name: [] for name in ("records", *self.lists)}  # rows that are not yet written
-        self.connection = connect()
-        with told():
+        with told() as sqlite3:
+            self.connection = connect(sqlite3)
             names = ", ".join(map(quoted, self.names))
             self.run(f"CREATE TABLE records (number INTEGER PRIMARY KEY, day, run, {names})")
             for name in self.lists:
