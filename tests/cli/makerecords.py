@@ -106,8 +106,8 @@ def write(folder, *records):
                 stream.write(json.dumps(made) + "\n")
 
 
-def many(folder, count):
-    """Writes `count` records, distributed over days, nodes, users and modes in turn."""
+def many(folder, count, padding=""):
+    """Writes `count` records, distributed over days, nodes, users and modes in turn. Users' names end in `padding`."""
     first = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
     users, template = list(USERS), json.dumps(record(0, user="USER", mode="MODE", node="NODE", end="END"))
     for day in range(10):
@@ -117,7 +117,7 @@ def many(folder, count):
         streams = [(path / f"n{node}.jsonl").open("w") for node in range(10)]
         for job in range(day, count, 10):
             line = template.replace('"job_id": 0', f'"job_id": {job + 1}').replace("END", end)
-            line = line.replace("USER", users[job % 3]).replace("MODE", MODES[job % 4])
+            line = line.replace("USER", users[job % 3] + padding).replace("MODE", MODES[job % 4])
             node = job // 10 % 10
             streams[node].write(line.replace("NODE", f"n{node}") + "\n")
         for stream in streams:

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from installed import LIBEXEC, helper
-from makerecords import GIB, many, record, tier, write
-from viewing import peak_kib, report, report_json
+from makerecords import GIB, record, tier, write
+from viewing import report, report_json
 
 
 @pytest.mark.parametrize(
@@ -274,17 +274,6 @@ def test_a_job_whose_nodes_end_on_both_sides_of_midnight_is_one_job(tmp_path):
     write(tmp_path, record(1, restart_count=1, end="2025-03-02T09:00:00Z"))
     found = report_json(tmp_path)["total"]
     assert (found["jobs"], found["records"]) == (2, 3), "a run that was requeued counts by itself"
-
-
-def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
-    many(tmp_path / "few", 1000)
-    many(tmp_path / "many", 30_000)
-    few, _ = peak_kib(tmp_path / "few")
-    lot, found = peak_kib(tmp_path / "many")
-    assert found["total"]["jobs"] == 30_000 and found["total"]["node_hours"] == 30_000
-    assert len(found["rows"]) == 12 and found["exact"]
-    # 3000 jobs a day are remembered for two days, with less than 100 bytes each
-    assert lot - few < 2 * 1024, f"{few} KiB for 1000 records, {lot} KiB for 30,000"
 
 
 def test_a_reader_that_goes_away_ends_the_report_quietly(tmp_path):

@@ -2,8 +2,6 @@
 """Shared by the tests of hybridmem report."""
 
 import json
-import os
-import resource
 import subprocess
 import sys
 
@@ -12,6 +10,12 @@ from makerecords import tier
 
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import groups, temporary
+
+# Runs a program, and prints its peak. A child's peak begins with what its parent has in memory, so that is little here.
+SMALL = """\
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"""
 
 
 def filled(views, records, top=None):
@@ -57,11 +61,7 @@ def memory(fast, slow=(0, 0), capacity=None):
 
 
 def peak_kib(folder, *words):
-    """Runs a report. Returns its peak resident size and its result; wait4 counts only this child."""
+    """Runs a report. Returns its peak resident size and its result."""
     command = [LIBEXEC / "hybridmem-report", "--records", folder, "--json", *words]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)
-    result = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    assert status == 0
-    assert isinstance(usage, resource.struct_rusage)
-    return usage.ru_maxrss, json.loads(result)
+    done = subprocess.run([sys.executable, "-IS", "-c", SMALL, *command], capture_output=True, check=True)
+    return int(done.stderr), json.loads(done.stdout)
