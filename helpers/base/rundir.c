@@ -80,6 +80,19 @@ int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, st
     return node;
 }
 
+int hm_rundir_open_lock(int node, const char *run_dir, const char *name, struct hm_error *error)
+{
+    if (node < 0)
+        return -1;
+    int lock = hm_flock_open(node, name);
+    if (lock < 0)
+        hm_fail_errno(error, "cannot open %s/" HM_RUNDIR_NODE "/%s", run_dir, name);
+    int number = errno;
+    close(node);
+    errno = number;
+    return lock;
+}
+
 char *hm_rundir_node_path(const char *run_dir, const char *name, char *out, size_t size)
 {
     snprintf(out, size, "%s/" HM_RUNDIR_NODE "%s%s", run_dir, name ? "/" : "", name ? name : "");

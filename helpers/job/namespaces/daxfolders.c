@@ -46,12 +46,9 @@ struct ended {
 static int take_turn(const struct hm_config *config, int most_tries, struct hm_error *error)
 {
     int node = hm_rundir_open_node(config->run_dir, NULL, error);
-    if (node < 0)
-        return -1;
-    int turn = hm_flock_open(node, TURN);
-    close(node);
+    int turn = hm_rundir_open_lock(node, config->run_dir, TURN, error);
     if (turn < 0)
-        return hm_fail_errno(error, "cannot open %s/" HM_RUNDIR_NODE "/" TURN, config->run_dir);
+        return -1;
     for (int tries = 0; hm_flock_try(turn) != 0; tries++) {
         if (tries == most_tries || (errno != EWOULDBLOCK && errno != EINTR)) {
             hm_fail_errno(error, "another process works on the folders of fsdax");

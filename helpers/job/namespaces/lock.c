@@ -15,16 +15,7 @@
 static int open_lock(const struct hm_config *config, struct hm_error *error)
 {
     static const struct hm_rundir_old old[] = {{"fsdax/lock", LOCK}, {NULL, NULL}};
-    int node = hm_rundir_open_node(config->run_dir, old, error);
-    if (node < 0)
-        return -1;
-    int fd = hm_flock_open(node, LOCK);
-    if (fd < 0)
-        hm_fail_errno(error, "cannot open %s/" HM_RUNDIR_NODE "/" LOCK, config->run_dir);
-    int number = errno;
-    close(node);
-    errno = number;
-    return fd;
+    return hm_rundir_open_lock(hm_rundir_open_node(config->run_dir, old, error), config->run_dir, LOCK, error);
 }
 
 /* All wait by trying, those without a limit, too: the kernel would give the lock to whoever waits in it, before those

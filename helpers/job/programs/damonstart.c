@@ -54,21 +54,18 @@ static int lock_start(const struct hm_config *config, struct hm_error *error)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_SIZE];
-    hm_rundir_node_path(config->run_dir, HM_DAMON_START, path, sizeof(path));
     int node = hm_damon_folder_open(config->run_dir, error);
-    if (node < 0)
-        return -1;
-    int fd = hm_flock_open(node, HM_DAMON_START);
-    close(node);
+    int fd = hm_rundir_open_lock(node, config->run_dir, HM_DAMON_START, error);
     if (fd < 0)
-        return hm_fail_errno(error, "cannot open %s", path);
+        return -1;
     for (long waited_ns = 0; waited_ns < PATIENCE_MS * 1000000L; waited_ns += PAUSE_NS) {
         if (hm_flock_try(fd) == 0)
             return fd;
         nanosleep(&pause, NULL);
     }
     close(fd);
-    return hm_fail(error, ETIMEDOUT, "cannot lock %s: somebody has held it for %d s", path, PATIENCE_MS / 1000);
+    return hm_fail(error, ETIMEDOUT, "cannot lock %s: somebody has held it for %d s",
+                   hm_rundir_node_path(config->run_dir, HM_DAMON_START, path, sizeof(path)), PATIENCE_MS / 1000);
 }
 
 /*

@@ -2,7 +2,6 @@
 #include "lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,12 +47,9 @@ int hm_lock_take(const struct hm_config *config, uint64_t *since_ns, unsigned pa
     if (*since_ns == 0)
         *since_ns = hm_clock_ns(CLOCK_MONOTONIC);
     int folder = hm_namespace_folder_open(config->run_dir, error);
-    if (folder < 0)
-        return -1;
-    int lock = hm_flock_open(folder, LOCK);
-    close(folder);
+    int lock = hm_rundir_open_lock(folder, config->run_dir, LOCK, error);
     if (lock < 0)
-        return hm_fail_errno(error, "cannot open %s/" PATH, config->run_dir);
+        return -1;
     if (wait_for(lock, since_ns, patience_s) == 0)
         return lock;
     if (errno == EWOULDBLOCK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the folder in which root works below run_dir, and what is moved to it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,6 +185,23 @@ static void the_file_of_a_lock_is_made_once(void **state)
     close(node);
 }
 
+static void a_lock_is_opened_and_its_folder_closed(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    int node = hm_rundir_open_node(run, NULL, NULL);
+    int lock = hm_rundir_open_lock(node, run, "lock", &error);
+    assert_true(lock >= 0 && fcntl(node, F_GETFD) == -1);
+    close(lock);
+    assert_int_equal(symlink("lock", scratch_path("run/root/node/link")), 0);
+    assert_int_equal(hm_rundir_open_lock(hm_rundir_open_node(run, NULL, NULL), "/run/x", "link", &error), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_non_null(strstr(error.text, "cannot open /run/x/root/node/link: "));
+    error.text[0] = '\0';
+    assert_int_equal(hm_rundir_open_lock(-1, run, "lock", &error), -1);
+    assert_string_equal(error.text, ""); /* who could not open the folder has said why */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +211,7 @@ int main(void)
         cmocka_unit_test_setup(a_move_that_was_killed_is_completed, fresh),
         cmocka_unit_test_setup(two_processes_move_it_at_once, fresh),
         cmocka_unit_test_setup(the_file_of_a_lock_is_made_once, fresh),
+        cmocka_unit_test_setup(a_lock_is_opened_and_its_folder_closed, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
