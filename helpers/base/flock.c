@@ -4,7 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
+
+#define PAUSE_NS 5000000L
 
 int hm_flock_open(int at, const char *name)
 {
@@ -16,6 +21,21 @@ int hm_flock_open(int at, const char *name)
 int hm_flock_try(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB);
+}
+
+int hm_flock_wait(int fd, unsigned patience_ms)
+{
+    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
+    while (hm_flock_try(fd) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -1;
+        if (hm_clock_ms(CLOCK_MONOTONIC) >= end_ms) {
+            errno = EBUSY;
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    return 0;
 }
 
 void hm_flock_unlock(int fd)

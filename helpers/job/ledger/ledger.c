@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -22,8 +21,7 @@
 #include "living.h"
 #include "place.h"
 
-#define LOCK_PAUSE_NS 5000000L
-#define LOCK_TRIES 4000 /* 20 s */
+#define LOCK_PATIENCE_MS 20000
 #define JOBS "jobs"
 #define LOCK "lock"
 
@@ -54,28 +52,11 @@ static int open_lock(const struct hm_config *config, struct hm_error *error)
     return lock;
 }
 
-/*
- * The wait has a limit: whoever holds the lock may be stopped or starved, and prologs and steps must not wait without
- * end. Returns 0 or -1.
- */
-static int take(int lock)
-{
-    for (int tries = 0; tries < LOCK_TRIES; tries++) {
-        if (hm_flock_try(lock) == 0)
-            return 0;
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return -1;
-        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
-    }
-    errno = ETIMEDOUT;
-    return -1;
-}
-
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error)
 {
     hm_hurry_begin();
     int lock = open_lock(config, error);
-    if (lock >= 0 && take(lock) == 0) {
+    if (lock >= 0 && hm_flock_wait(lock, LOCK_PATIENCE_MS) == 0) {
         hm_heldlock_enter();
         return lock;
     }

@@ -22,12 +22,11 @@
 #define NAME 48
 #define MOST 64 /* folders that one process removes */
 #define TURN "fsdax.folders"
-#define TURN_PAUSE_NS 20000000L
 /* What is left costs nothing; a job without its folders is refused. A child waits for its turn for less than its whole
  * time, so that it can say what it has waited for. */
-#define TIDY_TRIES 50 /* 1 s */
+#define TIDY_TURN_MS 1000
 #define TIDY_MS 5000
-#define MAKE_TRIES 400 /* 8 s */
+#define MAKE_TURN_MS 8000
 #define MAKE_MS 10000
 
 struct question {
@@ -43,21 +42,15 @@ struct ended {
 
 /* Takes the lock under which the folders are made and renamed. It is not the ledger's: users reach the lock that the
  * kernel has of `fsdax`, and may make it last. Returns a descriptor for hm_flock_close, or -1. */
-static int take_turn(const struct hm_config *config, int most_tries, struct hm_error *error)
+static int take_turn(const struct hm_config *config, unsigned patience_ms, struct hm_error *error)
 {
     int node = hm_rundir_open_node(config->run_dir, NULL, error);
     int turn = hm_rundir_open_lock(node, config->run_dir, TURN, error);
-    if (turn < 0)
-        return -1;
-    for (int tries = 0; hm_flock_try(turn) != 0; tries++) {
-        if (tries == most_tries || (errno != EWOULDBLOCK && errno != EINTR)) {
-            hm_fail_errno(error, "another process works on the folders of fsdax");
-            close(turn);
-            return -1;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = TURN_PAUSE_NS}, NULL);
-    }
-    return turn;
+    if (turn < 0 || hm_flock_wait(turn, patience_ms) == 0)
+        return turn;
+    hm_fail_errno(error, "another process works on the folders of fsdax");
+    close(turn);
+    return -1;
 }
 
 /*
@@ -142,7 +135,7 @@ static int tidy_here(const void *asked, void *found)
     const struct question *question = asked;
     struct ended ended = {0};
     char path[HM_DAX_PATH];
-    int turn = take_turn(question->config, TIDY_TRIES, found);
+    int turn = take_turn(question->config, TIDY_TURN_MS, found);
     if (turn < 0)
         return errno;
     /* Without such a folder the job has none. */
@@ -210,7 +203,7 @@ static int make_folders(const struct hm_config *config, const struct hm_job *job
 static int make_here(const void *asked, void *found)
 {
     const struct question *question = asked;
-    int turn = take_turn(question->config, MAKE_TRIES, found);
+    int turn = take_turn(question->config, MAKE_TURN_MS, found);
     if (turn < 0)
         return errno;
     int result = make_folders(question->config, question->job, found);

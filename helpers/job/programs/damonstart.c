@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,7 +22,6 @@
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-damon"
 #define PATIENCE_MS 10000
-#define PAUSE_NS 20000000L
 #define CLEAN_PATIENCE_MS 5000
 #define PATH_SIZE (HM_CONFIG_PATH_MAX + 32)
 
@@ -52,20 +50,15 @@ static bool is_listening(const struct hm_config *config)
 
 static int lock_start(const struct hm_config *config, struct hm_error *error)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_SIZE];
     int node = hm_damon_folder_open(config->run_dir, error);
     int fd = hm_rundir_open_lock(node, config->run_dir, HM_DAMON_START, error);
-    if (fd < 0)
-        return -1;
-    for (long waited_ns = 0; waited_ns < PATIENCE_MS * 1000000L; waited_ns += PAUSE_NS) {
-        if (hm_flock_try(fd) == 0)
-            return fd;
-        nanosleep(&pause, NULL);
-    }
+    if (fd < 0 || hm_flock_wait(fd, PATIENCE_MS) == 0)
+        return fd;
+    hm_fail_errno(error, "cannot lock %s within %d s",
+                  hm_rundir_node_path(config->run_dir, HM_DAMON_START, path, sizeof(path)), PATIENCE_MS / 1000);
     close(fd);
-    return hm_fail(error, ETIMEDOUT, "cannot lock %s: somebody has held it for %d s",
-                   hm_rundir_node_path(config->run_dir, HM_DAMON_START, path, sizeof(path)), PATIENCE_MS / 1000);
+    return -1;
 }
 
 /*

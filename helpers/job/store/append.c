@@ -10,14 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/flock.h"
 
 #define LINE_MOST ((1 << 20) + 2) /* bytes of a line; a user can make longer ones in their own file */
-#define LOCK_TRIES 500
-#define LOCK_PAUSE_NS 10000000 /* 10 ms */
+#define LOCK_PATIENCE_MS 5000
 
 /*
  * Opens `name` in the folder without following a link. In a user's folder it does not enter what is mounted there,
@@ -85,17 +83,6 @@ int hm_folder_open(int parent, const char *name, const struct hm_rights *rights,
 failed:
     close(fd);
     return -1;
-}
-
-static int lock_file(int fd)
-{
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
-    for (int i = 0; hm_flock_try(fd) != 0; i++) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || i == LOCK_TRIES)
-            return -1;
-        nanosleep(&pause, NULL);
-    }
-    return 0;
 }
 
 /* Checks, with its lock held, that the file is a regular one with one name and belongs to rights->uid. Sets its group
@@ -189,7 +176,7 @@ int hm_line_append(int folder, const char *name, const struct hm_rights *rights,
     int fd = open_in(folder, name, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, rights);
     if (fd < 0)
         return hm_fail_errno(error, "%s cannot be opened for appending", name);
-    if (lock_file(fd) != 0) {
+    if (hm_flock_wait(fd, LOCK_PATIENCE_MS) != 0) {
         hm_fail_errno(error, "%s cannot be locked", name);
         goto done;
     }

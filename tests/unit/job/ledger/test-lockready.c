@@ -27,7 +27,7 @@ void __wrap_hm_urgent_begin(void);
 void __wrap_hm_urgent_end(void);
 int __real_hm_flock_open(int at, const char *name);
 int __wrap_hm_flock_open(int at, const char *name);
-int __wrap_hm_flock_try(int fd);
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms);
 void __real_hm_flock_close(int fd);
 void __wrap_hm_flock_close(int fd);
 
@@ -72,9 +72,9 @@ int __wrap_hm_flock_open(int at, const char *name)
     return __real_hm_flock_open(at, name);
 }
 
-int __wrap_hm_flock_try(int fd)
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms)
 {
-    assert_true(fd >= 0);
+    assert_true(fd >= 0 && patience_ms == 20000);
     note("locks");
     errno = lock_fails;
     return lock_fails ? -1 : 0;

@@ -27,8 +27,7 @@ extern unsigned left_s;            /* seconds left of fsdax_wipe_limit */
 extern bool takes_all;             /* create uses all of that time */
 extern int pauses;                 /* number of pauses of a second between tries */
 #define PAUSE_S 100                /* how long such a pause takes by the clock of the test */
-extern int n_turns;                /* pauses of the last child process that waited for its turn */
-#define TURN_PAUSE_MS 20           /* each of them */
+extern int turn_ms;                /* how long the last child process waited for its turn */
 extern void (*at_pause)(void);     /* called in each pause; NULL: nothing is */
 extern bool child_hangs;           /* a child process that removes folders is killed at the end of its time */
 

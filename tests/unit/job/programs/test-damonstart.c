@@ -28,8 +28,8 @@ static int n_opened, n_locks, n_starts, n_cleans;
 
 int __real_hm_flock_open(int at, const char *name);
 int __wrap_hm_flock_open(int at, const char *name);
-int __real_hm_flock_try(int fd);
-int __wrap_hm_flock_try(int fd);
+int __real_hm_flock_wait(int fd, unsigned patience_ms);
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms);
 
 void hm_aside_begin(void)
 {
@@ -58,11 +58,11 @@ int __wrap_hm_flock_open(int at, const char *name)
     return __real_hm_flock_open(at, name);
 }
 
-int __wrap_hm_flock_try(int fd)
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms)
 {
     assert_true(is_aside && is_urgent);
     n_locks++;
-    return __real_hm_flock_try(fd);
+    return __real_hm_flock_wait(fd, patience_ms);
 }
 
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *error)
