@@ -37,8 +37,8 @@ struct hm_papi_library {
 /* Start PAPI and look at its components. Call this once in a process. Returns 0, or -1 with a text. */
 int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error);
 
-/* Find the events that the table names. A component that has none of them, or has one that cannot be added, is
- * dropped, with the reason. */
+/* Find the events that the table names. A component that the table names is dropped, with the reason, if it has
+ * none of its events here, or one that cannot be added. */
 void hm_papi_library_find(struct hm_papi_library *library);
 
 /* Add an event by PAPI's name. Its unit is 1 (a plain count) unless a row of the table without a PMU describes it.

@@ -218,7 +218,7 @@ def test_what_a_node_cannot_serve(request_text, name, words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "the request is missing, as in: hybridmem plan spill"),
+        ([], "the request is missing: give one, as in: hybridmem plan spill"),
         (["spill", "fast"], "there is more than one request: write MODE or MODE,KEY=VALUE as one word"),
         (["spill", "--alone", "--shared"], "--alone and --shared exclude each other: give one"),
         (["spill", "--size", "17E"], '--size: "17E" is not a size: write digits and K, M, G or T, as in 64G'),

@@ -66,7 +66,7 @@ def test_no_such_algorithm(trace, name):
 @pytest.mark.parametrize("words", [[], [""]])
 def test_no_trace(words):
     done = helper("hybridmem-replay", *words, status=2)
-    assert done.stderr == "hybridmem replay: the trace is missing, as in: hybridmem replay app.trace.zst\n"
+    assert done.stderr == "hybridmem replay: the trace is missing: give one, as in: hybridmem replay app.trace.zst\n"
 
 
 @pytest.mark.parametrize("words", [["--nonsense"], ["--fast"], ["--json=1"]])

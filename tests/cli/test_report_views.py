@@ -155,7 +155,7 @@ def test_warnings_beyond_the_limit_have_no_text(monkeypatch):
 
 
 def test_rows_of_jobs_are_made_in_parts(monkeypatch):
-    """The engine makes so many rows at one time; all of them are there."""
+    """The engine makes at most MOST_ROWS rows at one time. Of a view with more, it makes one part after the other."""
 
     def rows():
         made = [record(job % 7, node=f"n{job}", elapsed_s=job) for job in range(20)]

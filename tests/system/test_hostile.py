@@ -62,8 +62,8 @@ def assert_not_held_up(watch, jobs):
 
 
 def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
-    """Users can hold the folders above ours. Ours they cannot list, and those in which root works for jobs they cannot
-    even reach, and so they cannot hold them."""
+    """A user who can list a folder can hold the lock that the kernel has of it (hold.py), as with the folders above
+    ours. Ours they cannot list. The folders in which root works for jobs they cannot even reach."""
     dax = "/run/hybridmem/fsdax"
     slurm.run(f"mkdir -p -m 711 {dax}; chmod 666 /dev/fuse")  # as udev sets its mode
     run_job("bob")
@@ -73,7 +73,8 @@ def test_a_user_who_holds_the_locks_of_folders_holds_up_nobody():
         run_job("bob")  # with whole hooks and a record
     for folder in ("/run/hybridmem", dax, "/var/lib/hybridmem", "/var/lib/hybridmem/records"):
         assert "Permission denied" in slurm.run(f"ls {folder}", user="alice", check=False).stderr
-    # By "Operation not permitted" the lock would have been taken.
+    # chmod takes the kernel's lock of a folder before it looks at the owner. "Operation not permitted" would mean that
+    # alice has got as far as that.
     for folder in (slurm.JOBS, "/run/hybridmem/root/node"):
         assert "Permission denied" in slurm.run(f"chmod 700 {folder}", user="alice", check=False).stderr
 

@@ -116,7 +116,8 @@ def test_output_is_the_script_s_alone_both_streams_in_order(tour):
 
 def test_output_comes_while_the_script_runs(tour):
     times = {line: when for line, when in tour["lines"]}
-    # The script waits for 10 s of the guest's time: where time is counted that is a part of a second of the host's.
+    # The script sleeps for 10 s of the guest's time. In counted time (README.md) the guest's clock jumps over the
+    # sleep: it takes a part of a second of the host's.
     assert times["a moment later"] - times["to stderr"] > 0.1
 
 

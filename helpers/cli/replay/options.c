@@ -194,9 +194,9 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
         return status;
     bool is_missing = optind == argc || !*argv[optind];
     if (is_missing || optind + 1 != argc)
-        return hm_replayoptions_fail(HM_REPLAY_BAD, is_missing
-                                                        ? "the trace is missing, as in: hybridmem replay app.trace.zst"
-                                                        : "there is more than one trace: give one");
+        return hm_replayoptions_fail(
+            HM_REPLAY_BAD, is_missing ? "the trace is missing: give one, as in: hybridmem replay app.trace.zst"
+                                      : "there is more than one trace: give one");
     options->path = argv[optind];
     return -1;
 }

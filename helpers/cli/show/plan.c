@@ -92,7 +92,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     if (options->modes)
         return fail("--modes takes no request: give one or the other");
     if (optind + 1 != argc)
-        return fail(optind == argc ? "the request is missing, as in: hybridmem plan spill"
+        return fail(optind == argc ? "the request is missing: give one, as in: hybridmem plan spill"
                                    : "there is more than one request: write MODE or MODE,KEY=VALUE as one word");
     if (options->alone && options->shared)
         return fail("--alone and --shared exclude each other: give one");

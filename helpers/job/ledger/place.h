@@ -35,8 +35,9 @@ struct hm_place_move {
 int hm_place_move_begin(const struct hm_config *config, struct hm_place_move *move, struct hm_error *error);
 /*
  * Moves the folder from where versions before had it, with all that is in it, by one call of the kernel's. Whoever has
- * it open keeps it, and both names lead to it at any moment. The caller holds the ledger's lock, which stays the same
- * file. Returns 0, also where it is in its place already, or -1.
+ * it open keeps it. `run_dir/jobs` leads to it at any moment: it is the folder until that call, and a link to it from
+ * then on. The caller holds the ledger's lock, which stays the same file. Returns 0, also where it is in its place
+ * already, or -1.
  */
 int hm_place_move(const struct hm_place_move *move, struct hm_error *error);
 /* Closes the folders. Keeps errno. */

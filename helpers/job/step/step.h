@@ -13,9 +13,10 @@
 struct hm_step_facts {
     const char *config_path;
     uint32_t job_id, step_id;
-    uint32_t n_tasks;                     /* tasks of this step on this node */
-    uint32_t restart;                     /* 0 also if Slurm does not tell it (24.11 never does) */
-    uint32_t array_job_id, array_task_id; /* HM_NO_ID: none. slurmctld's for the batch step alone (step.c) */
+    uint32_t n_tasks; /* tasks of this step on this node */
+    uint32_t restart; /* 0 also if Slurm does not tell it (24.11 never does) */
+    /* HM_NO_ID: none. Those of the batch step come from slurmctld; others may be a user's invention (step.c). */
+    uint32_t array_job_id, array_task_id;
     uid_t uid;
     gid_t gid;
     const char *option; /* this step's --hybrid-mem; NULL: not given */

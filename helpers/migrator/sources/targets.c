@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the targets of perf events. If a whole cgroup may be watched, the plan's events are opened once per CPU.
+ * Chooses the targets of perf events. If a whole cgroup may be watched, the source's events are opened once per CPU.
  * Otherwise they are opened on each thread (cpu -1), and new threads are looked for at each update. Events are not
  * inherited: an inherited event must be bound to a CPU, so that n threads on m CPUs would need each event n x m times.
  */

@@ -146,7 +146,9 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
     {"detach", "SECONDS", "after this time, mounts in the job's own mount namespaces are detached (default: never)",
      take_detach, 0, DESTROY},
     {"living", "LIST|FILE",
-     "JOB.RESTART of living jobs, uUID of users whose kept file systems they use, * for any; or a /FILE with the list",
+     "living jobs, as 1234.0, and users whose kept file systems they use, as u1000; 1234.* is any run of the job, u* "
+     "any "
+     "user; or a /FILE with such a list",
      take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };

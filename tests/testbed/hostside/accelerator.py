@@ -30,7 +30,8 @@ def _kvm_boots(image):
         return PROOF in seen
 
 
-# What is used if KVM does not work. A shell has the host's clock, as a person works in real time.
+# What is used if KVM does not work. In "counted" emulation the guest's clock follows its instructions and jumps over
+# waits (README.md, "Counted time"). "tcg" is emulation with the host's clock: a person in a shell works in real time.
 EMULATION = {"run": "counted", "shell": "tcg"}
 
 

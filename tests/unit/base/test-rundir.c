@@ -126,7 +126,7 @@ static void assert_moved(ino_t lock)
     assert_true(mode_of("run/topology"));
 }
 
-/* Also where others have the folder already. */
+/* Also where another caller has made the folder before: has() does so here, and moves nothing. */
 static void what_a_version_before_kept_is_moved(void **state)
 {
     (void)state;

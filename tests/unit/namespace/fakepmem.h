@@ -11,6 +11,7 @@
 #define ALWAYS 1000
 #define GIB (UINT64_C(1) << 30)
 
+/* The mark at the end of a kept device says that its file systems were made whole (namespace/pmem/mark.h). */
 enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 
 /* One existing namespace, and what happens when it is removed or mounted. */

@@ -51,7 +51,7 @@ static void test_who_has_it_open_is_named(void **state)
     close(fd);
 }
 
-/* As many as there are processes of mount namespaces in which a device was detached. */
+/* hm_detach adds a process for each mount namespace in which it has detached a device: there may be many. */
 static void test_one_sign_stands_for_all_that_are_not_named(void **state)
 {
     (void)state;

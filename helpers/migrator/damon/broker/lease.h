@@ -40,8 +40,8 @@ struct hm_damon_lease {
     uint32_t n; /* number of watched processes */
     struct hm_damon_process target[HM_DAMON_TARGETS];
     int pidfd[HM_DAMON_TARGETS];
-    bool is_lost; /* a target is not the client's any more: no list is sent, and the watch is about to end */
-    uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list */
+    bool is_lost; /* a target is not the client's any more: no list of regions is sent, and the watch ends soon */
+    uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list of processes */
     uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
     struct hm_damon_settings settings;
@@ -49,7 +49,7 @@ struct hm_damon_lease {
     uint64_t thread_cpu_ns;      /* CPU time of the present thread, as last read */
     uint64_t past_cpu_ns;        /* CPU time of earlier threads for this client */
     uint64_t broker_cpu_ns;      /* CPU time of the broker itself for this client */
-    uint64_t n_lists;            /* lists received since set_ns */
+    uint64_t n_lists; /* lists of regions, one per process and aggregation, that the kernel told since set_ns */
     /*
      * Sums over the lists since set_ns. touched_bytes: the bytes of regions with an access; accessed_bytes: the same,
      * each region weighted by its share of looks that found an access.

@@ -38,8 +38,8 @@ static struct hm_job job, now;
 static enum meanwhile meanwhile;
 static struct hm_process starter; /* the starter that the entry named while the program was started */
 static pid_t started;
-static int aside;   /* how often this process is outside of the job's memory */
-static int urgent;  /* how often it runs before the job's processes */
+static int aside;   /* hm_aside_begin less hm_aside_end; 1: this process is outside of the job's memory cgroup */
+static int urgent;  /* hm_urgent_begin less hm_urgent_end; 1: it has priority over the job's processes */
 static int n_files; /* files of figures that were made for a program */
 
 /* What others do to the job while the program is started. */
@@ -89,8 +89,8 @@ void __wrap_hm_urgent_end(void)
     urgent--;
 }
 
-/* Files of jobs are made under the lock of their folder, which others need: not in a job's full memory, and before the
- * processes on its CPUs. */
+/* Whoever makes a job's file holds the lock of its folder, which others need. So it must wait neither for the job's
+ * memory, nor for the job's processes on the same CPUs. */
 int __wrap_hm_progress_create(const char *path, uint32_t step_id, struct hm_error *why)
 {
     assert_true(aside == 1 && urgent == 1);
