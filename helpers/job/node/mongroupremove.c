@@ -37,19 +37,18 @@
 
 struct removal {
     const struct hm_config *config;
-    char owner[16]; /* of all the groups: whose places are taken */
-    int tries;      /* to get a place */
+    const char *owner; /* of all the groups, for people */
+    const char *place; /* the names of the owner's places begin so */
+    int tries;         /* to get a place */
     int n;
     char (*name)[HM_MONGROUP_NAME];
 };
 
-/* The file of a place is named "uid.1001.0" or "no.job.0". Returns the descriptor of a place that was free, or -1
- * (EWOULDBLOCK: it is taken). */
-static int try_place(int folder, const char *owner, int i)
+/* Returns the descriptor of a place that was free, or -1 (EWOULDBLOCK: it is taken). */
+static int try_place(int folder, const char *place, int i)
 {
     char name[32];
-    snprintf(name, sizeof(name), "%s.%d", owner, i);
-    name[strcspn(name, " ")] = '.';
+    snprintf(name, sizeof(name), "%s.%d", place, i);
     int file = hm_flock_open(folder, name);
     if (file < 0 || hm_flock_try(file) == 0)
         return file;
@@ -77,7 +76,7 @@ static int take_place(const struct removal *removal, struct hm_error *error)
     for (int i = 0; place < 0 && errno == EWOULDBLOCK && i < removal->tries * PLACES; i++) {
         if (i > 0 && i % PLACES == 0)
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-        place = try_place(folder, removal->owner, i % PLACES);
+        place = try_place(folder, removal->place, i % PLACES);
     }
     int number = errno;
     close(folder);
@@ -134,9 +133,11 @@ static int remove_all(const struct removal *removal, struct hm_error *error)
 int hm_mongroup_remove(const struct hm_config *config, uint32_t job_id, uint32_t uid, const struct hm_mongroup *group,
                        struct hm_error *error)
 {
-    char name[1][HM_MONGROUP_NAME];
-    struct removal removal = {.config = config, .tries = TRIES, .n = 1, .name = name};
-    snprintf(removal.owner, sizeof(removal.owner), "uid %u", uid);
+    char name[1][HM_MONGROUP_NAME], owner[24], place[24];
+    const struct removal removal = {
+        .config = config, .owner = owner, .place = place, .tries = TRIES, .n = 1, .name = name};
+    snprintf(owner, sizeof(owner), "uid %u", uid);
+    snprintf(place, sizeof(place), "uid.%u", uid);
     hm_mongroup_name(job_id, group->restart, name[0]);
     return group->is_begun ? remove_all(&removal, error) : 0;
 }
@@ -191,8 +192,11 @@ static void keep_orphans(const struct hm_config *config, struct removal *removal
 void hm_mongroup_reap(const struct hm_config *config)
 {
     struct hm_error error = {{0}};
-    struct removal removal = {
-        .config = config, .owner = "no job", .tries = REAP_TRIES, .name = malloc(MOST * sizeof(*removal.name))};
+    struct removal removal = {.config = config,
+                              .owner = "no job",
+                              .place = "no.job",
+                              .tries = REAP_TRIES,
+                              .name = malloc(MOST * sizeof(*removal.name))};
     struct hm_job *job = malloc(sizeof(*job));
     if (job && removal.name)
         list(config, &removal);
