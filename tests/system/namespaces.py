@@ -13,6 +13,7 @@ import slurm
 from migration import ranks_of
 
 PROGRAM = "/usr/libexec/hybridmem/hybridmem-namespace"
+# Counts the calls by which a program changes something outside of itself: its steps (programs/namespace/steps.c).
 STEPS = "/usr/local/lib/steps.so"
 STORES = Path(__file__).parent / "programs" / "namespace" / "stores.py"
 MIB = slurm.MIB

@@ -24,7 +24,7 @@ static const struct bound {
     const char *limit, *used;
 } bounds[] = {
     {"memory.max", "memory.current"},
-    {"memory.high", "memory.current"}, /* beyond it, the kernel lets each call of the process's wait */
+    {"memory.high", "memory.current"}, /* above it, the kernel delays each call of the process */
     {"memory.limit_in_bytes", "memory.usage_in_bytes"},
     {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes"}, /* with swap; Slurm's ConstrainSwapSpace */
 };

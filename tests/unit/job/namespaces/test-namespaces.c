@@ -79,7 +79,7 @@ static void others_that_are_at_work_are_not_waited_for(void **state)
     assert_int_equal(hm_namespaces_reap(&config, &of_any, &error), -1);
 }
 
-/* A process of a version before may have its lock, where users reach the folder. */
+/* The lock of earlier versions is in a folder that users reach. A process of such a version may still have it. */
 static void the_lock_of_a_version_before_is_taken_over(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ static void test_reap(void **state)
 
 /*
  * A user can make the removal of a group last for ever (mongroupremove.c). Nobody who holds the ledger's lock waits for
- * it: hm_look in the fixture checks that, and that no other process removes a group.
+ * it, as hm_look in the fixture checks; and only that child removes a group, as the fixture's unlinkat checks.
  */
 static void test_a_removal_that_hangs_is_given_up(void **state)
 {
@@ -151,7 +151,8 @@ static void test_stuck_children_do_not_pile_up(void **state)
     give_places();
 }
 
-/* Whoever makes removals hang keeps only their own groups, and at most those that belong to no job. */
+/* A user who makes removals hang holds up those of their own groups and of groups without a job, and no other user's.
+ */
 static void test_stuck_children_of_one_hold_up_no_other(void **state)
 {
     struct hm_error error = {0};

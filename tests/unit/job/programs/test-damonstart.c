@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the start of the DAMON broker: one process at a time starts it, outside of a job's full memory and before the
- * processes on its CPUs. Also that what a dead broker left is found. */
+/* Tests the start of the DAMON broker: one process at a time starts it. That process is outside of a job's full memory,
+ * and has priority over the processes on the job's CPUs. Also that what a dead broker left is found. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static void test_who_starts_the_broker_has_left_a_full_job(void **state)
     (void)state;
     snprintf(config.run_dir, sizeof(config.run_dir), "%s", scratch);
     assert_int_equal(hm_damon_ensure(&config, "/sys/fs/cgroup/x", &error), -1);
-    assert_int_equal(n_opened, 2); /* it was made first */
+    assert_int_equal(n_opened, 2); /* to make the lock's file, and to lock it */
     assert_int_equal(n_locks, 1);
     assert_int_equal(n_starts, 1);
     assert_false(is_aside || is_urgent);
