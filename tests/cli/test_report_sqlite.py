@@ -54,7 +54,7 @@ def test_every_statement_is_old_enough_for_sqlite_3_26(sent, monkeypatch):
         monkeypatch.setattr(viewquery, name, 1)
     chosen = [views.TOTALS, *(views.named(name, 1) for name in views.NAMES)]
     rows = temporary.Rows(chosen)
-    for day in (1, 3):  # on the day between, the run has no record
+    for day in (1, 3):  # with no record on the day between, a job has two runs
         rows.next_day(f"2025-03-0{day}")
         for job in (1, 2):
             rows.add(record(job, user=f"user{job}", node=f"n{day}", exit_code=job, mode="slow"))

@@ -29,7 +29,7 @@ reset      guest a guest that is reset with a job running
 guest      guest the testbed itself
 unit       fill  build with sanitizers, cmocka unit tests
 lint       fill  formatters and linters over all sources
-cost       fill  ratios of processor time with limits
+cost       fill  CPU time and memory within limits, and a migrator that does not grow
 fuzz       fill  a bounded number of inputs for each parser
 dist       fill  make distcheck
 compile    fill  against Slurm 22.05, 24.11 and 26.05, warnings as errors

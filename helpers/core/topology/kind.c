@@ -4,7 +4,7 @@
 
 #include "parts.h"
 
-/* hwloc's words (subtype of the node, or its DAXType) that tell a kind for sure. "SPM" (specific-purpose memory) does
+/* hwloc's words (subtype of the node, or its DAXType) that stand for one kind only. "SPM" (specific-purpose memory) does
  * not: it may be HBM or CXL. */
 static const struct {
     const char *word;

@@ -19,7 +19,7 @@ int hm_viewserver_open(struct hm_viewserver *server, uint32_t job_id, uint32_t s
         server->client[i] = -1;
     server->listener = -1;
     if (getrandom(&mark, sizeof(mark), 0) != sizeof(mark))
-        return hm_fail_errno(error, "cannot draw a socket's name");
+        return hm_fail_errno(error, "no random number for the name of the socket that hybridmem top uses");
     int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u.%0*" PRIx64, job_id,
                           step_id, HM_VIEW_MARK, mark);
     server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

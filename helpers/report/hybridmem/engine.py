@@ -21,7 +21,8 @@ FUNCTIONS = (
     "sum_of_products(one, other) AS sum(one::HUGEINT * other)",
     "first_word(word, met) AS arg_min(word, met)",  # ignores rows without a word
     "last_word(word, met) AS arg_max_null(word, met)",
-    # By way of its digits, a number of 128 bits is rounded once, to the nearest DOUBLE, as in Python; a cast rounds twice.
+    # By way of its digits, a number of 128 bits is rounded once, to the nearest DOUBLE, as Python does; a cast rounds
+    # twice.
     "quotient(upper, lower) AS CASE WHEN lower <> 0 THEN upper::VARCHAR::DOUBLE / lower::VARCHAR::DOUBLE END",
 )
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")

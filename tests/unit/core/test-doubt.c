@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests rules for groups where one of several directory services fails. The C library then leaves out the groups of
  * that service, without an error. The user may be in such a group, so its rule must hold. Also tests rules for users
- * whom the node cannot look up, and the letters of accounts and partitions. */
+ * whom the node cannot look up, and that capital letters count in the names of partitions, but not in those of
+ * accounts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pretends to be migrators: listens at the sockets where `hybridmem top` asks them, and answers with a forged view (struct
-hm_view), which it reads from its input, until it is killed.
+"""Pretends to be migrators: listens at the sockets where `hybridmem top` asks them, and answers with a forged view
+(struct hm_view), which it reads from its input, until it is killed.
 
     view.py NAME... < VIEW
 

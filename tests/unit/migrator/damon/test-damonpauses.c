@@ -94,7 +94,8 @@ static void leave(int number)
     hm_damon_clients_serve(clients);
 }
 
-/* The pause after a message is its user's, in proportion to its CPU time. A wait for the kernel makes it 5 s at most.
+/* The pause after a message is its user's, in proportion to its CPU time. A wait for the kernel makes it longer, up to
+ * 5 s.
  * Others wait as long as the CPU time, and so do root's other clients. */
 static void a_message_costs_its_user_a_pause(void **state)
 {
