@@ -102,7 +102,7 @@ def test_a_kill_at_any_point_loses_and_doubles_nothing(tmp_path):
         assert relative(history) == wanted
         assert [path.name for path in history.iterdir() if path.name.startswith(".")] == [".lock"]
         shutil.rmtree(history)
-    assert places >= 10, "each of two days has a table, a seal, sums, runs, and a list of what was taken"
+    assert places >= 10, "each of two days has five files (layout.py)"
     assert relative(history) == wanted
 
 
@@ -127,8 +127,8 @@ def test_only_what_is_new_is_taken(tmp_path):
     assert same(records, history)["total"]["jobs"] == 4
 
 
-def test_each_table_is_asked_once_whether_it_is_older(tmp_path, monkeypatch):
-    """A timer runs ingest, and a history has a table for each day of several years: asking each table takes time."""
+def test_each_table_is_asked_once_whether_another_version_wrote_it(tmp_path, monkeypatch):
+    """A timer runs ingest, and a history has a table for each day of several years: looking into each takes time."""
     write(tmp_path / "records", *(record(day, end=f"2025-03-0{day}T11:00:00Z") for day in (1, 2, 3)))
     ingest(tmp_path / "records", tmp_path / "history")
     are_new, asked, history = layout.are_new, [], layout.History(tmp_path / "history")

@@ -4,8 +4,8 @@ can be compared.
 
     python3 contenders.py OUTPUT.json CONTENDER ROOM [PROGRAM...]
 
-ROOM is the fast memory that a program gets, in percent of its memory. Marks for the meter are set around the steady
-part of each run. OUTPUT.json gets a list of the runs, with their settings and figures.
+ROOM is the fast memory that a program gets, in percent of its memory. Marks are set around the steady part of each
+run for the tier meter, which counts accesses from outside of the guest (tests/testbed/README.md). OUTPUT.json gets a list of the runs, with their settings and figures.
 """
 
 import contextlib
@@ -123,7 +123,7 @@ PROGRAM = {
 }
 
 
-# Settings of each contender. The guest with the meter makes some 4 million accesses a second, a real node a thousand
+# Settings of each contender. The guest with the tier meter makes some 4 million accesses a second, a real node a thousand
 # million: so the kernel's default times are tried, and others, most of them longer.
 NUMA_BALANCING = [
     {"hot_threshold_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000},  # the kernel's defaults

@@ -137,7 +137,7 @@ const char *hm_verdict_text(enum hm_verdict verdict)
         [HM_VERDICT_PLACED] = "where it should be",
         [HM_VERDICT_PROMOTE] = "promoted: the gain exceeds the cost",
         [HM_VERDICT_DEMOTE] = "demoted: makes room for hotter pages",
-        [HM_VERDICT_CAP] = "demoted: the fast share is over its cap",
+        [HM_VERDICT_CAP] = "demoted: the fast tier has more than the cap",
         [HM_VERDICT_DOUBT] = "stays: all moves together gain next to nothing",
         [HM_VERDICT_COST] = "stays: the gain would not pay for the move",
         [HM_VERDICT_ROOM] = "stays: nothing colder gives way",

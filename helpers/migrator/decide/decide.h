@@ -63,7 +63,7 @@ enum hm_verdict {
     HM_VERDICT_PLACED,  /* where it should be */
     HM_VERDICT_PROMOTE, /* promoted: the gain exceeds the cost with confidence */
     HM_VERDICT_DEMOTE,  /* demoted: makes room for a hotter extent */
-    HM_VERDICT_CAP,     /* demoted: the fast share is over its cap */
+    HM_VERDICT_CAP,     /* demoted: the fast tier has more than the cap */
     HM_VERDICT_DOUBT,   /* its planned move was dropped: the gain of all such moves together is next to nothing */
     HM_VERDICT_COST,    /* the gain would not pay for the move */
     HM_VERDICT_ROOM,    /* no colder extent gives way */

@@ -4,8 +4,8 @@
 
 #include "live.h"
 
-#define WINDOW_SHARE 0.25  /* share of the saved CPU time for looking up what was written */
-#define RANGES_LEAST 32    /* ranges that are looked up whatever the savings are */
+#define WINDOW_SHARE 0.25  /* share of the unspent budget (purse.h) for looking up what was written */
+#define RANGES_LEAST 32    /* ranges that are looked up however little is left of the budget */
 #define PARTS_OF_A_PHASE 2 /* a long window (is_long) lasts one of this many equal parts of a phase */
 
 /*

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the views that have a row for each run of a job with an engine: ranks all runs, and makes the rows of those
-that are shown."""
+"""Has an engine make the views with a row for each run of a job: ranks all runs, and makes the rows of those that are
+shown."""
 
 import itertools
 
