@@ -25,11 +25,13 @@ int hm_flock_try(int fd)
 
 int hm_flock_wait(int fd, unsigned patience_ms)
 {
-    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + patience_ms;
+    int64_t end_ms = 0; /* where the lock is free, no time is asked for */
     while (hm_flock_try(fd) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return -1;
-        if (hm_clock_ms(CLOCK_MONOTONIC) >= end_ms) {
+        int64_t now_ms = hm_clock_ms(CLOCK_MONOTONIC);
+        end_ms = end_ms > 0 ? end_ms : now_ms + patience_ms;
+        if (now_ms >= end_ms) {
             errno = EBUSY;
             return -1;
         }

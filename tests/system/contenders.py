@@ -5,7 +5,8 @@ can be compared.
     python3 contenders.py OUTPUT.json CONTENDER ROOM [PROGRAM...]
 
 ROOM is the fast memory that a program gets, in percent of its memory. Marks are set around the steady part of each
-run for the tier meter, which counts accesses from outside of the guest (tests/testbed/README.md). OUTPUT.json gets a list of the runs, with their settings and figures.
+run for the tier meter, which counts accesses from outside of the guest (tests/testbed/README.md). OUTPUT.json gets a
+list of the runs, with their settings and figures.
 """
 
 import contextlib
@@ -123,8 +124,8 @@ PROGRAM = {
 }
 
 
-# Settings of each contender. The guest with the tier meter makes some 4 million accesses a second, a real node a thousand
-# million: so the kernel's default times are tried, and others, most of them longer.
+# Settings of each contender. The guest with the tier meter makes some 4 million accesses a second, a real node a
+# thousand million: so the kernel's default times are tried, and others, most of them longer.
 NUMA_BALANCING = [
     {"hot_threshold_ms": 1000, "scan_period_min_ms": 1000, "scan_period_max_ms": 60000},  # the kernel's defaults
     {"hot_threshold_ms": 5000, "scan_period_min_ms": 1000, "scan_period_max_ms": 5000},
