@@ -4,8 +4,8 @@
 
 #include "parts.h"
 
-/* hwloc's words (subtype of the node, or its DAXType) that stand for one kind only. "SPM" (specific-purpose memory) does
- * not: it may be HBM or CXL. */
+/* hwloc's words (subtype of the node, or its DAXType) that stand for one kind only. "SPM" (specific-purpose memory)
+ * does not: it may be HBM or CXL. */
 static const struct {
     const char *word;
     enum hm_kind kind;
