@@ -46,6 +46,9 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error);
  */
 #define HM_FOLDER_PASS 0711
 #define HM_FOLDER_LIST 0044 /* the permissions to list */
+/* All permissions of others. Who passes through a folder can hold its lock, too: mkdir takes it before it is refused,
+ * and a thread that gets no CPU keeps it. */
+#define HM_FOLDER_USERS 0077
 
 /*
  * Open a folder of hybridmem's below the folder `at` (or AT_FDCWD), and make it with this mode where it is missing. Of

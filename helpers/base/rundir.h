@@ -38,8 +38,8 @@ int hm_rundir_open_root(int run, struct hm_error *error);
  */
 int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, struct hm_error *error);
 
-/* Opens the lock `name` in the folder `node`, which was opened for it and is closed here; -1: it could not be opened,
- * and has its error. Returns a descriptor (flock.h), or -1. `run_dir` is for the error alone. */
+/* Opens the lock `name` in the folder `node`, and closes `node`. Where `node` is -1, the folder could not be opened,
+ * and `error` tells that already. Returns a descriptor (flock.h), or -1. `run_dir` is for the error alone. */
 int hm_rundir_open_lock(int node, const char *run_dir, const char *name, struct hm_error *error);
 
 /* Is there a file with this name in the folder `node`? */

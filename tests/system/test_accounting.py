@@ -101,7 +101,7 @@ def test_what_the_owner_says_of_the_job_is_stored(jobs):
     assert (line["Comment"], line["Extra"]) == ("about the run", "more of it")
 
 
-def test_jobs_that_fail_are_refused_or_cancelled():
+def test_failed_refused_and_cancelled_jobs():
     ran = slurm.folder_of("carol") / "ran"
     failing = slurm.sbatch("alice", f"exit {CODE}", "--hybrid-mem=slow", "-n1")
     refused = slurm.sbatch("bob", "true", "--hybrid-mem=hbm", "-n1")

@@ -143,7 +143,8 @@ def test_what_is_in_use_is_named_and_stays():
 
 
 # Most steps are those that a job's own file systems have, too: test_namespace.py kills at each of them, the tests below
-# at every third one, except near the mark of what is kept.
+# at every third one, except near the mark of what is kept: it is written last, at the end of the device, and says that
+# the file system is whole (namespace/pmem/mark.h).
 FEW = 3
 OF_THE_MARK = 6  # so many first steps of destroy, among them the removal of the mark of what is kept
 

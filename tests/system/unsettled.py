@@ -9,7 +9,8 @@ DAMON_LIMITS = "cd /sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/monitoring_a
 
 
 def line_of(hotset, rank, region):
-    """One of the migrator's regions: its place in the rank's memory, in parts of that, its pages by tier, its heat."""
+    """One of the migrator's regions: its place in the rank's memory, counted in the parts of Hotset (from 0), its pages
+    by tier, its heat."""
     pages, first = region["bytes"] / slurm.PAGE, (int(region["address"], 16) - hotset.words(rank)[4]) / slurm.PAGE
     place = f"{first / hotset.part_pages:.2f} to {(first + pages) / hotset.part_pages:.2f}"
     tiers = " ".join(f"{region[f'{tier}_bytes'] // slurm.PAGE} {tier}" for tier in ("fast", "slow"))

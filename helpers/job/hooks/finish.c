@@ -209,9 +209,11 @@ static void ask_for_array(struct hm_job *job, bool may_ask)
     char likely[32], name[32] = "";
     if (job->array_is_told || job->array_job_id == HM_NO_ID)
         return;
+    /* Only by its array's own number Slurm shows other jobs, too. For a task of a large array, it packs all of them. */
+    bool has_number_of_array = job->array_job_id == job->job_id;
     snprintf(likely, sizeof(likely), "%u_%u", job->array_job_id, job->array_task_id);
     job->array_job_id = job->array_task_id = HM_NO_ID;
-    int result = may_ask ? hm_scontrol_name(job->job_id, likely, name, sizeof(name), &why)
+    int result = may_ask ? hm_scontrol_name(job->job_id, has_number_of_array ? likely : NULL, name, sizeof(name), &why)
                          : hm_fail(&why, ENODATA, "its epilog did not run");
     job->array_is_told = result == 0 && read_ids(name, job, &why) == 0;
     if (!job->array_is_told)

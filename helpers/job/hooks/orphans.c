@@ -81,7 +81,8 @@ static bool is_of(pid_t pid, uid_t uid)
            (found[0] == 0 || found[0] == uid);
 }
 
-/* Whose is the process, by its folder in /proc? Processes that nobody may look into are root's there. */
+/* Is the process root's or the user's, by its folder in /proc? A monitor is root's until it has become the user that
+ * monitors run as. */
 static bool is_folder_of(int processes, const char *pid, uid_t uid)
 {
     struct stat status;
@@ -145,7 +146,7 @@ struct monitors {
 };
 
 /* Fills `found`, a struct monitors, with processes of `question`, a struct whose. Runs in a child process, as a user
- * can make a look into their processes' folders in /proc last. Returns 0 or an errno. */
+ * can make it take very long to look into their processes' folders in /proc. Returns 0 or an errno. */
 static int look(const void *question, void *found)
 {
     const struct whose *whose = question;
@@ -167,8 +168,8 @@ static int look(const void *question, void *found)
 
 /*
  * Finds monitors that no entry names. They are looked for first and without the lock, and the entries are read then:
- * so a monitor that is started meanwhile is not among them. Where a look is cut short, as a user's
- * process can do, monitors of later processes are left. Returns their number.
+ * so a monitor that is started meanwhile is not among them. A user's process can make the look run out of time.
+ * Monitors that come after it in /proc are then left to the next reap. Returns the number of those that were found.
  */
 static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])

@@ -80,9 +80,12 @@ bool hm_place_is_old(const struct hm_config *config)
 }
 
 /* Puts the link where the folder is to be, in place of an empty folder: nobody looks there yet. Where another process
- * has moved the folder meanwhile, there is nothing to do, and its lock keeps it from being removed. Returns 0 or -1. */
+ * has moved the folder meanwhile, there is nothing to do: the lock's file is in it, so that it is not removed. Returns
+ * 0 or -1. */
 static int make_room(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
 {
+    if (kind_of(move->root) == LINKED) /* of an earlier try: the folder could not be moved since */
+        return 0;
     bool is_full = unlinkat(move->root, JOBS, AT_REMOVEDIR) != 0 && errno == ENOTEMPTY;
     int number = is_full || symlinkat(LINK, move->root, JOBS) == 0 ? 0 : errno;
     if (kind_of(move->run) == LINKED || (!is_full && kind_of(move->root) == LINKED))

@@ -14,7 +14,8 @@
 void hm_urgent_begin(void);
 
 /* Gives the calling thread the policy that it had before. Its nice value was never changed. Where the kernel does not
- * let it take SCHED_RESET_ON_FORK back, that stays: it says nothing of an ordinary thread. */
+ * let it clear the flag SCHED_RESET_ON_FORK, the flag stays: it changes nothing for a thread without real-time policy.
+ */
 void hm_urgent_end(void);
 
 #endif

@@ -32,21 +32,21 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group)
     return group->is_begun && !group->why[0];
 }
 
-int hm_mongroup_folder(const struct hm_config *config, bool *is_listed)
+int hm_mongroup_folder(const struct hm_config *config, bool *is_reached)
 {
     char path[HM_MONGROUP_PATH];
     struct stat status;
     snprintf(path, sizeof(path), "%s/" HM_MONGROUP_FOLDER, config->resctrl_dir);
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    *is_listed = folder >= 0 && (fstat(folder, &status) != 0 || (status.st_mode & HM_FOLDER_LIST) != 0);
+    *is_reached = folder >= 0 && (fstat(folder, &status) != 0 || (status.st_mode & HM_FOLDER_USERS) != 0);
     return folder;
 }
 
 int hm_mongroup_open(const struct hm_config *config)
 {
-    bool is_listed;
-    int folder = hm_mongroup_folder(config, &is_listed);
-    if (folder < 0 || !is_listed)
+    bool is_reached;
+    int folder = hm_mongroup_folder(config, &is_reached);
+    if (folder < 0 || !is_reached)
         return folder;
     close(folder);
     errno = EACCES;
@@ -70,8 +70,7 @@ static int make_folder(const struct hm_config *config, const char *name, struct 
         int number;
         const char *means;
     } known[] = {
-        {EACCES,
-         "users may list the folder " HM_MONGROUP_FOLDER ", and can hold up whoever makes a group (chmod 0711)"},
+        {EACCES, "users reach the folder " HM_MONGROUP_FOLDER ", and can hold up whoever makes a group (chmod 0700)"},
         {EEXIST, "a group of its name is left from an earlier run"},
         {ENOSPC, "all of the processor's monitoring ids (RMIDs, see info/L3_MON/num_rmids) are in use"},
         {EBUSY, "all free monitoring ids (RMIDs) of the processor still have data in its caches"},

@@ -21,17 +21,17 @@ bool hm_mongroup_is_whole(const struct hm_mongroup *group);
 /* Checks that resctrl is mounted and that the processor counts memory traffic. Returns 0, or -1 with a text. */
 int hm_mongroup_check(const struct hm_config *config, struct hm_error *error);
 
-/* Opens the folder of groups, and tells whether users may list it. Returns a descriptor, or -1 with errno. */
-int hm_mongroup_folder(const struct hm_config *config, bool *is_listed);
+/* Opens the folder of groups, and tells whether users reach it. Returns a descriptor, or -1 with errno. */
+int hm_mongroup_folder(const struct hm_config *config, bool *is_reached);
 
-/* Opens the folder of groups. Returns a descriptor, or -1 with errno (EACCES: users may list it). */
+/* Opens the folder of groups. Returns a descriptor, or -1 with errno (EACCES: users reach it). */
 int hm_mongroup_open(const struct hm_config *config);
 
 /*
- * Takes from users the permission to list the folder of groups. The kernel gives it to them, and with it they can hold
- * up whoever makes a group (base/files.h). Does nothing if the configuration wants no groups. Waits at most two
- * seconds, as somebody may be listing the folder. Failures are logged; no groups are made then. Call this before users
- * have processes on the node. Do not hold the lock.
+ * Takes from users all permissions on the folder of groups. The kernel lets them list it and pass, and with either they
+ * can hold up whoever makes a group (base/files.h). Does nothing if the configuration wants no groups. Waits at most
+ * two seconds, as somebody may be listing the folder. Failures are logged; no groups are made then. Call this before
+ * users have processes on the node. Do not hold the lock.
  */
 void hm_mongroup_shut(const struct hm_config *config);
 

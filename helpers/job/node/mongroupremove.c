@@ -152,7 +152,7 @@ static void list(const struct hm_config *config, struct removal *removal)
     if (!groups) {
         if (folder >= 0)
             close(folder);
-        return; /* no resctrl, as on most nodes; or users can list the folder */
+        return; /* no resctrl, as on most nodes; or users reach the folder */
     }
     while (removal->n < MOST && (item = readdir(groups)))
         if (hm_mongroup_name_read(item->d_name, &job_id, &restart))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps users from listing the folder of resctrl's monitoring groups. */
+/* Keeps users out of the folder of resctrl's monitoring groups. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,20 +16,20 @@
 static int shut(const void *config, void *found)
 {
     struct stat status;
-    bool is_listed;
-    int folder = hm_mongroup_folder(config, &is_listed);
+    bool is_reached;
+    int folder = hm_mongroup_folder(config, &is_reached);
     (void)found;
-    return fstat(folder, &status) == 0 && fchmod(folder, status.st_mode & 07777 & ~HM_FOLDER_LIST) == 0 ? 0 : errno;
+    return fstat(folder, &status) == 0 && fchmod(folder, status.st_mode & 07777 & ~HM_FOLDER_USERS) == 0 ? 0 : errno;
 }
 
 void hm_mongroup_shut(const struct hm_config *config)
 {
     char nothing = 0;
-    bool is_listed = false;
-    int folder = config->resctrl ? hm_mongroup_folder(config, &is_listed) : -1;
+    bool is_reached = false;
+    int folder = config->resctrl ? hm_mongroup_folder(config, &is_reached) : -1;
     if (folder >= 0)
         close(folder);
-    if (is_listed && hm_look(shut, config, &nothing, sizeof(nothing), SHUT_MS) != 0)
-        hm_log(HM_LOG_ERROR, "%s/" HM_MONGROUP_FOLDER " cannot be kept from being listed by users: %s",
-               config->resctrl_dir, strerror(errno));
+    if (is_reached && hm_look(shut, config, &nothing, sizeof(nothing), SHUT_MS) != 0)
+        hm_log(HM_LOG_ERROR, "%s/" HM_MONGROUP_FOLDER " cannot be kept from users: %s", config->resctrl_dir,
+               strerror(errno));
 }

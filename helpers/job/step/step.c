@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "core/config/lookup.h"
 #include "core/tiers/node.h"
+#include "job/ledger/hurry.h"
 #include "job/ledger/living.h"
 #include "job/node/company.h"
 
@@ -50,7 +51,10 @@ static void look_up_user(struct hm_preparation *p)
     struct hm_request request;
     snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
              p->facts->job_id);
-    if ((option && hm_identity_is_needed(&p->step->config)) || access(entry, F_OK) != 0)
+    hm_hurry_begin();
+    bool has_entry = access(entry, F_OK) == 0;
+    hm_hurry_end();
+    if ((option && hm_identity_is_needed(&p->step->config)) || !has_entry)
         p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
     if (p->knows_user && option && hm_request_parse(option, &request, NULL) == 0)
         hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);

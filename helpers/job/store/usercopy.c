@@ -9,9 +9,11 @@
 
 #include "append.h"
 #include "base/files.h"
+#include "base/flock.h"
 #include "base/spawn.h"
 
 #define COPY_MS 3000 /* after this the child is killed: a user can hold it up, as by a lock on their own file */
+#define TURN_MS 1000
 
 /* What the child needs to know. */
 struct copy {
@@ -21,12 +23,25 @@ struct copy {
     size_t n_same;
 };
 
+/*
+ * Takes the lock of the user's own folder, which stays with this process until it ends. A user can make a change of
+ * their folders last for ever, and the child that makes it cannot be killed then. While there is one such child, the
+ * next one gives up here, so that they do not pile up. Folders of some file systems (NFS) have no lock: there is none
+ * to wait for.
+ */
+static bool has_turn(int own)
+{
+    return hm_flock_wait(own, TURN_MS) == 0 || errno != EBUSY;
+}
+
 /* Runs in the child, as the user. Returns 0 or an errno, as the exit status. */
 static int write_copy(void *data)
 {
     const struct copy *copy = data;
     const struct hm_store_key *key = copy->key;
     const struct hm_rights folder = {0700, key->uid, key->gid, true}, records = {0600, key->uid, key->gid, true};
+    if (!has_turn(copy->own))
+        return errno;
     int in_day = hm_folder_open(copy->own, copy->day, &folder, NULL);
     return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, copy->n_same, NULL) != 0 ? errno : 0;
 }

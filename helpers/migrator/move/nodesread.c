@@ -64,8 +64,12 @@ static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, c
 static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, bool is_fast, struct hm_error *error)
 {
     for (int id = hm_set_next(set, 0); id >= 0; id = hm_set_next(set, (unsigned)id + 1)) {
-        if (id >= HM_NODES_NUMBERS || nodes->n == HM_MAX_NODES)
-            return hm_fail(error, EINVAL, "node %d is more than the %d nodes that are handled", id, HM_MAX_NODES);
+        if (id >= HM_NODES_NUMBERS)
+            return hm_fail(error, EINVAL, "node %d is too high: hybridmem is built for nodes 0 to %d", id,
+                           HM_NODES_NUMBERS - 1);
+        if (nodes->n == HM_MAX_NODES)
+            return hm_fail(error, EINVAL, "node %d is one too many: hybridmem is built for %d nodes in both tiers", id,
+                           HM_MAX_NODES);
         struct hm_node_state *node = &nodes->node[nodes->n];
         *node = (struct hm_node_state){.id = id, .is_fast = is_fast};
         if (read_node(node) != 0)

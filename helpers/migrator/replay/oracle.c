@@ -35,7 +35,7 @@ static void add_heat(const struct hm_trace *trace, size_t phase, struct ranked *
 /* buffers of an oracle */
 struct oracle {
     struct hm_placement placement;
-    struct ranked *ranked; /* by page */
+    struct ranked *ranked; /* by page while heat is added; then the hottest first */
 };
 
 /* Returns 0, or -1 (ENOMEM). */

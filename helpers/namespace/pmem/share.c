@@ -103,7 +103,8 @@ int hm_share_plan(const struct hm_region *region, int n_regions, const struct hm
     uint64_t each = bytes / wanted + (bytes % wanted != 0);
     for (int socket = hm_set_next(sockets, 0); socket >= 0; socket = hm_set_next(sockets, (unsigned)socket + 1)) {
         if (socket >= HM_MAX_SOCKETS)
-            return hm_fail(error, EINVAL, "socket %d is too high: hybridmem is built for %d", socket, HM_MAX_SOCKETS);
+            return hm_fail(error, EINVAL, "socket %d is too high: hybridmem is built for sockets 0 to %d", socket,
+                           HM_MAX_SOCKETS - 1);
         if (plan_socket(region, n_regions, socket, each, &share[n++], error) != 0)
             return -1;
     }

@@ -98,7 +98,8 @@ static void groups_and_orders(void **state)
     tierrow_groups(rows, N_ROWS(rows), *state);
 }
 
-/* The first of the kernel's tiers is known, too. */
+/* The kernel numbers its tiers from 0. Only -1 means that a node's is not known; a row cannot have 0, which it takes
+ * for unknown. */
 static void the_first_sysfs_tier_is_the_fastest(void **state)
 {
     struct hm_tiers *tiers = *state;

@@ -29,13 +29,13 @@
         .owner = {.cluster = "c", .job_id = 1001}, .region = "region0", .bytes = 640 * MIB                             \
     }
 
-/* User 1001 asks; the share is 10 %, which is 128 MiB of each region. Region 2 is on socket 0, too. */
+/* User 1001 asks; fsdax_keep_share is 10 %, which is 128 MiB of each region. Region 2 is on socket 0, too. */
 static const struct {
     const char *sockets;
     uint64_t mib, quota_mib;
     struct hm_namespace owned[3];
-    int n;          /* expected number of shares, or -1 */
-    const char *on; /* region of the first share */
+    int n;          /* expected number of namespaces to be made, or -1 */
+    const char *on; /* region of the first of them */
     const char *said;
 } rows[] = {
     {"0", 128, 0, {OF_JOB}, 1, "region0", NULL},

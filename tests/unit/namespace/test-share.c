@@ -142,7 +142,7 @@ static void test_what_cannot_be_is_named(void **state)
         {"5", MIB, "region5 is disabled: ndctl enable-region region5"},
         {"6", MIB, "region6 is read-only: its firmware or an administrator has made it so"},
         {"7", MIB, "socket 7 has no persistent memory region"},
-        {"32", MIB, "socket 32 is too high: hybridmem is built for 32"},
+        {"32", MIB, "socket 32 is too high: hybridmem is built for sockets 0 to 31"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(plan(regions, 7, rows[i].sockets, rows[i].bytes), -1);

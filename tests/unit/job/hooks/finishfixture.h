@@ -18,6 +18,7 @@ extern struct hm_config config;
 extern struct hm_job job;
 extern bool is_used_again;                  /* another run uses the job's number while helpers are stopped */
 extern const char *name_by_slurm;           /* the job's name, by slurmctld; NULL: it does not answer */
+extern bool is_likely_asked;                /* slurmctld is asked for the name that a step has told */
 extern int n_asked;                         /* how often slurmctld was asked for it */
 extern int n_read, n_stopped;               /* figures that were read, and programs that were stopped */
 extern int patience_ms;                     /* the time that helpers were given */

@@ -211,6 +211,7 @@ static void ids_of_an_array_are_slurms(void **state)
         {false, true, {HM_NO_ID, HM_NO_ID}, "5_3", 0, {HM_NO_ID, HM_NO_ID}, NULL},
         {false, true, {5, 3}, "5_3", 1, {5, 3}, NULL},
         {false, true, {5, 3}, "5_30", 1, {5, 30}, NULL},
+        {false, true, {7, 3}, "7_3", 1, {7, 3}, NULL},
         {false, true, {5, HM_NO_ID}, "5_0", 1, {5, 0}, NULL},
         {false, true, {5, 3}, "7", 1, {HM_NO_ID, HM_NO_ID}, NULL},
         {false, true, {5, 3}, "7+1", 1, {HM_NO_ID, HM_NO_ID}, NULL},
@@ -226,9 +227,9 @@ static void ids_of_an_array_are_slurms(void **state)
         job.array_task_id = rows[i].claimed[1];
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         assert_int_equal(hm_finish_job(&config, 7, rows[i].is_own_epilog ? NULL : "our own", NULL), 0);
-        if (n_asked != rows[i].n_asked || recorded.array_job_id != rows[i].wanted[0] ||
-            recorded.array_task_id != rows[i].wanted[1] || n_warnings_of_array() != (rows[i].warning != NULL) ||
-            (rows[i].warning && !has_warning(rows[i].warning)))
+        if (n_asked != rows[i].n_asked || is_likely_asked != (rows[i].claimed[0] == 7) ||
+            recorded.array_job_id != rows[i].wanted[0] || recorded.array_task_id != rows[i].wanted[1] ||
+            n_warnings_of_array() != (rows[i].warning != NULL) || (rows[i].warning && !has_warning(rows[i].warning)))
             fail_msg("row %zu: %u_%u, asked %d times, %d warnings", i, recorded.array_job_id, recorded.array_task_id,
                      n_asked, n_warnings_of_array());
     }

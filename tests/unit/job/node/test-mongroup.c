@@ -46,22 +46,22 @@ static void test_no_group_without_monitoring(void **state)
     hm_mongroup_reap(&config); /* nothing to reap */
 }
 
-/* The kernel locks a folder while somebody lists it, and a user can make that take for ever (base/files.h). A step that
- * makes a group would wait for it, and would hold the ledger's lock meanwhile. */
-static void test_no_group_where_users_can_list_the_folder(void **state)
+/* Users who list a folder, or pass through it, can hold the kernel's lock of it (base/files.h). A step that makes a
+ * group would wait for it, and would hold the ledger's lock meanwhile. */
+static void test_no_group_where_users_reach_the_folder(void **state)
 {
     struct hm_error error = {0};
     (void)state;
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
-    assert_int_equal(chmod(scratch_path("resctrl/mon_groups"), 0755), 0);
+    assert_int_equal(chmod(scratch_path("resctrl/mon_groups"), 0711), 0);
     assert_int_equal(hm_mongroup_remove(&config, 7, job.uid, &job.mongroup, &error), -1);
     hm_mongroup_reap(&config);
     assert_true(is_there(GROUP));
     job.mongroup = (struct hm_mongroup){0};
     hm_mongroup_make(&config, &job, HM_STEP_EXTERN);
-    assert_non_null(strstr(job.mongroup.why, "no resctrl group: users may list the folder mon_groups"));
+    assert_non_null(strstr(job.mongroup.why, "no resctrl group: users reach the folder mon_groups"));
     hm_mongroup_shut(&config);
-    assert_int_equal(mode_of("resctrl/mon_groups"), 0711);
+    assert_int_equal(mode_of("resctrl/mon_groups"), 0700);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0); /* without a group */
     hm_mongroup_reap(&config);
     assert_false(is_there(GROUP));
@@ -230,7 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_group_where_none_is_wanted, mongroup_set_up),
         cmocka_unit_test_setup(test_no_group_without_monitoring, mongroup_set_up),
-        cmocka_unit_test_setup(test_no_group_where_users_can_list_the_folder, mongroup_set_up),
+        cmocka_unit_test_setup(test_no_group_where_users_reach_the_folder, mongroup_set_up),
         cmocka_unit_test_setup(test_a_group_that_cannot_be_made, mongroup_set_up),
         cmocka_unit_test_setup(test_no_group_after_the_first_step, mongroup_set_up),
         cmocka_unit_test_setup(test_a_group_is_made_once_and_removed, mongroup_set_up),

@@ -47,6 +47,15 @@ int __wrap_hm_line_append(int folder, const char *name, const struct hm_rights *
     return __real_hm_line_append(folder, name, rights, line, n_same, error);
 }
 
+int __real_hm_flock_wait(int fd, unsigned patience_ms);
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms);
+
+/* A wait for another copy ends at once. */
+int __wrap_hm_flock_wait(int fd, unsigned patience_ms)
+{
+    return __real_hm_flock_wait(fd, patience_ms == 1000 ? 0 : patience_ms);
+}
+
 static void make_link(const char *name)
 {
     assert_int_equal(symlink(path_of("elsewhere"), path_of(name)), 0);
@@ -198,6 +207,25 @@ static void test_a_stopped_copy_is_given_up(void **state)
     assert_text(name, "{\"a\":1}\n");
 }
 
+/* A user can keep the child that writes their copy for ever. It has the lock of their folder then. */
+static void test_one_copy_at_a_time(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    char folder[64], name[sizeof(folder) + 32];
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 0);
+    snprintf(folder, sizeof(folder), "records/by-user/%u", key.uid);
+    snprintf(name, sizeof(name), "%s/" DAY "/n1.jsonl", folder);
+    int other = open(path_of(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 0);
+    assert_non_null(strstr(error.text, "was not written: Device or resource busy"));
+    close(other);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":3}", &error), 0);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+    assert_text(name, "{\"a\":1}\n{\"a\":3}\n");
+}
+
 #define IDENTITY "{\"job_id\":7,\"end\":\"x\""
 #define LONGEST ((1u << 20) + 1) /* of the lines that are read */
 
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_copy_has_none_of_roots_descriptors, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_long_lines_in_the_copy, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_stopped_copy_is_given_up, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_one_copy_at_a_time, store_set_up, store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
