@@ -124,6 +124,12 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
     abilities->lacks_preload = access(hm_preload_library(), R_OK) != 0;
     abilities->lacks_marks = !hm_marks_are_kept();
     abilities->lacks_store_samples = !can_sample_stores();
+    hm_abilities_read_weights(tiers, abilities);
+    return 0;
+}
+
+void hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities)
+{
     abilities->has_weights = true;
     for (int i = 0; i < tiers->topology.n_nodes; i++) {
         const struct hm_node *node = &tiers->topology.node[i];
@@ -131,5 +137,4 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
         if (node->capacity_bytes > 0 && node->allowed && abilities->weights[i] == 0)
             abilities->has_weights = false;
     }
-    return 0;
 }

@@ -17,6 +17,9 @@ int hm_policy_apply(const struct hm_plan *plan, struct hm_error *error);
  * weight of an allowed node with memory. Returns 0 or -1. */
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 
+/* Reads the current interleave weights alone, as hm_abilities_read does: they may have changed since. */
+void hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities);
+
 /* The path of a node's interleave weight in sysfs. Returns `out`. */
 char *hm_policy_weight_path(int node_id, char *out, size_t size);
 

@@ -17,6 +17,8 @@ struct hm_preparation {
     bool knows_user;
     struct hm_identity user;
     char cgroup[HM_JOB_CGROUP]; /* the job's; "": it is not known */
+    struct hm_set all_cores;    /* of the node; empty: they are not known */
+    struct hm_set job_cpus;     /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error, user_error; /* "": no error */
@@ -25,6 +27,13 @@ struct hm_preparation {
 
 /* Sets the refusal, unless there is one: the user reads the first. */
 void hm_step_refuse(struct hm_step *step, const char *text);
+
+/*
+ * Finds out what the plan needs to know of the node, if the step may get one. Call this after the tiers and the cgroup
+ * are read. Do not hold the lock: what is read may be on a file system that hangs, or in a folder whose lock in the
+ * kernel a user holds. Uses p->job to look at the job's request.
+ */
+void hm_step_learn(struct hm_preparation *p);
 
 /*
  * Makes the plan of an active step, and the changes for it that only root can make. The caller holds the lock. If

@@ -11,6 +11,47 @@
 #include "parts.h"
 #include "slurm/cores.h"
 
+static bool wants_placement(const char *text)
+{
+    struct hm_request request;
+    return hm_request_parse(text, &request, NULL) == 0 && hm_request_wants(&request, HM_WANTS_PLACEMENT);
+}
+
+/* May the step get a plan? Which request applies is decided with the lock; here any of them counts. */
+static bool may_be_placed(struct hm_preparation *p)
+{
+    const struct hm_step_facts *facts = p->facts;
+    if (facts->step_id == HM_STEP_EXTERN || p->step->tiers.n_tiers == 0)
+        return false;
+    if (facts->option && wants_placement(facts->option))
+        return true;
+    if (hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL) != 0)
+        return errno != ENOENT;
+    return wants_placement(p->job->request);
+}
+
+/* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */
+static void find_job_cpus(struct hm_preparation *p)
+{
+    char path[HM_JOB_CGROUP + 32], text[4096];
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->cgroup);
+    if (!p->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
+        hm_set_parse(&p->job_cpus, text, NULL) != 0 || hm_set_is_empty(&p->job_cpus))
+        p->job_cpus = p->step->tiers.topology.allowed_cpus;
+}
+
+void hm_step_learn(struct hm_preparation *p)
+{
+    struct hm_step *step = p->step;
+    if (!may_be_placed(p))
+        return;
+    if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
+        memset(&step->abilities, 0, sizeof(step->abilities));
+    if (hm_cores_of_node(&p->all_cores) != 0)
+        hm_set_clear(&p->all_cores);
+    find_job_cpus(p);
+}
+
 /*
  * Refuses file systems that the prolog has not made: it makes them for all steps of the job, and a step cannot have
  * others.
@@ -55,16 +96,6 @@ static int resolve(struct hm_preparation *p, struct hm_plan *plan)
     return result;
 }
 
-/* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */
-static void find_job_cpus(const struct hm_preparation *p, struct hm_set *cpus)
-{
-    char path[HM_JOB_CGROUP + 32], text[4096];
-    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->job->cgroup);
-    if (!p->job->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
-        hm_set_parse(cpus, text, NULL) != 0 || hm_set_is_empty(cpus))
-        *cpus = p->step->tiers.topology.allowed_cpus;
-}
-
 /*
  * Plans what the migrator moves between: the nodes of all tasks. With socket= these are the nodes that are local, or
  * remote, to the job as a whole. If there are none (remote, for a job on all sockets), all nodes are taken.
@@ -78,7 +109,7 @@ static void plan_migration(struct hm_preparation *p, const struct hm_plan *node_
     p->reserve_bytes = node_plan->reserve_bytes;
     if (!where || !plan || step->request.socket == HM_SOCKET_ALL)
         goto done;
-    find_job_cpus(p, &where->cpus);
+    where->cpus = p->job_cpus;
     if (hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, where, plan, NULL) == 0)
         p->migration = plan->migration;
 done:
@@ -86,13 +117,20 @@ done:
     free(where);
 }
 
-static void learn_abilities(struct hm_preparation *p)
+/*
+ * Plans for the whole node. The weights were read without the lock. They may have been put back since, when the last
+ * job that used them ended. So a plan that uses them is made again, by those that are set now.
+ */
+static int resolve_with_lock(struct hm_preparation *p, struct hm_plan *plan)
 {
     struct hm_step *step = p->step;
-    struct hm_set all_cores;
-    if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
-        memset(&step->abilities, 0, sizeof(step->abilities));
-    step->abilities.alone = hm_cores_of_node(&all_cores) == 0 && hm_ledger_is_alone(&step->config, p->job, &all_cores);
+    step->abilities.alone = !hm_set_is_empty(&p->all_cores) && hm_ledger_is_alone(&step->config, p->job, &p->all_cores);
+    if (resolve(p, plan) != 0)
+        return -1;
+    if (!plan->has_weights)
+        return 0;
+    hm_abilities_read_weights(&step->tiers, &step->abilities);
+    return resolve(p, plan);
 }
 
 static void plan_memory(struct hm_preparation *p)
@@ -106,8 +144,7 @@ static void plan_memory(struct hm_preparation *p)
         hm_step_refuse(step, plan ? p->tiers_error.text : "no memory for the plan");
         goto done;
     }
-    learn_abilities(p);
-    if (resolve(p, plan) != 0)
+    if (resolve_with_lock(p, plan) != 0)
         goto done;
     plan_migration(p, plan);
     bool is_of_allocation = !p->option || strcmp(p->option, job->request) == 0;
@@ -122,8 +159,8 @@ static void plan_memory(struct hm_preparation *p)
      * From here on the weights stay as root has set them. A task cannot set them: its plan uses them as they are, or
      * uses no weights.
      */
-    if (count > 0 && hm_abilities_read(&step->tiers, &step->abilities, &error) != 0)
-        hm_job_warn(job, "%s", error.text);
+    if (plan->must_set_weights)
+        hm_abilities_read_weights(&step->tiers, &step->abilities);
     step->abilities.alone = false;
 done:
     free(plan);

@@ -251,6 +251,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     look_up_user(&p);
     read_tiers(&p);
     read_cgroup(&p);
+    hm_step_learn(&p);
     (void)hm_marks_are_kept(); /* its first call takes a new page: not under the lock (base/memready.h) */
     hm_memready_touch(step, sizeof(*step));
     hm_memready_touch(p.job, sizeof(*p.job));

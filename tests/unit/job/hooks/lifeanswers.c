@@ -2,9 +2,15 @@
 /* Answers to what a job's life (lifeplay.h) asks of the node, of Slurm and of the directory service. They are the same
  * in each life, unless the call that asks meets a fault. */
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
+#include "base/heldlock.h"
 #include "core/config/lookup.h"
 #include "core/plan/plan.h"
 #include "core/tiers/node.h"
@@ -18,6 +24,7 @@
 
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error);
 int __wrap_hm_cores_of_node(struct hm_set *cores);
+void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities);
 
 int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, struct hm_error *error)
 {
@@ -33,12 +40,20 @@ int hm_nodetiers_read(const struct hm_config *config, struct hm_tiers *tiers, st
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)
 {
     (void)tiers;
+    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
     return hm_abilities_of_kernel("6.12", abilities, error);
 }
 
 int __wrap_hm_cores_of_node(struct hm_set *cores)
 {
+    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
     return hm_set_parse(cores, "0-7", NULL);
+}
+
+/* They are as they were. */
+void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities)
+{
+    (void)tiers, (void)abilities;
 }
 
 int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, struct hm_error *error)

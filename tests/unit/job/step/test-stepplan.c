@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step looks at for its plan, and when. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/heldlock.h"
+#include "core/apply/policy.h"
+#include "core/tiers/node.h"
+#include "job/node/changes.h"
+#include "slurm/cores.h"
+#include "stepfixture.h"
+#include "unit/lib/machines.h"
+#include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
+
+static uint8_t weights_first[HM_MAX_NODES], weights_now[HM_MAX_NODES];
+static unsigned n_looks, n_weights;
+
+int __wrap_hm_nodetiers_read(const struct hm_config *settings, struct hm_tiers *tiers, struct hm_error *why);
+int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *why);
+void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities);
+int __wrap_hm_cores_of_node(struct hm_set *cores);
+int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *job, const struct hm_wanted *wanted,
+                            int count, struct hm_error *why);
+
+int __wrap_hm_nodetiers_read(const struct hm_config *settings, struct hm_tiers *tiers, struct hm_error *why)
+{
+    (void)settings;
+    machine_make("cxl", tiers);
+    return hm_set_parse(&tiers->topology.allowed_cpus, "0-7", why);
+}
+
+int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *why)
+{
+    (void)tiers;
+    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
+    n_looks++;
+    int result = hm_abilities_of_kernel("6.12", abilities, why);
+    abilities->has_weights = true;
+    memcpy(abilities->weights, weights_first, sizeof(weights_first));
+    return result;
+}
+
+void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities)
+{
+    (void)tiers;
+    memcpy(abilities->weights, weights_now, sizeof(weights_now));
+}
+
+int __wrap_hm_cores_of_node(struct hm_set *cores)
+{
+    assert_int_equal(hm_heldlock_check("a look at the node", NULL), 0);
+    n_looks++;
+    return hm_set_parse(cores, "0-7", NULL);
+}
+
+int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *of, const struct hm_wanted *wanted,
+                            int count, struct hm_error *why)
+{
+    (void)settings, (void)of, (void)why;
+    for (int i = 0; i < count; i++)
+        n_weights += strstr(wanted[i].path, "/weighted_interleave/node") != NULL;
+    return 0;
+}
+
+/* Only a step with placement needs to know more of the node than its tiers. */
+static void test_the_node_is_looked_at_without_the_lock(void **state)
+{
+    static const struct {
+        const char *request, *option;
+        uint32_t step_id;
+        bool has_entry;
+        unsigned n_looks;
+    } rows[] = {{"spill", NULL, 0, true, 2}, {"spill", "off", 0, true, 2}, {"", "spill", 0, true, 2},
+                {"", "spill", 0, false, 2},  {"", NULL, 0, true, 0},       {"", NULL, 0, false, 0},
+                {"", "off", 0, true, 0},     {"fsdax", NULL, 0, true, 0},  {"spill", NULL, HM_STEP_EXTERN, true, 0}};
+    (void)state;
+    step_configure("");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        step_begin(rows[i].request, false);
+        if (!rows[i].has_entry)
+            assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
+        struct hm_step_facts facts = step_facts_of(rows[i].option);
+        facts.step_id = rows[i].step_id;
+        n_looks = 0;
+        free(step_prepare_facts(&facts, 0));
+        assert_int_equal(n_looks, rows[i].n_looks);
+    }
+}
+
+/* The weights may change until the lock is had. A job that is not alone uses those of then, and never sets others. */
+static void test_weights_that_change_before_the_lock(void **state)
+{
+    static const struct {
+        uint8_t first[3], now[3];
+        const char *cores; /* of the job; the node has 0-7 */
+        unsigned n_weights;
+    } rows[] = {{{3, 3, 2}, {3, 3, 2}, "0-3", 3},
+                {{3, 3, 2}, {1, 1, 1}, "0-3", 0},
+                {{1, 1, 1}, {1, 1, 1}, "0-3", 0},
+                {{1, 1, 1}, {1, 1, 1}, "0-7", 3},
+                {{3, 3, 2}, {1, 1, 1}, "0-7", 3}};
+    (void)state;
+    step_configure("");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        step_begin("spill", false);
+        memcpy(weights_first, rows[i].first, sizeof(rows[i].first));
+        memcpy(weights_now, rows[i].now, sizeof(rows[i].now));
+        struct hm_step_facts facts = step_facts_of(NULL);
+        facts.cores = rows[i].cores;
+        n_weights = 0;
+        struct hm_step *step = step_prepare_facts(&facts, 0);
+        assert_int_equal(n_weights, rows[i].n_weights);
+        assert_false(step->abilities.alone);
+        if (n_weights > 0)
+            assert_memory_equal(step->abilities.weights, weights_now, sizeof(weights_now));
+        free(step);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_node_is_looked_at_without_the_lock),
+        cmocka_unit_test(test_weights_that_change_before_the_lock),
+    };
+    return cmocka_run_group_tests(tests, step_set_up, scratch_drop);
+}
