@@ -19,7 +19,11 @@ static int shut(const void *config, void *found)
     bool is_reached;
     int folder = hm_mongroup_folder(config, &is_reached);
     (void)found;
-    return fstat(folder, &status) == 0 && fchmod(folder, status.st_mode & 07777 & ~HM_FOLDER_USERS) == 0 ? 0 : errno;
+    bool is_shut = fstat(folder, &status) == 0 && fchmod(folder, status.st_mode & 07777 & ~HM_FOLDER_USERS) == 0;
+    int number = is_shut ? 0 : errno;
+    if (folder >= 0)
+        close(folder);
+    return number;
 }
 
 void hm_mongroup_shut(const struct hm_config *config)
