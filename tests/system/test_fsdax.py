@@ -123,6 +123,10 @@ def test_a_file_system_on_each_socket_that_only_the_job_sees(look, shared_mounts
         assert slurm.output(job_id) == "secret\n"  # another step's task has a mount namespace of its own
         assert not is_mounted_outside_of_jobs()
         assert list(Path(seen["first"]).iterdir()) == []
+        # "Operation not permitted" would mean that bob had reached the kernel's lock of the folder on which alice's
+        # tasks mount.
+        denied = slurm.run(f"chmod 700 {seen['first']}", user="bob", check=False).stderr
+        assert "Permission denied" in denied, denied
         assert len(ours()) == 2
     finally:
         (folder / "go").touch()

@@ -2,11 +2,15 @@
 #include "daxfolders.h"
 
 #include <dirent.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -187,16 +191,47 @@ static int make_folder(const char *path, struct hm_error *error)
     return 0;
 }
 
+/*
+ * Lets one user pass the folder, and takes that from all others but root. Whoever passes it reaches the kernel's locks
+ * of the folders in it: the job's task, which mounts on these, would wait for them and could not be killed. The user
+ * does not own the folder, as an owner could exchange what root mounts on, and a group may have other members. So it is
+ * an ACL; libacl would be one more library on all nodes for this one call.
+ */
+static int let_in(int folder, uint32_t uid, struct hm_error *error)
+{
+    const uint16_t pass = htole16(ACL_EXECUTE), all = htole16(ACL_READ | ACL_WRITE | ACL_EXECUTE);
+    const uint32_t no_id = htole32((uint32_t)ACL_UNDEFINED_ID);
+    const struct {
+        struct posix_acl_xattr_header header;
+        struct posix_acl_xattr_entry entries[5];
+    } acl = {{htole32(POSIX_ACL_XATTR_VERSION)},
+             {{htole16(ACL_USER_OBJ), all, no_id},
+              {htole16(ACL_USER), pass, htole32(uid)},
+              {htole16(ACL_GROUP_OBJ), 0, no_id},
+              {htole16(ACL_MASK), pass, no_id},
+              {htole16(ACL_OTHER), 0, no_id}}};
+    if (fsetxattr(folder, "system.posix_acl_access", &acl, sizeof(acl), 0) == 0)
+        return 0;
+    if (errno == EOPNOTSUPP)
+        return hm_fail_errno(error, "the file system of run_dir has no POSIX ACLs, and fsdax needs them");
+    return hm_fail_errno(error, "cannot let the job's user into the job's folder of fsdax by an ACL");
+}
+
 static int make_folders(const struct hm_config *config, const struct hm_job *job, struct hm_error *error)
 {
     char path[HM_DAX_PATH];
-    if (make_folder(hm_dax_folder(config, path), error) != 0 ||
-        make_folder(hm_dax_job_folder(config, job->job_id, path), error) != 0)
+    if (make_folder(hm_dax_folder(config, path), error) != 0)
         return -1;
-    for (uint32_t i = 0; i < job->namespaces.n; i++)
-        if (make_folder(hm_dax_path(config, job->job_id, job->namespaces.each[i].socket, path), error) != 0)
-            return -1;
-    return 0;
+    int folder = hm_folder_open_own(AT_FDCWD, hm_dax_job_folder(config, job->job_id, path), 0700, error);
+    if (folder < 0)
+        return -1;
+    int result = let_in(folder, job->uid, error);
+    for (uint32_t i = 0; result == 0 && i < job->namespaces.n; i++)
+        result = make_folder(hm_dax_path(config, job->job_id, job->namespaces.each[i].socket, path), error);
+    int number = errno;
+    close(folder);
+    errno = number;
+    return result;
 }
 
 /* Runs in a child process. Returns 0 or an errno. */

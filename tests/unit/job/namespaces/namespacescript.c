@@ -35,7 +35,7 @@ unsigned left_s;
 bool takes_all;
 int pauses;
 void (*at_pause)(void);
-bool child_hangs;
+bool child_hangs, has_no_acls;
 int turn_ms;
 static bool is_child;
 static uint64_t slept_ns;
@@ -53,6 +53,8 @@ int __real_mkdirat(int at, const char *path, mode_t mode);
 int __wrap_mkdirat(int at, const char *path, mode_t mode);
 int __real_renameat(int from_at, const char *from, int to_at, const char *to);
 int __wrap_renameat(int from_at, const char *from, int to_at, const char *to);
+int __real_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
+int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
 
 /* The script runs in the place of hybridmem-namespace. */
 pid_t hm_spawn_start(const struct hm_spawn *spawn, struct hm_error *why)
@@ -120,6 +122,14 @@ int __wrap_renameat(int from_at, const char *from, int to_at, const char *to)
 {
     assert_true(has_turn() || strncmp(to, "ended.", 6) != 0);
     return __real_renameat(from_at, from, to_at, to);
+}
+
+int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
+{
+    if (!has_no_acls)
+        return __real_fsetxattr(fd, name, value, size, flags);
+    errno = EOPNOTSUPP;
+    return -1;
 }
 
 /* Removing a folder may unmount a user's file system in the process that does so, and that may last for ever. */
@@ -228,7 +238,7 @@ int namespaces_set_up(void **state)
     takes_all = false;
     pauses = 0;
     at_pause = NULL;
-    child_hangs = false;
+    child_hangs = has_no_acls = false;
     error.text[0] = '\0';
     job.uid = 1001;
     job.restart = 3;

@@ -30,6 +30,7 @@ extern int pauses;                 /* number of pauses of a second between tries
 extern int turn_ms;                /* how long the last child process waited for its turn */
 extern void (*at_pause)(void);     /* called in each pause; NULL: nothing is */
 extern bool child_hangs;           /* a child process that removes folders is killed at the end of its time */
+extern bool has_no_acls;           /* the file system of the folders has no ACLs */
 
 int namespaces_set_up(void **state);
 /* The same, and besides its job 7 there is job 12, with its folders. There are folders of 13, but no such job. */

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the removal of the folders at which the tasks of ended jobs saw their file systems. */
 #include <dirent.h>
+#include <endian.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/flock.h"
+#include "job/namespaces/daxfolders.h"
 #include "job/namespaces/namespaces.h"
 #include "namespacescript.h"
 #include "unit/lib/rows.h"
@@ -142,6 +147,60 @@ static void a_job_whose_folders_cannot_be_made_is_refused(void **state)
     assert_true(has_folder(7));
 }
 
+/* Checks the kernel's permissions of the folder, and its ACL: "TAG PERMISSIONS ID" of each entry, in hexadecimal, as in
+ * linux/posix_acl.h. */
+static void assert_passed_by(const char *path, mode_t mode, const char *wanted)
+{
+    struct {
+        uint32_t version;
+        struct {
+            uint16_t tag, permissions;
+            uint32_t id;
+        } entries[8];
+    } acl;
+    char text[256] = "";
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, mode);
+    assert_int_equal(status.st_uid, geteuid());
+    ssize_t length = getxattr(path, "system.posix_acl_access", &acl, sizeof(acl));
+    for (size_t i = 0, n = 0; length > 0 && i < ((size_t)length - sizeof(acl.version)) / sizeof(acl.entries[0]); i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%x %x %x, ", le16toh(acl.entries[i].tag),
+                              le16toh(acl.entries[i].permissions), le32toh(acl.entries[i].id));
+    assert_string_equal(text, wanted);
+}
+
+/* Whoever passes the folder can hold up, by the kernel's locks of those in it, the task that mounts there. An earlier
+ * version let everybody pass, and may have left such a folder. */
+static void only_the_jobs_user_passes(void **state)
+{
+    char path[HM_DAX_PATH];
+    (void)state;
+    for (int is_left = 0; is_left <= 1; is_left++) {
+        assert_int_equal(namespaces_set_up(state), 0);
+        make_folders(12, 1); /* makes also the folder above */
+        if (is_left)
+            assert_int_equal(mkdir(scratch_path("run/fsdax/7"), 0711), 0);
+        job.namespaces.n = 1;
+        assert_int_equal(hm_daxfolders_make(&config, &job, &error), 0);
+        assert_passed_by(hm_dax_folder(&config, path), 0711, "");
+        assert_passed_by(hm_dax_job_folder(&config, 7, path), 0710,
+                         "1 7 ffffffff, 2 1 3e9, 4 0 ffffffff, 10 1 ffffffff, 20 0 ffffffff, ");
+        assert_passed_by(hm_dax_path(&config, 7, 0, path), 0711, "");
+    }
+}
+
+static void without_acls_the_job_is_refused(void **state)
+{
+    (void)state;
+    script(MADE);
+    has_no_acls = true;
+    assert_int_equal(hm_namespaces_make(&config, &job, &error), -1);
+    assert_string_equal(error.text,
+                        "the file system of run_dir has no POSIX ACLs, and fsdax needs them: Operation not supported");
+    assert_true(job.namespaces.is_begun && job.namespaces.n == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +208,8 @@ int main(void)
         cmocka_unit_test_setup(folders_in_use_hold_up_nobody, with_two_jobs),
         cmocka_unit_test_setup(a_child_that_is_stuck_is_not_waited_for, with_two_jobs),
         cmocka_unit_test_setup(a_job_whose_folders_cannot_be_made_is_refused, with_two_jobs),
+        cmocka_unit_test(only_the_jobs_user_passes),
+        cmocka_unit_test_setup(without_acls_the_job_is_refused, with_two_jobs),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
