@@ -226,6 +226,7 @@ static void prepare(struct hm_preparation *p, struct hm_error *error)
     settle(p);
     if (p->has_ledger)
         hm_step_begin_watch(p);
+    hm_text_copy(p->step->cgroup, p->cgroup, sizeof(p->step->cgroup));
     p->step->mongroup = p->job->mongroup;
 }
 

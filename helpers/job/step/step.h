@@ -42,6 +42,7 @@ struct hm_step {
     char refusal[HM_ERROR_TEXT]; /* why the tasks end; "": they do not */
     uint32_t job_id, step_id, n_tasks;
     uint32_t uid;                        /* the job's user */
+    char cgroup[HM_JOB_CGROUP];          /* the job's; "": it is not known */
     struct hm_job_namespaces namespaces; /* the job's; all its steps see them, whatever their mode */
     struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
     struct hm_process migrator;          /* the step's on this node; pid 0: none was started */

@@ -198,15 +198,19 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
     free(plan);
 }
 
-/* Notes the peak of the job's memory, while its cgroup still exists. */
-static void note_peak(struct hm_job *job)
+/*
+ * Reads the peak of the job's memory, while its cgroup still exists. 0: it is not known. Do not hold the lock: the
+ * job's user can hold the lock that the kernel has for the cgroup's folder.
+ */
+static uint64_t read_peak(const struct hm_step *step)
 {
     char path[HM_JOB_CGROUP + 16], text[32];
     uint64_t peak;
-    snprintf(path, sizeof(path), "%s/memory.peak", job->cgroup);
-    if (job->cgroup[0] && hm_file_read(path, text, sizeof(text), NULL) == 0 &&
-        hm_size_parse_number(text, 0, UINT64_MAX, &peak, NULL) == 0 && peak > job->memory_peak)
-        job->memory_peak = peak;
+    snprintf(path, sizeof(path), "%s/memory.peak", step->cgroup);
+    return step->cgroup[0] && hm_file_read(path, text, sizeof(text), NULL) == 0 &&
+                   hm_size_parse_number(text, 0, UINT64_MAX, &peak, NULL) == 0
+               ? peak
+               : 0;
 }
 
 static void note_status(const struct hm_step *step, struct hm_job *job, int status)
@@ -235,6 +239,7 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
      */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
+    uint64_t peak = is_last ? read_peak(step) : 0;
     int lock = hm_ledger_lock(&step->config, error);
     struct hm_job *job = lock < 0 ? NULL : malloc(sizeof(*job));
     if (lock >= 0 && !job)
@@ -244,7 +249,7 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
     collect(outcome, job, step);
     note_status(step, job, status);
     if (is_last) {
-        note_peak(job);
+        job->memory_peak = peak > job->memory_peak ? peak : job->memory_peak;
         if (hm_migrator_collect(&step->config, job, step->step_id, &late) != 0)
             hm_job_warn(job, "%s", late.text);
     }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
 #include "fakeenvironment.h"
 #include "job/step/step.h"
 #include "job/step/task.h"
@@ -27,6 +28,16 @@ static struct hm_job job;
 static int n_stopped; /* migrators */
 
 int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *why);
+int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
+
+/* A user can hold up who looks into their job's cgroup. Nobody waits for the ledger's lock meanwhile. */
+int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why)
+{
+    if (strstr(path, "/memory.peak"))
+        assert_int_equal(hm_heldlock_check("a look at a cgroup", NULL), 0);
+    return __real_hm_file_read(path, out, size, why);
+}
 
 /* A user can make their migrator end late. Nobody waits for the ledger's lock meanwhile. */
 int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *why)
@@ -217,14 +228,13 @@ static void test_the_last_task_notes_the_kernels_peak(void **state)
 {
     (void)state;
     ledger_with_job(&config, &job);
-    snprintf(job.cgroup, sizeof(job.cgroup), "%s", scratch);
-    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     struct hm_outcome *outcome = hm_outcome_map();
     struct hm_step *step = calloc(1, sizeof(*step));
     assert_non_null(step);
     step->config = config;
     step->job_id = 7;
     step->n_tasks = 2;
+    snprintf(step->cgroup, sizeof(step->cgroup), "%s", scratch);
     static const struct {
         const char *text;
         uint64_t then;
