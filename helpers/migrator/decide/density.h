@@ -22,8 +22,8 @@ struct hm_stretch {
 /* Sums over all cells before a place. */
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
-    double variance; /* of the mass, without the weights of reads and writes: the mass, if all samples are counted */
-    double evidence; /* number of counted samples, weighted, that would tell as much as these samples */
+    double variance;     /* of the mass, as if each sample weighed 1: equal to the mass if all samples are counted */
+    double evidence;     /* number of counted samples, weighted, that would tell as much as these samples */
 };
 
 struct hm_density {

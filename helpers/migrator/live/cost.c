@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the CPU time of the job and of this process. */
+/* Measures the CPU time of the step and of this process. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -167,7 +167,7 @@ double hm_live_thread_s(void);
 double hm_live_own_s(void);
 /* CPU seconds of the step's processes, from the cgroup or from the processes themselves. */
 double hm_live_job_s(struct hm_live *live);
-/* Enters the CPU time of the job and of this process so far into the purse, without that for reading the source. */
+/* Enters the CPU time of the step and of this process so far into the purse, without that for reading the source. */
 void hm_live_look_at_cost(struct hm_live *live);
 
 /* Is there enough CPU time for a decision now? */

@@ -58,7 +58,7 @@ def find(folder, job_id, skipped):
 
 
 def place(record):
-    """What records are sorted by. Records with the same first three values are of the same run."""
+    """The run that a record is of, by the first three values, and its place in that run."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],

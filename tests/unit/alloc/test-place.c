@@ -118,7 +118,8 @@ static const struct row rows[] = {
     {"optane", HM_ALLOC_SPILL, READ, {4, 0, 0, 1}, {0}, 0, "0-3", 5, 0, "0 3 0 0 0", 2, 0, ""},
     {"optane", HM_ALLOC_SPILL, READ, {1, 1, 1, 1}, {0}, 0, "0-3", 6, 0, "0 1 2 3 0 1", 2, 2, ""},
     {"unknown", HM_ALLOC_SPILL, READ, {1, 1, 9, 9}, {0}, 0, "0-3", 4, 0, "0 1 2 3", 2, 0, ""},
-    /* in each lane, blocks in the ratio of the bandwidths of separate channels, or by the hint's fast_share */
+    /* in each lane, blocks in the ratio of the bandwidths of the tiers, which have channels of their own; or by the
+     * hint's fast_share */
     {"cxl", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 8, 0, "2 2 0 1 0 1 0 1", 0, 0, ""},
     {"cxl-unknown", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-2", 4, 0, "0 1 0 1", 0, 0, ""},
     {"even", HM_ALLOC_SPILL, READ, MUCH, {0}, 0, "0-1", 6, 0, "1 0 1 0 1 0", 0, 0, ""},
