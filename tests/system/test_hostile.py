@@ -126,7 +126,7 @@ def policies(pid):
 
 def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
     """Otherwise whoever has the lock would wait until the kernel finds memory for the job, which can take seconds where
-    its processes take all that others give back. It also runs before the processes on the job's CPUs."""
+    its processes take all that others give back. It also has priority over the processes on the job's CPUs."""
     job_id = slurm.sbatch("alice", "echo begun; sleep 1000", "-n1", "--hybrid-mem=spill")
     slurm.wait_output(job_id, "begun")
     (cgroup,) = processes.cgroups(job_id)

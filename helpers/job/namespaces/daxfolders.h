@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The folders at which the tasks of jobs see their file systems (job/ledger/dax.h): makes them, and removes those of
- * jobs that have ended. All users pass `fsdax`, and only its user that of a job. Who passes one can hold up whoever
+ * jobs that have ended. Each has one below run_dir's folder `fsdax`, through which all users pass. Through a
+ * job's folder, only its user passes. Who passes through a folder can hold up whoever
  * makes, renames or removes something in it, and whoever mounts on it (base/rundir.h). Removing a folder also
  * detaches what is mounted on it in all mount namespaces. Where nothing else uses that file system any more, it is
  * unmounted in the process that removed the folder. Since Linux 6.15 that waits, and cannot be killed, as long as a
