@@ -32,7 +32,7 @@ int hm_flock_wait(int fd, unsigned patience_ms)
         int64_t now_ms = hm_clock_ms(CLOCK_MONOTONIC);
         end_ms = end_ms > 0 ? end_ms : now_ms + patience_ms;
         if (now_ms >= end_ms) {
-            errno = EBUSY;
+            errno = ETIMEDOUT;
             return -1;
         }
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);

@@ -13,7 +13,7 @@ int hm_flock_open(int at, const char *name);
 /* Takes the lock if it is free. Returns 0, or -1 (EWOULDBLOCK: another process has it; EINTR). */
 int hm_flock_try(int fd);
 /* Takes the lock, and waits for it by trying. The wait has an end, as whoever has the lock may be stopped or starved.
- * Returns 0, or -1 (EBUSY: others had it for all of `patience_ms`). */
+ * Returns 0, or -1 (ETIMEDOUT: others had it for all of `patience_ms`). */
 int hm_flock_wait(int fd, unsigned patience_ms);
 /* Gives the lock back; the file stays open. Keeps errno. */
 void hm_flock_unlock(int fd);

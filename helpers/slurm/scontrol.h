@@ -30,7 +30,7 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
 
 /* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
  * heterogeneous job). `likely`, unless it is NULL, is a name that it may have, which is asked for first: by the number
- * of an array's last task, Slurm shows the whole array. It has 5 s to answer. Returns 0 or -1. */
+ * of an array's last task, Slurm shows the whole array. Each question has 2.5 s. Returns 0 or -1. */
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error);
 
 /* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */

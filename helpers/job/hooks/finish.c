@@ -209,7 +209,8 @@ static void ask_for_array(struct hm_job *job, bool may_ask)
     char likely[32], name[32] = "";
     if (job->array_is_told || job->array_job_id == HM_NO_ID)
         return;
-    /* Only by its array's own number Slurm shows other jobs, too. For a task of a large array, it packs all of them. */
+    /* Asked for 5 or 5_3, slurmctld sends all tasks of array 5. A job's own number brings that job alone, unless it is
+     * the array's number. */
     bool has_number_of_array = job->array_job_id == job->job_id;
     snprintf(likely, sizeof(likely), "%u_%u", job->array_job_id, job->array_task_id);
     job->array_job_id = job->array_task_id = HM_NO_ID;

@@ -109,7 +109,7 @@ struct hm_job {
 void hm_job_init(struct hm_job *job, uint32_t job_id);
 
 /*
- * Locks the ledger, and creates its folder as needed (place.h). Waits up to 20 s for other holders (EBUSY). While
+ * Locks the ledger, and creates its folder as needed (place.h). Waits up to 20 s for other holders (ETIMEDOUT). While
  * the lock is held, no program can be started (base/heldlock.h). Returns a descriptor for hm_ledger_unlock, or -1.
  */
 int hm_ledger_lock(const struct hm_config *config, struct hm_error *error);

@@ -52,8 +52,14 @@ static int take_turn(const struct hm_config *config, unsigned patience_ms, struc
     int turn = hm_rundir_open_lock(node, config->run_dir, TURN, error);
     if (turn < 0 || hm_flock_wait(turn, patience_ms) == 0)
         return turn;
-    hm_fail_errno(error, "another process works on the folders of fsdax");
+    bool is_held = errno == ETIMEDOUT; /* which, of a child, would mean that its own time is over (base/looktext.h) */
+    int number = is_held ? EBUSY : errno;
+    if (is_held)
+        hm_fail(error, number, "another process works on the folders of fsdax");
+    else
+        hm_fail_errno(error, "cannot lock the folders of fsdax");
     close(turn);
+    errno = number;
     return -1;
 }
 

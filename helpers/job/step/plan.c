@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "core/apply/policy.h"
+#include "job/ledger/hurry.h"
 #include "job/node/changes.h"
 #include "parts.h"
 #include "slurm/cores.h"
@@ -25,9 +26,10 @@ static bool may_be_placed(struct hm_preparation *p)
         return false;
     if (facts->option && wants_placement(facts->option))
         return true;
-    if (hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL) != 0)
-        return errno != ENOENT;
-    return wants_placement(p->job->request);
+    hm_hurry_begin();
+    int result = hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL);
+    hm_hurry_end();
+    return result == 0 ? wants_placement(p->job->request) : errno != ENOENT;
 }
 
 /* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */

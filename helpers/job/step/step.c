@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/marks.h"
 #include "base/memready.h"
 #include "base/process.h"
 #include "core/config/lookup.h"
@@ -249,11 +248,10 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         step->is_active = facts->option != NULL;
         return hm_fail(error, ENOMEM, "no memory for the node's ledger");
     }
+    read_cgroup(&p); /* while slurmstepd is in the job's for sure (job/ledger/aside.h) */
     look_up_user(&p);
     read_tiers(&p);
-    read_cgroup(&p);
     hm_step_learn(&p);
-    (void)hm_marks_are_kept(); /* its first call takes a new page: not under the lock (base/memready.h) */
     hm_memready_touch(step, sizeof(*step));
     hm_memready_touch(p.job, sizeof(*p.job));
     int lock = hm_ledger_lock(&step->config, error);

@@ -13,7 +13,7 @@
 #include "base/spawn.h"
 
 #define COPY_MS 3000 /* after this the child is killed: a user can hold it up, as by a lock on their own file */
-#define TURN_MS 1000
+#define TURN_MS 2500
 
 /* What the child needs to know. */
 struct copy {
@@ -26,12 +26,11 @@ struct copy {
 /*
  * Takes the lock of the user's own folder, which stays with this process until it ends. A user can make a change of
  * their folders last for ever, and the child that makes it cannot be killed then. While there is one such child, the
- * next one gives up here, so that they do not pile up. Folders of some file systems (NFS) have no lock: there is none
- * to wait for.
+ * next one gives up here, so that they do not pile up. Where folders have no lock, there is none to wait for.
  */
 static bool has_turn(int own)
 {
-    return hm_flock_wait(own, TURN_MS) == 0 || errno != EBUSY;
+    return hm_flock_wait(own, TURN_MS) == 0 || errno != ETIMEDOUT;
 }
 
 /* Runs in the child, as the user. Returns 0 or an errno, as the exit status. */
@@ -41,7 +40,7 @@ static int write_copy(void *data)
     const struct hm_store_key *key = copy->key;
     const struct hm_rights folder = {0700, key->uid, key->gid, true}, records = {0600, key->uid, key->gid, true};
     if (!has_turn(copy->own))
-        return errno;
+        return EBUSY;
     int in_day = hm_folder_open(copy->own, copy->day, &folder, NULL);
     return in_day < 0 || hm_line_append(in_day, copy->file, &records, copy->line, copy->n_same, NULL) != 0 ? errno : 0;
 }

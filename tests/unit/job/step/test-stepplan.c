@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +64,14 @@ int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *of,
                             int count, struct hm_error *why)
 {
     (void)settings, (void)of, (void)why;
-    for (int i = 0; i < count; i++)
-        n_weights += strstr(wanted[i].path, "/weighted_interleave/node") != NULL;
+    for (int i = 0; i < count; i++) {
+        unsigned node;
+        const char *file = strstr(wanted[i].path, "/weighted_interleave/node");
+        if (!file || sscanf(file, "/weighted_interleave/node%u", &node) != 1 || node >= N_ROWS(weights_now))
+            continue;
+        weights_now[node] = (uint8_t)strtoul(wanted[i].value, NULL, 10);
+        n_weights++;
+    }
     return 0;
 }
 

@@ -53,7 +53,7 @@ int __wrap_hm_flock_wait(int fd, unsigned patience_ms);
 /* A wait for another copy ends at once. */
 int __wrap_hm_flock_wait(int fd, unsigned patience_ms)
 {
-    return __real_hm_flock_wait(fd, patience_ms == 1000 ? 0 : patience_ms);
+    return __real_hm_flock_wait(fd, patience_ms == 2500 ? 0 : patience_ms);
 }
 
 static void make_link(const char *name)
