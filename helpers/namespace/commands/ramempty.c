@@ -36,7 +36,7 @@ static int take_blocks(struct hm_ram_device *device, bool with_last, unsigned pa
     int number = errno;
     if (number != EBUSY || hm_ram_look(device, NULL) != 0 || device->blocks.online == 0)
         return hm_fail(error, number, "%s", why.text);
-    return hm_fail(error, EBUSY, "memory%u of %u blocks cannot be emptied: %s", device->blocks.first_online,
+    return hm_fail(error, EBUSY, "block memory%u (of %u blocks) cannot be emptied: %s", device->blocks.first_online,
                    device->blocks.n,
                    zone == HM_ZONE_MOVABLE ? "its pages are pinned, or no other node has room for them"
                                            : "in zone normal the kernel's own pages stay until a reboot");

@@ -117,7 +117,7 @@ static void test_what_cannot_be_emptied_is_as_it_was(void **state)
     assert_int_equal(fake_ram_online(HM_ZONE_MOVABLE, "0"), HM_NAMESPACE_BUSY);
     fake_ram_check(0, HM_RAM_KMEM, HM_ZONE_NORMAL);
     assert_string_equal(fake_ram.error.text,
-                        "dax0.0: memory5 of 8 blocks cannot be emptied: in zone normal the kernel's own "
+                        "dax0.0: block memory5 (of 8 blocks) cannot be emptied: in zone normal the kernel's own "
                         "pages stay until a reboot");
     fake_ram_fill(0, HM_ZONE_MOVABLE, BLOCKS);
     fake_ram_fill(1, HM_ZONE_MOVABLE, BLOCKS);
@@ -125,7 +125,7 @@ static void test_what_cannot_be_emptied_is_as_it_was(void **state)
     fake_ram_check(0, HM_RAM_KMEM, HM_ZONE_MOVABLE);
     fake_ram_check(1, HM_RAM_DEVDAX, HM_ZONE_NONE);
     assert_string_equal(fake_ram.error.text,
-                        "dax0.0: memory5 of 8 blocks cannot be emptied: its pages are pinned, or no other "
+                        "dax0.0: block memory5 (of 8 blocks) cannot be emptied: its pages are pinned, or no other "
                         "node has room for them");
 }
 

@@ -172,8 +172,9 @@ static void shares_stand_where_nobody_ran_for_long(void **state)
 
 #define MANY 64
 
-/* One of many pages was written while the process waited: that does not mean that the process writes only this page. */
-static void an_idle_window_tells_nothing(void **state)
+/* The second window sees one of many pages written. That lowers how much the process is believed to write, for all of
+ * its pages alike. */
+static void one_written_page_does_not_say_where(void **state)
 {
     (void)state;
     float share[MANY];
@@ -242,7 +243,7 @@ int main(void)
         cmocka_unit_test(what_is_always_written_does_not_depend_on_time),
         cmocka_unit_test(ranges_count_by_their_pages),
         cmocka_unit_test(shares_stand_where_nobody_ran_for_long),
-        cmocka_unit_test(an_idle_window_tells_nothing),
+        cmocka_unit_test(one_written_page_does_not_say_where),
         cmocka_unit_test(memory_that_no_window_saw_has_its_processs_share),
         cmocka_unit_test(by_place_no_write_is_made_up),
     };
