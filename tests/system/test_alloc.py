@@ -60,8 +60,8 @@ def test_spill_goes_on_in_the_slow_node_of_each_socket():
             blocks = [node for i, node in enumerate(by_block(held)) if i % 2 == socket]
             fast = blocks.count(socket)
             assert blocks == [socket] * fast + [socket + 2] * (len(blocks) - fast)
-            # The node is filled except the reserve (2 % of the node) and what others have taken since.
-            assert 0.8 * free[socket] <= fast * 4 * MIB <= free[socket]
+            # The node is filled except the reserve (2 % of the node) and what others have taken, or given back, since.
+            assert 0.8 * free[socket] <= fast * 4 * MIB <= 1.05 * free[socket]
         # Where the kernel's own needs were in the way, the pages are on the slow node of the same socket.
         for socket in (0, 1):
             resident = {int(node): there for node, (_, there) in held["nodes"].items()}
