@@ -103,10 +103,12 @@ static int ask_for_job(char *name, int patience_ms, char *text, size_t size, str
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error)
 {
     char id[32], text[4096]; /* the job's name is at the beginning */
-    snprintf(id, sizeof(id), "%s", likely ? likely : "");
-    if (likely && ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), NULL) == 0 &&
-        hm_scontrol_parse_job(text, job_id, name, size, NULL) == 0)
-        return 0;
+    if (likely) {
+        snprintf(id, sizeof(id), "%s", likely);
+        if (ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), NULL) == 0 &&
+            hm_scontrol_parse_job(text, job_id, name, size, NULL) == 0)
+            return 0;
+    }
     snprintf(id, sizeof(id), "%u", job_id);
     return ask_for_job(id, NAME_PATIENCE_MS, text, sizeof(text), error) == 0
                ? hm_scontrol_parse_job(text, job_id, name, size, error)

@@ -14,11 +14,11 @@ struct hm_preparation {
     struct hm_job *job;
     bool has_ledger;
     bool must_start_monitor; /* the job has no monitor, and this process is to start it */
+    bool has_entry;          /* the job had an entry when it was looked for, before the lock */
     bool knows_user;
     struct hm_identity user;
-    char cgroup[HM_JOB_CGROUP]; /* the job's; "": it is not known */
-    struct hm_set all_cores;    /* of the node; empty: they are not known */
-    struct hm_set job_cpus;     /* what the job's cgroup allows, or all that the node allows */
+    struct hm_set all_cores; /* of the node; empty: they are not known */
+    struct hm_set job_cpus;  /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
     struct hm_error config_error, tiers_error, user_error; /* "": no error */

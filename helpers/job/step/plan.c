@@ -26,6 +26,8 @@ static bool may_be_placed(struct hm_preparation *p)
         return false;
     if (facts->option && wants_placement(facts->option))
         return true;
+    if (!p->has_entry)
+        return false;
     hm_hurry_begin();
     int result = hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL);
     hm_hurry_end();
@@ -36,8 +38,8 @@ static bool may_be_placed(struct hm_preparation *p)
 static void find_job_cpus(struct hm_preparation *p)
 {
     char path[HM_JOB_CGROUP + 32], text[4096];
-    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->cgroup);
-    if (!p->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
+    snprintf(path, sizeof(path), "%s/cpuset.cpus.effective", p->step->cgroup);
+    if (!p->step->cgroup[0] || hm_file_read(path, text, sizeof(text), NULL) != 0 ||
         hm_set_parse(&p->job_cpus, text, NULL) != 0 || hm_set_is_empty(&p->job_cpus))
         p->job_cpus = p->step->tiers.topology.allowed_cpus;
 }

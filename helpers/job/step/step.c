@@ -32,10 +32,10 @@ static void read_tiers(struct hm_preparation *p)
 }
 
 /* Reads which cgroup the job has. Not under the lock: slurmstepd may be in another one then (job/ledger/aside.h). */
-static void read_cgroup(struct hm_preparation *p)
+static void read_cgroup(struct hm_step *step)
 {
-    if (hm_cgroup_of_self(p->cgroup, sizeof(p->cgroup)) != 0 || hm_cgroup_cut_to_job(p->cgroup) != 0)
-        p->cgroup[0] = '\0';
+    if (hm_cgroup_of_self(step->cgroup, sizeof(step->cgroup)) != 0 || hm_cgroup_cut_to_job(step->cgroup) != 0)
+        step->cgroup[0] = '\0';
 }
 
 /*
@@ -51,9 +51,9 @@ static void look_up_user(struct hm_preparation *p)
     snprintf(entry, sizeof(entry), "%s/%u", hm_ledger_folder_path(&p->step->config, folder, sizeof(folder)),
              p->facts->job_id);
     hm_hurry_begin();
-    bool has_entry = access(entry, F_OK) == 0;
+    p->has_entry = access(entry, F_OK) == 0;
     hm_hurry_end();
-    if ((option && hm_identity_is_needed(&p->step->config)) || !has_entry)
+    if ((option && hm_identity_is_needed(&p->step->config)) || !p->has_entry)
         p->knows_user = hm_lookup_uid(p->facts->uid, &p->user, &p->user_error) == 0;
     if (p->knows_user && option && hm_request_parse(option, &request, NULL) == 0)
         hm_lookup_doubts(&p->step->config, &request, &p->user, &p->group_doubt);
@@ -127,8 +127,8 @@ static void note_facts(struct hm_preparation *p)
         job->end_ns = 0;
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
-    if (p->cgroup[0])
-        hm_text_copy(job->cgroup, p->cgroup, sizeof(job->cgroup));
+    if (p->step->cgroup[0])
+        hm_text_copy(job->cgroup, p->step->cgroup, sizeof(job->cgroup));
     if (facts->step_id != HM_STEP_EXTERN)
         hm_job_add_step(job, facts->step_id);
 }
@@ -225,7 +225,6 @@ static void prepare(struct hm_preparation *p, struct hm_error *error)
     settle(p);
     if (p->has_ledger)
         hm_step_begin_watch(p);
-    hm_text_copy(p->step->cgroup, p->cgroup, sizeof(p->step->cgroup));
     p->step->mongroup = p->job->mongroup;
 }
 
@@ -248,7 +247,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         step->is_active = facts->option != NULL;
         return hm_fail(error, ENOMEM, "no memory for the node's ledger");
     }
-    read_cgroup(&p); /* while slurmstepd is in the job's for sure (job/ledger/aside.h) */
+    read_cgroup(step); /* while slurmstepd is in the job's for sure (job/ledger/aside.h) */
     look_up_user(&p);
     read_tiers(&p);
     hm_step_learn(&p);

@@ -24,8 +24,7 @@ bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now
 
 /*
  * At the end of a phase: extends it if the CPU time that is saved (purse.h) is not enough for a decision, and returns
- * true. After HM_PACE_LONGEST lengths
- * it ends in any case.
+ * true. After HM_PACE_LONGEST lengths it ends in any case.
  */
 bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid);
 

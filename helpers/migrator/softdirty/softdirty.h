@@ -83,8 +83,8 @@ void hm_softdirty_end(struct hm_softdirty *softdirty, const struct hm_ranks *ran
  * range around the observation's middle: writes = share * reads, reads = (1 - share) * reads, knows_writes = true. A
  * page that was written once in the window and read often counts as written. Without a range whose share is known, the
  * share that its whole process is believed to write is used (level.h), so that memory does not become more valuable by
- * having been looked at. Such an observation is not changed in two cases: with `by_place`; and as long as
- * no window has told anything. Pure.
+ * having been looked at. Such an observation is not changed in two cases: with `by_place`; and as long as no window
+ * has told anything. Pure.
  */
 void hm_softdirty_split(const struct hm_softdirty *softdirty, struct hm_observation *observations, size_t count);
 /* The share of written pages (0..1) in the range of this page; -1 if it is not known. Pure. */

@@ -147,8 +147,7 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
      take_detach, 0, DESTROY},
     {"living", "LIST|FILE",
      "living jobs, as 1234.0, and users whose kept file systems they use, as u1000; 1234.* is any run of the job, u* "
-     "any "
-     "user; or a /FILE with such a list",
+     "any user; or a /FILE with such a list",
      take_living, REAP, 0},
     {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
 };
