@@ -257,8 +257,9 @@ def test_huge_pages_move_whole():
         program = Program(folder, kind="huge")
         huge = program.huge_bytes()
         assert huge >= 0.8 * SIZE * MIB
-        # A round makes four faults, as a huge page is sampled at its first page only. Bins reach from one such page to
-        # the next, so that the outer ones also have much cold memory.
+        # The program's hot range is four huge pages. Each of them is sampled at its first page only, so a round of
+        # writes makes four faults. Bins reach from one sampled page to the next, and the first and the last bin to the
+        # ends of the process's memory, so that these two have much cold memory, too.
         migrator = Migrator("--cgroup", folder, "--lat-read", 100, "--lat-write", 100, *by_samples(3000))
         slurm.wait_for(lambda: program.hot_on_fast() > 0.4, "hot huge pages in the fast tier")
         migrator.wait_phases(2)

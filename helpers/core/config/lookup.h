@@ -11,8 +11,8 @@
 #include "identity.h"
 
 /* Look up a user and the names of all their groups. Returns 0 (free with hm_identity_free), or -1: ENOENT where there
- * is no such user, or none whose name fits; ETIMEDOUT where nothing answered in time; EIO where the other process
- * cannot be started or gives no whole answer. */
+ * is no such user, or their name is too long for the identity; ETIMEDOUT where nothing answered in time; EIO where the
+ * other process cannot be started or gives no whole answer. */
 int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *error);
 /* Look up a user by name, without groups. Returns 0 or -1, as above. */
 int hm_lookup_user(const char *name, uid_t *uid, gid_t *gid, struct hm_error *error);

@@ -109,7 +109,7 @@ static const char help_text[] = "  --grace SECONDS  how long a dead job waits fo
                                 "                   hybridmem.conf names one (default: of any cluster)\n"
                                 "  --config FILE    instead of the installed hybridmem.conf\n"
                                 "  --help           this text\n\n"
-                                "Exit status: 0; 2 for wrong arguments.\n";
+                                "Exit status: 0; 2 for wrong arguments, or a user other than root.\n";
 
 static int usage(const char *why)
 {
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
         hm_hooklimit_begin();
     else
         config.fsdax_wipe_limit_s = 0; /* no limit, as nobody waits for reap */
-    /* Where hybridmem is switched off, no job begins; jobs that began before are still brought to their end. */
+    /* Where hybridmem is switched off, new jobs run without it. For those in the ledger, end and reap do their work. */
     if (!config.enabled && commands[command].run == begin)
         return 0;
     return commands[command].run(&config, error.text, &arguments);

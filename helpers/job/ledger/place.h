@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the ledger's folder is: <run_dir>/root/jobs, whose locks no user reaches (base/rundir.h). <run_dir>/jobs is a
- * symbolic link to it. Versions before had a folder there. They open it without following links, and so may the
- * slurmstepds of their jobs. Where it is still there, it is used as it is while it has an entry of any job.
+ * symbolic link to it. In earlier versions <run_dir>/jobs was the folder itself. They open it without following links,
+ * and slurmstepds of jobs that began with them may still do so. So a folder that is still at the old place is used
+ * there as long as it has an entry of any job.
  */
 #ifndef HM_JOB_LEDGER_PLACE_H
 #define HM_JOB_LEDGER_PLACE_H

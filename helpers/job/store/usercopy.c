@@ -26,7 +26,7 @@ struct copy {
 /*
  * Takes the lock of the user's own folder, which stays with this process until it ends. A user can make a change of
  * their folders last for ever, and the child that makes it cannot be killed then. While there is one such child, the
- * next one gives up here, so that they do not pile up. Where folders have no lock, there is none to wait for.
+ * next one gives up here, so that they do not pile up. Where folders cannot be locked, each child goes on.
  */
 static bool has_turn(int own)
 {

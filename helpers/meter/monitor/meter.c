@@ -16,8 +16,8 @@
 
 #define LAST_MS 1500 /* time for the programs' last answers; the end of the job waits for it */
 
-/* Take the tiers from the samples file. Flows (what a source counts of one kind: meter/sources/flow.h) need only their
- * names and kinds. */
+/* Take the tiers' names and kinds from the samples file. Flows (what a source counts of one kind:
+ * meter/sources/flow.h) need nothing else of a tier. */
 static void take_tiers(struct hm_monitor_meter *meter, const struct hm_samples *samples)
 {
     meter->tiers.n_tiers = (int)samples->n_tiers;

@@ -13,7 +13,7 @@ struct hm_bins_sample {
 struct hm_bins {
     struct hm_decider base;
     bool is_cut;                    /* the first phase that had samples is over */
-    bool is_full;                   /* merging would hardly make room any more */
+    bool is_full;                   /* merging the samples of each page left `sampled` more than half full */
     struct hm_bins_sample *sampled; /* pages of the first phase */
     size_t n_sampled, room;
     double *reads, *writes, *priority; /* by bin: reads and writes of this phase, priority over all phases */

@@ -39,7 +39,7 @@ struct hm_namespace_request {
     const struct hm_filesystem *filesystem;
     bool map_in_pmem, json;
     unsigned patience_s;
-    uint64_t since_ns; /* set by main: when the lock's wait began. Patience (not for ram's blocks) counts from it */
+    uint64_t since_ns; /* set by main: start of the wait for the lock. patience_s (not for ram) counts from it */
     bool detaches;
     unsigned detach_s; /* if `detaches`: mounts that are still in use after this time are detached */
     unsigned limit_s;  /* time limit of all wipes together; 0: none */

@@ -14,8 +14,8 @@ from . import records
 INTERRUPTED = "Query interrupted"  # the error of a statement that ^C ends
 MEMORY = "1GiB"  # for one query; what does not fit goes to a temporary folder
 MOST_THREADS = 4  # each has buffers of its own
-# The functions in the SQL of terms.py and folds.py that are not DuckDB's own. sqlite has them by temporary.py. A change
-# of them makes the sums of all days anew (daysums.FORM).
+# The functions in the SQL of terms.py and folds.py that are not DuckDB's own. sqlite has them by temporary.py. When one
+# of them is changed, the sums of all days are made anew (daysums.FORM).
 FUNCTIONS = (
     "exact_sum(figure) AS sum(figure)",
     "sum_of_products(one, other) AS sum(one::HUGEINT * other)",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of records in a temporary database of Python's own sqlite3, of which the statements of viewquery.py and
-runquery.py make views where there is no history. The database is in memory up to the size of its cache, and else in a
-file without a name: in the folder SQLITE_TMPDIR, TMPDIR or /var/tmp."""
+"""Puts the rows of records into a temporary database of Python's own sqlite3. Where there is no history, the statements
+of viewquery.py and runquery.py make views of these rows. The database is in memory up to the size of its cache, and
+beyond that in a file without a name, in the folder that SQLITE_TMPDIR or TMPDIR names, or in /var/tmp."""
 
 import contextlib
 import importlib
@@ -61,12 +61,13 @@ class LastWord(FirstWord):
 
 
 def quotient(upper, lower):
-    """Both may be texts, as sums are. It is not rounded, and the same as DuckDB's (engine.FUNCTIONS)."""
+    """Both may be texts, as large sums are. It is not rounded, and the same as DuckDB's (engine.FUNCTIONS)."""
     return float(int(upper)) / float(int(lower)) if upper is not None and int(lower or 0) else None
 
 
 def number_of(key):
-    """A number for a key, the same during one run of the program. (The hashes of -1 and -2 are equal.)"""
+    """A number for a key, the same during one run of the program. It is the hash of the key's text, as -1 and -2
+    have the same hash."""
     return hash(repr(key))
 
 
@@ -100,7 +101,8 @@ def connect(sqlite3):
 
 @contextlib.contextmanager
 def told():
-    """Gives sqlite, and makes its errors Failures where the folder of its file is the cause. Others are our own."""
+    """Gives sqlite, and makes its errors Failures where the folder of its file is the cause. Its other errors
+    are mistakes of ours, and are raised as they are."""
     sqlite3 = load()
     try:
         yield sqlite3
@@ -184,8 +186,8 @@ class Rows(viewquery.Asking):
         return f"(SELECT records.*, items.*, item_number AS met FROM {both})"
 
     def fill(self, all_sums):
-        """Fills the rows of views, after the last record. ^C ends the program at once, as nothing is to be removed: an
-        exception would not get out of a function that sqlite calls."""
+        """Fills the rows of views, after the last record. Meanwhile ^C ends the program at once, and not by an
+        exception, which would not get out of a function that sqlite calls. Nothing has to be removed then."""
         interrupt.at_once()
         try:
             with told():

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of job 7, which has a monitor and the migrators of the steps 0 and 1. hm_record_write and what removes
- * namespaces, drains nodes and stops programs are defined in finishfixture.c. A test program must link with --wrap for
- * hm_process_stop_all and hm_progress_read.
+ * For tests of a job's end: job 7, which has a monitor and the migrators of the steps 0 and 1. hm_record_write and what
+ * removes namespaces, drains nodes and stops programs are defined in finishfixture.c. A test program must link with
+ * --wrap for hm_process_stop_all and hm_progress_read.
  */
 #ifndef FINISHFIXTURE_H
 #define FINISHFIXTURE_H
@@ -16,10 +16,10 @@
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
-extern bool is_used_again;                  /* another run uses the job's number while helpers are stopped */
+extern bool is_used_again;                  /* another run takes the job's number while helpers are being stopped */
 extern const char *name_by_slurm;           /* the job's name, by slurmctld; NULL: it does not answer */
-extern bool is_likely_asked;                /* slurmctld is asked for the name that a step has told */
-extern int n_asked;                         /* how often slurmctld was asked for it */
+extern bool is_likely_asked;                /* slurmctld was asked first for the name that a step claims */
+extern int n_asked;                         /* how often slurmctld was asked for the job's name */
 extern int n_read, n_stopped;               /* figures that were read, and programs that were stopped */
 extern int patience_ms;                     /* the time that helpers were given */
 extern int left_by;                         /* errno if the job's namespaces cannot be removed; 0: they are removed */
@@ -29,7 +29,7 @@ extern struct hm_job recorded;              /* the job as it came to hm_record_w
 extern int64_t ended_ns;                    /* end of the job in the record */
 extern bool was_again;                      /* the record was written as one that may be stored already */
 extern bool is_record_lost;                 /* the record cannot be written */
-extern const struct hm_change *late_change; /* a step changes this while helpers are stopped; NULL: none does */
+extern const struct hm_change *late_change; /* a step changes this while helpers are being stopped; NULL: none */
 /* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */
 extern int64_t *killed_with_ns;
 

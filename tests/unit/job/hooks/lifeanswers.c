@@ -50,7 +50,7 @@ int __wrap_hm_cores_of_node(struct hm_set *cores)
     return hm_set_parse(cores, "0-7", NULL);
 }
 
-/* They are as they were. */
+/* The weights are as they were. */
 void __wrap_hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities)
 {
     (void)tiers, (void)abilities;

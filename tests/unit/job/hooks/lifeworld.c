@@ -104,8 +104,8 @@ int __wrap_hm_cgroup_of_self(char *out, size_t size);
 int __wrap_hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, struct hm_wanted *wanted,
                              int room);
 
-/* Built-in folders count where hybridmem.conf cannot be read. Here they are those of the node in the scratch folder, as
- * no test may use the machine's own. */
+/* Where hybridmem.conf cannot be read, the built-in folders are used. Here these are folders of the node in the scratch
+ * folder, as no test may use the machine's own. */
 void __wrap_hm_config_defaults(struct hm_config *config)
 {
     __real_hm_config_defaults(config);
@@ -201,7 +201,8 @@ int __wrap_hm_cgroup_of_self(char *out, size_t size)
     if (!world.has_cgroup)
         return hm_fail(NULL, ENOENT, "no cgroup v2");
     if (world.step) {
-        assert_int_equal(hm_heldlock_check("a look", NULL), 0); /* with a lock, slurmstepd may be elsewhere (aside.h) */
+        /* while slurmstepd holds the lock, it may be in another cgroup (aside.h) */
+        assert_int_equal(hm_heldlock_check("a look", NULL), 0);
         snprintf(out, size, "%s/%s/slurm", cgroup_of(JOB), world.step);
     } else {
         snprintf(out, size, "%s", path_of("cgroup/slurmd"));
