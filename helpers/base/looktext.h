@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks of a child process (look.h) that leave a text: what was found, or why something could not be done. */
+/* Has a child process look at or do something (look.h), and gets a text from it: what it found, or why it failed. */
 #ifndef HM_BASE_LOOKTEXT_H
 #define HM_BASE_LOOKTEXT_H
 
@@ -18,13 +18,13 @@ struct hm_lookwork {
     const void *question;
     int patience_ms;
     const char *cannot; /* begins the error where the child does not say why it failed: "cannot remove ..." */
-    const char *late;   /* why it is not done by then */
+    const char *late;   /* ends the error where the child was killed after patience_ms: what it may have waited for */
 };
 
 /*
- * Do it. Returns 0, or -1 with the child's errno and text. A child that was late (ETIMEDOUT) is told as "CANNOT within
- * 5 s: LATE"; one that ended without a text, or was not there, as "CANNOT in a process of its own: Input/output error".
- * Only for programs with one thread.
+ * Do it. Returns 0, or -1 with the errno of hm_look and a text: the child's own. If the child was killed (ETIMEDOUT),
+ * the text is "CANNOT within 5 s: LATE". If the child left none, or could not be started, it is "CANNOT in a process of
+ * its own: ", then what the errno means. Only for programs with one thread.
  */
 int hm_looktext_do(const struct hm_lookwork *work, struct hm_error *error);
 

@@ -26,7 +26,7 @@ def test_sums_by_user_account_node_and_mode(tmp_path):
     three_users(tmp_path)
     found = view_json(tmp_path, "users")
     rows = rows_by(found, "user")
-    assert list(rows) == [("alice",), ("carol",), ("bob",)], "by node-hours, those without any last"
+    assert list(rows) == [("alice",), ("carol",), ("bob",)], "by node-hours; users without any come last"
     alice = rows[("alice",)]
     assert (alice["jobs"], alice["failed_jobs"], alice["records"], alice["node_hours"]) == (2, 1, 3, 4.0)
     assert (alice["fast_peak_bytes"], alice["fast_peak_bytes_node"]) == (6 * GIB, "n2")
@@ -162,7 +162,7 @@ def test_the_plain_table_and_the_views_have_the_same_figures(tmp_path):
     for name in ("users", "accounts", "nodes", "modes"):
         total = view_json(tmp_path, name)["total"]
         assert {key: total[key] for key in keys} == {key: plain[key] for key in keys}, name
-    assert (plain["slow_peak_bytes"], plain["slow_peak_bytes_missing"]) == (157286400, 3), "of killed.json none"
+    assert (plain["slow_peak_bytes"], plain["slow_peak_bytes_missing"]) == (157286400, 3), "killed.json's is impossible"
     assert (plain["fast_peak_bytes"], plain["fast_peak_bytes_missing"]) == (527437824, 2)
     assert (plain["fast_mean_bytes_missing"], plain["fast_share_missing"], plain["node_hours_missing"]) == (2, 3, 1)
     told = [line for line in report_view(tmp_path, "users").stdout.splitlines() if line.startswith("not measured")]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the names that a user can give to files, folders and file systems. With the kernel's escapes they are in
- * /proc/PID/mountinfo and numa_maps, where root looks up who holds a device or a node: none changes what is found.
+ * /proc/PID/mountinfo and numa_maps, where root looks up who holds a device or a node. No name changes what root finds.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void check_numa_maps(const char *name)
         abort();
 }
 
-/* The device 259:1 is mounted on `text`'s second line, if anywhere. */
+/* Checks that the device 259:1 is found mounted on PLACE, or not at all, where `text` is a mountinfo file. */
 static void check_place(const char *text, bool is_mounted)
 {
     char path[32], place[PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes names of resctrl groups, and the kernel's list of a process's groups. A name that counts as hybridmem's is
- * written the same way again, and no process is taken out of a site's own group. */
+ * just what hybridmem would write for that job, and no process is taken out of a site's own group. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -32,8 +32,8 @@ static int fail(const char *why)
 }
 
 /*
- * Answers that there is no such user or group, or none whose name fits. Not for a directory service that fails: then
- * there is no answer.
+ * Answers that there is no such user or group, or that the user's name is too long. Not for a directory service that
+ * fails: then there is no answer.
  */
 static int write_none(const char *why)
 {

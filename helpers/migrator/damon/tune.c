@@ -11,7 +11,7 @@
 /* for each process; fewer only if they cost too much even with the longest time between looks that the phase allows
  * (longest_look_us) */
 #define WANTED_REGIONS 40
-#define FEWEST_REGIONS 6 /* for each process, in any case: as many as it has ranges at most (HM_DAMON_RANGES) */
+#define FEWEST_REGIONS 6 /* for each process, in any case: the most ranges that one can have (HM_DAMON_RANGES) */
 #define LEAST_REGIONS 10 /* for all processes together */
 #define KERNELS_LEAST 3  /* DAMON refuses a smaller min_regions */
 /*

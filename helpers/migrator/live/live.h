@@ -28,7 +28,7 @@
 #define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
 #define HM_LIVE_GAPS 4096     /* most gaps that are looked at: a gap is a span of memory in no extent */
 #define HM_LIVE_RANGES 131072 /* most ranges of all processes' mappings: 2 MiB, twice that while the array grows */
-#define HM_LIVE_EXTENTS 1000  /* default of max_extents, as published; every decider then has less than 8 MiB */
+#define HM_LIVE_EXTENTS 1000  /* default of max_extents, as published for bins; a decider then has less than 8 MiB */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
 
 /* Intake: the step's processes, their mappings, and the source that samples them. */

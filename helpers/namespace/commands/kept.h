@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds what a user keeps on this node, and checks it before a job gets it. */
+/* Finds the file systems that a user keeps on this node between jobs (fsdax with the key keep), and checks them before
+ * a job gets them. */
 #ifndef HM_NAMESPACE_COMMANDS_KEPT_H
 #define HM_NAMESPACE_COMMANDS_KEPT_H
 
@@ -13,9 +14,9 @@ struct hm_kept {
 };
 
 /*
- * Find what the user keeps, and check whether it serves the request. What is past its age, was never finished, or is
- * half removed, is wiped and removed first. Returns 0 with `kept` (empty where there is nothing), or -1 with a text;
- * then nothing was removed, unless it is a removal that failed.
+ * Find what the user keeps, and check whether it serves the request. If any of it is past its age, was never finished
+ * or is half removed, all of it is wiped and removed. Returns 0 with `kept` (empty where there is nothing), or -1 with
+ * a text: that removal failed, or nothing was removed.
  */
 int hm_kept_find(const struct hm_config *config, const struct hm_namespace_request *request, const char *cluster,
                  struct hm_kept *kept, struct hm_error *error);

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a column adds up the records (or items of them) that share a row of a view. An engine makes the cells: DuckDB
-(engine.py) of a history's tables, sqlite (temporary.py) of records. Both run the same SQL. A row is a plain list, as
-there are many rows. Each column has a few of its cells.
+"""How a column adds up the records (or items of them) that share a row of a view. A row is a plain list of cells, as
+there are many rows; each column has a few of the cells. An engine makes them: DuckDB (engine.py) of a history's tables,
+sqlite (temporary.py) of records. Both run the same SQL.
 
 A fold is made of terms (terms.py), and has cells(), SQL for its cells over all records of a row; `start`, its cells
-where there is no record; and `alls`, the functions that combine the cells of all rows for the total. For words "min"
-stands there, which views.TOGETHER does not have: a view with a column First or Common has no total. value(cells, at)
-returns the figure, or None if nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix
-of its name: how many records have no figure ("missing"), and which node had the peak ("node"). `names` are the columns
-that it needs.
+where there is no record; and `alls`, the functions that combine the cells of all rows for the total. First and Common
+have "min", which is not in views.TOGETHER: a view with a column of these has no total. value(cells, at) returns
+the figure, or None if nothing was measured; others(cells, at) returns what belongs to the figure, by the suffix of its
+name: how many records have no figure ("missing"), and which node had the peak ("node"). `names` are the columns that it
+needs.
 
 Rows are ranked by the figure before it is rounded: unrounded(cells, at). Where an engine ranks them, rank() is SQL for
 something that has the same order.
@@ -94,7 +94,7 @@ class Sum(Fold):
         return self.figure.total(), missing(self.figure.is_known())
 
     def rank(self):
-        return f"quotient({self.figure.total()}, 1)"  # a sum may be a text
+        return f"quotient({self.figure.total()}, 1)"  # sqlite has the sum as a text
 
     def value(self, cells, at):
         found = self.unrounded(cells, at)

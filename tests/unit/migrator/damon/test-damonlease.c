@@ -363,8 +363,8 @@ static void ask_for(uint32_t n_ranges)
     assert_true(hm_damon_lease_serve(&broker, &lease));
 }
 
-/* Without them, no region would be left for the large ranges of a process with many small ones. Where ranges are new in
- * a process that was watched before, the rest of its settings stays. */
+/* If ranges were not counted, no region would be left for the large ranges of a process with many small ones. If a
+ * watched process gets new ranges, only min_regions changes. */
 static void ranges_are_counted_for_the_settings(void **state)
 {
     (void)state;

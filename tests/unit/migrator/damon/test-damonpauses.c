@@ -19,7 +19,8 @@
 
 #define MS UINT64_C(1000000) /* ns */
 
-/* The clocks; zeros: the true ones. What each message and each end of a watch takes of both. */
+/* `now` is what the clocks say; zeros: the true clocks are read. `cost` is how far each message, and each end of a
+ * watch, moves them on. */
 static struct hm_damon_moment now, cost;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -94,9 +95,9 @@ static void leave(int number)
     hm_damon_clients_serve(clients);
 }
 
-/* The pause after a message is its user's, in proportion to its CPU time. A wait for the kernel makes it longer, up to
- * 5 s.
- * Others wait as long as the CPU time, and so do root's other clients. */
+/* After a message all clients of its user wait 16 times the CPU time that it took. If the broker waited for the kernel,
+ * they wait at least 16 times the whole time, or 5 s if that is less. Clients of other users wait as long as the CPU
+ * time, and so do root's other clients. */
 static void a_message_costs_its_user_a_pause(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void more_connections_bring_no_more_of_the_broker(void **state)
 }
 
 /* The migrator of a step that begins waits ten seconds for its first answer. So its message goes before others, but not
- * before that of a client that was served more than ten seconds before it came. */
+ * before that of a client whose last message is more than ten seconds older than the new connection. */
 static void a_first_message_goes_ahead(void **state)
 {
     (void)state;
@@ -231,7 +232,7 @@ static void watches_that_end_together_all_count(void **state)
     assert_pause(16 * 1600 - 15 * 100); /* the first pause has begun when the first watch has ended */
 }
 
-/* A user can have processes become others' as often as they want. */
+/* The broker ends a watch when its process becomes another user's (setuid), which a client can bring about at will. */
 static void a_watch_that_the_broker_ends_counts(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what a predicted gain is worth: how far it is believed, and how much of it reaches memory. */
+/* Tests how far a predicted gain is believed (trust.h), and which share of accesses misses the caches (misses.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static void test_trust(void **state)
     static const struct {
         /* samples per phase: predicted for the promoted pages, seen there, and seen in the demoted pages */
         float promised, hot, cold;
-        float excess; /* excess variance of what was seen, beyond that of counts */
+        float excess; /* how much the variance of what was seen exceeds that of counted samples */
         double least, most;
     } rows[] = {
         {500, 500, 0, 0, 0.98, 1},     {500, 1000, 0, 0, 1, 1},      {500, 250, 0, 0, 0.48, 0.52},
