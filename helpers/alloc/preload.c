@@ -21,8 +21,8 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define ARENA 65536
 #define ALIGN 16
-/* Blocks of an allocation. There are few, as each block is a mapping (mappings.h). There are up to twice as many where
- * block_of rounds the size of a block down to huge pages. */
+/* Blocks of an allocation, each on one node (hybridmem.h). There are few, as each block is a mapping (mappings.h).
+ * There are up to twice as many where block_of rounds the size of a block down to huge pages. */
 #define BLOCKS 8
 
 /* The functions of the next library. */

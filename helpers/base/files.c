@@ -128,7 +128,7 @@ int hm_file_open_own(int at, const char *name)
     return -1;
 }
 
-/* Give the folder these permissions where it has others. Returns 0 or -1. */
+/* Give the folder these permissions, unless it has them already. Returns 0 or -1. */
 static int set_mode(int fd, const struct stat *status, mode_t mode)
 {
     return ((status->st_mode ^ mode) & 07777) == 0 ? 0 : fchmod(fd, mode & 07777);

@@ -24,7 +24,7 @@ def test_an_environment_of_any_size_is_read_in_part(tmp_path, monkeypatch):
 
 
 def test_a_draft_that_became_a_link_gets_no_rights(tmp_path):
-    """In a folder of somebody else's, they can put a link in the place of the draft."""
+    """A user who owns the folder can put a link in the place of the draft."""
     secret, draft, target = (tmp_path / name for name in ("secret", ".draft", "target"))
     secret.write_text("keys")
     secret.chmod(0o600)

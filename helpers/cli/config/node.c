@@ -117,8 +117,8 @@ static void check_folders(const struct hm_config *config, struct hm_report *repo
     else
         hm_report_change(report, "record_group %s does not exist: groupadd --system %s, or name another one",
                          config->record_group, config->record_group);
-    /* Users have to be able to pass through record_dir and run_dir (0001). Only root may list the first three
-     * (HM_FOLDER_PASS); record_dir may be listed by its group, too. */
+    /* Users have to be able to pass through record_dir and run_dir (0001). Nobody but root may list these
+     * folders, except that the group of record_dir may list that one. */
     const struct wanted rows[] = {
         {"record_dir", config->record_dir, group, 0751, 0001, is_below(config->record_dir, config->state_dir)},
         {"state_dir", config->state_dir, NULL, HM_FOLDER_PASS, 0, true},

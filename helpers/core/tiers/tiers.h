@@ -34,11 +34,11 @@ struct hm_tiers {
  * node (from the best initiator), then latency, kind, memory tier in sysfs, CPUs, and distance; each criterion counts
  * only where it is known for both tiers. `config` may be NULL. Its figures and kinds replace those that were found.
  * Tiers whose nodes it lists keep the order of the file (fastest first), unless it gives a read bandwidth for each of
- * them. Offline and memoryless nodes are left out, and memory of devices that `config` does not list. Also left out,
- * with a warning, are nodes that the cpuset hides, and those that would need more than HM_MAX_TIERS tiers. Returns 0,
- * or -1: EINVAL where the configuration names a node that does not exist, names one twice, or gives two tiers the same
- * name; ENODEV where no node is left for a tier. `topology` may be `tiers->topology`. The result needs no free. It is
- * large (about 200 KiB): do not put it on the stack of a task.
+ * them. Left out are offline and memoryless nodes, and those of GPUs (and other devices) that `config` does not list.
+ * Also left out, with a warning, are nodes that the cpuset hides, and those that would need more than HM_MAX_TIERS
+ * tiers. Returns 0, or -1: EINVAL where the configuration names a node that does not exist, names one twice, or gives
+ * two tiers the same name; ENODEV where no node is left for a tier. `topology` may be `tiers->topology`. The result
+ * needs no free. It is large (about 200 KiB): do not put it on the stack of a task.
  */
 int hm_tiers_group(const struct hm_topology *topology, const struct hm_config *config, struct hm_tiers *tiers,
                    struct hm_error *error);

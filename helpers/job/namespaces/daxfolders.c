@@ -26,8 +26,8 @@
 #define NAME 48
 #define MOST 64 /* folders that one process removes */
 #define TURN "fsdax.folders"
-/* What is left costs nothing; a job without its folders is refused. A child waits for its turn for less than its whole
- * time, so that it can say what it has waited for. */
+/* Tidying has less time than making, as a folder that is left over costs nothing, but a job without its folders is
+ * refused. A child waits for its turn for less than its whole time, so that it can say what it has waited for. */
 #define TIDY_TURN_MS 1000
 #define TIDY_MS 5000
 #define MAKE_TURN_MS 8000
@@ -44,15 +44,16 @@ struct ended {
     char name[MOST][NAME];
 };
 
-/* Takes the lock under which the folders are made and renamed. It is not the ledger's: users reach the lock that the
- * kernel has of `fsdax`, and may make it last. Returns a descriptor for hm_flock_close, or -1. */
+/* Takes the lock under which the folders are made and renamed. It is not the ledger's: whoever has it also waits for
+ * the kernel's own lock of the folder `fsdax`, which users can hold for long. Returns a descriptor for hm_flock_close,
+ * or -1. */
 static int take_turn(const struct hm_config *config, unsigned patience_ms, struct hm_error *error)
 {
     int node = hm_rundir_open_node(config->run_dir, NULL, error);
     int turn = hm_rundir_open_lock(node, config->run_dir, TURN, error);
     if (turn < 0 || hm_flock_wait(turn, patience_ms) == 0)
         return turn;
-    bool is_held = errno == ETIMEDOUT; /* which, of a child, would mean that its own time is over (base/looktext.h) */
+    bool is_held = errno == ETIMEDOUT; /* not passed on: it would say that the child's time is over (base/looktext.h) */
     int number = is_held ? EBUSY : errno;
     if (is_held)
         hm_fail(error, number, "another process works on the folders of fsdax");
@@ -79,7 +80,7 @@ static bool is_over(const struct question *question, const char *name, struct hm
     return errno == ENOENT;
 }
 
-/* What is too much is left to the next process. */
+/* Notes a folder for removal. Folders beyond MOST are left to the next process. */
 static void note(struct ended *ended, const char *name)
 {
     if (ended->n < MOST)
@@ -148,7 +149,7 @@ static int tidy_here(const void *asked, void *found)
     int turn = take_turn(question->config, TIDY_TURN_MS, found);
     if (turn < 0)
         return errno;
-    /* Without such a folder the job has none. */
+    /* Where there is no `fsdax`, no job has a folder in it. */
     DIR *names = opendir(hm_dax_folder(question->config, path));
     int number = names ? list_ended(question, names, &ended, found) : 0;
     hm_flock_close(turn);
@@ -183,7 +184,7 @@ void hm_daxfolders_remove(const struct hm_config *config, const struct hm_job *j
 
 void hm_daxfolders_tidy(const struct hm_config *config, bool ends_orphaned)
 {
-    /* Also the look whether there is one is the child's: users can hold up whoever lists `fsdax`. */
+    /* Even whether `fsdax` exists is left to the child to find out: users can hold up whoever lists it. */
     tidy(&(struct question){.config = config, .ends_orphaned = ends_orphaned});
 }
 
@@ -198,10 +199,10 @@ static int make_folder(const char *path, struct hm_error *error)
 }
 
 /*
- * Lets one user pass the folder, and takes that from all others but root. Whoever passes it reaches the kernel's locks
- * of the folders in it: the job's task, which mounts on these, would wait for them and could not be killed. The user
- * does not own the folder, as an owner could exchange what root mounts on, and a group may have other members. So it is
- * an ACL; libacl would be one more library on all nodes for this one call.
+ * Lets one user pass the folder, and takes that from all others but root. Others who passed it would reach the kernel's
+ * locks of the folders in it: the job's task, which mounts on these folders, would wait for the locks, and could not be
+ * killed. The user does not own the folder, as an owner could exchange what root mounts on, and a group may have other
+ * members. So it is an ACL; libacl would be one more library on all nodes for this one call.
  */
 static int let_in(int folder, uint32_t uid, struct hm_error *error)
 {

@@ -25,7 +25,7 @@ struct hm_papi_reader {
     unsigned n; /* events that were described */
     struct hm_papi_event event[HM_PAPI_MOST_EVENTS];
     struct hm_error problem;
-    struct hm_error outs; /* reasons of the components that are out */
+    struct hm_error outs; /* why components are not in use */
     unsigned n_lines;     /* lines of the description so far */
     bool is_described;    /* all lines before the readings have come */
     bool is_awaited;      /* a description or an answer is awaited, until `until_ms` */
@@ -115,7 +115,7 @@ static int fail_order(struct hm_papi_reader *reader)
     return give_up(reader);
 }
 
-/* Collect the reasons of components that are out, in case there is no event at all. */
+/* Collect why components are not in use, in case there is no event at all. */
 static void note_component(struct hm_papi_reader *reader)
 {
     size_t used = strlen(reader->outs.text), size = sizeof(reader->outs.text);

@@ -22,7 +22,9 @@ struct hm_counters_setup {
     const char *papi;      /* the program hybridmem-papi; NULL: PAPI is not asked */
     const char *slurm;     /* hybridmem-slurmenergy; NULL: Slurm is not asked */
     const char *not_asked; /* why `papi` or `slurm` is NULL: follows "PAPI is not asked: " or "Slurm is not asked: " */
-    bool is_list;          /* a helper program also adds what better sources have, as other sources always do */
+    /* For a list of all counters: a helper program adds also those that better sources have (else only the rest). Other
+     * sources always add all of theirs. */
+    bool is_list;
     /*
      * If not NULL: start the helper programs only where better sources lack energy, or traffic of a tier in this list,
      * and do not wait for their answers (hm_counters_join). Open events of PMem only where one of these tiers is PMem.

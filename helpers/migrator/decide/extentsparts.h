@@ -13,8 +13,8 @@ struct hm_extents {
     struct hm_density density;
     struct hm_trust trust;
     unsigned n_phases;
-    double weight;    /* sum of the weights of all phases, which fall with their age */
-    double classes;   /* classes of heat in a factor of two; neighbours in the same class are one extent */
+    double weight;    /* sum of the weights of all phases; older phases weigh less */
+    double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */
     uint64_t reached; /* end of the last extent so far */
     bool is_full;     /* there were more extents than room: the classes are too fine */
     uint32_t *order;  /* extents by priority, lowest first */

@@ -57,11 +57,11 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes);
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
 
 /*
- * Reserves `bytes` on the node of the tier that is nearest to `from` and has room above its reserve; if `from` is in
- * neither tier, on the node with the most room. Returns the node's number, or -1. Pure.
+ * Takes `bytes` of room from a node of the tier: from the nearest to `from` that has so much above its reserve; if
+ * `from` is in neither tier, from the node with the most room. Returns the node's number, or -1. Pure.
  */
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
-/* Adds room to a node: pages that were reserved did not arrive, or pages left it. Pure. */
+/* Adds room to a node: pages for which it was taken did not arrive, or pages left the node. Pure. */
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
 /* Marks a node as full until the next refresh. Its file cache does not count as free for some time. Pure. */
 void hm_nodes_fill(struct hm_nodes *nodes, int id);

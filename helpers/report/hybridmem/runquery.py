@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has an engine make the views with a row for each run of a job: ranks all runs, and makes the rows of those that are
-shown."""
+"""Makes the views whose rows are runs of jobs, by SQL in an engine: ranks all runs, and makes the rows of those that
+are shown."""
 
 import itertools
 
@@ -33,7 +33,7 @@ class Runs(Asking):
         self.ranking = next(column for column in self.view.columns if column.name == sums.by)
 
     def of(self, runs, condition="1 = 1"):
-        """SQL for the records of runs in a table that meet a condition."""
+        """SQL for the records that meet a condition, of the runs in the table `runs`."""
         return f"(SELECT found.* FROM {self.source} AS found JOIN {runs} USING (run) WHERE {condition})"
 
     def of_elected(self, runs, condition="1 = 1"):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tests of plans: a request on one of the machines, and the plan expected for it. */
+/* Rows of tests of plans: a request on a simulated machine (machines.h), and the plan expected for it. */
 #ifndef PLANROW_H
 #define PLANROW_H
 

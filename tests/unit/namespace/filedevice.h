@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block device that is a file, and a clock, for tests of wipes. A test program must link with --wrap for open, ioctl
- * and clock_gettime, and define filedevice_zero.
+ * Stand-ins for tests of wipes: a file for the block device, and a clock that the test sets. A test program must link
+ * with --wrap for open, ioctl and clock_gettime, and define filedevice_zero.
  */
 #ifndef FILEDEVICE_H
 #define FILEDEVICE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two simulated devdax devices of eight memory blocks each, on the nodes 4 and 5, and processes that use their memory:
- * for tests of ram online and ram offline. ramfixture.c defines functions that these commands call in other files. */
+ * for tests of ram online and ram offline. ramfixture.c replaces functions of other files that these commands call. */
 #ifndef RAMFIXTURE_H
 #define RAMFIXTURE_H
 

@@ -29,7 +29,7 @@ int __wrap_unshare(int flags);
 int __wrap_mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data);
 int __wrap_umount2(const char *target, int flags);
 
-/* The child process, which is killed at the end of its time. */
+/* Stands for hm_look, which calls `look` in a child process and kills that at the end of its time. */
 int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
             int patience_ms)
 {
@@ -136,7 +136,7 @@ static void test_a_mount_that_waits_is_given_up(void **state)
     child_hangs = false;
 }
 
-/* An earlier trial is stuck, and has its lock. */
+/* An earlier trial mount of the device is stuck, and holds the device's lock. */
 static void test_one_trial_of_a_device_at_a_time(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node around the life of job 7, for tests of that life with faults: functions that stand for programs, persistent
- * memory and cgroups (lifeanswers.c has those for Slurm and the directory service). Their state is in the scratch
- * folder and in `world`; which programs run is known to lifeworld.c alone.
+ * A simulated node, on which tests play the life of job 7, from prolog to epilog, with faults (lifeplay.h): functions
+ * that stand for programs, persistent memory and cgroups (lifeanswers.c has those for Slurm and the directory service).
+ * Their state is in the scratch folder and in `world`; which programs run is known to lifeworld.c alone.
  */
 #ifndef LIFEWORLD_H
 #define LIFEWORLD_H
