@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the temporary database of hybridmem report: its SQL is old enough, memory has only a part of it, and its errors
-are told by their cause."""
+"""Tests the temporary database of hybridmem report: sqlite 3.26 can run its SQL, only a part of it is in memory, and
+its errors name their cause."""
 
 import re
 import sqlite3
@@ -67,7 +67,8 @@ def test_every_statement_is_old_enough_for_sqlite_3_26(sent, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
-    """What is kept of the records is six times as large as sqlite's cache, in a file. Sorting takes a little, too."""
+    """What is kept of the records is six times as large as sqlite's cache, in a file. Sorting takes a little
+    memory, too."""
     kept = 4000  # bytes of each record
     count = 6 * temporary.CACHE_KIB * 1024 // kept
     for name, number in (("few", 300), ("many", count)):

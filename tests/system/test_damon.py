@@ -117,7 +117,7 @@ def test_a_program_that_becomes_setuid_is_not_watched_on(run_dir):
             "got = True\nwhile got is True: got = client.receive(damonclient.PATIENCE)\n"  # lists, and then an answer
             "print(got.number, got.text)\nheld.kill()",
         )
-    assert answer == f"1\n{errno.ESRCH} a process does not belong to its user any more"
+    assert answer == f"1\n{errno.ESRCH} a watched process does not belong to the client's user any more"
 
 
 NONSENSE = {

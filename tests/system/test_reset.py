@@ -74,7 +74,8 @@ def sockets_with_markers():
 @pytest.mark.reset
 def test_what_a_reset_leaves_of_a_job_is_gone_after_the_next_prolog():
     if AFTER.exists():
-        pytest.exit("the guest has died after its reset: no test's result", returncode=125)  # the driver's code for it
+        # 125 means for tests/lib/stages.sh that the testbed failed
+        pytest.exit("the guest has died after its reset, which is not the result of a test", returncode=125)
     if not BEFORE.exists():
         reset_with_a_job_running()
     told = json.loads(BEFORE.read_text())

@@ -54,7 +54,7 @@ static int open_below(int run, struct hm_error *error)
     case OTHER:
         break;
     }
-    /* Another process may move it now. The link is there then, which is not followed. */
+    /* Another process may move the old folder now. Then the link is in its place, and is not followed. */
     int jobs = hm_folder_open_own(run, JOBS, 0700, error);
     return jobs < 0 && kind_of(run) == LINKED ? open_new(run, error) : jobs;
 }
@@ -79,9 +79,11 @@ bool hm_place_is_old(const struct hm_config *config)
     return is_old;
 }
 
-/* Puts the link where the folder is to be, in place of an empty folder: nobody looks there yet. Where another process
- * has moved the folder meanwhile, there is nothing to do: the lock's file is in it, so that it is not removed. Returns
- * 0 or -1. */
+/*
+ * Makes a link in the new place, which hm_place_move exchanges with the old folder. An empty folder in the new place is
+ * removed first, as nobody uses it yet. Where another process has moved the old folder there meanwhile, there is
+ * nothing to do: that folder has the lock's file in it, so it is not removed. Returns 0 or -1.
+ */
 static int make_room(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
 {
     if (kind_of(move->root) == LINKED) /* of an earlier try: the folder could not be moved since */

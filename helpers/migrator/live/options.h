@@ -20,7 +20,7 @@ struct hm_options {
     int progress_fd;   /* -1: not given */
     uint32_t uid, gid; /* whom to become; HM_OPTIONS_NO_ID: nobody else */
     uint32_t job_id, step_id;
-    bool has_job; /* --job and --step were given: the view is served */
+    bool has_job; /* --job and --step were given: `hybridmem top` is answered (viewserver.h) */
     struct hm_set fast, slow;
     uint64_t cap_bytes;     /* UINT64_MAX: not given in bytes */
     double cap_percent;     /* negative: not given in percent */

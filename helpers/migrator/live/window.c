@@ -9,10 +9,10 @@
 #define PARTS_OF_A_PHASE 2 /* a long window (is_long) lasts one of this many equal parts of a phase */
 
 /*
- * Is the window long? A short window sees writes as a look of DAMON sees accesses, which is enough to divide an
- * extent's accesses into reads and writes. But of a large array that is written from end to end, it sees only the part
- * that is written at that time. If only writes count, the rest of the array would be missed, so the window must be
- * long. If phases count samples, the window is short all the same, as their length in time is not known.
+ * Is the window long? A short window sees the writes of a moment, as DAMON sees the accesses of a moment. That is
+ * enough to divide an extent's accesses into reads and writes. But of a large array that is written from end to end, it
+ * sees only the part that is written at that time. If only writes count, the rest of the array would be missed, so the
+ * window must be long. If phases count samples, the window is short all the same, as their length in time is not known.
  */
 static bool is_long(const struct hm_live *live)
 {

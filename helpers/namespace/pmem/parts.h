@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that use libndctl share: those for namespaces (open.c, pmem.c) and for DAX devices (ram/device.c). */
+/* Shared by the files that use libndctl: those for namespaces (open.c, pmem.c) and for DAX devices (ram/device.c). */
 #ifndef HM_NAMESPACE_PMEM_PARTS_H
 #define HM_NAMESPACE_PMEM_PARTS_H
 

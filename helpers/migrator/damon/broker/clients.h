@@ -2,7 +2,7 @@
 /*
  * The broker's clients: who may connect, whose turn it is, and when nobody needs the broker any more. A client's place
  * becomes free when its connection is closed, or the process that took the place ends. Where no place is free, the user
- * with the most loses one to a user who has at least two fewer, but not to root.
+ * with the most loses one to a user who has at least two fewer. Root takes no place in this way.
  */
 #ifndef HM_MIGRATOR_DAMON_BROKER_CLIENTS_H
 #define HM_MIGRATOR_DAMON_BROKER_CLIENTS_H

@@ -94,11 +94,12 @@ static int start(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     return 0;
 }
 
-/* The budget that the client may have now: it falls as its user gets more kdamonds. */
+/* The budget that the client may have now. It falls as the client's user gets more kdamonds. */
 static uint32_t budget(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
 {
     cpu_set_t cpus[8]; /* 8192 CPUs: the call fails where the kernel has more than there is room for */
-    /* The call fails where the client has passed its connection on and ended: then it gets the least. */
+    /* It also fails where the process that connected has ended, and another one has its connection now. Then the
+     * budget is the least one. */
     bool is_known = sched_getaffinity(lease->peer.pid, sizeof(cpus), cpus) == 0;
     unsigned n_cpus = is_known ? (unsigned)CPU_COUNT_S(sizeof(cpus), cpus) : 0;
     return hm_damon_pool_budget(&broker->pool, lease->peer.owner, n_cpus, lease->wanted_budget);
@@ -232,7 +233,7 @@ static void tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 static void let_go(struct hm_damon_lease *lease)
 {
     stop(lease);
-    hm_damon_lease_answer(lease, ESRCH, "a process does not belong to its user any more");
+    hm_damon_lease_answer(lease, ESRCH, "a watched process does not belong to the client's user any more");
 }
 
 bool hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which policy of the kernel's a thread has while it holds a lock of the node's, and after. */
+/* Tests which scheduling policy a thread has while it holds a lock of the node's, and after. */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,10 +17,12 @@
 
 #define URGENT (SCHED_RR | SCHED_RESET_ON_FORK)
 
-static int policy; /* of this thread, as the kernel below has it; -1: it tells none */
-static int n_set;  /* how often it was set */
-static enum { NOTHING, REAL_TIME, CLEARING } refused; /* CLEARING: a policy without SCHED_RESET_ON_FORK */
-static bool is_real;                                  /* the machine's own kernel answers */
+/* The functions below stand for the kernel's. `refused`: what they refuse to set; CLEARING: a policy without
+ * SCHED_RESET_ON_FORK. */
+static int policy; /* scheduling policy of this thread; -1: it cannot be read */
+static int n_set;  /* how often it was to be set */
+static enum { NOTHING, REAL_TIME, CLEARING } refused;
+static bool is_real; /* the machine's own kernel answers */
 
 int __real_sched_getscheduler(pid_t pid);
 int __wrap_sched_getscheduler(pid_t pid);
@@ -78,7 +80,7 @@ static void test_the_policy_comes_back(void **state)
     }
 }
 
-/* Not where the machine lets nobody have a real-time policy: then the test above is all. */
+/* Skipped where the machine lets nobody have a real-time policy. */
 static void test_the_kernel_keeps_the_nice_value_and_the_children_ordinary(void **state)
 {
     int status;

@@ -98,7 +98,7 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
     is_child = true;
     errno = child_hangs ? ETIMEDOUT : look(question, found);
     is_child = false;
-    assert_true(turn_ms < patience_ms); /* it ends in time, and says why */
+    assert_true(turn_ms < patience_ms); /* it gave up before it would be killed, so it could say why */
     return errno == 0 ? 0 : -1;
 }
 

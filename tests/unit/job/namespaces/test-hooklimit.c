@@ -90,7 +90,7 @@ static void a_wipe_may_take_as_long_as_the_site_allows(void **state)
 }
 
 /* Whatever hangs before or after the wipe is left behind soon, also on a node with persistent memory. */
-static void only_while_it_is_wiped_the_hook_waits_longer(void **state)
+static void the_hook_waits_longer_only_during_a_wipe(void **state)
 {
     (void)state;
     hm_hooklimit_begin();
@@ -116,7 +116,7 @@ static void without_a_clock_nothing_is_told(void **state)
     assert_int_equal(hear().first_s, 0);
 }
 
-static void other_lines_are_the_logs(void **state)
+static void other_lines_are_not_for_the_hook(void **state)
 {
     static const char *const lines[] = {"",          "limit: ",    "limit: 0",      "limit: -1",
                                         "limit: 5s", "limits: 5 ", "limit: 172801", "error: limit: 5"};
@@ -132,9 +132,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_wipe_may_take_as_long_as_the_site_allows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_while_it_is_wiped_the_hook_waits_longer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_hook_waits_longer_only_during_a_wipe, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_clock_nothing_is_told, set_up, tear_down),
-        cmocka_unit_test(other_lines_are_the_logs),
+        cmocka_unit_test(other_lines_are_not_for_the_hook),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
