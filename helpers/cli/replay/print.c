@@ -113,7 +113,7 @@ static void print_gain(FILE *out, size_t screen, const struct hm_replay_report *
     else if (possible < WORTH_GAINING * first)
         snprintf(text, sizeof(text), "There is nothing to gain here: the static oracle is no better than first touch");
     else if (ours <= first)
-        snprintf(text, sizeof(text), "%.0f %% of the possible gain was reached: from first touch to the static oracle",
+        snprintf(text, sizeof(text), "%.0f %% of the possible gain from first touch to the static oracle was reached",
                  100 * (first - ours) / possible);
     else
         snprintf(text, sizeof(text), "Nothing was gained, where the static oracle is %.1f %% better than first touch",
@@ -144,7 +144,8 @@ void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
                       "slow write %.6g.",
                       options->latency_read, options->latency_write);
     hm_words_put_text(out, screen, INDENT,
-                      "Samples: %" PRIu64 ", one in %.6g %s accesses; decided in %.3f s of CPU time and %s at most.",
+                      "Samples: %" PRIu64 ", one in %.6g %s accesses; deciding took %.3f s of CPU time and at most %s "
+                      "of memory.",
                       report->result.samples, options->period, unit_of(options), report->result.decide_s,
                       hm_size_format(report->result.peak_bytes, peak, sizeof(peak)));
     print_gain(out, screen, report);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-#define HM_IDENTITY_NAME 64 /* room for a user's name, with its end, here and in the ledger's entries */
+#define HM_IDENTITY_NAME 64 /* room for a user's name, with the terminating 0, here and in the ledger's entries */
 
 struct hm_identity {
     uid_t uid;

@@ -16,7 +16,7 @@
 #include "modes.h"
 #include "sources.h"
 
-#define HM_REQUEST_TEXT 256 /* longest option text, with the end mark */
+#define HM_REQUEST_TEXT 256 /* longest option text, with the terminating 0 */
 
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };

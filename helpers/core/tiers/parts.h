@@ -32,8 +32,8 @@ void hm_tiers_infer_kinds(struct hm_topology *topology);
 /* Group the usable nodes that are in no group yet. */
 void hm_tiers_group_found(struct hm_tiers *tiers, struct hm_tier_groups *groups);
 
-/* Compute the group's figures from those of its nodes. A sum of bandwidths has the weakest origin among them, the least
- * latency has its own. */
+/* Compute the group's figures from those of its nodes. A sum of bandwidths has the least reliable of their origins; the
+ * least latency keeps its own. */
 void hm_tiers_sum(const struct hm_topology *topology, struct hm_tier_group *group);
 
 /* The less reliable of two origins; HM_ORIGIN_NONE gives way to any other. */
@@ -42,21 +42,22 @@ enum hm_origin hm_origin_weaker(enum hm_origin a, enum hm_origin b);
 int hm_tiers_distance(const struct hm_topology *topology, int index);
 /* Is the node `index` known to be faster than the node `than`, another index? */
 bool hm_tiers_node_is_faster(const struct hm_topology *topology, int index, int than);
-/* Sort the groups, fastest first. Between two neighbours one criterion decides, which has an origin (the order of the
- * file: HM_ORIGIN_CONFIG), and `before_next` gets it. Returns the least reliable of these origins. HM_ORIGIN_NONE:
- * nothing tells which of two neighbours is faster. A single group has HM_ORIGIN_HWLOC. */
+/* Sort the groups, fastest first. Sets each group's `before_next` to the origin of the criterion that puts it before
+ * the next group: HM_ORIGIN_CONFIG if that is the order of the tiers in hybridmem.conf. Returns the least reliable of
+ * these origins; HM_ORIGIN_NONE if nothing tells which of some two neighbours is faster; HM_ORIGIN_HWLOC for a single
+ * group. */
 enum hm_origin hm_tiers_order(struct hm_tier_groups *groups);
 
 /* Make a group for each tier of the configuration that lists nodes, and give these nodes the tier's kind. A tier gets
  * no group if none of its nodes can be used. Returns 0, or -1 (EINVAL). */
 int hm_tiers_config_nodes(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups,
                           struct hm_error *error);
-/* Find a tier of the configuration for each group that has none yet and is the only such group of its kind: a tier
- * without a list of nodes, of that kind. Then apply the figures of these tiers, and of those that list nodes, to their
- * groups. */
+/* Match tiers of the configuration that list no nodes to groups by kind: such a tier belongs to the group of its kind,
+ * if exactly one group of that kind has no tier of the configuration yet. Then give all groups the figures of their
+ * tiers of the configuration, also of those that list nodes. */
 void hm_tiers_config_kinds(const struct hm_config *config, struct hm_tier_groups *groups);
-/* Do the same by name, for the tiers without a list of nodes that are left, once groups are ordered and named. Warns of
- * those that match no group. */
+/* Do the same by name, for tiers that list no nodes and matched no group by kind. Groups must be ordered and named by
+ * then. Warns of tiers that match no group by name, either. */
 void hm_tiers_config_names(struct hm_tiers *tiers, const struct hm_config *config, struct hm_tier_groups *groups);
 /* Warn of channels of the configuration that name tiers which are not there. */
 void hm_tiers_config_channels(struct hm_tiers *tiers, const struct hm_config *config,

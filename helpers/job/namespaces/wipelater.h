@@ -21,8 +21,8 @@ unsigned hm_wipe_left(const struct hm_config *config);
 
 /*
  * Starts a systemd unit that completes what the prolog or epilog of this job leaves, and does not wait for it. `why`,
- * the reason why something is left, goes to the log. The job must be out of the ledger by then if its own namespaces
- * are to be removed. Returns 0, or -1 with a text that contains `why`.
+ * the reason why something is left, goes to the log. If the job's own namespaces are to be removed, take the job out of
+ * the ledger before this call. Returns 0, or -1 with a text that contains `why`.
  */
 int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const char *why, struct hm_error *error);
 

@@ -28,7 +28,7 @@ struct finding {
     struct hm_error *reason;
 };
 
-/* Is this the name of a zone with so many numbers, "intel-rapl:0" or "intel-rapl:0:1", and nothing after them? */
+/* Is this the name of a zone with this many numbers, "intel-rapl:0" or "intel-rapl:0:1", and nothing after them? */
 static bool is_zone(const char *name, int numbers)
 {
     const char *rest = strchr(name, ':');

@@ -16,9 +16,9 @@
 #define HM_MARK_FS 8      /* longest name of a file system, with its terminating 0 */
 
 /*
- * How much of a device of `device_bytes` is for the file system. The rest is for the mark, and is left free at the end
- * of any file system: there, what a user has written to a file could be the superblock of an array of disks (md, DDF,
- * ZFS), which the host's own programs would start. Pure.
+ * How much of a device of `device_bytes` is for the file system. The rest, at the device's end, is for the mark. No
+ * file system gets it, kept or not: what a user writes to a file there could be the superblock of an array of disks
+ * (md, DDF, ZFS), which the host's own programs would start. Pure.
  */
 uint64_t hm_mark_room(uint64_t device_bytes);
 

@@ -18,7 +18,7 @@ class Keys:
         self.places = array("Q", [self.FREE]) * self.FIRST
 
     def find(self, mark):
-        """Returns the place that has the mark, or the free place where it belongs."""
+        """Returns the place that has this hash, or the free place where it belongs."""
         places, last = self.places, len(self.places) - 1
         at = mark & last
         while places[at] != self.FREE and places[at] != mark:
@@ -48,6 +48,7 @@ class Keys:
 
 
 def mark_of(key):
+    """The hash of a key, as it stands in a place."""
     return hash(key) & 0xFFFFFFFFFFFFFFFF or 1  # 0 is a free place
 
 

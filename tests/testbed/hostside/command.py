@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXIT_TESTBED = 125  # the testbed failed, and not the script
+EXIT_TESTBED = 125  # the testbed itself failed, not the script that it ran in the guest
 
 
 class Failure(Exception):
@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def say(text):
-    """Print a message on standard error; standard output belongs to the script."""
+    """Print a message on standard error; standard output is for what the script in the guest prints."""
     print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that memory which was made ready has its pages: whether they are there says mincore(2). */
+/* Tests that memory which was made ready has its pages. mincore(2) says whether they are there. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #define CHUNKS 16
 #define STACK (1u << 20)
-#define DEEP (60u << 10) /* of 64 KiB of stack that are ready, without what the calls themselves take */
+#define DEEP (60u << 10) /* bytes of stack to look at: the 64 KiB that are made ready, less what the calls take */
 
 static bool is_watched; /* malloc gives new pages, and free checks that they are there */
 static void *chunk[CHUNKS];
@@ -91,7 +91,7 @@ static int n_held(void)
     return n;
 }
 
-/* One more chunk is kept meanwhile: without it, malloc would give the others back to the kernel. */
+/* One more chunk is kept until hm_memready_end: without it, malloc would give the freed ones back to the kernel. */
 static void test_heap_is_ready(void **state)
 {
     (void)state;

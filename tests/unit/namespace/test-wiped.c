@@ -28,7 +28,7 @@
 static struct hm_error error;
 static struct hm_config config;
 static char device[256], target[256];
-static char zeroed[256];       /* what was zeroed, in MiB: "0+256 256+256 " */
+static char zeroed[256];       /* what was zeroed, as start+length in MiB: "0+256 256+256 " */
 static bool is_kept_meanwhile; /* the progress file was there while a piece was zeroed */
 static bool flush_fails;
 

@@ -36,8 +36,8 @@ struct hm_damon_lease {
     int kdamond;        /* index of the lent kdamond; -1: none */
     pid_t thread;       /* number of the kdamond's thread; 0: it does not run */
     struct hm_damon_tracepoint tracepoint;
-    uint32_t generation;
-    uint32_t n; /* number of watched processes */
+    uint32_t generation; /* number of the client's list of processes (wire.h) */
+    uint32_t n;          /* number of watched processes */
     struct hm_damon_process target[HM_DAMON_TARGETS];
     int pidfd[HM_DAMON_TARGETS];
     bool is_lost; /* a target is not the client's any more: no list of regions is sent, and the watch ends soon */

@@ -141,7 +141,7 @@ static void test_many_steps(void **state)
     migration->step[2].state = 77;
     assert_int_equal(hm_fields_check(hm_migration_table, migration, &error), -1);
     assert_string_equal(error.text, "step.2.state is out of range");
-    migration->n_steps = UINT32_MAX; /* only the elements of the array are checked */
+    migration->n_steps = UINT32_MAX; /* only the array's elements are read; one of them is still wrong */
     assert_int_equal(hm_fields_check(hm_migration_table, migration, NULL), -1);
     free(migration);
 }
