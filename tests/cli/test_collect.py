@@ -162,7 +162,7 @@ def test_an_older_summary_is_replaced(bench):
 
 
 def test_users_take_turns_and_new_entries_are_seen(bench):
-    """A user with many jobs does not keep others waiting, also if these come later."""
+    """A user with many jobs does not keep other users waiting, not even those who come later."""
     bench.rate = 30
     jobs = range(7, 57)
     leave(bench.folder, *(entry(job) for job in jobs), entry(99, uid=1002))

@@ -31,7 +31,7 @@ def test_files_that_are_no_entries(bench, text, why):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"job_id": 8}, "it is of another job than its name"),
+        ({"job_id": 8}, "it is not of the job and the end that its name says"),
         ({"nodes": "-x"}, "nodes is missing or wrong"),
         ({"nodes": "n1 n2"}, "nodes is missing or wrong"),
         ({"nodes": "../n1"}, "nodes is missing or wrong"),

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct hm_damon_broker broker = {.problem = {"there is no DAMON"}};
 
-/* Has the client got one answer, with this number and to its list `generation`, and nothing else? */
+/* Has the client got one answer, with this errno and for the list that it numbered `generation`, and nothing else? */
 static bool is_answered(int client, uint32_t generation, uint32_t number)
 {
     static union hm_damon_message reply;

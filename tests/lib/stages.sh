@@ -6,8 +6,8 @@
 # shellcheck disable=SC2154  # build and slurm are tests/check's
 
 # The stages in the order in which they start: NAME KIND ABOUT. The kind says what may run beside the stage:
-#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill; one more guest if none of
-#          kind host or fill runs and none of kind fill waits
+#   guest  a guest: beside it run other guests, a stage of kind host, and one of kind fill. One guest more runs once no
+#          stage of kind host or fill runs, and none of kind fill waits
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
 #   fill   needs no guest, measures no time of a clock, and runs at low priority: beside it runs any stage. Where fewer
 #          guests run, more stages of kind fill run
@@ -20,7 +20,7 @@ namespaces guest persistent memory: file systems and memory of jobs, in the gues
 meter      guest placement, and the migrator, against the count from outside the guest
 cli        host  install, then the commands by pytest
 history    host  records brought into a history, and reports over it
-migrator   guest ratios of the guest's clock with limits; the migrator and its sources, in the guest
+migrator   guest ratios of times, with limits, by the guest's clock; the migrator and its sources, in the guest
 accounting guest records against sacct, with slurmdbd and MariaDB
 slurm26    guest one job of each mode, and what depends on Slurm's version, on Slurm 26.05
 modes      guest one job of each mode, in one guest
@@ -164,7 +164,7 @@ stage_dist() {
     counted archive archive_is_whole
 }
 
-# On this machine's own release, the build of the other stages is against that release's Slurm.
+# For the release that this machine runs, the build of the other stages is enough: it is against that release's Slurm.
 stage_compile() {
     local release own failed=0
     # shellcheck source=/dev/null

@@ -8,7 +8,7 @@ from pathlib import Path
 import marks
 import pytest
 
-# Claims of the tests of placement, which test_truth.py compares, name pages or a copy.
+# A claim that names pages or a copy is of a test of placement: test_truth.py checks it. All others are checked here.
 ALL_CLAIMS = json.loads(Path(os.environ["EXPECTED"]).read_text())
 CLAIMS = {name: claim for name, claim in ALL_CLAIMS.items() if not {"pages", "copy"} & claim.keys()}
 MARKS = marks.read(Path(os.environ["METER"]))

@@ -15,7 +15,8 @@ SOURCE = "memory.numa_stat of the job's cgroup"
 
 
 def name_of(word):
-    """What the other version calls it. Only the first letter differs, as a linker lets another text share the rest."""
+    """What the other version calls it. Only the first letter differs, as the linker may store another text as the
+    end of this one."""
     return word[0].upper() + word[1:]
 
 

@@ -19,8 +19,8 @@ def line_of(hotset, rank, region):
 
 
 def told(hotset, part, share):
-    """How DAMON looks, the share of the part's pages in the fast tier by rank, and what the migrator knows of the ranks
-    that have less than `share`."""
+    """DAMON's intervals and numbers of regions, the share of the part's pages in the fast tier by rank, and what the
+    migrator knows of the ranks that have less than `share`."""
     shown = slurm.run(f"timeout 20 hybridmem top --json {hotset.job_id}.0", check=False)
     regions = json.loads(shown.stdout)["regions"] if shown.returncode == 0 else []
     lines = [slurm.run(DAMON_LIMITS, check=False).stdout, shown.stderr]

@@ -73,7 +73,7 @@ static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
     return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
 }
 
-/* Append what the migrator does to the sentence about the placement. */
+/* Make the sentence about the placement longer: it then also says what the migrator does. */
 static void explain(struct hm_scene *scene, const struct hm_part *fast)
 {
     struct hm_plan *plan = scene->plan;

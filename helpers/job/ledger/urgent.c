@@ -20,7 +20,8 @@ void hm_urgent_begin(void)
     int policy = sched_getscheduler(0);
     if (policy < 0 || is_real_time(policy))
         return;
-    /* The kernel refuses it without CAP_SYS_NICE, and with CONFIG_RT_GROUP_SCHED in a cgroup without such time. */
+    /* The kernel refuses it without CAP_SYS_NICE, and with CONFIG_RT_GROUP_SCHED in a cgroup without real-time
+     * runtime. */
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = 1}) == 0)
         before = policy;
 }

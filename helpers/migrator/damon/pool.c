@@ -5,7 +5,7 @@
 
 #include "wire.h"
 
-#define MOST_OF_CPUS 10 /* percent of a client's CPUs for the kdamonds of its user */
+#define MOST_OF_CPUS 10 /* a user's kdamonds together may use at most this percentage of the client's CPUs */
 
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides when the migrator rests: the step has next to nothing in the slow tier, and is not above its cap. Pure. */
+/* Decides when the migrator rests: the step has next to nothing in the slow tier, and is not above its cap in the fast
+ * one. Pure. */
 #ifndef HM_MIGRATOR_LIVE_REST_H
 #define HM_MIGRATOR_LIVE_REST_H
 

@@ -243,7 +243,7 @@ int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_nam
     for (int i = 0; i < n; i++)
         if (devices[i].blocks.online > 0)
             hm_set_add(&nodes, (unsigned)devices[i].node);
-    /* Check before any device is touched: a process with memory on two of them would move from one to the other. */
+    /* Check before any device is touched: a process's pages on one of them would move to another, and later from it. */
     if (n >= 0 && !hm_set_is_empty(&nodes) && hm_ram_refuse_living(&nodes, error) != 0)
         status = errno == EBUSY ? HM_NAMESPACE_BUSY : HM_NAMESPACE_REFUSED;
     else if (n >= 0)

@@ -14,8 +14,8 @@ from . import fields, page, program, records, running, showpage, showtext, words
 EPILOG = """\
 JOBID is a job (12), a task of an array (12_3) or a component of a heterogeneous job (12+1); 12 alone also shows all
 tasks or components. Root and the members of the record group see every job, others their own. A job's record is written
-at the end of its epilog. Exit status: 0, 1 when there is neither a record nor a summary of it (as in its first
-run, while it still runs) or they cannot be read, 2 for wrong arguments."""
+at the end of its epilog. Exit status: 0, 1 when the job has neither a record nor a summary in Slurm's database (as
+while its first run still runs) or they cannot be read, 2 for wrong arguments."""
 
 
 class JobId:
@@ -58,7 +58,7 @@ def find(folder, job_id, skipped):
 
 
 def place(record):
-    """The run that a record is of, by the first three values, and its place in that run."""
+    """What records are sorted by: the first three values name the run, the others the record's place in that run."""
     return (
         fields.text(record, "cluster") or "",
         record["job_id"],

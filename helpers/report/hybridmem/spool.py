@@ -86,7 +86,7 @@ def parse(text, name):
         if (entry[half] is None) != (entry[other] is None):
             raise Unreadable(f"{half} and {other} do not go together")
     if name != f"{entry['job_id']}.{entry['end_s']}.json":
-        raise Unreadable("it is of another job than its name")
+        raise Unreadable("it is not of the job and the end that its name says")
     return entry
 
 

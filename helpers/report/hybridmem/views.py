@@ -19,12 +19,12 @@ class Column(NamedTuple):
     unit: str  # a row of forms.UNITS
     fold: Any
     digits: Optional[int] = None  # after the point in JSON and CSV; tables for people round the exact figure
-    # over only the nodes for which the run's advice holds (runquery.elect); a run without advice has no row
+    # the figure is only of nodes for which the run's advice holds (runquery.elect); a run without advice has no row
     is_of_elected: bool = False
 
 
 OF_ADVICE = ("advice_rule", "can_be_fast")  # the columns by which a run's nodes elect its advice
-TOGETHER = {"sum": sum, "max": max}  # by a fold's `alls`
+TOGETHER = {"sum": sum, "max": max}  # what combines the cells of all rows, by the words in a fold's `alls`
 
 
 class View(NamedTuple):

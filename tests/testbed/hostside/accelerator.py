@@ -36,8 +36,8 @@ EMULATION = {"run": "counted", "shell": "tcg"}
 
 
 def choose(wanted, image, purpose):
-    """Return "kvm", "tcg" or "counted" for a guest that is to "run" a script or a "shell". "auto" probes KVM once per
-    boot of the host and remembers the verdict."""
+    """Return "kvm", "tcg" or "counted". `purpose` is what the guest is for: "run" (a script) or "shell". "auto" probes
+    KVM once per boot of the host and remembers the verdict."""
     if wanted != "auto":
         return wanted
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

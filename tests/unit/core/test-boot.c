@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that the topology which was found at boot is kept by a child process, and that one that hangs is given up. */
+/* Tests that a child process writes the file of the node's topology, and that a child that hangs is given up. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

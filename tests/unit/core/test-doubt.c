@@ -88,7 +88,7 @@ static void test_a_users_own_rule_comes_before_groups(void **state)
     assert_string_equal(asked, "");
 }
 
-/* As an entry of the ledger keeps a name that has more bytes. */
+/* What the ledger's entry has of a longer name: the first 63 bytes. */
 #define CUT "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* Where the node cannot look the user up, the name that Slurm gives decides. What may stand in its place (nothing,
