@@ -123,7 +123,7 @@ char *hm_size_format(uint64_t bytes, char *out, size_t size)
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
     int unit = -1;
-    /* From 1023.95 on, one decimal would be printed as 1024.0: take the next unit. */
+    /* With one decimal, 1023.95 and more would be printed as 1024.0: take the next unit. */
     while (value >= (unit < 0 ? 1024 : 1023.95) && unit + 1 < N_ROWS(units)) {
         value /= 1024;
         unit++;

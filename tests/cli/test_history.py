@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem report --history: the same table as over the records, and a folder that other engines can read."""
+"""Tests histories: a report of a history equals the report of its records, and other engines can read the folder."""
 
 import fcntl
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem report: sums, filters, what is left out, and that its memory does not grow with the records."""
+"""Tests hybridmem report: sums, filters, and what is left out."""
 
 import csv
 import io

@@ -137,8 +137,8 @@ def check_both_nodes():
 
 
 def check_ids_of_an_array():
-    """The node without the batch script has the ids that slurmctld says, also where a step's environment says others,
-    as that of the second task."""
+    """The record of the node without the batch script has the array's ids that slurmctld tells, even if the environment
+    of a step has others, as here in the array's second task."""
     forge = "[ $SLURM_ARRAY_TASK_ID = 3 ] || export SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=9"
     array = slurm.sbatch("alice", f"{forge}\nsrun true", "-N2", "--hybrid-mem=slow", "--array=3-4%1")
     slurm.wait_no_jobs()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces hybridmem by another version while jobs of all modes run, and puts it back. What the ledger has of some of
-the jobs is changed before, as if a still earlier or a later version had written it."""
+"""Replaces hybridmem by another version while jobs of all modes run, and puts it back. Before that, the ledger's
+entries of some jobs are changed, as if a still earlier or a later version had written them."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ EARLIER = "spill"  # the mode of the job whose entry becomes one of version 8
 WITH_LATER = ("isolate", "migrate", "fsdax,size=128M")  # jobs whose entries get fields of a later version
 MIGRATED = ("isolate", "migrate")
 LATER = {"future.place": "3", "plan.request.later": "a b", "namespaces.later": ""}
-NOT_YET = ("mongroup.why", "migration.judged_samples")  # fields that these entries lose
+NOT_YET = ("mongroup.why", "migration.judged_samples")  # fields that the entries of WITH_LATER lose
 SIZE = 8  # offset of a raw structure's length
 WARNINGS = ["a warning\twith a tab and a \\", "another"]  # those of the entry of version 8, entries.make_raw
 
@@ -95,7 +95,7 @@ def check_helpers(job_id, mode, entry):
 
 
 def check_end(job_id, request, source):
-    """The job ends well, and the version that calls the memory's source so has written its record."""
+    """The job ends well. The version whose name for the memory's source is `source` has written its record."""
     policy, mode, _ = MODES[request]
     is_fsdax = request.startswith("fsdax")
     assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)

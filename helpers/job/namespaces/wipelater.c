@@ -29,7 +29,7 @@ unsigned hm_wipe_left(const struct hm_config *config)
 
 /*
  * The unit's name has our pid, so that each call starts an instance of its own. Starting an instance that already runs
- * would do nothing, and that instance may have listed the living jobs before this one ended. One job can start several
+ * would do nothing, and that instance may have listed the living jobs before this job ended. One job can start several
  * instances: in its prolog, in its epilog, and in each restart.
  */
 static char *name_unit(char unit[UNIT], uint32_t job_id)
@@ -68,7 +68,7 @@ int hm_wipe_hand_over(const struct hm_config *config, uint32_t job_id, const cha
                      : start(name_unit(unit, job_id), &how);
     hm_hooklimit_resume(left_s);
     if (result != 0)
-        return hm_fail(error, ETIME, "%s; the next reap goes on, as systemd does not: %s", why, how.text);
+        return hm_fail(error, ETIME, "%s; %s, so the next reap goes on", why, how.text);
     hm_log(HM_LOG_INFO, "%s; %s goes on", why, unit);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gauges: the open counters of a node. Each is a file that holds a number, a perf event, or an event of a helper
- * program, together with what it has counted since its total was last cleared. */
+/* Gauges: the open counters of a node. A gauge is one counter (a perf event, an event of a helper program, or a file
+ * that holds a number), and what it has counted since its total was last cleared. */
 #ifndef HM_METER_COUNT_GAUGE_H
 #define HM_METER_COUNT_GAUGE_H
 

@@ -22,8 +22,8 @@ struct hm_stretch {
 /* Sums over all cells before a place. */
 struct hm_density_sum {
     double mass, writes; /* weighted samples, and those of them that are writes */
-    double variance;     /* of the mass, as if each sample weighed 1: equal to the mass if all samples are counted */
-    double evidence;     /* number of counted samples, weighted, that would tell as much as these samples */
+    double variance;     /* of the mass, as if each sample weighed 1: equal to the mass if all are counted (cells.h) */
+    double evidence;     /* as the mass, but with each cell's evidence (cells.h) in place of its number of samples */
 };
 
 struct hm_density {
@@ -38,7 +38,7 @@ struct hm_density {
 /* pages of even heat */
 struct hm_span {
     uint64_t first, n_pages;
-    double heat;        /* weighted samples per page, over all phases, weighted by age */
+    double heat;        /* weighted samples per page, over all phases; older samples count less */
     double write_share; /* share of writes in the heat, 0..1 */
     double variance;    /* variance of the samples that it was estimated from, as if each had the weight 1 */
 };

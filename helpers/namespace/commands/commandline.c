@@ -41,8 +41,8 @@ static void print_help(void)
           "\n"
           "Makes the private DAX file systems of jobs on this node's persistent memory, and\n"
           "wipes and removes them. Slurm's prolog and epilog do it for --hybrid-mem=fsdax.\n"
-          "Only root; what hybridmem did not make stays. ram makes devdax namespaces into\n"
-          "memory of the kernel, and devices again.\n"
+          "Only root can run it; what hybridmem did not make stays. ram makes devdax\n"
+          "namespaces into memory of the kernel, and that memory into devices again.\n"
           "\n",
           stdout);
     for (size_t i = 0; i < HM_NAMESPACE_OPTIONS; i++)

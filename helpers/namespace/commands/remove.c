@@ -260,8 +260,8 @@ int hm_namespace_reap(const struct hm_config *config, const struct hm_namespace_
                       struct hm_error *error)
 {
     struct hm_error why = {{0}};
-    /* Put back the policy that a killed `ram online` has set aside, as there may be no other `ram` to do it. No
-     * namespace depends on this. */
+    /* Put back the kernel's policy for new memory that a killed `ram online` has set aside (autoonline.h), as there may
+     * be no other `ram` to do it. No namespace depends on this. */
     if (hm_autoonline_release(HM_BLOCKS_SYSTEM, config, &why) != 0)
         fprintf(stderr, "hybridmem namespace: %s\n", why.text);
     char *living = hm_living_read(request->living, error);

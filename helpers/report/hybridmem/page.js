@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of the pages of page.py: adds sorting, filtering and the figures under the pointer. A page is complete
-// without it.
+// The script of the pages of page.py: adds sorting, filtering, and a line that says what is under the pointer. A page is
+// complete without it.
 "use strict";
 
 const DOWN = "descending", UP = "ascending";
@@ -66,7 +66,7 @@ function makeFilterable(table) {
   table.parentElement.before(tools);
 }
 
-// Shows the words of the shape under the pointer, below the plot.
+// Shows below the plot what the shape under the pointer stands for (its data-tip).
 function addTips(plot) {
   const tip = document.createElement("div");
   tip.className = "tip";

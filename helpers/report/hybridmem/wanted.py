@@ -34,7 +34,7 @@ class Wanted:
         return self.has_names(names)
 
     def notes(self):
-        """Lines about wanted names without a record. If no record is wanted at all, at least one line says so."""
+        """Lines about wanted names that no matching record has. If no record matches, there is at least one line."""
         matching = [names for names in self.met if self.has_names(names)]
         lines = [line for place in range(len(NAMES)) for line in self.absent(place, matching)] if self.met else []
         return lines if lines or matching else ["no record matches, of those that you may read"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs what a guest gets besides its disk (a tar that its initrd unpacks over / before Slurm starts), and unpacks the
-files that come back."""
+"""Packs what a guest gets besides its disk (a tar that its initrd unpacks into the root folder, before Slurm starts),
+and unpacks the files that come back."""
 
 import io
 import os
@@ -78,7 +78,7 @@ def make(options, stage):
 
 
 def get_disk():
-    """Return a temporary file: the disk on which the guest writes a tar of the files that the driver asked for."""
+    """Return a temporary file: the disk on which the guest writes a tar of the files that are to come back."""
     file = cache.nameless_file()
     file.truncate(GET_DISK_BYTES)
     return file

@@ -21,7 +21,7 @@
 
 static bool child_hangs; /* the child process that removes the group is killed at the end of its time */
 
-/* Checks that nobody waits for this child process: the ledger is not locked. */
+/* In place of base/look.c. Checks that the ledger is not locked while the child process runs, so that nobody waits. */
 int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
             int given_ms)
 {

@@ -170,7 +170,8 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
     assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), -1);
 }
 
-/* Versions before had the ledger where users reach its lock, and slurmstepds of their jobs look for it there. */
+/* Earlier versions had the ledger where users reach its lock. The slurmstepds of jobs that began with such a version
+ * still look for it there. */
 static void the_ledger_is_moved_when_its_last_job_has_ended(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what a process does before it takes the ledger's lock, and after: it leaves a job's full memory, makes its own
- * memory ready, and runs before others. */
+/* Tests what a process does before it takes the ledger's lock, and undoes after it: it leaves the job's memory cgroup,
+ * which may be full, makes its own memory ready, and runs before others. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
