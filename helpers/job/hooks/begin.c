@@ -40,13 +40,16 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  */
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 
-/* Reads the entry under the job's number into `job`. The caller holds the lock. */
-static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
-                                 struct hm_error *error)
+/*
+ * Reads the entry under the job's number into `job`. `lives` is what a look has found before. The caller holds the
+ * lock.
+ */
+static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin,
+                                 const struct hm_lives *lives, struct hm_job *job, struct hm_error *error)
 {
     if (hm_ledger_read(config, begin->job_id, job, error) != 0)
         return errno == ENOENT || errno == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
-    if (job->uid != begin->uid || !hm_job_is_living(job))
+    if (job->uid != begin->uid || !hm_job_is_living(job, hm_lives_find(lives, begin->job_id)))
         return EARLIER_OF_OTHERS;
     /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
     if (!job->is_entered)
@@ -61,12 +64,13 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
 {
+    struct hm_lives lives;
+    hm_lives_look(config, &lives);
     int lock = hm_ledger_lock(config, error);
-    if (lock < 0)
-        return EARLIER_UNREADABLE;
-    enum earlier earlier = read_earlier(config, begin, job, error);
+    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &lives, job, error);
     bool is_invalid = earlier == EARLIER_NONE && errno == EBADMSG;
     hm_ledger_unlock(lock);
+    hm_lives_free(&lives);
     if (is_invalid)
         hm_log(HM_LOG_ERROR, "%s: it is replaced; what the job had changed on the node is not known", error->text);
     if (earlier == EARLIER_OF_OTHERS)
@@ -204,9 +208,11 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
                  struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
+    struct hm_lives lives;
     int result = -1;
+    hm_lives_look(config, &lives);
     int lock = hm_ledger_lock(config, error);
-    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, job, error);
+    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &lives, job, error);
     if (earlier == EARLIER_UNREADABLE)
         goto done;
     if (earlier == EARLIER_NONE)
@@ -215,11 +221,12 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
         replace(own, job);
     else
         complete(config, begin, own, job);
-    if (hm_company_note(config, job, &why) != 0)
+    if (hm_company_note(config, &lives, job, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
     result = hm_ledger_write(config, job, error);
 done:
     hm_ledger_unlock(lock);
+    hm_lives_free(&lives);
     return result;
 }
 

@@ -99,11 +99,17 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
     return is_dead;
 }
 
-/* Looks at one job. A living job is left alone. Returns true where the job is dead and is to be finished now. */
+/*
+ * Looks at one job, before it takes the lock. A living job is left alone. Returns true where the job is dead and is to
+ * be finished now.
+ */
 static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
 {
     struct hm_error error = {0};
+    struct hm_life life = {0};
     bool is_dead = false, is_unread = false, is_unseen = false;
+    if (hm_ledger_read(config, job_id, job, NULL) == 0)
+        hm_life_look(job, &life);
     int lock = hm_ledger_lock(config, &error);
     if (lock < 0) {
         hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);
@@ -113,7 +119,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
         is_unread = errno == EBADMSG;
         if (!is_unread && errno != ENOENT)
             hm_log(HM_LOG_ERROR, "%s", error.text);
-    } else if (!hm_job_is_living(job)) {
+    } else if (!hm_job_is_living(job, &life)) {
         is_dead = true;
         note_death(job);
         hm_finish_undo(config, job);

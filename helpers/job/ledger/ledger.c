@@ -18,7 +18,6 @@
 #include "entry.h"
 #include "figurefile.h"
 #include "hurry.h"
-#include "living.h"
 #include "place.h"
 
 #define LOCK_PATIENCE_MS 20000
@@ -257,23 +256,4 @@ int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struc
     return now->start_ns == job->start_ns && now->finisher.pid == 0 && now->end_ns == 0
                ? 0
                : hm_fail(error, ESTALE, "job %u has ended before its prolog was done", job->job_id);
-}
-
-bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)
-{
-    uint32_t *ids = NULL;
-    if (!job->has_cores || !hm_set_within(all_cores, &job->cores))
-        return false;
-    struct hm_job *other = malloc(sizeof(*other));
-    int count = other ? hm_ledger_list(config, &ids, NULL) : -1;
-    bool alone = count >= 0;
-    for (int i = 0; i < count && alone; i++) {
-        if (ids[i] == job->job_id)
-            continue;
-        /* An entry that cannot be read may belong to a job that lives. */
-        alone = hm_ledger_read(config, ids[i], other, NULL) == 0 && !hm_job_is_living(other);
-    }
-    free(ids);
-    free(other);
-    return alone;
 }

@@ -146,12 +146,6 @@ char *hm_ledger_folder_path(const struct hm_config *config, char *out, size_t si
  */
 int hm_job_check_begun(const struct hm_job *now, const struct hm_job *job, struct hm_error *error);
 
-/*
- * Is the job alone on the node: its cores are all of `all_cores`, and no other job of the ledger lives? The caller
- * holds the lock.
- */
-bool hm_ledger_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores);
-
 /* Adds a step's id, unless it is kept already. The first HM_JOB_STEPS ids are kept, all steps are counted. */
 void hm_job_add_step(struct hm_job *job, uint32_t step_id);
 /* Adds a warning (printf style). One that is there already is dropped. Where there is no room, it takes the last place,

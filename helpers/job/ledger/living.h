@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells which jobs live, by their cgroups. */
+/*
+ * Tells which jobs live, by their cgroups. A user can keep the kernel's lock of a cgroup's folder, and then a look at
+ * it takes as long as they want. So the look comes before the ledger's lock is taken, and what it found is judged with
+ * the lock, by the entry as it is then.
+ */
 #ifndef HM_JOB_LEDGER_LIVING_H
 #define HM_JOB_LEDGER_LIVING_H
 
@@ -17,10 +21,41 @@ int hm_cgroup_cut_to_job(char *path);
  */
 int hm_cgroup_cut_to_step(char *path);
 
+/* What one look at a job's cgroup found. */
+struct hm_life {
+    uint32_t job_id, n_steps; /* as in the entry at the time of the look, and so are the next two */
+    int64_t start_ns;
+    char cgroup[HM_JOB_CGROUP];
+    bool is_dead; /* the job's cgroup was known, and was gone or had no processes */
+};
+
+/* What a look at all jobs of the ledger found. */
+struct hm_lives {
+    int n;
+    struct hm_life *life;
+};
+
 /*
- * Does the job live: does its cgroup exist and have processes? A job without a known cgroup lives until its end is
- * noted, by its epilog or by a reap that has found no process of the job (unread.h), or until the next boot.
+ * Looks at the job's cgroup. A failure to look, for lack of memory for example, is no death. Do not hold the ledger's
+ * lock: with it nothing is looked at, and the job is not found dead.
  */
-bool hm_job_is_living(const struct hm_job *job);
+void hm_life_look(const struct hm_job *job, struct hm_life *life);
+
+/*
+ * Looks at all jobs that have a readable entry. Hurries while it reads the entries (hurry.h). Do not hold the ledger's
+ * lock. If the ledger cannot be listed, no job is looked at. hm_lives_free frees what was found.
+ */
+void hm_lives_look(const struct hm_config *config, struct hm_lives *lives);
+void hm_lives_free(struct hm_lives *lives);
+/* What was found of the job; NULL where it was not looked at. The pointer is valid until hm_lives_free. */
+const struct hm_life *hm_lives_find(const struct hm_lives *lives, uint32_t job_id);
+
+/*
+ * Does the job live: does its cgroup exist and have processes, by a look that was taken before (`life`; NULL: none
+ * was)? A job that no look has found dead lives, and so does one that has begun a step or another run since the look.
+ * A job without a known cgroup lives until its end is noted, by its epilog or by a reap that has found no process of
+ * the job (unread.h). After a boot no job of before lives. Looks at no cgroup.
+ */
+bool hm_job_is_living(const struct hm_job *job, const struct hm_life *life);
 
 #endif

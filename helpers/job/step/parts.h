@@ -4,6 +4,7 @@
 #define HM_JOB_STEP_PARTS_H
 
 #include "core/config/identity.h"
+#include "job/ledger/living.h"
 #include "step.h"
 
 /* What hm_step_prepare has found out so far. */
@@ -18,6 +19,7 @@ struct hm_preparation {
     bool knows_user;
     struct hm_identity user;
     struct hm_set all_cores; /* of the node; empty: they are not known */
+    struct hm_lives lives;   /* which jobs live; looked at only where the step needs it */
     struct hm_set job_cpus;  /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
@@ -29,9 +31,10 @@ struct hm_preparation {
 void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
- * Finds out what the plan needs to know of the node, if the step may get one. Call this after the tiers and the cgroup
- * are read. Do not hold the lock: what is read may be on a file system that hangs, or in a folder whose lock in the
- * kernel a user holds. Uses p->job to look at the job's request.
+ * Finds out what the plan needs to know of the node, if the step may get one, and which jobs live, if the plan or a new
+ * entry needs that. Call this after the tiers and the cgroup are read. Do not hold the lock: what is read may be on a
+ * file system that hangs, or in a folder whose lock in the kernel a user holds. Uses p->job to look at the job's
+ * request.
  */
 void hm_step_learn(struct hm_preparation *p);
 

@@ -15,7 +15,6 @@
 #include "core/config/lookup.h"
 #include "core/tiers/node.h"
 #include "job/ledger/hurry.h"
-#include "job/ledger/living.h"
 #include "job/node/company.h"
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
@@ -93,7 +92,7 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
     }
-    if (p->has_ledger && hm_company_note(&p->step->config, job, &why) != 0)
+    if (p->has_ledger && hm_company_note(&p->step->config, &p->lives, job, &why) != 0)
         hm_job_warn(job, "who else is on the node is not known, so that its counters are not taken for the job's: %s",
                     why.text);
 }
@@ -264,6 +263,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
     free(p.job);
+    hm_lives_free(&p.lives);
     if (p.knows_user)
         hm_identity_free(&p.user);
     if (result == 0 && p.config_error.text[0])

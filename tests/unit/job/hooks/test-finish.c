@@ -165,7 +165,7 @@ static void a_job_whose_record_waits_is_dead(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_string_equal(job.cgroup, "");
     assert_int_equal(job.finisher.pid, 0);
-    assert_false(hm_job_is_living(&job));
+    assert_false(hm_job_is_living(&job, NULL));
 }
 
 /* If an entry cannot be read, there is no record of its job, and the next reap takes what the job had. */

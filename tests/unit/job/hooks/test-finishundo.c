@@ -88,7 +88,7 @@ static void a_setting_that_is_not_restored_keeps_the_entry(void **state)
     assert_int_equal(job.n_changes, 1);
     assert_int_equal(job.finisher.pid, 0);
     assert_false(job.recorded);
-    assert_false(hm_job_is_living(&job));
+    assert_false(hm_job_is_living(&job, NULL));
     scratch_write(scratch_path("setting"), "3\n");
     snprintf(job.change[0].path, sizeof(job.change[0].path), "%s/setting", scratch);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);

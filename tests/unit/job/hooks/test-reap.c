@@ -160,7 +160,7 @@ static void a_job_without_a_cgroup_is_looked_for(void **state)
     reap(NULL, true);
     assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
     assert_true(job.dead_ns != 0);
-    assert_false(hm_job_is_living(&job));
+    assert_false(hm_job_is_living(&job, NULL));
 
     sought_grace_s = 0;
     job.dead_boot_ns -= UINT64_C(61) * 1000000000;

@@ -237,29 +237,6 @@ static void test_the_lock_holds_and_ends(void **state)
     hm_ledger_unlock(-1); /* does nothing */
 }
 
-static void test_alone(void **state)
-{
-    (void)state;
-    struct hm_set all;
-    assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
-    assert_false(hm_ledger_is_alone(&config, &job, &all)); /* cores not known */
-    job.has_cores = true;
-    assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
-    assert_false(hm_ledger_is_alone(&config, &job, &all));
-    assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
-    assert_true(hm_ledger_is_alone(&config, &job, &all));
-
-    static struct hm_job other;
-    hm_job_init(&other, 8);
-    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
-    assert_false(hm_ledger_is_alone(&config, &job, &all));
-    snprintf(other.cgroup, sizeof(other.cgroup), "%s/removed", scratch);
-    assert_int_equal(hm_ledger_write(&config, &other, &error), 0);
-    assert_true(hm_ledger_is_alone(&config, &job, &all));
-    scratch_write(in_jobs("9"), "an entry that nobody can read");
-    assert_false(hm_ledger_is_alone(&config, &job, &all));
-}
-
 static void test_warnings_and_steps_have_room_and_no_doubles(void **state)
 {
     (void)state;
@@ -294,7 +271,6 @@ int main(void)
         cmocka_unit_test_setup(test_what_another_version_has_written_stays, fresh),
         cmocka_unit_test_setup(test_a_write_that_fails_leaves_the_entry, fresh),
         cmocka_unit_test_setup(test_the_lock_holds_and_ends, fresh),
-        cmocka_unit_test_setup(test_alone, fresh),
         cmocka_unit_test_setup(test_warnings_and_steps_have_room_and_no_doubles, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
 #include "job/ledger/living.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -24,22 +25,29 @@ static void set_cgroup(struct hm_job *of, const char *populated)
     scratch_write(scratch_path("cgroup/cgroup.events"), events);
 }
 
+static bool look(const struct hm_job *job)
+{
+    struct hm_life life;
+    hm_life_look(job, &life);
+    return hm_job_is_living(job, &life);
+}
+
 static void test_who_lives(void **state)
 {
     (void)state;
     static struct hm_job job;
     hm_job_init(&job, 7);
-    assert_true(hm_job_is_living(&job)); /* no step yet */
+    assert_true(look(&job)); /* no step yet */
     set_cgroup(&job, "1");
-    assert_true(hm_job_is_living(&job));
+    assert_true(look(&job));
     set_cgroup(&job, "0");
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
     set_cgroup(&job, "1");
     snprintf(job.boot_id, sizeof(job.boot_id), "another boot");
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
     hm_job_init(&job, 7);
     snprintf(job.cgroup, sizeof(job.cgroup), "%s/removed", scratch);
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
 }
 
 /* A job that is taken for dead loses its memory and its settings of the node. So a failure to look is no death. */
@@ -52,12 +60,12 @@ static void test_a_job_whose_cgroup_cannot_be_read_lives(void **state)
     set_cgroup(&job, "0");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = files.rlim_max};
-    hm_job_is_living(&job); /* it is dead; the next look must not go by this answer */
+    look(&job); /* it is dead; the next look must not go by this answer */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    bool is_living = hm_job_is_living(&job); /* EMFILE */
+    bool is_living = look(&job); /* EMFILE */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     assert_true(is_living);
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
 }
 
 /* A job without a cgroup lives until a process notes its end. It is dead from then on, even if that process was killed
@@ -69,13 +77,46 @@ static void test_without_a_cgroup_ended_means_dead(void **state)
     hm_job_init(&job, 7);
     job.dead_ns = job.end_ns = 1;
     job.has_ended = true;
-    assert_false(hm_job_is_living(&job)); /* the epilog has left the entry for the next reap */
+    assert_false(look(&job)); /* the epilog has left the entry for the next reap */
     assert_int_equal(hm_process_identify(getpid(), &job.finisher), 0);
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
     job.finisher.start_time++; /* that process was killed */
-    assert_false(hm_job_is_living(&job));
+    assert_false(look(&job));
     set_cgroup(&job, "1"); /* a step has started after all */
-    assert_true(hm_job_is_living(&job));
+    assert_true(look(&job));
+}
+
+/* A look is of an entry as it was. Who has begun a step or another run since then, or was not looked at, lives. */
+static void test_what_has_changed_since_the_look_lives(void **state)
+{
+    (void)state;
+    static struct hm_job job, changed[3];
+    struct hm_life life;
+    hm_job_init(&job, 7);
+    set_cgroup(&job, "0");
+    hm_life_look(&job, &life);
+    assert_false(hm_job_is_living(&job, &life));
+    assert_true(hm_job_is_living(&job, NULL));
+    changed[0] = changed[1] = changed[2] = job;
+    changed[0].n_steps++;
+    changed[1].start_ns++;
+    snprintf(changed[2].cgroup, sizeof(changed[2].cgroup), "%s/another", scratch);
+    for (size_t i = 0; i < N_ROWS(changed); i++)
+        assert_true(hm_job_is_living(&changed[i], &life));
+}
+
+/* A user may make a look take long. So nobody looks while others wait. */
+static void test_nobody_looks_with_the_lock(void **state)
+{
+    (void)state;
+    static struct hm_job job;
+    hm_job_init(&job, 7);
+    set_cgroup(&job, "0");
+    hm_heldlock_enter();
+    bool is_living = look(&job);
+    hm_heldlock_leave();
+    assert_true(is_living);
+    assert_false(look(&job));
 }
 
 static void test_cgroup_of_a_job(void **state)
@@ -103,6 +144,8 @@ int main(void)
         cmocka_unit_test(test_who_lives),
         cmocka_unit_test(test_a_job_whose_cgroup_cannot_be_read_lives),
         cmocka_unit_test(test_without_a_cgroup_ended_means_dead),
+        cmocka_unit_test(test_what_has_changed_since_the_look_lives),
+        cmocka_unit_test(test_nobody_looks_with_the_lock),
         cmocka_unit_test(test_cgroup_of_a_job),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

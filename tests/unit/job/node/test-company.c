@@ -28,6 +28,27 @@ static int fresh(void **state)
     return 0;
 }
 
+static int note(void)
+{
+    struct hm_lives lives;
+    hm_lives_look(&config, &lives);
+    int lock = hm_ledger_lock(&config, NULL);
+    assert_true(lock >= 0);
+    int result = hm_company_note(&config, &lives, &job, &error);
+    hm_ledger_unlock(lock);
+    hm_lives_free(&lives);
+    return result;
+}
+
+static bool is_alone(const struct hm_set *all_cores)
+{
+    struct hm_lives lives;
+    hm_lives_look(&config, &lives);
+    bool is_alone = hm_company_is_alone(&config, &lives, &job, all_cores);
+    hm_lives_free(&lives);
+    return is_alone;
+}
+
 static bool earlier_had_company(void)
 {
     assert_int_equal(hm_ledger_read(&config, 7, &earlier, &error), 0);
@@ -38,22 +59,19 @@ static void test_alone(void **state)
 {
     (void)state;
     ledger_empty(&config);
-    int lock = hm_ledger_lock(&config, &error);
-    assert_true(lock >= 0);
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_false(job.had_company);
     /* A job's own entry, from an earlier prolog, is no company. */
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_false(job.had_company);
-    hm_ledger_unlock(lock);
 }
 
 static void test_both_are_marked(void **state)
 {
     (void)state;
     assert_false(earlier_had_company());
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_true(job.had_company);
     assert_true(earlier_had_company());
 }
@@ -64,11 +82,11 @@ static void test_the_dead_are_no_company(void **state)
     (void)state;
     snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_false(job.had_company);
     assert_false(earlier_had_company());
     job.had_company = true;
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_true(job.had_company);
 }
 
@@ -77,7 +95,7 @@ static void test_what_cannot_be_read_may_live(void **state)
     (void)state;
     scratch_write(scratch_path("run/jobs/9"), "torn");
     assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
-    assert_int_equal(hm_company_note(&config, &job, &error), 0);
+    assert_int_equal(note(), 0);
     assert_true(job.had_company);
 }
 
@@ -86,9 +104,32 @@ static void test_a_failure_counts_as_company(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
-    assert_int_equal(hm_company_note(&config, &job, &error), -1);
+    assert_int_equal(note(), -1);
     assert_true(job.had_company);
     assert_non_null(strstr(error.text, "job 7"));
+}
+
+static void test_who_has_the_node(void **state)
+{
+    (void)state;
+    struct hm_set all;
+    ledger_empty(&config);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
+    assert_false(is_alone(&all)); /* cores not known */
+    job.has_cores = true;
+    assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
+    assert_false(is_alone(&all));
+    assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
+    assert_true(is_alone(&all));
+
+    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+    assert_false(is_alone(&all));
+    snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
+    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+    assert_true(is_alone(&all));
+    scratch_write(scratch_path("run/jobs/9"), "an entry that nobody can read");
+    assert_false(is_alone(&all));
 }
 
 int main(void)
@@ -99,6 +140,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_dead_are_no_company, fresh),
         cmocka_unit_test_setup(test_what_cannot_be_read_may_live, fresh),
         cmocka_unit_test_setup(test_a_failure_counts_as_company, fresh),
+        cmocka_unit_test_setup(test_who_has_the_node, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
