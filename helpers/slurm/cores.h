@@ -23,9 +23,9 @@ unsigned hm_cores_siblings(void);
  * for each core, even where the machine has more. Its n-th core is the machine's n-th core counted by sockets, however
  * many sockets slurm.conf gives. Before 23.11, and where slurm.conf has nothing but CPUs=, its n-th CPU is the
  * machine's n-th CPU counted by sockets, too (_get_avail_map in task/affinity, xcpuinfo_abs_to_mac in slurmd).
- * `siblings` is from hm_cores_siblings. Pure. Returns 0, or -1 (EINVAL) with the counts of both in the text: where
- * Slurm counts more cores or CPUs than the machine has, where one of `cpus` lies beyond those of the machine, or where
- * `siblings` or `threads` is 0.
+ * `siblings` is from hm_cores_siblings. Pure. Returns 0, or -1 (EINVAL) where Slurm counts more cores or CPUs than the
+ * machine has, where one of `cpus` lies beyond those of the machine, or where `siblings` or `threads` is 0. The text
+ * then has Slurm's counts and the machine's.
  */
 int hm_cores_spread(const struct hm_set *cpus, const struct hm_numbering *numbering, unsigned siblings,
                     const struct hm_topology *topology, struct hm_set *sockets_cpus, struct hm_error *error);

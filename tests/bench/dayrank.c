@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process of the simulated job: maps and unmaps memory, starts and ends threads, as it is ordered (dayorder.h). Its
- * standard input is a socket, from which it reads the orders and to which it writes the answers. */
+/* A process of the job that tests/bench/day simulates: maps and unmaps memory, starts and ends threads, as it is
+ * ordered (dayorder.h). Its standard input is a socket, from which it reads the orders and to which it writes the
+ * answers. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

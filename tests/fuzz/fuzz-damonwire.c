@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the messages of the DAMON broker's clients, those of the broker, the kernel's text on the form of its records,
- * and the records; the first byte chooses which. What is accepted must be in range. */
+/* Fuzzes four parsers: of messages from the DAMON broker's clients, of the broker's own messages, of the format file of
+ * DAMON's tracepoint, and of the tracepoint's records. The first byte chooses one. What is accepted must be in
+ * range. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

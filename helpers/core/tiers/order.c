@@ -97,8 +97,8 @@ static int compare_groups(const struct hm_tier_group *a, const struct hm_tier_gr
     return compare_ranks(&first, &second, reason);
 }
 
-/* Does the order of the file decide between groups whose nodes the configuration lists? It does unless the file gives
- * each of them a read bandwidth. */
+/* Does the order in hybridmem.conf decide between the groups whose nodes it lists? It does unless it gives each of them
+ * a read bandwidth. */
 static bool file_decides(const struct hm_tier_groups *groups)
 {
     for (int i = 0; i < groups->n; i++) {
@@ -108,8 +108,8 @@ static bool file_decides(const struct hm_tier_groups *groups)
     return false;
 }
 
-/* Put the listed groups into the order of the file, among the places that they got by sorting. The other groups stay
- * where they are. */
+/* Put the groups that hybridmem.conf lists into its order, among the places that they got by sorting. The other groups
+ * stay where they are. */
 static void restore_file_order(struct hm_tier_groups *groups)
 {
     for (int i = 0; i < groups->n; i++) {

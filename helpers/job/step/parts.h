@@ -31,10 +31,10 @@ struct hm_preparation {
 void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
- * Finds out what the plan needs to know of the node, if the step may get one, and which jobs live, if the plan or a new
- * entry needs that. Call this after the tiers and the cgroup are read. Do not hold the lock: what is read may be on a
- * file system that hangs, or in a folder whose lock in the kernel a user holds. Uses p->job to look at the job's
- * request.
+ * If the step may get a plan, finds out what the plan needs to know of the node. If the plan or a new entry needs it,
+ * also finds out which jobs live. Call this after the tiers and the cgroup are read. Do not hold the lock: what is read
+ * may be on a file system that hangs, or in a folder whose lock in the kernel a user holds. Uses p->job to look at the
+ * job's request.
  */
 void hm_step_learn(struct hm_preparation *p);
 

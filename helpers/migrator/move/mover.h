@@ -28,7 +28,7 @@ struct hm_moved { /* in pages */
 struct hm_mover {
     struct hm_nodes *nodes;
     const struct hm_ranks *ranks;
-    const struct hm_maps *maps; /* by space */
+    const struct hm_maps *maps; /* indexed by space, a process's number (ranks.h) */
     bool (*stop)(void *data);   /* returns true when the mover is to end */
     void *data;
     bool has_huge;         /* transparent huge pages are enabled */

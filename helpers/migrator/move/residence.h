@@ -14,7 +14,7 @@
 
 struct hm_residence {
     const struct hm_ranks *ranks;
-    const struct hm_maps *maps; /* by space */
+    const struct hm_maps *maps; /* indexed by space, a process's number (ranks.h) */
     const struct hm_nodes *nodes;
     struct hm_batch *batch; /* used for its buffers */
 };

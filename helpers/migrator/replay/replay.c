@@ -24,7 +24,7 @@ struct run {
 };
 
 /*
- * Decides for `count` samples which are removed, and returns how many stay. Of the *total samples that are not decided
+ * Decides which of `count` samples are removed, and returns how many stay. Of the *total samples that are not decided
  * yet, *excess are to be removed, each with the same chance.
  */
 static uint64_t thin(struct hm_random *random, uint64_t count, uint64_t *total, uint64_t *excess)

@@ -15,7 +15,8 @@
 #include "base/flock.h"
 #include "base/looktext.h"
 
-/* Others who make or remove namespaces wait meanwhile. Nobody but the node's load can make a new file system wait. */
+/* How long the child may take. Others who make or remove namespaces wait meanwhile, and users can delay a trial mount,
+ * so its time is short. Nothing but the node's load can delay the mount of a new file system. */
 #define PATIENCE_S 10
 #define PATIENCE_NEW_S 60
 
@@ -52,7 +53,7 @@ static int check_dax(const char *place, const char *device, struct hm_error *err
 
 struct wanted {
     const char *device, *filesystem, *place;
-    bool is_new; /* check and give it, too */
+    bool is_new; /* also check for DAX, and make `uid` the owner */
     uid_t uid;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does the kernel wait, before it frees a file of a DAX file system, until nobody refers to the file's pages any more?
- * Since Linux 6.15 it does (dax_break_layout_final in fs/dax.c). Before, a reference outlives the file system: a user
- * who has spliced such a page into a pipe, or reads into it asynchronously, can read and change what the next job
- * writes there.
+ * Tells whether the kernel waits, before it frees a file of a DAX file system, until nobody refers to the file's pages
+ * any more. Since Linux 6.15 it does (dax_break_layout_final in fs/dax.c). Before, a reference outlives the file
+ * system: a user who has spliced such a page into a pipe, or reads into it asynchronously, can read and change what the
+ * next job writes there.
  */
 #ifndef HM_NAMESPACE_PMEM_DAXKERNEL_H
 #define HM_NAMESPACE_PMEM_DAXKERNEL_H

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of a day's table by user, account and mode. ingest stores them beside the table, and hybridmem report makes its
-table of them, however many records there are.
+"""Sums of a day's table of records by user, account and mode. hybridmem ingest stores them in the history (layout.py),
+and hybridmem report makes its rows of them, so that it need not read all records.
 
-In a day's sums a run counts once in each row that has a record of it. A run that is in several rows, or also on the day
-before or after, would count more than once in the total: the records of such runs are stored in a second file. A seal
-names the tables that both files were made of, the day's and its neighbours', and has the digests of both files. If the
-tables or the files have changed, the files are not used. The seal also has the digest of the day's table, from before
-the table was moved to its place (if the seal was lost: from when the two files were made). No report compares this
-digest, as it would have to read the whole table. ingest compares it before it makes anything of the table again, be it
-for this day or for one beside it."""
+In a day's sums, a run of a job counts once in each row that has a record of it. A run that is in several rows, or
+also on the day before or after, would count more than once in the total: the records of such runs are stored in a
+second file. A seal names the tables that both files were made of, the day's and its neighbours', and has the digests
+of both files. If the tables or the files have changed, the files are not used. The seal also has the digest of the
+day's table, from before the table was moved to its place (if the seal was lost: from when the two files were made).
+No report compares this digest, as it would have to read the whole table. ingest compares it before it makes anything
+of the table again, be it for this day or for one beside it."""
 
 import hashlib
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all programs have in common: signals, errors, the terminal. Lines on standard error begin with the command's
-name."""
+"""What all programs in this folder have in common: signals, errors, the terminal. Lines on standard error begin with
+the command's name."""
 
 import io
 import os
@@ -71,7 +71,7 @@ def prepare_terminal():
 
 
 def columns():
-    """Columns of the terminal. None if standard output is no terminal: programs get one line for each thing."""
+    """Columns of the terminal. None if standard output is none: a program that reads it gets a line for each thing."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests a migrator's view: names of sockets, the check of a message, the screen, and JSON. */
+/* Tests the view, the message of a running migrator to hybridmem top: names of sockets, the check of the message, and
+ * the screen and JSON that top makes of it. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -117,7 +118,8 @@ static void test_a_name_that_another_user_has_taken(void **state)
     int fd = hm_view_connect(&name, geteuid() + 1, &error);
     assert_int_equal(fd, -1);
     assert_int_equal(errno, EPERM);
-    /* The connection that was refused above may still fill the queue. Then this one does not wait, but fails. */
+    /* The connection that hm_view_connect made and closed above may still fill the socket's queue. Then this call
+     * fails, and does not wait. */
     fd = hm_view_connect(&name, geteuid(), &error);
     assert_true(fd >= 0 || errno == EAGAIN);
     close(fd);

@@ -5,8 +5,8 @@
 
 #include "lease.h"
 
-/* Sends an answer to a client: an errno and its text, or 0 and "". `generation` is that of the client's list, `n` the
- * number of watched processes. Returns false if the answer could not be sent. */
+/* Sends an answer to a client: an errno and its text, or 0 and "". `generation` is the number of the client's list of
+ * processes (wire.h), `n` that of the watched processes. Returns false if the answer could not be sent. */
 bool hm_damon_answer_send(int fd, uint32_t generation, uint32_t n, int number, const char *text);
 /* Sends an answer to the client of a lease. Returns as above. */
 bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the store of records. Root or any other user can run the test. Files belong to whoever runs it, but the user's
- * copies to user 12345 where that is root. */
+/* Tests the store of records. Root or any other user can run the test. The files belong to whoever runs it; if root
+ * runs it, the user's copies belong to user 12345. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -283,7 +283,7 @@ static void test_concurrent_writers(void **state)
     char *line = NULL;
     size_t room = 0;
     int lines = 0, status;
-    key.uid = 0; /* no user's copy is written: the same code would do that */
+    key.uid = 0; /* root gets no copy; the same code appends to copies, so the day's file is test enough */
     for (int i = 0; i < WRITERS; i++) {
         pids[i] = fork();
         assert_true(pids[i] >= 0);

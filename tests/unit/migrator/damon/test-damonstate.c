@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the DAMON broker's state file: what one broker writes, brokers of this and of other versions read. */
+/* Tests the DAMON broker's state file: the broker reads it, whether its own, an earlier or a later version wrote it,
+ * and refuses it if it is of another boot or damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
