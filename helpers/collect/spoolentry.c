@@ -109,8 +109,9 @@ int hm_spool_entry_read(struct hm_spool_entry *entry, const struct hm_config *co
     if (!nodes || !nodes[0] || strcmp(nodes, "(null)") == 0)
         return 1;
     if (strlen(nodes) >= HM_SPOOL_NODES || nodes[strspn(nodes, NODE_BYTES)] != '\0')
-        return hm_fail(error, EINVAL, "SLURM_JOB_NODELIST: \"%.80s\" is not a list of at most %d bytes as n[1-3,7]",
-                       nodes, HM_SPOOL_NODES - 1);
+        return hm_fail(error, EINVAL,
+                       "SLURM_JOB_NODELIST: \"%.80s\" is not a list of nodes like n[1-3,7], of at most %d bytes", nodes,
+                       HM_SPOOL_NODES - 1);
     entry->nodes = nodes;
     entry->is_asked = expects_record(config, lookup, data);
     return 0;

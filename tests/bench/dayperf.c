@@ -187,8 +187,9 @@ static void put_sample(struct event *event, const struct day_rank *rank, uint64_
     to->lost += to->lost > 0 || !put(to, word, n);
 }
 
-/* Add an event's samples of one thread's share of a rank's accesses, even if the event is of all threads. A hardware
- * event samples stores where its records go to another event's ring, else loads; a software event samples both. */
+/* Add an event's samples of a rank's accesses: as many as for one of the rank's threads, even if the event is of all
+ * threads. A hardware event samples stores where its records go to another event's ring, else loads; a software event
+ * samples both. */
 static void sample_event(struct event *event, const struct day_rank *rank, double accesses)
 {
     bool is_software = event->attr.type == PERF_TYPE_SOFTWARE, is_stores = event->output != event;

@@ -39,7 +39,7 @@ def test_waste_is_no_more_than_a_node_has(tmp_path):
     }
     left = 16 * GIB - GIB // 8
     assert rows == {"alice": (0, 64, None), "bob": (1, 0, left), "carol": (1, 0, left)}
-    assert list(rows)[-1] == "alice", "by what is known"
+    assert list(rows)[-1] == "alice", "rows are ordered by what is known"
     total = found["total"]
     assert (total["unused_byte_hours"], total["unused_byte_hours_missing"]) == (2 * left, 65)
     text = report_view(tmp_path, "waste").stdout
@@ -85,7 +85,7 @@ def test_energy_is_summed_over_the_records_that_have_it(tmp_path):
     assert (row["user"], row["account"]) == ("alice", "physics")
     assert (row["package_j"], row["package_j_missing"]) == (6 * 360000, 1)
     assert (row["memory_j"], row["memory_j_missing"]) == (None, 7)
-    assert (row["package_w"], row["package_w_missing"]) == (300, 5), "by the time that was counted, not the jobs'"
+    assert (row["package_w"], row["package_w_missing"]) == (300, 5), "watts are over the counted time, not the jobs'"
     text = report_view(tmp_path, "energy").stdout
     assert (
         "2.2 MJ" in text

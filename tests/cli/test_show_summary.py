@@ -157,14 +157,14 @@ def test_what_was_measured_on_some_nodes_only(login):
 
 def test_what_was_not_measured_and_why(login):
     """A reason is shown if all nodes agree on it and if the summary has it."""
-    shared = {"package_j": None, "node": {"package_j": 5}, "source": "powercap; for the node alone"}
+    shared = {"package_j": None, "node": {"package_j": 5}, "source": "powercap; for the node only"}
     none = {"memory": {"peak_bytes": None, "tiers": [], "source": "no cgroup"}, "energy": shared}
     found = [record(7, node=f"n{i}", **none, traffic={"tiers": [], "source": f"reason {i}"}) for i in range(2)]
     text = text_of(nodes=("n0", "n1"), found=found)
     login.rows = [f"7|7|alice|physics|main|test|{text}"]
     assert lines_of(login.show("7")) == [
         "memory       not measured on any node: no cgroup",
-        "energy       not measured on any node: powercap; for the node alone",
+        "energy       not measured on any node: powercap; for the node only",
         "traffic      not measured on any node",
     ]
     many = [record(7, energy={"source": "powercap: no zone; perf: no PMU"})]

@@ -159,8 +159,8 @@ def requeue(job_id):
 
     def takes_a_start():
         """Slurm delays the second run, and accepts a new start time only when the first run is over. The second run
-        must not start in the same second: slurmd takes a credential that is as old as the first run's end for one
-        of the first run."""
+        must not start in the second in which the first one ended: slurmd would believe that a credential of that
+        second is the first run's."""
         return run(f"scontrol update jobid={job_id} starttime=now+2", check=False).returncode == 0
 
     wait_for(takes_a_start, "the first run's end", every=1)
@@ -215,8 +215,8 @@ def wait_idle():
 
 
 def process_name(daemon):
-    """The pattern by which pgrep -x finds a daemon of Slurm, quoted for the shell. Debian's are links to NAME-wlm, and
-    have that name after they were reconfigured."""
+    """The pattern by which pgrep -x finds a daemon of Slurm, quoted for the shell. Debian's /usr/sbin/NAME is a link to
+    NAME-wlm, and a daemon that was reconfigured runs under the latter name."""
     return f"'{daemon}(-wlm)?'"
 
 
@@ -226,8 +226,8 @@ def stop(daemon):
     gone = f"while pgrep -x {name} > /dev/null; do sleep 0.1; done"
     if daemon != "slurmctld":
         return f"pkill -x {name}; {gone}"
-    # A slurmctld of 24.11 that got SIGTERM twice has once not ended. It may be killed, as it saves its state at each
-    # change.
+    # Once, a slurmctld of 24.11 that had got SIGTERM twice did not end. To kill it does no harm, as it saves its state
+    # at each change.
     return f'pkill -x {name}; timeout {STOP_PATIENCE} sh -c "{gone}" || pkill -KILL -x {name}; {gone}'
 
 
@@ -257,7 +257,7 @@ def free_bytes(node):
 
 
 def zones_of(node):
-    """The kernel's text on each zone of the node that has memory, by the zone's name."""
+    """The zones of the node, without those that have no memory: the kernel's text on each, by its name."""
     zones = re.findall(rf"^Node {node}, zone +(\w+)\n((?: .*\n)*)", Path("/proc/zoneinfo").read_text(), re.M)
     return {name: text for name, text in zones if not re.search(r"managed +0$", text, re.M)}
 

@@ -65,4 +65,4 @@ def test_jobs_that_shared_a_node_have_its_figures_alone(powercap):
         assert record["shared"] is True
         assert [energy[key] for key in ("package_j", "memory_j", "mean_w", "peak_w")] == [None] * 4
         assert energy["node"]["package_j"] == pytest.approx(0.5)
-        assert energy["source"] == "powercap; for the node alone, as other jobs ran beside this one"
+        assert energy["source"] == "powercap; for the node only, as other jobs ran beside this one"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bandwidth that a kernel should reach, by the tiers' bandwidths and by where its arrays are. */
+/* The bandwidth that a kernel (a loop over memory: kernels.h) should reach, by the tiers' bandwidths and by where its
+ * arrays are. */
 #include "bench.h"
 
 #define MB 1e6

@@ -51,9 +51,9 @@ int hm_meterprint_list_json(FILE *out, const struct hm_meter_sources *sources);
 void hm_meterprint_legend(FILE *out, const struct hm_meter_reading *reading);
 /* Prints one line. An unknown amount is "-"; if its flow has a source, the reason is at the end of the line. */
 void hm_meterprint_line(FILE *out, const struct hm_meter_reading *reading);
-/* Prints all lines of a screen, after hm_screen_clear; flows that find no room on it are left out. An unknown amount is
- * "-"; the reason is at the end of the line, cut at the screen's edge. Where two flows have no source for the same
- * reason, the later one has "as NAME" instead, which names the earlier one. */
+/* Prints all lines of a screen, which the caller has cleared (hm_screen_clear); flows that find no room on it are left
+ * out. An unknown amount is "-"; the reason is at the end of the line, cut at the screen's edge. Where two flows have
+ * no source for the same reason, the later one has "as NAME" instead, which names the earlier one. */
 void hm_meterprint_screen(FILE *out, const struct hm_meter_reading *reading, const struct hm_screen *screen);
 /* Prints one JSON object and a newline. Returns 0, or -1. */
 int hm_meterprint_json(FILE *out, const struct hm_meter_reading *reading);

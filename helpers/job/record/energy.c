@@ -91,7 +91,7 @@ static json_t *source_of(const struct hm_job *job, const char *counted_by, bool 
     if (!is_known)
         return hm_json_text(counted_by[0] ? counted_by : "no counter was found", HM_METERED_SOURCE);
     if (job->had_company)
-        snprintf(text, sizeof(text), "%.*s; for the node alone, as other jobs ran beside this one", HM_METERED_SOURCE,
+        snprintf(text, sizeof(text), "%.*s; for the node only, as other jobs ran beside this one", HM_METERED_SOURCE,
                  counted_by);
     else if (cores > 0)
         snprintf(text, sizeof(text),

@@ -18,7 +18,7 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
         return 0;
     }
     if (hm_pending_keep(config, key, line, &lost) == 0) {
-        hm_fail(error, errno, "%s (it waits in %s/pending)", why.text, config->state_dir);
+        hm_fail(error, errno, "%s (the record waits in %s/pending)", why.text, config->state_dir);
         return 1;
     }
     return hm_fail(error, errno, "%s; %s", why.text, lost.text);

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 
 /*
- * A look finds processes that came or went. It reads a source that asks for it (poll_ms) and, if phases count samples,
- * a source without a descriptor to poll.
+ * A look finds processes that came or went. It reads a source that asks for it (poll_ms) and, if a phase ends after a
+ * number of samples, a source without a descriptor to poll.
  */
 #define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
@@ -25,7 +25,8 @@ bool hm_live_is_told(void *data)
     return poll(&event, 1, 0) > 0;
 }
 
-/* The step has ended when the guard says so; without a guard (single processes), when no process is left. */
+/* The step has ended when the guard says so (meter/memory/guard.h); without one (single processes), when no process is
+ * left. */
 static bool is_over(struct hm_live *live, int n_living)
 {
     if (live->options->cgroup[0] || live->options->guard[0])

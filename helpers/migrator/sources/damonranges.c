@@ -7,7 +7,7 @@
 #define LOST 0.02       /* share of the pages that may be left out: small pieces far from each other */
 #define GAP_GROWTH 4    /* gaps of up to g pages are closed, then up to 4 g + 1 */
 #define STILL_LOST 0.05 /* share of the pages that may be outside before new ranges are chosen */
-#define MOST_HOLES 2    /* ranges at most this many times as long as the pages in them, or as new ranges, are kept */
+#define MOST_HOLES 2    /* ranges stay if they are at most this many times as long as their pages, or as new ranges */
 
 struct piece {
     uint64_t first, end; /* page numbers; with the gaps in it */

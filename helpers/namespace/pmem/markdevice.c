@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes and reads the mark on a device. */
+/* Writes and reads the mark at the end of a device (mark.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "mark.h"
 
-/* Write or read the page, bypassing the page cache. Returns 0 or -1. */
+/* Write or read the mark's page, bypassing the page cache. Returns 0 or -1. */
 static int transfer(const char *device, int flags, void *page, struct hm_error *error)
 {
     int result = -1;
@@ -30,7 +30,7 @@ static int transfer(const char *device, int flags, void *page, struct hm_error *
     return result;
 }
 
-/* A page for O_DIRECT, to free. Returns NULL with a text where memory is short. */
+/* Returns a page for O_DIRECT, which the caller frees; NULL with a text where memory is short. */
 static char *new_page(struct hm_error *error)
 {
     char *page = aligned_alloc(HM_MARK_PAGE, HM_MARK_PAGE);

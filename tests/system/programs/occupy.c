@@ -21,7 +21,7 @@
 
 #define MAX_NODES 64
 
-/* Sums up N<node>=<pages> of numa_maps over mappings with anonymous pages. Counts huge pages as 512. */
+/* Sums up N<node>=<pages> of numa_maps over mappings with anonymous pages. There a huge page counts as 512. */
 static int read_pages(unsigned long pages[MAX_NODES])
 {
     FILE *file = fopen("/proc/self/numa_maps", "re");

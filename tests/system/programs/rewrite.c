@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program whose page faults tell which memory it uses: it touches MIB MiB of anonymous memory once, then writes to
- * each page of its hot range, round after round. By /proc/self/clear_refs, the first write to a page in each round is a
- * page fault. The pages stay where they are meanwhile.
+ * each page of its hot range, round after round. Before each round it clears the soft-dirty marks (clear_refs), so that
+ * the first write to a page is a page fault. The program itself never moves or unmaps a page.
  *
  *     rewrite MIB HOT-FIRST-MIB HOT-MIB small|huge|forked READY-FILE GO-FILE
  *

@@ -68,7 +68,8 @@ static int read_entry(struct hm_spool_entry *entry, const struct environment *en
 #define NUMBER_SAID(variable, value, range) variable ": \"" value "\" is not a number of " range
 #define NAME_SAID(variable, value)                                                                                     \
     variable ": \"" value "\" is not a name of at most 63 letters, digits and any of ._-@+"
-#define LIST_SAID(value) "SLURM_JOB_NODELIST: \"" value "\" is not a list of at most 65535 bytes as n[1-3,7]"
+#define LIST_SAID(value)                                                                                               \
+    "SLURM_JOB_NODELIST: \"" value "\" is not a list of nodes like n[1-3,7], of at most 65535 bytes"
 
 static void test_what_is_refused(void **state)
 {

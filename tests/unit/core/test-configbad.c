@@ -138,8 +138,7 @@ static const struct refusal refusals[] = {
      "cxl, hbm, interleave, spill, isolate, migrate or fsdax"},
     {"partition \"main\" { default_mode = \"isolate,fast=25%\" }",
      "1: partition \"main\": default_mode: \"isolate,fast=25%\" cannot be a default: it changes programs, and some end "
-     "by "
-     "that: use a mode that only places memory, as spill or migrate"},
+     "because of it: use a mode that leaves programs as they are, such as spill or migrate"},
     {"tier \"dram\" { nodes = \"0-\" }",
      "1: tier \"dram\": nodes: \"0-\": \"0-\" is not a number or range of 0 to 8191; write a list like 0-3,8"},
     {"tier \"dram\" { nodes = \"\" }",

@@ -22,7 +22,7 @@ extern int n_reaped, n_reads;     /* reaps of namespaces; reads of the ledger's 
 extern uid_t monitors;            /* the monitors' system user */
 extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
 
-/* Set-up for cmocka: an entry of job 7, which lives, and in which no cgroup is noted. */
+/* Set-up for cmocka: job 7 lives, and has an entry in which no cgroup is noted. */
 int reap_set_up(void **state);
 
 /* Runs a reap with a grace of 60 s. `node` is the node to drain (NULL: none). */

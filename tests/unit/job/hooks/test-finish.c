@@ -43,7 +43,7 @@ static void what_a_late_step_brought_is_in_the_record(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-/* By its end, and not only by the next reap: the next job may want another value. */
+/* When the job ends, and not only at the next reap: the next job may want another value. */
 static void what_a_late_step_changed_is_undone(void **state)
 {
     (void)state;
@@ -154,8 +154,8 @@ static void figures_of_a_new_run_are_not_taken(void **state)
 }
 
 /*
- * The job of an entry that waits with its record, as after a full disk, is not living. As no step has given the job a
- * cgroup, only its noted end tells so.
+ * An entry waits if its record could not be written, as on a full disk. Its job is dead: here no step has given the job
+ * a cgroup, so only the end that is noted in the entry tells so.
  */
 static void a_job_whose_record_waits_is_dead(void **state)
 {
@@ -195,8 +195,8 @@ static int n_warnings_of_array(void)
 
 #define UNKNOWN "whether it is a task of an array is not known: "
 
-/* The user can set the ids of an array in a step's environment. The record has what slurmctld says, so that no user
- * makes it deny or claim an array. */
+/* The user can set the ids of an array in a step's environment. The record has what slurmctld says: so no user can make
+ * the record claim or hide that the job was a task of an array. */
 static void ids_of_an_array_are_slurms(void **state)
 {
     static const struct {

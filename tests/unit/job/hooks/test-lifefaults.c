@@ -29,8 +29,8 @@ static const struct {
 /*
  * Plays the life again and again, with the fault at a later call each time, until no call meets it any more. With the
  * environment variable EACH_FAULT every call has its turn, which takes a minute; else one call in STRIDE has. Returns
- * how many lives were bad. If the first call has its turn and no call at all can meet the fault, that counts as one,
- * too.
+ * how many lives were bad. A life in which no call at all can meet the fault counts as bad, too, if the first call
+ * has its turn.
  */
 static unsigned play_with(const struct life *life, size_t way)
 {
@@ -49,7 +49,7 @@ static unsigned play_with(const struct life *life, size_t way)
         }
         if (!has_fault) {
             if (at == 1)
-                fprintf(stderr, "%s: no call can meet it: %s\n", life->events, fault_name(ways[way].kind));
+                fprintf(stderr, "%s: no call can meet the fault: %s\n", life->events, fault_name(ways[way].kind));
             return bad + (at == 1);
         }
     }

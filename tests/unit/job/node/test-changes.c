@@ -193,7 +193,7 @@ static void test_the_intent_is_written_before_the_setting(void **state)
     undo(1);
 }
 
-/* Without memory the changes of other jobs are not known: no value is taken for the site's own, and none restored. */
+/* If memory runs out, the changes of other jobs are not known: no value is taken for the site's, and none restored. */
 static void test_a_setting_of_unknown_others_stays(void **state)
 {
     (void)state;

@@ -34,8 +34,8 @@ void simdamon_begin_in(struct simdamon *damon, unsigned n_spaces, const struct s
 }
 
 /*
- * Splits a region into `parts` pieces or, if it is too small, fewer, at random tenths. The left piece is split again.
- * Returns the number in `out`.
+ * Splits a region at random tenths into `parts` pieces, or into fewer if it is too small. What is split again is the
+ * left piece. Returns the number of pieces in `out`.
  */
 static size_t split_one(struct simdamon *damon, const struct simdamon_region *region, int parts,
                         struct simdamon_region out[3])

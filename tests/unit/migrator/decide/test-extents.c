@@ -59,8 +59,8 @@ static void test_hot_tenth_is_found_and_followed(void **state)
         for (int phase = 0; phase < 2; phase++)
             model_phase(&model, SAMPLES, hot_tenth, &firsts[i], UINT64_MAX);
         if (model_share(&model, hot_tenth, &firsts[i]) < 0.85)
-            fail_msg("only %.2f is served after the hot tenth moved to %lu", model_share(&model, hot_tenth, &firsts[i]),
-                     (unsigned long)firsts[i]);
+            fail_msg("only %.2f of the heat is in the fast tier after the hot tenth moved to %lu",
+                     model_share(&model, hot_tenth, &firsts[i]), (unsigned long)firsts[i]);
         for (int phase = 0; phase < 5; phase++)
             model_phase(&model, SAMPLES, hot_tenth, &firsts[i], UINT64_MAX);
     }

@@ -17,7 +17,7 @@
 #include "unit/lib/rows.h"
 
 #define PAGE 4096
-#define PAGES 512 /* pages of each kind */
+#define PAGES 512 /* pages that are written, and as many that are read */
 
 static struct hm_error error;
 
