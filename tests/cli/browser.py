@@ -131,11 +131,12 @@ class Tab:
         self.call("Input.insertText", text=text)
 
     def said(self, *methods):
-        """The events of this tab by these methods that have arrived."""
+        """The events of this tab that have arrived and whose names (`method`) are among these."""
         return [e for e in self.browser.events if e.get("sessionId") == self.session and e.get("method") in methods]
 
     def complaints(self):
-        """Everything on the console: texts of exceptions and of the browser's entries, and types of scripts' calls."""
+        """All that is on the console: texts of exceptions and of the browser's own messages; of what scripts write
+        there, only the kind ("log", "error")."""
         found = [e["params"]["exceptionDetails"]["text"] for e in self.said("Runtime.exceptionThrown")]
         found += [e["params"]["entry"]["text"] for e in self.said("Log.entryAdded")]
         return found + [e["params"]["type"] for e in self.said("Runtime.consoleAPICalled")]

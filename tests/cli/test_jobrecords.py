@@ -157,7 +157,7 @@ def test_what_is_no_file_is_no_error(bench):
 @pytest.mark.parametrize("first", [0, 2, 4])
 @pytest.mark.parametrize("step", [1, 2, 3, 100])
 def test_steps_back(tmp_path, monkeypatch, step, first):
-    """A line that begins at the first byte is complete. What follows the last line feed is read again later."""
+    """The line that begins at byte `first` is not lost. What follows the last line feed is read again later."""
     monkeypatch.setattr(jobrecords, "FIRST_STEP", step)
     path = tmp_path / "n1.jsonl"
     path.write_bytes(b"a\nb\n\nc")

@@ -210,7 +210,7 @@ def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
     check_refused_while_wiped(first)
     assert systemd.told() == [first]  # the prolog has started no further unit
     second = run_beside_the_rest(wipes_stop)
-    assert systemd.told() == [first, second, second]  # units of its own
+    assert systemd.told() == [first, second, second]  # two more: of the second job's prolog and epilog
     systemd.go.touch()
     slurm.wait_for(lambda: not ours() and not systemd.active(), "the end of the units' wipes")
     done = slurm.run("srun -n1 --hybrid-mem=fsdax,size=512M bash -c 'ls -A $HYBRIDMEM_FSDAX_DIR'", user="alice")
@@ -222,8 +222,8 @@ def test_what_an_epilog_has_no_time_for_is_wiped_later(systemd, wipes_stop):
 
 
 def end_in_use(job_id, folder, systemd):
-    """End a job whose file system is mounted elsewhere, as in another job of the same user, until the epilog's time is
-    over."""
+    """End a job while its file system is also mounted elsewhere, as another job of the same user could do. The mount
+    stays until the epilog's time is over."""
     device = next(one["device"] for one in ours() if one["job"] == job_id)
     with mounted(device):
         (folder / "go").touch()

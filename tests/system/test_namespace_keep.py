@@ -142,11 +142,12 @@ def test_what_is_in_use_is_named_and_stays():
     assert left(keep(ALICE, 64)) == "left"
 
 
-# Most steps are those that a job's own file systems have, too: test_namespace.py kills at each of them, the tests below
-# at every third one, except near the mark of what is kept: it is written last, at the end of the device, and says that
-# the file system is whole (namespace/pmem/mark.h).
+# Most steps are the same as for a job's own file systems, where test_namespace.py kills the program before each step.
+# The tests below kill it before every third step only. Near the mark they kill it before each step, as only kept file
+# systems have a mark. The mark is written last, at the end of the device, and says that the file system is whole
+# (namespace/pmem/mark.h).
 FEW = 3
-OF_THE_MARK = 6  # so many first steps of destroy, among them the removal of the mark of what is kept
+OF_THE_MARK = 6  # how many of the first steps of destroy count as near the mark, which is removed in them
 
 
 def test_killed_at_steps_of_create_with_keep():

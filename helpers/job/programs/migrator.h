@@ -68,10 +68,10 @@ bool hm_migrator_has_left(const struct hm_config *config, uint32_t job_id, uint3
 
 /*
  * Takes the figures that a step's migrator left into the entry, with warnings that explain them; writes the entry;
- * removes the file. If it is killed at any point, the next call neither loses the figures nor adds them twice. If the
- * step has no file, it only removes one that an earlier call has taken. The caller holds the lock. Returns 0, or -1
- * with a text. After -1, `job` may have the figures while the file still exists: write the entry, and call this again
- * to remove the file.
+ * removes the file. If it is killed at any point, the next call neither loses the figures nor adds them twice. If an
+ * earlier call was killed before it removed its file, of whichever step, this call removes that file first. The caller
+ * holds the lock. Returns 0, also if the step has no file, or -1 with a text. After -1, `job` may have the figures
+ * while the file still exists: write the entry, and call this again to remove the file.
  */
 int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
 /* Does the same for all steps of the job, up to the first error. */

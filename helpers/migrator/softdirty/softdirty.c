@@ -22,8 +22,9 @@
 #define CHUNK 8                                      /* neighbouring pages read together */
 #define MOST_CHUNKS (4 * HM_SOFTDIRTY_PAGES / CHUNK) /* most chunks read in a range with holes */
 /*
- * With each window of any process, the first place moves on by SHIFT / PLACES of a range. Within a range, look() moves
- * on by the golden ratio. The two steps differ, so that a window does not repeat places of the window before.
+ * With each window of any process, the place of a range at which look() begins moves on by SHIFT / PLACES of the range.
+ * From there, look() moves on by the golden ratio. The two steps differ, so that a window does not repeat places of the
+ * window before.
  */
 #define SHIFT 7549
 #define PLACES 10000

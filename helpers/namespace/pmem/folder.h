@@ -10,8 +10,8 @@
 #define HM_NAMESPACE_WIPED "wiped"              /* progress of wipes (wiped.h) */
 #define HM_AUTOONLINE_KEPT "auto_online_blocks" /* the kernel's policy while it is set aside (ram/autoonline.h) */
 
-/* Returns a descriptor that the caller closes, or -1. Here, as programs of job/ that use it are also built without this
- * folder's library. */
+/* Opens the folder. Returns a descriptor that the caller closes, or -1. The function is inline, as programs of job/ use
+ * it without this folder's library. */
 static inline int hm_namespace_folder_open(const char *run_dir, struct hm_error *error)
 {
     static const struct hm_rundir_old old[] = {{HM_AUTOONLINE_KEPT, HM_AUTOONLINE_KEPT},

@@ -11,7 +11,7 @@
 #define ALWAYS 1000
 #define GIB (UINT64_C(1) << 30)
 
-/* The mark at the end of a kept device says that its file systems were made whole (namespace/pmem/mark.h). */
+/* The mark at a kept device's end: all file systems made together with it are finished (namespace/pmem/mark.h). */
 enum mark { MARK_NONE, MARK_THERE, MARK_UNREADABLE };
 
 /* One existing namespace, and what happens when it is removed or mounted. */
@@ -19,7 +19,7 @@ struct there {
     struct hm_namespace namespace;
     int busy;    /* number of tries for which it is in use */
     bool fails;  /* once it is not in use any more, removing it fails with EIO */
-    int late_by; /* the same with this errno; 0: it does not fail */
+    int late_by; /* removing it then fails with this errno instead; 0: only `fails` counts */
     int tries;
     bool has_open_files; /* false: after a detach it is not in use any more */
     int detached_after;  /* number of pauses before it was detached; unchanged if it was not detached */
@@ -43,7 +43,7 @@ struct fake {
     int released;        /* how often the policy was to be put back */
     uint64_t fs_bytes;   /* arguments of the last hm_mkfs_run */
     bool fs_is_kept;
-    int marked;                       /* most kept namespaces that had their mark while one was removed */
+    int marked;                       /* largest number of marks that were there while a namespace was removed */
     int looks, first_mounts, revived; /* calls of hm_look_mount, hm_first_mount and hm_pmem_revive */
 };
 

@@ -19,7 +19,7 @@ extern uid_t owner;                /* of the next process that connects; NOBODY:
 extern int ended[2];               /* a pipe in place of that process's pidfd: readable once the other end has closed */
 extern int connection[MOST], n_connections;
 
-/* Set-up and tear-down for cmocka. Serving returns after one round. */
+/* Set-up and tear-down for cmocka. After set-up, hm_damon_clients_serve returns after one round. */
 int clients_set_up(void **state);
 int clients_tear_down(void **state);
 

@@ -38,7 +38,7 @@ unsigned kernel_count_on(int node)
     return count;
 }
 
-/* Only moves by the kernel take time. */
+/* The clock of this model: only calls that move pages advance it. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     (void)clock;
@@ -62,8 +62,8 @@ static void whole(unsigned page, unsigned *first, unsigned *count)
     *count = is_huge ? HM_HUGE_PAGES : 1;
 }
 
-/* Moves the isolated entries from..end - 1 to their nodes. Returns how many did not move (no status is written
- * then), or a negative errno. */
+/* Moves those of the entries `from` to `end` - 1 that are isolated to their nodes. Returns how many did not move (no
+ * status is written then), or a negative errno. */
 static long flush(void **pages, const int *to, int *status, const bool *isolated, size_t from, size_t end)
 {
     long failed = 0;
