@@ -15,14 +15,47 @@ static bool is_in(const struct hm_identity *identity, const char *name)
     return false;
 }
 
+/*
+ * The first look-up may have come while a directory service failed, and those of the groups when it was back. So this
+ * looks the user up once more. Returns true, with a text, where that fails or finds them in a group against the
+ * request.
+ */
+static bool doubts_first_look(const struct hm_config *config, const struct hm_request *request,
+                              const struct hm_identity *identity, struct hm_error *doubt)
+{
+    struct hm_identity again;
+    struct hm_error why = {0};
+    const char *name;
+    bool is_doubtful = false;
+    if (hm_lookup_uid(identity->uid, &again, &why) != 0) {
+        hm_fail(doubt, ENOENT, "--hybrid-mem=%.48s: hybridmem.conf has rules by group, and %s: use off", request->text,
+                why.text);
+        return true;
+    }
+    for (int at = 0; !is_doubtful && (name = hm_config_group_against(config, request, identity->name, &at));)
+        if (is_in(&again, name) && !is_in(identity, name)) {
+            hm_fail(doubt, ENOENT,
+                    "--hybrid-mem=%.48s: hybridmem.conf has a rule for group \"%s\", and this node did not know at "
+                    "once that you are in it: use off",
+                    request->text, name);
+            is_doubtful = true;
+        }
+    hm_identity_free(&again);
+    return is_doubtful;
+}
+
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
                       const struct hm_identity *identity, struct hm_error *doubt)
 {
     const char *name;
     gid_t gid;
+    bool has_asked = false;
     for (int at = 0; (name = hm_config_group_against(config, request, identity->name, &at));) {
         struct hm_error why = {0};
-        if (is_in(identity, name) || hm_lookup_group(name, &gid, &why) == 0)
+        if (is_in(identity, name))
+            continue;
+        has_asked = true;
+        if (hm_lookup_group(name, &gid, &why) == 0)
             continue;
         hm_fail(doubt, ENOENT,
                 "--hybrid-mem=%.48s: hybridmem.conf has a rule for group \"%s\", and this node does not know who is in "
@@ -30,5 +63,5 @@ bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *r
                 request->text, name, why.text);
         return true;
     }
-    return false;
+    return has_asked && doubts_first_look(config, request, identity, doubt);
 }

@@ -23,8 +23,9 @@ int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *error);
  * May the user be in a group that forbids the request, though it is not among their groups? Where one of several
  * directory services fails, the C library reports the user's groups from the others, without an error. The groups of
  * the failed one then cannot be looked up either. So this looks up each group that is not among the user's and whose
- * rule does not allow the request. Returns true at the first group that is unknown or cannot be looked up, with a text
- * for the job's user; else false.
+ * rule does not allow the request, and then the user once more, as the service may have come back in between. Returns
+ * true, with a text for the job's user, at the first group that is unknown or cannot be looked up, and where the second
+ * look at the user fails or finds them in such a group; else false.
  */
 bool hm_lookup_doubts(const struct hm_config *config, const struct hm_request *request,
                       const struct hm_identity *identity, struct hm_error *doubt);

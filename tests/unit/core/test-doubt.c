@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,7 +21,8 @@
 
 static struct hm_config config;
 static struct hm_error error;
-static char asked[64]; /* names of the groups that were looked up */
+static char asked[64]; /* names of the groups that were looked up, "+" for each look-up of the user */
+static char **later;   /* the user's groups when the user is looked up once more; NULL: there is no answer */
 
 /* Stands for a node that only knows the group physics. */
 int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *why)
@@ -31,13 +33,26 @@ int hm_lookup_group(const char *name, gid_t *gid, struct hm_error *why)
     return strcmp(name, "physics") == 0 ? 0 : hm_fail(why, ENOENT, "there is no such group");
 }
 
-/* Asks for the mode, as alice. Returns what hm_identity_judge does. */
-static int ask(const char *text, char **groups)
+int hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why)
+{
+    strcat(asked, "+");
+    if (!later)
+        return hm_fail(why, ETIMEDOUT, "it fails");
+    *identity = (struct hm_identity){.uid = uid, .name = "alice", .groups = calloc(3, sizeof(char *))};
+    for (int i = 0; later[i]; i++)
+        identity->groups[i] = strdup(later[i]);
+    return 0;
+}
+
+/* Asks for the mode, as alice, who is in `groups`, and in `groups_later` when looked up once more. Returns what
+ * hm_identity_judge does. */
+static int ask(const char *text, char **groups, char **groups_later)
 {
     struct hm_identity alice = {.uid = 1001, .name = "alice", .groups = groups};
     struct hm_error doubt = {0};
     struct hm_request request;
     asked[0] = error.text[0] = '\0';
+    later = groups_later;
     assert_int_equal(hm_request_parse(text, &request, NULL), 0);
     bool is_doubtful = hm_lookup_doubts(&config, &request, &alice, &doubt);
     assert_int_equal(is_doubtful, doubt.text[0] != '\0');
@@ -50,11 +65,11 @@ static void test_an_unknown_group_refuses_what_its_rule_would(void **state)
 {
     (void)state;
     assert_int_equal(parse("group \"guests\" { modes = { fast } }\n", &config, &error), 0);
-    assert_int_equal(ask("spill", (char *[]){"staff", NULL}), -1);
+    assert_int_equal(ask("spill", (char *[]){"staff", NULL}, NULL), -1);
     assert_string_equal(error.text, "--hybrid-mem=spill: hybridmem.conf has a rule for group \"guests\", and this node "
                                     "does not know who is in it (there is no such group): use off");
-    assert_int_equal(ask("fast", (char *[]){"staff", NULL}), 0);
-    assert_int_equal(ask("off", (char *[]){"staff", NULL}), 0);
+    assert_int_equal(ask("fast", (char *[]){"staff", NULL}, NULL), 0);
+    assert_int_equal(ask("off", (char *[]){"staff", NULL}, NULL), 0);
     assert_string_equal(asked, "");
 }
 
@@ -62,11 +77,23 @@ static void test_a_known_group_says_who_is_in_it(void **state)
 {
     (void)state;
     assert_int_equal(parse("group \"physics\" { modes = { fast } }\n", &config, &error), 0);
-    assert_int_equal(ask("spill", (char *[]){"staff", NULL}), 0);
-    assert_string_equal(asked, "physics ");
-    assert_int_equal(ask("spill", (char *[]){"staff", "physics", NULL}), -1);
+    char *staff[] = {"staff", NULL};
+    assert_int_equal(ask("spill", staff, staff), 0);
+    assert_string_equal(asked, "physics +");
+    assert_int_equal(ask("spill", (char *[]){"staff", "physics", NULL}, NULL), -1);
     assert_non_null(strstr(error.text, "the rule for group \"physics\""));
     assert_string_equal(asked, "");
+}
+
+/* The directory service did not answer for the user's groups at first, but does so by now. */
+static void test_who_was_looked_up_too_early_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("group \"physics\" { modes = { fast } }\n", &config, &error), 0);
+    assert_int_equal(ask("spill", (char *[]){"staff", NULL}, (char *[]){"staff", "physics", NULL}), -1);
+    assert_non_null(strstr(error.text, "group \"physics\", and this node did not know at once that you are in it"));
+    assert_int_equal(ask("spill", (char *[]){"staff", NULL}, NULL), -1);
+    assert_non_null(strstr(error.text, "rules by group, and it fails"));
 }
 
 static void test_the_first_unknown_group_ends_the_look_ups(void **state)
@@ -75,7 +102,7 @@ static void test_the_first_unknown_group_ends_the_look_ups(void **state)
     const char *text = "group \"physics\" { modes = { fast } }\ngroup \"guests\" { modes = { fast } }\n"
                        "group \"others\" { modes = { fast } }\n";
     assert_int_equal(parse(text, &config, &error), 0);
-    assert_int_equal(ask("spill", (char *[]){NULL}), -1);
+    assert_int_equal(ask("spill", (char *[]){NULL}, NULL), -1);
     assert_string_equal(asked, "physics guests ");
 }
 
@@ -84,7 +111,7 @@ static void test_a_users_own_rule_comes_before_groups(void **state)
     (void)state;
     const char *text = "user \"alice\" { modes = { spill } }\ngroup \"guests\" { modes = { fast } }\n";
     assert_int_equal(parse(text, &config, &error), 0);
-    assert_int_equal(ask("spill", (char *[]){NULL}), 0);
+    assert_int_equal(ask("spill", (char *[]){NULL}, NULL), 0);
     assert_string_equal(asked, "");
 }
 
@@ -128,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_unknown_group_refuses_what_its_rule_would),
         cmocka_unit_test(test_a_known_group_says_who_is_in_it),
+        cmocka_unit_test(test_who_was_looked_up_too_early_is_refused),
         cmocka_unit_test(test_the_first_unknown_group_ends_the_look_ups),
         cmocka_unit_test(test_a_users_own_rule_comes_before_groups),
         cmocka_unit_test(test_a_stand_in_for_a_name_is_no_name),
