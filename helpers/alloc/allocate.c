@@ -73,7 +73,7 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, stru
     struct hm_placed placed;
     struct hm_set allowed;
     uint64_t room[HM_ALLOC_NODES];
-    char said_before[HM_ALLOC_REASON] = ""; /* takes the reasons of later turns: the first turn has given them */
+    char said_before[HM_ALLOC_REASON] = ""; /* not read: gets the reasons again when the loop below is repeated */
     if (hm_kernel_allowed(&allowed) < 0) {
         hm_reason_add(known->reason, "the kernel does not tell the nodes that may be used: %s", strerror(errno));
         return -1;

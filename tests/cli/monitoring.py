@@ -28,7 +28,7 @@ class Job:
 
     def __init__(self, folder, interval_ms):
         self.folder, self.samples = folder / "job", folder / "samples"
-        self.guard = self.folder / "cgroup.events"
+        self.guard = self.folder / "cgroup.events"  # tells the monitor whether the job has processes left
         self.folder.mkdir()
         self.guard.write_text("populated 1\nfrozen 0\n")
         samplesfile.create(self.samples, interval_ms)

@@ -221,7 +221,8 @@ def test_reap_removes_monitoring_groups_of_no_job(node):
     stay = ["hybridmem.8.x", "pqos"]
     as_root("mkdir", "-p", *(groups / name for name in (*stay, "hybridmem.7.0", "hybridmem.8.0")))
     node.begin(8, "--request", "spill")
-    assert len(names()) == 4  # users reach the folder, and could hold up whoever removes a group
+    # No group was removed: users can enter the folder, and could hold up whoever removes something in it.
+    assert len(names()) == 4
     as_root("chmod", "700", groups)
     node.program("reap")
     assert names() == stay  # job 8 has made none
@@ -243,7 +244,8 @@ def test_reap_removes_what_belongs_to_no_job(node):
     assert node.ledger() == ["10", "7", "7.samples"]
     unread = "the ledger's entry of job 10: its version is not one that this hybridmem knows, or it is torn"
     assert f"warning: {unread}" in done.stderr and "it stays while the job may live" in done.stderr
-    as_root("touch", "-d", "@-86400", node.jobs / "10")  # on reap's clock, CLOCK_BOOTTIME: a day before the boot
+    # reap has set the file's time by CLOCK_BOOTTIME, on which this is a day before the boot.
+    as_root("touch", "-d", "@-86400", node.jobs / "10")
     done = node.program("reap")
     assert node.ledger() == ["7", "7.samples"]
     assert f"error: {unread}" in done.stderr and "it is removed, what it had changed" in done.stderr

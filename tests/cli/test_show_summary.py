@@ -103,7 +103,7 @@ def test_a_summary(login):
         "  energy       package: largest 5.0 kJ on n1; measured on 1 of 4 nodes (x)\n"
         "  traffic      not measured on any node\n"
         "  own traffic  all tiers: largest 3.0 GiB on n2; measured on 1 of 4 nodes\n"
-        "  own traffic  to the own socket's memory: largest 1.0 GiB on n2; measured on 1 of 4 nodes\n"
+        "  own traffic  to memory of the same socket: largest 1.0 GiB on n2; measured on 1 of 4 nodes\n"
         "  warnings     2; nodes that have any: 2\n"
         "  warning      late (2 times)\n"
     )

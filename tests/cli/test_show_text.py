@@ -177,7 +177,7 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
         ),
         (
             {"traffic": {"job": {"total_bytes": 3 << 30, "local_bytes": 0, "source": "resctrl"}, "source": "none"}},
-            "own traffic  3.0 GiB between caches and memory of all tiers, 0 B to the own socket's memory (resctrl)",
+            "own traffic  3.0 GiB between caches and memory of all tiers, 0 B to memory of the same socket (resctrl)",
         ),
         (
             {"traffic": {"job": {"total_bytes": 1024, "local_bytes": None, "source": "resctrl\x1b[2J"}}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the parsers for sysfs' descriptions of events: the first line is an event (and is parsed as a scale, too), the
- * second the format of each of its terms. An accepted event sets no bit outside of the format. */
+/* Fuzzes the parsers for sysfs' descriptions of a PMU's events. The input's first line is an event (and is parsed as a
+ * scale, too), the second the format of each of its terms. An accepted event sets no bit outside of the format. */
 #include <stdlib.h>
 #include <string.h>
 

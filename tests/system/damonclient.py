@@ -3,6 +3,8 @@
 each list of regions that the broker sends, with the process and figures:
 
     python3 damonclient.py SOCKET SECONDS BUDGET PID...
+
+BUDGET is the CPU time that DAMON may use, in millionths of one CPU.
 """
 
 import contextlib

@@ -149,7 +149,7 @@ def test_each_of_two_jobs_has_its_own_traffic(resctrl):
     for name in OTHERS:
         (resctrl.groups / name).rmdir()
     shown = slurm.run(f"hybridmem show {held[0].job_id}").stdout
-    line = "  own traffic  4.8 MiB between caches and memory of all tiers, 293.0 KiB to the own socket's memory"
+    line = "  own traffic  4.8 MiB between caches and memory of all tiers, 293.0 KiB to memory of the same socket"
     assert line in shown
 
 

@@ -18,8 +18,8 @@ static int open_lock(const struct hm_config *config, struct hm_error *error)
     return hm_rundir_open_lock(hm_rundir_open_node(config->run_dir, old, error), config->run_dir, LOCK, error);
 }
 
-/* All wait by trying, those without a limit, too: the kernel would give the lock to whoever waits in it, before those
- * who try. Returns 0 or -1. */
+/* All processes wait by trying again and again, even if their wait has no limit: the kernel would give the lock to one
+ * that sleeps in flock(2) before those that try. Returns 0 or -1. */
 static int wait_for(int fd, const struct hm_config *config, bool waits)
 {
     while (hm_flock_try(fd) != 0) {

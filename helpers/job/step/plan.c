@@ -31,8 +31,8 @@ static int glance(struct hm_preparation *p)
 }
 
 /*
- * May the step get a plan? Which request applies is decided with the lock; here any of them counts. `unread` is what
- * glance has returned.
+ * May the step get a plan? Whether its own request or the job's applies is decided with the lock; here either counts.
+ * `unread` is what glance has returned.
  */
 static bool may_be_placed(const struct hm_preparation *p, int unread)
 {
@@ -54,7 +54,7 @@ static void find_job_cpus(struct hm_preparation *p)
         p->job_cpus = p->step->tiers.topology.allowed_cpus;
 }
 
-/* Has the job all cores of the node? The step tells its cores, or else the entry that glance has read. */
+/* Has the job all cores of the node? The step's facts tell the job's cores, or else the entry that glance has read. */
 static bool has_all_cores(const struct hm_preparation *p, int unread)
 {
     struct hm_set cores;

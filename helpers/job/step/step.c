@@ -30,7 +30,8 @@ static void read_tiers(struct hm_preparation *p)
     hm_nodetiers_read(&p->step->config, &p->step->tiers, &p->tiers_error);
 }
 
-/* Reads which cgroup the job has. Not under the lock: slurmstepd may be in another one then (job/ledger/aside.h). */
+/* Reads which cgroup the job has. Do not hold the lock: slurmstepd may be in another cgroup then
+ * (job/ledger/aside.h). */
 static void read_cgroup(struct hm_step *step)
 {
     if (hm_cgroup_of_self(step->cgroup, sizeof(step->cgroup)) != 0 || hm_cgroup_cut_to_job(step->cgroup) != 0)
@@ -39,8 +40,8 @@ static void read_cgroup(struct hm_step *step)
 
 /*
  * Looks up the user's name and groups if they are needed: if the step has a request of its own and a rule asks for
- * them, or if the prolog has left no entry. Do not hold the lock, as a directory service may need its whole limit of
- * time.
+ * them, or if the prolog has left no entry. Do not hold the lock, as a directory service may take as long as the
+ * look-up lets it.
  */
 static void look_up_user(struct hm_preparation *p)
 {
@@ -191,8 +192,8 @@ static void decide(struct hm_preparation *p)
 }
 
 /*
- * Turns the refusal into a warning if the user did not ask for the mode: the step runs without the partition's default.
- * A refusal of the whole job is already in its record and is not repeated for each step.
+ * Warns of the refusal, unless the user asked for the mode and the whole job was refused: its record has that already.
+ * If the user did not ask, also takes the refusal back: the step runs without the partition's default.
  */
 static void settle(struct hm_preparation *p)
 {
@@ -246,7 +247,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         step->is_active = facts->option != NULL;
         return hm_fail(error, ENOMEM, "no memory for the node's ledger");
     }
-    read_cgroup(step); /* while slurmstepd is in the job's for sure (job/ledger/aside.h) */
+    read_cgroup(step); /* while slurmstepd is in the job's cgroup for sure (job/ledger/aside.h) */
     look_up_user(&p);
     read_tiers(&p);
     hm_step_learn(&p);

@@ -63,8 +63,8 @@ void hm_cells_age(struct hm_cells *cells, double decay);
 /* Forgets the pages from `first` to `end` - 1. */
 void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end);
 /*
- * The sum of the weighted samples of this phase in the span. `variance` gets the sum's variance, as if the sum were a
- * number of samples of weight 1. To be called between hm_cells_sort_in and hm_cells_age.
+ * The sum of the weighted samples of this phase in the span. `variance` gets its variance: the sum itself, as for
+ * samples of weight 1, plus the excess of the cells. To be called between hm_cells_sort_in and hm_cells_age.
  */
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance);
 

@@ -15,8 +15,9 @@
 
 /*
  * Chooses at most HM_DAMON_RANGES ranges, by ascending address, that contain all pages of `maps` except 2 % at most,
- * and as little else as possible. The 2 % are of `resident` if that is less, as nobody knows which of the mapped pages
- * are in memory. Sets process->range and n_ranges (0 if there are no pages).
+ * and as little else as possible. `resident` is how many pages of the process are in memory; nobody knows which. So if
+ * it is less than the pages of `maps`, the 2 % are of `resident`. Sets process->range and n_ranges (0 if there are no
+ * pages).
  */
 void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struct hm_damon_process *process);
 

@@ -15,8 +15,8 @@ from . import fields, moments, records
 
 SKEW_S = 60  # possible difference between the clocks of slurmctld's host and a node
 MOST_DAYS = 3
-FIRST_STEP = 64 << 10  # bytes at a file's end that are read first: a dozen records
-LAST_STEP = 4 << 20  # each step is twice the one before, up to this
+FIRST_STEP = 64 << 10  # bytes at a file's end that are read first (steps_back): a dozen records
+LAST_STEP = 4 << 20  # each read is of twice the bytes of the one before, up to this
 
 
 def days(entry, now):
@@ -130,8 +130,8 @@ class JobRecords:
             yield from found
 
     def _in_file(self, descriptor, node, first, size):
-        """Reads back to the first step that has matching records, or only lines of jobs that ended too early. Returns
-        the records, and the byte at which the next look begins."""
+        """Reads back to the first list of lines (steps_back) that has matching records, or only lines of jobs that
+        ended too early. Returns the records, and the byte at which the next look begins."""
         end = first
         for lines, end in steps_back(descriptor, first, size):
             near = (_parse(line) for line in lines if self.needle in line)

@@ -5,7 +5,8 @@ from . import draw, fields
 
 
 def lines(migration):
-    """Sentences on method, moves, result, cap and cost, at most five. What was not measured is left out, or is "-"."""
+    """At most five sentences: what was moved, how, what was not moved, an estimate of the result, the cost. Before the
+    cost is the cap: how much of the fast tier fast= allows. What was not measured is left out, or is "-"."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     steps = draw.counted(fields.whole(migration, "step_count") or 0, "step")

@@ -160,7 +160,7 @@ class Printer:
                 self.line("own traffic", unmeasured(group, self.verbose))
             return
         words = [] if total is None else [f"{draw.size(total)} between caches and memory of all tiers"]
-        words += [] if local is None else [f"{draw.size(local)} to the own socket's memory"]
+        words += [] if local is None else [f"{draw.size(local)} to memory of the same socket"]
         self.line("own traffic", sourced(", ".join(words), fields.text(group, "source")))
 
     def estimate(self, label, estimate, words):

@@ -93,7 +93,7 @@ ENERGY = (  # group, key, title, unit
     ("energy_more", "mean_w", "mean", "watts"),
     ("energy_more", "peak_w", "peak", "watts"),
 )
-OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to the own socket's memory"))
+OWN_TRAFFIC = (("total_bytes", "all tiers"), ("local_bytes", "to memory of the same socket"))
 
 
 MIGRATION = (

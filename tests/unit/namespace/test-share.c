@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a size is split over the regions. */
+/* Tests how the size of a job's file systems is split over the regions of persistent memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
