@@ -15,7 +15,7 @@
 #include "base/spawn.h"
 
 #define PATIENCE_MS 20000 /* time that a controller may take to answer */
-/* the same for both questions for a job's name, in the epilog: there is a record to write in the time that is left */
+/* time for each of the two questions for a job's name: the epilog that asks them still has a record to write */
 #define NAME_PATIENCE_MS 2500
 
 int hm_scontrol_find(char *path, size_t size)

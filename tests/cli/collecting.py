@@ -60,13 +60,14 @@ class Clock:
 
 
 class Slurm(database.Database):
-    """A database in memory. `fail` names the steps that fail, `die` those in which the process dies."""
+    """Slurm's database, in memory. Its functions call step() with a name: `fail` has the names of the calls that fail,
+    `die` those of the calls in which the process dies."""
 
     def __init__(self, *jobs, field="AdminComment"):
         super().__init__(field)
         self.table = [dict(row) for row in jobs]
         self.steps, self.fail, self.die = [], {}, set()
-        self.takes = lambda: None  # called at each step
+        self.takes = lambda: None  # called by each step()
 
     def step(self, name):
         self.steps.append(name)

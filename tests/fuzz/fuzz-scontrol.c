@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes scontrol's answers; the first byte chooses which. Users write some of their texts, so the input is also put
- * around Slurm's own words: nothing else may name a job or its CPUs.
+ * Fuzzes the readers of scontrol's answers; the first byte chooses the reader. Users write parts of an answer, such as
+ * a job's comment. So the input is also put around Slurm's own words: only those may name a job or its CPUs.
  */
 #include <stdbool.h>
 #include <stdio.h>

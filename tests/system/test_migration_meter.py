@@ -4,8 +4,8 @@ should serve. tests/meter/test_migration.py compares these claims with what the 
 guest.
 
 The meter notes its counts at marks. A stretch between two marks begins after a number of phases (without a migrator: at
-once) and ends after a number of accesses, never after a time. The guest's time is counted (tests/testbed/README.md), so
-a phase has the same number of instructions on any machine.
+once) and ends after a number of accesses, never after a time. The guest's clock counts
+instructions (tests/testbed/README.md), so a phase has the same number of them on any machine.
 """
 
 import json

@@ -47,7 +47,7 @@ static void print_help(void)
     printf("\n"
            "  --modes              the modes, the keys that each takes, and what it wants\n"
            "                       of the node; nothing is planned\n"
-           "  --topology FILE.xml  the node that hwloc's XML describes instead of this one\n"
+           "  --topology FILE.xml  plan for the node that hwloc's XML describes\n"
            "  --config FILE        instead of %s\n"
            "  --cpus LIST          the task's CPUs, as in 0-3,8 (default: those of this\n"
            "                       process)\n"
@@ -120,7 +120,7 @@ static int read_own_cpus(struct hm_set *cpus, struct hm_error *error)
 
 /*
  * Chooses the task's CPUs: those of --cpus, else this process's. If the topology is of another machine that has none of
- * this process's CPUs, they are all CPUs of that machine.
+ * this process's CPUs, the task is taken to have all CPUs of that machine.
  */
 static int choose_cpus(const struct options *options, const struct hm_topology *topology, struct hm_set *cpus,
                        struct hm_error *error)

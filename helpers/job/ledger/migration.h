@@ -8,9 +8,10 @@
 #define HM_MIGRATION_STEPS 16
 
 struct hm_migration {
-    uint32_t n_steps;         /* steps added; only the first HM_MIGRATION_STEPS are in `step` */
-    uint32_t n_begun;         /* those of them whose migrator had begun; the others have no figures */
-    uint64_t judged_samples;  /* samples of the steps that know their shares: the weight of the total's shares */
+    uint32_t n_steps; /* steps added; only the first HM_MIGRATION_STEPS are in `step` */
+    uint32_t n_begun; /* those of them whose migrator had begun; the others have no figures */
+    /* samples of the steps whose fast_share and best_share are known; the means in `total` are weighted by them */
+    uint64_t judged_samples;
     struct hm_progress total; /* sums, extremes and means; a word or setting that differs between steps is "" or 0 */
     struct hm_progress step[HM_MIGRATION_STEPS];
 };

@@ -14,8 +14,8 @@
 struct hm_monitor_meter {
     bool is_open, has_group;
     int group;                        /* the group's folder; -1: none, or it could not be opened */
-    bool is_asked;                    /* a reading has begun: the programs were asked, and have not all answered */
-    bool is_over;                     /* no program joins any more */
+    bool is_asked;                    /* a reading has begun: helper programs were asked, and not all have answered */
+    bool is_over;                     /* no helper program joins any more */
     bool is_slurm_asked;              /* Slurm's program is one of those that may be asked */
     uint64_t begun_ns[HM_N_PROGRAMS]; /* CLOCK_MONOTONIC of each program's first reading; 0: none yet */
     struct hm_gauges gauges;

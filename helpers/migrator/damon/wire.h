@@ -49,7 +49,7 @@ struct hm_damon_process {
 /* The processes to watch from now on, and no others. Without processes, the client only gets or keeps its kdamond. */
 struct hm_damon_watch {
     struct hm_damon_head head;
-    uint32_t interval_ms; /* of a phase; looks are spread so that a phase brings several lists */
+    uint32_t interval_ms; /* of a phase; the kdamond's looks at pages are spread so that a phase brings several lists */
     uint32_t budget;      /* millionths of one CPU that the kdamond may use; its true use is known only after seconds */
     struct hm_damon_process process[HM_DAMON_TARGETS];
 };

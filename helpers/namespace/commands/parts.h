@@ -65,8 +65,8 @@ int hm_ram_choose(const struct hm_config *config, const struct hm_set *sockets, 
                   struct hm_error *error);
 
 /* Is there a device on each socket of the request (on any where it names none), and are all devices there online in the
- * request's zone? Then prints so. Also returns false while the kernel's policy for new memory is set aside. As nothing
- * is changed, the lock is not needed. */
+ * request's zone? If so, prints that they are already online. Also returns false while hybridmem has set the kernel's
+ * policy for new memory aside (ram/autoonline.h). As nothing is changed, the lock is not needed. */
 bool hm_namespace_ram_is_online(const struct hm_config *config, const struct hm_namespace_request *request);
 
 /* Refuse if a process has memory on the nodes, or a memory policy that names one of them: the kernel would move its

@@ -50,9 +50,9 @@ struct wanted {
 /* Exit statuses of the child. */
 enum { DETACHED, NOT_DETACHED, NOT_THERE };
 
-/* Runs in a child process, so that this program stays in its own mount namespace. In that of a user every path is the
- * user's to choose: no library that opens files may be called. Detaches the first mount of the device until there is
- * none, or one cannot be detached. */
+/* Runs in a child process, so that this program stays in its own mount namespace. In a user's mount namespace every
+ * path is the user's to choose: no library that opens files may be called. Detaches the first mount of the device
+ * until there is none, or one cannot be detached. */
 static int detach_here(void *data)
 {
     const struct wanted *wanted = data;
@@ -126,7 +126,7 @@ static int detach_everywhere(const void *data, void *names)
     return 0;
 }
 
-/* In a child that is killed when its time is over: a user can make looks into /proc/PID wait for ever. */
+/* Works in a child, which is killed when its time is over: a user can make reads of /proc/PID wait for ever. */
 bool hm_detach(const char *device, double end_s, char *names, size_t size)
 {
     const struct question question = {device, end_s, size};

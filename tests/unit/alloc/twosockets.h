@@ -17,7 +17,7 @@ struct twosockets {
     const char *allowed;
     int prefer_errno, default_errno, where_errno, map_errno;
     size_t prefer_left;   /* number of hm_kernel_prefer calls that succeed before the others fail with prefer_errno */
-    size_t most_mappings; /* read once by the library; 0: 65530 */
+    size_t most_mappings; /* vm.max_map_count, which the library reads once; 0: 65530 */
     size_t n_calls;
     struct {
         char *memory;

@@ -16,8 +16,8 @@
 #define MS_NS (SECOND_NS / 1000)
 #define SILENCE_NS (10 * SECOND_NS) /* how long a new client may wait with its first message */
 #define FIRST_NS (10 * SECOND_NS)   /* how far ahead a first message goes (goes_before) */
-/* After the work for new connections (no further one is begun after WORK_NS), no others are accepted for so many times
- * as long, for a second at most: refused ones cost their sender nothing. */
+/* New connections are accepted for WORK_NS at most. After that none is accepted for RESTS times as long as it took, a
+ * second at most: a refused connection costs its sender nothing, but the broker time. */
 #define RESTS 10
 #define WORK_NS (SECOND_NS / 100)
 #define CHECK_NS (SECOND_NS / 2) /* longest wait where a client has no lists due */
@@ -59,7 +59,7 @@ static unsigned count_places(struct hm_damon_clients *clients, uid_t owner, stru
     return n;
 }
 
-/* Takes a place from the user who has the most, if these are more than `n_own` + 1. Returns it, or NULL. */
+/* Takes a place from the user who has the most, if that user has more than `n_own` + 1. Returns the place, or NULL. */
 static struct hm_damon_lease *take_place(struct hm_damon_clients *clients, unsigned n_own)
 {
     struct hm_damon_lease *newest, *taken = NULL;
@@ -138,8 +138,8 @@ static bool is_silent(const struct hm_damon_lease *lease, uint64_t now)
            recv(lease->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
-/* Is the connection closed, or the process that made it gone, though another one still has it, or does it say nothing?
- * What is still to be read from a closed connection is not worth any work. */
+/* Is the connection closed, or has the process that made it ended (though another one may still hold it), or has the
+ * client said nothing? What is still to be read from a closed connection is not worth any work. */
 static bool is_gone(const struct hm_damon_lease *lease, const struct pollfd *said, const struct pollfd *ended,
                     uint64_t now)
 {

@@ -69,8 +69,8 @@ static int open_clients(struct hm_damon_clients *clients, const char *run_dir, s
     return clients->listener < 0 ? -1 : 0;
 }
 
-/* Says where the state is, and moves it there from where an earlier version had it. The caller has the lock. Returns 0
- * or -1. */
+/* Sets the path of the state file, and moves the file there from where an earlier version had it. The caller has the
+ * lock. Returns 0 or -1. */
 static int place_state(struct hm_damon_broker *broker, const char *run_dir, struct hm_error *error)
 {
     int folder = hm_damon_folder_open(run_dir, error);

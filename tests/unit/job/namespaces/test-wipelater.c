@@ -65,7 +65,7 @@ static void the_limit_is_counted_from_the_first_look(void **state)
     }
 }
 
-/* Check the error where systemd does not go on: it contains `how`, the reason. */
+/* Check the error where systemd cannot be made to complete the wipe: it contains `how`, the reason. */
 static void assert_not_told(const struct hm_config *config, const char *how)
 {
     struct hm_error error = {{0}};
@@ -75,8 +75,8 @@ static void assert_not_told(const struct hm_config *config, const char *how)
     assert_string_equal(error.text, wanted);
 }
 
-/* Each prolog or epilog that leaves something starts a unit of its own, as the list of jobs of a unit that already runs
- * may be too old. */
+/* Each prolog or epilog that leaves memory to be wiped starts a unit of its own: a unit that already runs has read the
+ * list of living jobs, which may have changed since. */
 static void systemd_is_told(void **state)
 {
     static const struct {

@@ -57,7 +57,8 @@ int __wrap_mkdirat(int folder, const char *path, mode_t mode)
     return 0;
 }
 
-/* Checks that nobody waits for this child process: the ledger is not locked. */
+/* Calls `look` in this process instead of a child. Checks that nobody would wait for the child: the ledger is not
+ * locked. */
 int hm_look(int (*look)(const void *question, void *found), const void *question, void *found, size_t size,
             int patience_ms)
 {
@@ -70,8 +71,8 @@ int hm_look(int (*look)(const void *question, void *found), const void *question
 }
 
 /*
- * As in the kernel, a group is removed with the files in it. A group that does not exist cannot be removed. Removing
- * one may unmount a user's file system in the process that does so, and that may last for ever.
+ * As in the kernel, a group is removed with the files in it. A group that does not exist cannot be removed. A user may
+ * have mounted a file system on the group's folder, and to unmount that may last for ever: so a child has to do it.
  */
 int __wrap_unlinkat(int folder, const char *path, int flags)
 {
