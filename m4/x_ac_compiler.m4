@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # X_AC_COMPILER
 #
-#   Warnings (--enable-werror makes them errors), hardening, --enable-sanitizers (address, undefined), --enable-fuzzers (clang's
-#   libFuzzer). Sets HM_CFLAGS and HM_LDFLAGS for all targets of this project (HM_PLAIN_... without sanitizers), and the conditional FUZZERS.
+# Chooses the flags of the compiler and the linker: warnings (--enable-werror makes them errors), hardening, and what
+# --enable-sanitizers (address, undefined) and --enable-fuzzers (clang's libFuzzer) need. Sets HM_CFLAGS and HM_LDFLAGS
+# for all targets of this project, HM_PLAIN_CFLAGS and HM_PLAIN_LDFLAGS without sanitizers and fuzzers, and the
+# conditional FUZZERS.
 AC_DEFUN([X_AC_COMPILER], [
   HM_CFLAGS="-std=gnu11 -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wvla -Wundef -fvisibility=hidden"
   HM_LDFLAGS="-Wl,-z,relro,-z,now"

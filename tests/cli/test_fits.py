@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the output of commands fits the terminal, and that a pipe gets each thing in one line."""
+"""Tests that the output of commands fits the terminal, and that no line is broken if it goes to a pipe."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of the guides that need Slurm, as the users that the guides show."""
+"""Runs those commands in the guides which need Slurm, each as the user that the guide shows."""
 
 import sys
 from pathlib import Path

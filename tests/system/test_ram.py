@@ -83,7 +83,8 @@ def policy_stays():
 
 @contextlib.contextmanager
 def devdax(*regions, mib=None):
-    """Make a devdax namespace in each region. Afterwards none of them is used as memory."""
+    """Make a devdax namespace in each region, and get the devices' names. Destroy the namespaces afterwards, even where
+    they are memory."""
     size = ["-s", f"{mib}M"] if mib else []
     made = [ndctl("create-namespace", "-m", "devdax", "-r", region, *size) for region in regions]
     try:
@@ -163,7 +164,7 @@ def test_the_zone_is_right_under_each_policy_for_new_memory():
             assert with_memory() == []
 
 
-def test_what_others_brought_online_elsewhere_is_redone():
+def test_what_others_brought_online_in_another_zone_is_redone():
     with devdax("region0", mib=768) as (name,):
         slurm.run(f"daxctl reconfigure-device -m system-ram --no-movable {name}")
         assert zones(4) == {"Normal"}

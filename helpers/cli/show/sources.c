@@ -108,7 +108,7 @@ static void print_text(const struct tried *tried, int n, size_t columns)
         if (!tried[i].is_usable)
             put_fact(columns, "because", tried[i].reason);
         if (tried[i].lacks_broker) {
-            put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; to see what they have:");
+            put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; to look inside one:");
             printf("%*ssrun --hybrid-mem=migrate hybridmem sources\n", FACT_COLUMN, "");
             none = "none while no broker runs: see damon, above";
         }

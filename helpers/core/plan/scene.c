@@ -100,9 +100,9 @@ int hm_scene_choose(struct hm_scene *scene)
     return 0;
 }
 
-/* The read bandwidth of a part, in MB/s; 0: unknown. It is the part's proportion of the tier's figure where that comes
- * from the configuration, where the part is the whole tier, or where one of the nodes has no figure. Else it is the sum
- * of the nodes' figures. */
+/* The read bandwidth of a part, in MB/s; 0: unknown. If the tier's figure comes from the configuration, if the part is
+ * the whole tier, or if one of the part's nodes has no figure, it is the tier's figure times the part's share of the
+ * tier's nodes. Else it is the sum of the nodes' figures. */
 static double part_bandwidth(const struct hm_part *part, double sum_mbs, bool sum_is_known)
 {
     const struct hm_figure *whole = &part->tier->read_bandwidth_mbs;

@@ -167,9 +167,9 @@ static int look(const void *question, void *found)
 }
 
 /*
- * Finds monitors that no entry names. They are looked for first and without the lock, and the entries are read then:
- * so a monitor that is started meanwhile is not among them. A user's process can make the look run out of time.
- * Monitors that come after it in /proc are then left to the next reap. Returns the number of those that were found.
+ * Finds monitors that no entry names. First the running monitors are listed, without the lock. Only then the entries
+ * are read: so a monitor that is started meanwhile is not in the list. A user's process can make the look run out of
+ * time. Monitors that come after it in /proc are then left to the next reap. Returns the number of monitors found.
  */
 static int find_orphaned_monitors(const struct hm_config *config, const struct whose *whose, struct hm_job *job,
                                   struct hm_process orphan[ORPHANS])
@@ -190,8 +190,8 @@ static int find_orphaned_monitors(const struct hm_config *config, const struct w
     return found;
 }
 
-/* Removes orphaned files, and finds the monitors to end. If there are any, the user that monitors run as is looked up,
- * and they are looked for once more. Returns their number. */
+/* Removes orphaned files, and finds the monitors to end. Only if there seem to be any, the user that monitors run as is
+ * looked up, and the processes of root and of that user are searched again. Returns the number of monitors to end. */
 static int find_orphans(const struct hm_config *config, struct hm_job *job, struct hm_process orphan[ORPHANS])
 {
     struct hm_error error = {0};

@@ -95,7 +95,7 @@ static int reap(const struct hm_config *config, const char *cluster, struct hm_e
     return result;
 }
 
-/* `locked_ns` gets the moment at which the lock was taken; of a lock that was not taken, the end of the wait. */
+/* `locked_ns` gets the moment at which the lock was taken or, if it could not be, at which the wait for it ended. */
 static int reap_locked(const struct hm_config *config, const struct hm_namespaces_reap *how, uint64_t *locked_ns,
                        struct hm_error *error)
 {
@@ -108,8 +108,8 @@ static int reap_locked(const struct hm_config *config, const struct hm_namespace
     int result = reap(config, how->cluster, error);
     hm_flock_close(held);
     /*
-     * Folders of jobs without an entry go only after success: one with a mount on it must stay, as removing it would
-     * remove that mount from its task.
+     * Folders of jobs without an entry are removed only if the reap succeeded: a folder with a mount on it must stay,
+     * as removing it would take the mount away from the task that uses it.
      */
     hm_daxfolders_tidy(config, result == 0);
     return result;
@@ -125,10 +125,10 @@ static bool is_reap_wanted(const struct hm_config *config)
 }
 
 /*
- * Should systemd go on with what is left? Yes, if the limit has cut the work short, or the node was short of memory. If
- * something is in use or locked, or hybridmem-namespace was killed (EAGAIN, the same number as EWOULDBLOCK), only where
- * there is a limit, and only for a job that has just left it: otherwise each prolog and epilog would hand over the same
- * work.
+ * Should a unit of systemd go on with what is left? Yes, if fsdax_wipe_limit has cut the work short, or the node was
+ * short of memory (ETIME). If something is in use or locked, or hybridmem-namespace was killed (EAGAIN, the same number
+ * as EWOULDBLOCK), only if there is such a limit and the job that has just ended left something: otherwise each prolog
+ * and epilog would hand over the same work.
  */
 static bool is_for_systemd(const struct hm_config *config, const struct hm_namespaces_reap *how, int number)
 {
@@ -137,9 +137,9 @@ static bool is_for_systemd(const struct hm_config *config, const struct hm_names
 }
 
 /*
- * Pauses between two tries, as long as the last one had the lock, since `locked_ns`, but for a second at least: others
- * who want the lock must get it, too. `since_ns` is when the first try ended; 0: now, and that is noted. Returns false,
- * without a pause, ten minutes after that.
+ * Pauses before the next try, so that others can get the lock: as long as the last try had it (since `locked_ns`), and
+ * at least a second. *since_ns is when the first try ended; if it is 0, it is set to now. Ten minutes after that,
+ * returns false without a pause.
  */
 static bool pause_before_next(uint64_t *since_ns, uint64_t locked_ns)
 {

@@ -2,7 +2,7 @@
 /*
  * A job's monitoring group of resctrl, <resctrl_dir>/mon_groups/hybridmem.JOB.RESTART. The tasks of the job's steps are
  * in it, and the kernel counts what they move between the last-level caches and memory. The group is below the default
- * control group and changes no allocation. Tasks that a site has put into other groups stay there.
+ * control group and changes no limit of caches or bandwidth. Tasks that a site has put into other groups stay there.
  */
 #ifndef HM_JOB_NODE_MONGROUP_H
 #define HM_JOB_NODE_MONGROUP_H
@@ -28,17 +28,17 @@ int hm_mongroup_folder(const struct hm_config *config, bool *is_reached);
 int hm_mongroup_open(const struct hm_config *config);
 
 /*
- * Takes from users all permissions on the folder of groups. The kernel lets them list it and pass, and with either they
- * can hold up whoever makes a group (base/files.h). Does nothing if the configuration wants no groups. Waits at most
- * two seconds, as somebody may be listing the folder. Failures are logged; no groups are made then. Call this before
- * users have processes on the node. Do not hold the lock.
+ * Takes from users all permissions on the folder of groups. The kernel lets them list it and pass through it, and with
+ * either they can hold up whoever makes a group (base/files.h). Does nothing if the configuration wants no
+ * groups. Waits at most two seconds, as somebody may be listing the folder. Failures are logged; no groups are made
+ * then. Call this before users have processes on the node. Do not hold the lock.
  */
 void hm_mongroup_shut(const struct hm_config *config);
 
 /*
  * Makes the job's group, if `step_id` is the job's first step, there is no group, and the configuration wants one. The
  * entry is written before the folder is made. If a group is wanted and there is none in the end, the entry says why. A
- * group that is left from an earlier run is not taken over: its tasks and its counts are another's.
+ * group that is left from an earlier run is not taken over: its tasks and its counts are of that run.
  * The caller holds the lock.
  */
 void hm_mongroup_make(const struct hm_config *config, struct hm_job *job, uint32_t step_id);

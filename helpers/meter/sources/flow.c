@@ -95,7 +95,8 @@ static bool is_only_one(const struct hm_tiers *tiers, int t)
     return true;
 }
 
-/* Name the flows from `first` on after their tiers. A tier without a flow gets one with the reason. */
+/* Give the flows from index `first` to the end the names of their tiers. A tier without a flow gets one that has the
+ * reason. */
 static void name_tiers(struct hm_flow *flows, int first, int *n, enum hm_quantity quantity,
                        const struct hm_tiers *tiers, const struct hm_counters_tried *tried, int n_tried)
 {

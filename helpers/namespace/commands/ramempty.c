@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Empties a device that is memory, unless a process uses it. */
+/* Takes the memory of a DAX device (system-ram) offline, unless a process has pages or a memory policy there. */
 #include <errno.h>
 #include <stdio.h>
 

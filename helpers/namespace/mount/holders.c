@@ -42,9 +42,8 @@ static bool has_root(const char *pid)
            hm_process_parse_uids(text, uid) == 0 && (uid[0] == 0 || uid[1] == 0 || uid[2] == 0 || uid[3] == 0);
 }
 
-/* Does the process have the device open ("fd") or mapped ("map_files")? Only the text of
- * each link is read, which names the file: asking the file itself could wait for ever for a FUSE server of the user's.
- */
+/* Does the process have the device open (`kind` is "fd") or mapped ("map_files")? Only the text of each link is read,
+ * which names the file: asking the file itself could wait for ever for a FUSE server of the user's. */
 static bool has_link(const char *pid, const char *kind, const char *device, double end_s)
 {
     char path[40], name[64];

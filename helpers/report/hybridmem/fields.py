@@ -13,7 +13,7 @@ NONE = "none"  # the mode of a job without the option
 INVALID = "invalid"  # the mode of a job whose option names no mode: its text can be anything
 MODES = (*OPTION_MODES, NONE, INVALID)
 MIGRATED = frozenset(("isolate", "migrate"))  # modes with a migrator
-MAXIMUM = 1 << 64  # also refuses the infinities that JSON makes of 1e999
+MAXIMUM = 1 << 64  # also refuses the infinity that Python's json makes of 1e999
 # Limits that no node's memory and no job's time reach: 64 PiB, 557 years. With these limits, an SQL engine can add up
 # products of both, in any order: the sums fit into 127 bits.
 MOST_BYTES = 1 << 56
@@ -23,7 +23,7 @@ MOST_MILLIONTHS = 1 << 62  # no job uses as many microjoules: 10 kW for 14 years
 
 
 def parse(text):
-    """The value of a JSON text. Raises ValueError, also for NaN and Infinity, which are no JSON, and RecursionError."""
+    """The value of a JSON text. Raises ValueError (for NaN and Infinity, too, which are not JSON) or RecursionError."""
 
     def refuse(word):
         raise ValueError(f"{word} is not JSON")
@@ -70,7 +70,7 @@ def seconds(value, key):
     return None if found is None else found / 1000
 
 
-# Readers for keys with a special form. All other keys are read by amount().
+# Readers for keys whose values have limits or a precision of their own. All other keys are read by amount().
 READERS = {
     **dict.fromkeys((f"{part}_bytes" for part in ("peak", "mean", "capacity")), memory),
     **dict.fromkeys((f"{part}_bytes" for part in ("anon", "file", "shmem", "kernel", "hugetlb")), memory),

@@ -7,9 +7,9 @@ from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
 
 
 class Printer:
-    """Prints records. `write` takes a line. `blocks`: block elements may be used. `columns` is the terminal's width.
-    `most` is the width at which lines of words are broken; None: they are not. `verbose`: also says why each source
-    measured nothing."""
+    """Prints records. `write` takes a line. `blocks`: Unicode's block characters may be used for bars. `columns` is the
+    terminal's width. `most` is the width at which lines of words are broken; None: they are not. `verbose`: also says
+    why each source measured nothing."""
 
     def __init__(self, write, blocks, columns, most, verbose=False):
         self.write, self.blocks, self.most, self.verbose = write, blocks, most, verbose

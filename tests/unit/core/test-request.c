@@ -173,7 +173,7 @@ static void test_errors_have_printable_characters_only(void **state)
     }
 }
 
-/* In an error for a long text, what would be right is not cut off. */
+/* An error about a long text is not cut off before the words that say what would be right. */
 static void test_long_texts(void **state)
 {
     char text[2000], key[200];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which jobs the ledger says have shared the node. */
+/* Tests whether a job shares its node with other jobs, or has shared it, as the ledger tells. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

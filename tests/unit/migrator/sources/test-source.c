@@ -67,10 +67,10 @@ static void test_auto(void **state)
         {&fake_intel, 0, 0, 0, true, "perf", "", "each thread by itself"},
         {&fake_intel, ENOENT, 0, 0, false, "faults", "no such hardware event", "the whole cgroup"},
         {&fake_intel, EOPNOTSUPP, 0, 0, true, "faults", "no PEBS", "each thread"},
-        /* only AMD's events are tried again with the kernel's samples: this error of Intel's is final */
+        /* only AMD's events are tried again so that the kernel is sampled, too: this error of Intel's is final */
         {&fake_intel, 0, 0, EINVAL, false, "faults", "in this form", ""},
         {&amd, 0, 0, 0, true, "perf", "", "each thread"},
-        {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* a kernel without swfilt: samples of the kernel are included */
+        {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* without swfilt, which leaves the kernel out */
         {&arm, 0, 0, 0, false, "faults", "AUX buffer", ""},
         {&other, 0, 0, 0, false, "faults", "no events of this processor are known", ""},
     };
@@ -148,7 +148,7 @@ static void test_weigh(void **state)
         bool knows_writes;
     } rows[] = {
         {1000, PERF_MEM_OP_NA, HM_PERF_LOADS, 1, 0, true},
-        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, true}, /* the event decides, not the record */
+        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, true}, /* the event decides, not the sample */
         {4000, PERF_MEM_OP_LOAD, HM_PERF_BOTH, 4, 0, true},
         {500, PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 0.5F, true},
         {1000, PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 1, true},
@@ -156,7 +156,7 @@ static void test_weigh(void **state)
         {1000, PERF_MEM_OP_NA, HM_PERF_BOTH, 1, 0, false},
         {1000, 0, HM_PERF_BOTH, 1, 0, false},
         {1000, PERF_MEM_OP_STORE, HM_PERF_UNKNOWN, 1, 0, false},
-        {0, 0, HM_PERF_LOADS, 3, 0, true}, /* the record has no period: the period that was set counts */
+        {0, 0, HM_PERF_LOADS, 3, 0, true}, /* the sample has no period: the period that was set counts */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_ring_sample sample = {.period = rows[i].period, .data_src = rows[i].op};
