@@ -57,7 +57,8 @@ def contents(history):
     rows = engine.queries(f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{path}')" for path in tables)
     found = {path: sorted(of_table, key=repr) for path, of_table in zip(tables, rows)}
     for path in files:
-        if path not in found and path.parent.name != "sums":  # seals contain the times of tables
+        # Beside the sums are seals (daysums.py). They contain the times of tables, so they are left out.
+        if path not in found and path.parent.name != "sums":
             found[path] = path.read_text()
     return found
 

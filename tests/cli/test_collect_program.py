@@ -330,6 +330,7 @@ def test_names_that_are_no_nodes(site):
         leave(site.spool, entry(nodes="n[1-2]"))
         script.write_text(f"#!/bin/sh\nprintf '{output}'\n")
         assert (
-            site.once().stderr == 'hybridmem-collect: scontrol makes no names of nodes of "n[1-2]"; it is tried again\n'
+            site.once().stderr
+            == 'hybridmem-collect: scontrol does not turn "n[1-2]" into names of nodes; it is tried again\n'
         )
         assert site.left()

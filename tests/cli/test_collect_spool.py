@@ -73,7 +73,7 @@ def test_old_drafts_and_too_much_that_is_set_aside(bench, monkeypatch):
     bench.collect()
     assert sorted(bench.aside()) == [f"3.{END + 3}.json", f"4.{END + 4}.json"]
     assert len(list((bench.folder / "aside").iterdir())) == 4
-    assert bench.said[-1] == f"removed 2 of {bench.folder}/aside, which keeps 2 for 90 days"
+    assert bench.said[-1] == f"removed 2 of the entries in {bench.folder}/aside: it keeps 2 for 90 days"
     assert not (bench.folder / ".1.draft").exists() and (bench.folder / ".2.draft").exists()
 
 
@@ -95,7 +95,7 @@ def test_what_was_set_aside_long_ago_is_removed(bench):
     age(aside / "3.5.json.why", bench, limit + 9)
     bench.collect()
     assert sorted(path.name for path in aside.iterdir()) == ["2.5.json", "2.5.json.why", "notes", "notes.why"]
-    assert bench.said == [f"removed 1 of {aside}, which keeps 10000 for 90 days"]
+    assert bench.said == [f"removed 1 of the entries in {aside}: it keeps 10000 for 90 days"]
 
 
 def test_what_killed_processes_left_is_removed(bench):

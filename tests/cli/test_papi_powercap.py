@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares PAPI's powercap with our own reader, on the same made-up tree, whose counters move and wrap between
-readings.
+"""Tests hybridmem-papi and the meter with PAPI's component powercap, and compares it with our own reader of powercap.
+Both read the same made-up tree of /sys/class, whose counters move and wrap between readings.
 
 Debian's PAPI has no powercap: tests/lib/build-papi builds a PAPI with it. In a private mount namespace that PAPI
 replaces Debian's, and the tree replaces /sys/class."""
@@ -179,7 +179,7 @@ def test_a_zone_that_papi_cannot_read_has_no_value(tree):
         while papi.stdout.readline() != "ready 1\n":
             pass
         assert ask(papi).split()[2:] == [str(10**11)]
-        gone.write_text("")  # as if the kernel did not allow to read it: PAPI then returns the previous value
+        gone.write_text("")  # as if the kernel did not let anyone read it: PAPI then returns the previous value
         assert ask(papi).split()[2:] == ["-"]
         gone.write_text(f"{10**11 + 7}\n")
         assert ask(papi).split()[2:] == [str(10**11 + 7)]

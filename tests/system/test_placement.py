@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that all anonymous pages of a task, in one step those of its child after exec, are on the right nodes: for five
-modes, three of them with each socket."""
+"""Tests that all anonymous pages of a task are on the right nodes: for five modes, three of them with each value of
+socket=. In the step of `slow`, the task's child is looked at, after two execs."""
 
 import json
 

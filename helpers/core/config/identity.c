@@ -62,7 +62,7 @@ static int fill(struct hm_identity *identity, const struct passwd *user, struct 
     memset(identity, 0, sizeof(*identity));
     identity->uid = user->pw_uid;
     identity->gid = user->pw_gid;
-    /* A name that is cut is another's name, or nobody's: without the user's groups and rule. */
+    /* A name that was cut would be another user's, or nobody's, and this user's groups and rules would not apply. */
     if (strlen(user->pw_name) >= sizeof(identity->name))
         return hm_fail(error, ENAMETOOLONG, "the name of the user with uid %u has more than %zu bytes", user->pw_uid,
                        sizeof(identity->name) - 1);

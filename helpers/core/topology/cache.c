@@ -69,8 +69,8 @@ static int write_all(int fd, const void *data, size_t size)
 }
 
 /*
- * Remove drafts that killed processes have left. A user can make that hang, as boot.c says of the topology itself: so
- * it comes last, when the new file is in its place.
+ * Remove drafts that killed processes have left. To remove one can take for ever where a user has mounted a file system
+ * on it (core/tiers/boot.c). So this is done last, when the new file is in its place.
  */
 static void remove_drafts(const char *run_dir)
 {

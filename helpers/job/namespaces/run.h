@@ -29,7 +29,7 @@ struct hm_answer {
  * dies: it may wait for long, and must not make something after the job's epilog. Other commands give memory back, or
  * bring it online, and go on. The wait has no limit: how long the program may take is in its own words (--patience,
  * --limit), and a wipe without --limit takes as long as the memory is large. Prologs and epilogs, which must end, have
- * the hook's limit (hooklimit.h): before this call, all callers stop the clock of hybridmem-job, which tells the hook.
+ * the hook's limit (hooklimit.h): before this call, all callers tell the hook to wait longer (hm_hooklimit_pause).
  * Returns 0 with the answer, or -1 if the program did not run (ENOENT: it is not installed).
  */
 int hm_namespacerun(const char *const *words, struct hm_answer *answer, struct hm_error *error);

@@ -155,7 +155,8 @@ int hm_living_check(const char *list, struct hm_error *error)
     return result == 0
                ? 0
                : hm_fail(error, EINVAL,
-                         "\"%s\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor uUID, as \"u1000\" or \"u*\"",
+                         "\"%s\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor u and a uid, as \"u1000\" or "
+                         "\"u*\"",
                          word);
 }
 

@@ -57,10 +57,10 @@ bool hm_owner_is_equal(const struct hm_owner *owner, const struct hm_owner *othe
 int64_t hm_owner_until(const struct hm_owner *owner, unsigned age_s);
 
 /*
- * Lists of living jobs. A list has words "JOB.RESTART", and "uUID" for a user whose kept namespaces a job uses,
- * separated by commas, blanks or newlines; it may be empty. "*" as the restart or the uid stands for any, for jobs of
- * which little is known. Check a list as a whole before acting on it. Returns 0, or -1 (EINVAL) with a text that names
- * the word.
+ * Lists of living jobs. A list has words "JOB.RESTART", and "u1000" for a user (uid 1000) whose kept namespaces a job
+ * uses, separated by commas, blanks or newlines; it may be empty. "*" as the restart or the uid stands for any, for
+ * jobs of which little is known. Check a list as a whole before acting on it. Returns 0, or -1 (EINVAL) with a text
+ * that names the word.
  */
 int hm_living_check(const char *list, struct hm_error *error);
 /* Is the owner's job, or the user, in the list, which hm_living_check has accepted? */

@@ -23,7 +23,8 @@ AHEAD_S = 24 * 3600  # slurmctld's clock may be ahead of ours by this much
 GIVE_UP_S = 24 * 3600  # seconds of an entry's own failures after which it is given up
 MOST_TOLD = 1000  # largest number of different messages that are remembered; further ones are not logged
 EPILOG = """\
-Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one works on a folder at a time.
+Without --once it goes on until it is ended, as hybridmem-collect.service does. Only one collector works on a spool
+folder at a time.
 Exit status: 0, 1 when it cannot work at all, 2 for wrong arguments."""
 
 
@@ -49,7 +50,7 @@ class Visit:
     def __init__(self, answers=0):
         self.due = self.tries = 0
         self.records = self.failure = self.owner = None
-        self.answers = answers  # the collector's number of answers when this entry failed last, or was met
+        self.answers = answers  # Collector.answers when this entry failed last, or was first seen
 
 
 class Collector:
@@ -119,7 +120,9 @@ class Collector:
         removed, failed = self.spool.tidy(self.clock())
         if removed:
             days = spool.KEEP_ASIDE_S // (24 * 3600)
-            self.log(f"removed {removed} of {self.spool.aside}, which keeps {spool.MOST_ASIDE} for {days} days")
+            self.log(
+                f"removed {removed} of the entries in {self.spool.aside}: it keeps {spool.MOST_ASIDE} for {days} days"
+            )
         for error in failed:
             self.tell(str(error), f"an old file cannot be removed, and stays: {error}")
 
@@ -225,7 +228,7 @@ class Collector:
 
     def end_failing(self, visit):
         """`visit`, of an entry or of the folder, does not fail any more. If its failure was logged, logs that work goes
-        on, and forgets all failures: each would be logged again."""
+        on, and forgets all failures, so that one that comes back is logged again."""
         if visit.failure in self.failing:
             self.log(f"goes on again, after: {visit.failure}")
             self.failing.clear()

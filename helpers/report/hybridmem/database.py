@@ -77,7 +77,7 @@ class Database:
             return [text]
         names = commands.run([commands.find("scontrol", self.folder), "show", "hostnames", text]).split()
         if not 0 < len(names) <= MOST_NODES or not all(map(nodenames.NAME.fullmatch, names)):
-            raise commands.Failed(f'scontrol makes no names of nodes of "{text[:80]}"')
+            raise commands.Failed(f'scontrol does not turn "{text[:80]}" into names of nodes')
         return names
 
     def rows(self, entry):

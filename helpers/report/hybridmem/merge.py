@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one summary of the records of one run of a job, one for each node. Pure; summaries.py makes it a text.
+"""Makes one summary of a job's run, of all its nodes' records. Pure; summaries.py makes it a text.
 
 A figure is None if no node measured it, or if the sum is too large (fields.MAXIMUM). Else it has the sum over the nodes
-that did, the least and the most, each with its node, and the number of these nodes.
+that measured it, how many these are, and the least and the largest value, each with its node.
 """
 
 from . import fields, nodenames
@@ -115,8 +115,9 @@ def has_figure(value):
 
 
 def sources(records):
-    """Where the figures of each group come from, by the nodes that have some; or why there are none, by all nodes. None
-    if these nodes differ. If nothing is known, the key `sources` is left out (also from a summary that is too long)."""
+    """For each group, where its figures come from, as the nodes with figures say; or, if no node has any, why not, as
+    all nodes say. None if they do not say the same. If it is None for all groups, the key `sources` is left out.
+    summaries.py also leaves it out of a summary that is too long."""
     found = {}
     for group, key in (("memory", "peak_source"), ("energy", "source"), ("traffic", "source")):
         values = [fields.part(record, group) for record in records]

@@ -100,7 +100,7 @@ MIGRATION = (
     ("migration", "promoted_bytes", "promoted", "bytes"),
     ("migration", "demoted_bytes", "demoted", "bytes"),
     ("migration", "cpu_s", "CPU time", "seconds"),
-    ("migration_more", "kernel_cpu_s", "CPU time in the kernel besides", "seconds"),
+    ("migration_more", "kernel_cpu_s", "additional CPU time in the kernel", "seconds"),
 )
 
 

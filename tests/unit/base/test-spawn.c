@@ -80,7 +80,8 @@ static void test_nothing_is_handed_down(void **state)
     close(open_one[1]);
 }
 
-/* Each given descriptor gets its place, whatever number it has here, and even that of another one's place. */
+/* Each given descriptor gets its place in the child, whatever number it has here: even the number of another one's
+ * place. */
 static void test_given_descriptors_get_their_places(void **state)
 {
     (void)state;

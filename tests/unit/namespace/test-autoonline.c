@@ -103,7 +103,7 @@ static void test_a_policy_that_cannot_be_written(void **state)
     assert_false(is_kept());
 }
 
-/* An earlier version had it in run_dir itself, and so all that hybridmem-namespace keeps. */
+/* An earlier version kept the policy in run_dir itself, as it did with all that hybridmem-namespace keeps. */
 static void what_an_earlier_version_kept_is_found(void **state)
 {
     (void)state;

@@ -228,7 +228,8 @@ static void test_lists_of_the_living(void **state)
     }
     assert_int_equal(hm_living_check("1.0,x", &error), -1);
     assert_string_equal(error.text,
-                        "\"x\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor uUID, as \"u1000\" or \"u*\"");
+                        "\"x\" is neither JOB.RESTART, as \"1234.0\" or \"1234.*\", nor u and a uid, as \"u1000\" or "
+                        "\"u*\"");
 }
 
 int main(void)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocates memory of libhybridmem for tests that look at it: touches the first TOUCHED-MIB of it, prints where each
+ * Allocates memory with libhybridmem for tests that look at it: touches the first TOUCHED-MIB of it, prints where each
  * block is, and keeps the memory until a line comes in or the input ends. With PASSES, after the line, it sweeps over
  * the memory PASSES times, prints DONE, and keeps the memory until the input ends.
  *
  *       placed POLICY USE MIB BLOCK-BYTES FAST-SHARE TOUCHED-MIB [PASSES]
+ *
+ * POLICY and USE are numbers of enum hm_alloc_policy and hm_alloc_use (hybridmem.h).
  */
 #include <hybridmem.h>
 #include <stdio.h>

@@ -57,7 +57,8 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *why)
 {
     assert_int_equal(job_id, 7);
-    /* What a step says is asked for only where it is this job's number: slurmctld would look through others' arrays. */
+    /* The name that a step claims comes here only where the array has this job's number. With other numbers, slurmctld
+     * would be asked for the arrays of others. */
     assert_true(!likely || strcmp(likely, "7_3") == 0);
     is_likely_asked = likely != NULL;
     assert_int_equal(hm_heldlock_check("scontrol", NULL), 0);
@@ -66,8 +67,8 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
 }
 
 /*
- * Helpers are stopped without the lock. Meanwhile the slurmstepd of step 1 takes its figures, or another run uses the
- * job's number.
+ * Helpers are stopped without the lock. This does what may happen meanwhile: the slurmstepd of step 1 takes the step's
+ * figures, or another run uses the job's number.
  */
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why)
 {

@@ -31,8 +31,8 @@ static void see(struct hm_decider *decider, uint64_t page, float reads, float wr
     hm_decider_observe(decider, &seen, 1);
 }
 
-/* 32 pages make 16 bins of two pages. A page that is seen later, below or above all of these, counts to the first or
- * the last bin. */
+/* 32 pages make 16 bins of two pages. A page that is seen later, below or above all of these, is counted in the
+ * first or the last bin. */
 static void test_borders(void **state)
 {
     size_t n;

@@ -27,7 +27,7 @@ static const struct {
     {true, 0, 7400, 5000},
     {true, 0, 7600, 0}, /* half of the window is over, so none begins in this phase */
     {true, 0, 9500, 0},
-    /* the phase was extended, so that a window may begin later */
+    /* the phase was extended, so a window may begin later */
     {true, 1, 9600, 15000},
 };
 
