@@ -82,7 +82,7 @@ def test_file_systems():
     assert made["fsdax"] == {"sockets": [0, 1], "size_bytes": 64 << 30, "map_bytes": 1 << 30, "keep": False}
     assert made["warnings"] == ["the node's regions of persistent memory are not known here"]
     text = helper("hybridmem-plan", "fsdax,size=64G,socket=local", *xml("optane-2-sockets"), "--cpus", "0").stdout
-    assert "fsdax      64.0 GiB on sockets 0\n" in text
+    assert "fsdax      64.0 GiB on socket 0\n" in text
 
 
 def test_file_systems_that_are_kept(tmp_path):

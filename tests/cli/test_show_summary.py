@@ -195,7 +195,7 @@ def test_what_was_not_measured_and_why(login):
     ],
 )
 @pytest.mark.parametrize("there", [True, False], ids=["records", "no records"])
-def test_a_job_that_slurm_knows_to_run(login, monkeypatch, queue, said, there):
+def test_a_job_that_runs_by_what_slurm_says(login, monkeypatch, queue, said, there):
     """It may run on any node. Root is told of all jobs, a user of their own ones."""
     if there:
         write(login.records, record(1))

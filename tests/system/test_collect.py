@@ -17,7 +17,6 @@ pytestmark = pytest.mark.accounting
 
 SPOOL = Path("/var/lib/hybridmem/spool")
 LIBEXEC = Path("/usr/libexec/hybridmem")
-CODE = 7
 
 
 @pytest.fixture(scope="module", autouse=True)

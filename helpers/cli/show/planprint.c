@@ -46,8 +46,9 @@ static void print_migration(const struct hm_plan_migration *migration)
 static void print_fsdax(const struct hm_plan_fsdax *fsdax)
 {
     char text[128], size[24];
-    put("fsdax", "%s on sockets %s%s", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
-        hm_set_format(&fsdax->sockets, text, sizeof(text)), fsdax->is_kept ? ", kept" : "");
+    put("fsdax", "%s on %s %s%s", hm_size_format(fsdax->size_bytes, size, sizeof(size)),
+        hm_set_count(&fsdax->sockets) == 1 ? "socket" : "sockets", hm_set_format(&fsdax->sockets, text, sizeof(text)),
+        fsdax->is_kept ? ", kept" : "");
 }
 
 /* Prints weights by node, as "0:3 2:1". */

@@ -5,7 +5,7 @@
 
 #include "wire.h"
 
-#define MOST_OF_CPUS 10 /* a user's kdamonds together may use at most this percentage of the client's CPUs */
+#define HIGHEST_PERCENT 10 /* a user's kdamonds together may use at most this percentage of the client's CPUs */
 
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
 {
@@ -54,7 +54,7 @@ void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client)
 uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted)
 {
     unsigned n = lent_to(pool, uid);
-    uint64_t most = (uint64_t)n_cpus * (HM_DAMON_MAX_BUDGET / 100) * MOST_OF_CPUS / (n > 0 ? n : 1);
+    uint64_t most = (uint64_t)n_cpus * (HM_DAMON_MAX_BUDGET / 100) * HIGHEST_PERCENT / (n > 0 ? n : 1);
     most = most > HM_DAMON_MIN_BUDGET ? most : HM_DAMON_MIN_BUDGET;
     return uid == 0 || wanted < most ? wanted : (uint32_t)most;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the default algorithm; for extents*.c only. */
-#ifndef HM_MIGRATOR_DECIDE_EXTENTPARTS_H
-#define HM_MIGRATOR_DECIDE_EXTENTPARTS_H
+#ifndef HM_MIGRATOR_DECIDE_EXTENTSPARTS_H
+#define HM_MIGRATOR_DECIDE_EXTENTSPARTS_H
 
 #include "algorithm.h"
 #include "density.h"

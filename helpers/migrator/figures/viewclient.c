@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
+#include "slurm/stepname.h"
 
 #define NAMES "/proc/net/unix"
 #define LISTENS 0x10000u /* in the column Flags: __SO_ACCEPTCON */
@@ -106,20 +107,22 @@ int hm_view_connect(const struct hm_view_name *name, uid_t uid, struct hm_error 
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer;
+    char step[16];
     socklen_t size = sizeof(peer);
     int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, HM_VIEW_SOCKET "%u.%u.%s", name->job_id,
                           name->step_id, name->mark);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return hm_fail_errno(error, "cannot make a socket");
+    hm_step_name(name->step_id, step, sizeof(step));
     if (connect(fd, (struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 ||
         set_patience(fd) != 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-        hm_fail_errno(error, "cannot reach the migrator of %u.%u", name->job_id, name->step_id);
+        hm_fail_errno(error, "cannot reach the migrator of step %s of job %u", step, name->job_id);
         goto failed;
     }
     if (peer.uid != uid) {
-        hm_fail(error, EPERM, "the migrator of %u.%u is another user's", name->job_id, name->step_id);
+        hm_fail(error, EPERM, "the migrator of step %s of job %u is another user's", step, name->job_id);
         goto failed;
     }
     return fd;

@@ -96,6 +96,11 @@ int hm_keep_plan(const struct hm_config *config, struct hm_region *region, int n
     return n;
 }
 
+static const char *name_of(const struct hm_set *sockets)
+{
+    return hm_set_count(sockets) == 1 ? "socket" : "sockets";
+}
+
 int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, const struct hm_set *sockets,
                  uint64_t bytes, struct hm_error *error)
 {
@@ -111,12 +116,12 @@ int hm_keep_fits(const struct hm_config *config, const struct hm_owned *kept, co
         return 0;
     const struct hm_owner *owner = &kept->namespace[0].owner;
     return hm_fail(error, EEXIST,
-                   "user %u keeps %s on sockets %s of this node, from %s to %s, and this job wants %s on sockets %s: "
+                   "user %u keeps %s on %s %s of this node, from %s to %s, and this job wants %s on %s %s: "
                    "ask for size=%lluM at most and the same sockets, or have an administrator remove it (hybridmem "
                    "namespace destroy --uid %u)",
-                   owner->uid, hm_size_format(smallest * n, size, sizeof(size)),
+                   owner->uid, hm_size_format(smallest * n, size, sizeof(size)), name_of(&there),
                    hm_set_format(&there, on[0], sizeof(on[0])), hm_moment_format(hm_owner_until(owner, 0), made),
-                   hm_keep_until(config, owner, until), hm_size_format(bytes, asked, sizeof(asked)),
+                   hm_keep_until(config, owner, until), hm_size_format(bytes, asked, sizeof(asked)), name_of(sockets),
                    hm_set_format(sockets, on[1], sizeof(on[1])), (unsigned long long)(smallest * n >> 20), owner->uid);
 }
 

@@ -127,8 +127,8 @@ static void test_what_does_not_serve_is_refused_and_stays(void **state)
         const char *wants;
     } rows[] = {
         {"0-1", 257 * MIB, "257.0 MiB on sockets 0-1"},
-        {"0", 16 * MIB, "16.0 MiB on sockets 0"},
-        {"1", 128 * MIB, "128.0 MiB on sockets 1"},
+        {"0", 16 * MIB, "16.0 MiB on socket 0"},
+        {"1", 128 * MIB, "128.0 MiB on socket 1"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char wanted[HM_ERROR_TEXT];
