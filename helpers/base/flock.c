@@ -25,7 +25,7 @@ int hm_flock_try(int fd)
 
 int hm_flock_wait(int fd, unsigned patience_ms)
 {
-    int64_t end_ms = 0; /* where the lock is free, no time is asked for */
+    int64_t end_ms = 0; /* set below: where the lock is free, the clock is not read */
     while (hm_flock_try(fd) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return -1;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of hybridmem show."""
+"""Shared by the tests of hybridmem show: a run of it, and what it says where there is no record."""
 
 from installed import helper
 

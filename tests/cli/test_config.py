@@ -26,7 +26,7 @@ def test_what_show_prints_is_a_file_with_the_same_values(configure):
 
 
 def test_the_example_is_the_built_in_values(configure):
-    """The example as it is, and with each general word uncommented that has a built-in value."""
+    """The example as it is, and with each word outside of sections uncommented that has a built-in value."""
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]

@@ -25,8 +25,9 @@ NSSWITCH = Path("/etc/nsswitch.conf")
 SILENT_GROUP = "silent-group"
 SPILL = "--hybrid-mem=spill"
 LATE, NOT_EXECUTED = "has not ended in time", "cannot execute"
-# The longest that hooks may last, in seconds. One whose program is held has 65 s, one that cannot execute its program
-# 10 s, and both one more for the end of what they kill; a group's look-up has 5 s. The rest is the guest's.
+# The longest that hooks may last, in seconds. A hook whose program hangs has 65 s, one that cannot execute its program
+# 10 s; both have one more second, in which what they kill ends. A group's look-up has 5 s. The rest allows for a slow
+# guest.
 HELD, UNEXECUTED, LOOKED_UP, OTHER = 68, 13, 8, 3
 LONGEST_WAIT = 1  # seconds for the ledger's lock
 
@@ -140,7 +141,7 @@ def test_what_does_not_answer_holds_no_prolog_and_no_epilog_for_longer_than_thei
             second[1].touch()
             slurm.wait_for(other_is_asked.is_set, "the epilog at the silent records")
             slurm.put(config, slurm.CONFIG)
-            # Meanwhile a step and an epilog that can execute no program of ours.
+            # Meanwhile a step and an epilog can execute no program of ours.
             with silent(LIBEXEC):
                 third[1].touch()
                 assert slurm.wait_job(third[0]) == "COMPLETED"

@@ -65,8 +65,8 @@ static uint64_t next_sample(const struct monitor *monitor, uint64_t now)
     return wait < interval && monitor->started_ns + wait < tick ? monitor->started_ns + wait : tick;
 }
 
-/* Keep the first thing that was missing in the figures, whatever is read later. A cgroup of the job that was not there
- * yet does not count as missing. */
+/* Note `text`, which says what is missing, or is "". The first thing that was missing stays, whatever is read later.
+ * Only the note that the job's cgroup is not there yet is replaced by any later text. */
 static void keep_missing(struct hm_samples *samples, const char *text)
 {
     bool may_replace = !samples->missing[0] || strncmp(samples->missing, NOT_YET, strlen(NOT_YET)) == 0;

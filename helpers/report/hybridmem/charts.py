@@ -4,7 +4,7 @@ only its shapes are SVG, which is scaled. A picture is an SVG file with its word
 
 from .page import Markup, name, tag
 
-SHORT = 10  # most letters of a bar's name that is never cut: as many as the longest mode has
+SHORT = 10  # a bar's name of so many letters or fewer is never cut: the longest name of a mode has as many
 COLOURS = 8  # number of colours in the style: .c0 to .c7
 
 # The styles of all pictures: for a light page, and the changes for a dark one.

@@ -21,7 +21,7 @@ class Tables:
         self.connection, self.paths, self.where, self.values = connection, paths, where, values
 
     def source(self, items=None):
-        """SQL for the rows of the records, or of the items in a list of theirs."""
+        """SQL for a row of each record, or of each item in the records' list `items`."""
         met, of_table = "day: filename, file: file, line: line", f"FROM {engine.parquet(self.paths)} WHERE {self.where}"
         if items is None:
             return f"(SELECT *, {{{met}}} AS met {of_table})"
@@ -134,9 +134,9 @@ class Source:
             raise records.Failure(self.history.damaged(day))
 
     def feed(self, report):
-        """Fills a report's views. DuckDB makes those for which the tables' columns are enough. For the others, as over
-        tables of an older version, it finds the wanted records, which are read here in the order of their days, files
-        and lines; a history has each record once."""
+        """Fills a report's views. DuckDB makes those for which the tables' columns are enough. Tables of an older
+        version may lack some: for the other views DuckDB finds the wanted records, which are read here in the order of
+        their days, files and lines; a history has each record once."""
         if not self.tables:
             return
         where, values = tallyquery.conditions(self.options)

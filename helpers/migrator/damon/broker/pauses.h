@@ -24,11 +24,12 @@ struct hm_damon_moment {
 
 struct hm_damon_moment hm_damon_moment(void);
 /*
- * The pauses of the user and of the broker after work for this user that began at `before`. The user's is 16 times as
- * long as the CPU time for it, so a user gets a sixteenth of a CPU at most. Where the work took longer than its CPU
- * time, as the broker has waited for the kernel, the pause is also at least 16 times as long as the work, or 5 s if
- * that is less. The broker's is as long as the CPU time: all users together get half of a CPU. What is left of a pause
- * is added to what CPU time brings, so that much work at once counts in full. Root has no pause as a user.
+ * Sets the pauses of the user and of the broker after work for this user that began at `before`. The user's pause is 16
+ * times as long as the CPU time of the work, so a user gets a sixteenth of a CPU at most. Where the work took longer
+ * than its CPU time, as the broker has waited for the kernel, the user's pause is also at least 16 times as long as the
+ * work, or 5 s if that is less. The broker's pause is as long as the CPU time: all users together get half of a CPU.
+ * Where an earlier pause is not over, the CPU time's pause begins at its end, so that much work at once counts in full.
+ * Root has no pause as a user.
  */
 void hm_damon_pauses_charge(struct hm_damon_pauses *pauses, uid_t owner, const struct hm_damon_moment *before);
 /* Leaves the rest of the client's own pause to its user, but 5 s at most: nobody gains by connecting anew. */

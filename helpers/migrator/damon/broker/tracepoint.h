@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what one kdamond (DAMON's kernel thread) has found: a perf event on DAMON's tracepoint, for this thread alone,
- * puts the records into a ring buffer. gathering.h makes complete lists of regions of them. */
+ * puts the records into a ring buffer. gathering.h joins them into complete lists of regions. */
 #ifndef HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
 #define HM_MIGRATOR_DAMON_BROKER_TRACEPOINT_H
 

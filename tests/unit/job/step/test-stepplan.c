@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step looks at for its plan, and when. */
+/* Tests what a step looks at for its plan, and when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,8 @@ static void test_the_node_is_looked_at_without_the_lock(void **state)
     }
 }
 
-/* The weights may change until the lock is had. A job that is not alone uses those of then, and never sets others. */
+/* The weights may change before the step has the ledger's lock. A job that is not alone on the node uses the weights
+ * that are set when the step has it, and never sets others. */
 static void test_weights_that_change_before_the_lock(void **state)
 {
     static const struct {

@@ -31,7 +31,7 @@ int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, st
 int __real_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why);
 
-/* A user can hold up who looks into their job's cgroup. Nobody waits for the ledger's lock meanwhile. */
+/* A user can slow down whoever reads their job's cgroup. So it is not read while we have the ledger's lock. */
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *why)
 {
     if (strstr(path, "/memory.peak"))

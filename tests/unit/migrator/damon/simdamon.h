@@ -11,7 +11,7 @@
 #define SIMDAMON_MOST 16384
 
 struct simdamon_region {
-    unsigned space;
+    unsigned space; /* number of the address space */
     uint64_t first, n_pages;
     uint32_t accesses; /* how many looks found an access, in the last aggregation */
 };
@@ -22,8 +22,8 @@ struct simdamon_range {
 
 struct simdamon {
     struct simdamon_region region[SIMDAMON_MOST]; /* by space, then page */
-    size_t n, n_before;
-    uint64_t pages; /* sum over all regions */
+    size_t n, n_before;                           /* regions now, and before the last split */
+    uint64_t pages;                               /* sum over all regions */
     double now_ms;
     struct hm_random random;
 };
@@ -36,7 +36,7 @@ void simdamon_begin(struct simdamon *damon, unsigned n_spaces, uint64_t pages, u
 /* Begins with these ranges in each space, in ascending order, each with a gap to the next one. Each is one region. */
 void simdamon_begin_in(struct simdamon *damon, unsigned n_spaces, const struct simdamon_range *range, size_t n_ranges,
                        uint64_t seed);
-/* Runs one aggregation: split, look, join. Returns the number of looks at all regions. */
+/* Runs one aggregation: split, look, join. Returns how many looks there were, summed over the regions. */
 uint64_t simdamon_aggregate(struct simdamon *damon, const struct hm_damon_settings *settings,
                             simdamon_accessed *accessed, void *data);
 
