@@ -23,7 +23,8 @@ class Sysfs:
         self.folder = folder
 
     def write(self, path, line):
-        """Writes a line of constant width in one write, as the meter keeps the file open."""
+        """Writes a line into a file that the meter may keep open: in one write, and without truncating the file. So
+        a line that replaces another must be as long."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT, 0o644)

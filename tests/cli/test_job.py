@@ -248,7 +248,7 @@ def test_reap_removes_what_belongs_to_no_job(node):
     as_root("touch", "-d", "@-86400", node.jobs / "10")
     done = node.program("reap")
     assert node.ledger() == ["7", "7.samples"]
-    assert f"error: {unread}" in done.stderr and "it is removed, what it had changed" in done.stderr
+    assert f"error: {unread}" in done.stderr and "it is removed; what its job had changed" in done.stderr
     node.end(7)
     assert node.ledger() == []
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes the preload library's variables: what is accepted is in its range. */
+/* Fuzzes the preload library's environment variables: what is accepted is in its range. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,9 @@ import slurm
 from placing import FAST, INTERLEAVE, MIB, PROGRAM, READ, SLOW, SPILL, SPLIT, WRITE, by_block, check, mappings, placed
 
 pytestmark = pytest.mark.usefixtures("placed_program")
-# The guest's nodes by tier and socket (tests/testbed): DRAM 0 and 1, slow 2 and 3.
+# The guest (tests/testbed) has these NUMA nodes, in the order of the sockets: DRAM 0 and 1, slow 2 and 3.
+
+# Added to hybridmem.conf
 CONFIG_SEPARATE = 'channels "{fast}+{slow}" {{ kind = separate }}\n'
 
 

@@ -175,9 +175,10 @@ def test_the_sockets_of_the_jobs_cores_where_slurm_counts_other_sockets(look):
 
 
 def stored_in(job_id, words):
-    """Count a marker per socket on a job's devices: {(region of the device, socket of the marker): bytes}. ndctl's list
-    of each region says which devices are in it. The job's program (stores.py) has only stored to mapped memory, without
-    write or msync: so only these stores can have brought the markers there."""
+    """Each socket has a marker of its own. Count the bytes of each marker on each device of a job: {(region of the
+    device, socket of the marker): bytes}. ndctl's list of each region says which devices are in it. The job's program
+    (stores.py) has only stored to mapped memory, without write or msync: so only these stores can have brought the
+    markers there."""
     markers = [f"{words}{socket} ".encode() for socket in range(len(REGIONS))]
     return {
         (of_region, of_marker): count_markers(f"/dev/{one['blockdev']}", marker) * len(marker)

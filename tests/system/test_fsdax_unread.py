@@ -51,5 +51,5 @@ def test_without_an_epilog_an_entry_that_cannot_be_read_is_removed_after_the_gra
     assert "it stays while the job may live" in slurm.run("hybridmem reap").stderr, "it is younger than the grace"
     assert names() == [f"hybridmem:testbed:{ENDED}.3.0"]
     age(entry)
-    assert "it is removed, what it had changed on the node is not known" in slurm.run("hybridmem reap").stderr
+    assert "it is removed; what its job had changed on the node is not known" in slurm.run("hybridmem reap").stderr
     assert ours() == [] and not entry.exists()

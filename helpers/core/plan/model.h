@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spill model of Peng et al., MEMSYS 2019, Eq. 1. Bandwidths are in MB/s (10^6 bytes/s); `m0` is the share (0 to 1)
- * of the traffic that the fast tier serves. */
+/* The spill model of Peng et al., MEMSYS 2019, Eq. 1: the bandwidth of a fast and a slow tier together. bw0 is the
+ * bandwidth of the fast tier, bw1 that of the slow one, in MB/s (10^6 bytes/s); `m0` is the share (0 to 1) of the
+ * traffic that the fast tier serves. */
 #ifndef HM_CORE_PLAN_MODEL_H
 #define HM_CORE_PLAN_MODEL_H
 

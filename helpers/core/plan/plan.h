@@ -45,7 +45,7 @@ struct hm_plan_migration {
     uint64_t cap_bytes;                   /* most fast memory that the job keeps; 0: all that is free */
     /* read latency of the slow tier, as a multiple of the fast tier's; 0: unknown, or not longer */
     double read_latency;
-    /* the same of the write latency, or more where the slow tier's bandwidths make a write cost more */
+    /* the same for the write latency, or more where the slow tier's bandwidths make a write cost more */
     double write_latency;
     /* keys from the request, else the site, else built in; 0: the migrator chooses, or there is no limit */
     struct hm_migrate_keys keys;

@@ -125,7 +125,7 @@ static int read_nodes(hwloc_topology_t hwloc, struct hm_topology *topology, stru
  * Find the nodes that have CPUs of their own. hwloc gives memory-only nodes the CPUs of their best initiators, and its
  * XML does not tell the difference. So each CPU is given to one of the nodes that it is local to: the node that is
  * local to the fewest CPUs. Among equals, this is the first one in hwloc's order, in which nodes with CPUs of their own
- * come first (topology-linux.c of hwloc). Memory from a DAX device, or of a kind that no CPU boots from, never has
+ * come first (topology-linux.c of hwloc). Persistent memory, CXL memory, and memory of DAX and other devices never have
  * CPUs.
  */
 static void find_owners(hwloc_topology_t hwloc, struct hm_topology *topology)

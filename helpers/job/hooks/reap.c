@@ -19,7 +19,7 @@
 #include "slurm/scontrol.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define UNSEEN_S 600 /* the least time that a job has to start its first step: a site's own prolog may take long */
+#define UNSEEN_S 600 /* least time that every job gets for starting its first step: a site's prolog may take long */
 
 /*
  * Is the grace of a dead job over? It is measured by CLOCK_BOOTTIME, which nobody can set: CLOCK_REALTIME may be set
@@ -46,7 +46,7 @@ static void reap_unread(const struct hm_config *config, uint32_t job_id, unsigne
     }
     int lock = hm_ledger_lock(config, &error);
     if (lock >= 0 && hm_ledger_read(config, job_id, job, &error) != 0 && errno == EBADMSG) {
-        hm_log(HM_LOG_ERROR, "%s: it is removed, what it had changed on the node is not known", error.text);
+        hm_log(HM_LOG_ERROR, "%s: it is removed; what its job had changed on the node is not known", error.text);
         hm_ledger_remove(config, job_id, NULL);
     }
     hm_ledger_unlock(lock);
@@ -138,7 +138,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     return is_over(job, grace_s);
 }
 
-/* Finishes the dead jobs of the ledger. Returns true where one of them leaves memory. */
+/* Finishes the dead jobs of the ledger. Returns true where memory of one of them may be left for a later reap. */
 static bool reap_entries(const struct hm_config *config, unsigned grace_s)
 {
     struct hm_error error = {0};
@@ -159,7 +159,8 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     return is_left;
 }
 
-/* Moves the ledger if it has no entry: slurmstepds of versions before look for theirs where it was. */
+/* Moves the ledger if it has no entry. An entry may be of a job that an earlier version began: that job's slurmstepds
+ * look for the entry in the old place. */
 static int move_empty(const struct hm_config *config, const struct hm_place_move *move, struct hm_error *error)
 {
     uint32_t *ids = NULL;
@@ -171,7 +172,7 @@ static int move_empty(const struct hm_config *config, const struct hm_place_move
     return result;
 }
 
-/* Moves the ledger from where versions before had it, once it has no entry. */
+/* Moves the ledger from the place that it had in earlier versions, once it has no entry. */
 static void move_ledger(const struct hm_config *config)
 {
     struct hm_error error = {0};

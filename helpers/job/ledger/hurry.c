@@ -11,7 +11,7 @@ void hm_hurry_begin(void)
 {
     hm_aside_begin();
     hm_memready_begin();
-    hm_urgent_begin(); /* last, as moving to another cgroup may need an ordinary thread */
+    hm_urgent_begin(); /* last, as the kernel may not let a real-time thread change its cgroup */
 }
 
 void hm_hurry_end(void)

@@ -131,7 +131,7 @@ static int write_line(int fd, const char *name, off_t size, const char *line, st
     return hm_fail(error, number, "%s: %s", name, strerror(number));
 }
 
-/* Is the line a whole object of JSON? In one that a crash cut short, the first brace has no other. */
+/* Is the line a whole object of JSON? In one that a crash cut short, the first brace is not closed. */
 static bool is_whole(const char *line)
 {
     int depth = 0;

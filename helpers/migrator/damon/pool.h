@@ -30,8 +30,9 @@ int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, s
 /* Takes the client's kdamond back, if it has one. */
 void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client);
 /*
- * What the kdamond of a client may cost, in millionths of a CPU: what it wants, at most a tenth of the `n_cpus` CPUs
- * that it may use itself. All kdamonds of a user share that tenth; root has no limit. At least HM_DAMON_MIN_BUDGET.
+ * How much CPU time the kdamond of a client may use, in millionths of a CPU: `wanted`, but at most a tenth of the
+ * `n_cpus` CPUs that the client may use. All kdamonds of a user share that tenth equally, but the limit is never below
+ * HM_DAMON_MIN_BUDGET. Root has no limit.
  */
 uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted);
 /* How many kdamonds are lent. */

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         return HM_NAMESPACE_USAGE;
     }
     status = run(&request, &error);
-    if (status == HM_NAMESPACE_DONE || !error.text[0]) /* check prints its errors as its output */
+    if (status == HM_NAMESPACE_DONE || !error.text[0]) /* the command `check` prints its errors as its output */
         return hm_output_end("hybridmem namespace", 0, status);
     fprintf(stderr, "hybridmem namespace: %s\n", error.text);
     return status;

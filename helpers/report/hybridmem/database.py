@@ -72,7 +72,7 @@ class Database:
         self.field, self.folder = field, folder
 
     def nodes(self, text):
-        """The names in a list as n[1-3,7]. Raises Failed."""
+        """The names of the nodes in a list such as "n[1-3,7]". Raises Failed."""
         if nodenames.NAME.fullmatch(text):
             return [text]
         names = commands.run([commands.find("scontrol", self.folder), "show", "hostnames", text]).split()

@@ -9,7 +9,7 @@ from . import commands, settings
 from .failure import Failure
 
 PROC = "/proc"
-MOST_BYTES = 8 << 20  # of a file of a process: a user can make their environment look as large as they like
+MOST_BYTES = 8 << 20  # read of a file in /proc at most: a user can make their environment look as large as they like
 PATIENCE_S = 10  # for squeue: if slurmctld does not answer, the message is that there is no record
 
 
@@ -50,7 +50,7 @@ def is_in_ledger(number, config_program):
     try:
         run_dir = settings.read(config_program).option("run_dir")
     except Failure:
-        return False  # the records could be read without the configuration, too
+        return False  # no error: with --records the configuration is not needed
     return bool(run_dir) and Path(run_dir, "jobs", str(number)).exists()
 
 

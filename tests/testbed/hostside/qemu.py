@@ -22,8 +22,8 @@ KERNEL_WORDS = (
     "init_on_alloc=0 hardened_usercopy=0 randomize_kstack_offset=0 psi=0"  # a thirtieth of a guest's CPU time
 )
 # QEMU without KVM runs "rep stosb" and "rep movsb" byte by byte, and saves a large AVX state at each change of the
-# task. Without them a guest takes an eighth less CPU time. Linux 7 uses AVX wherever the CPU names it, also without
-# XSAVE.
+# task. With these features of the CPU turned off, a guest takes an eighth less CPU time. Linux 7 uses AVX wherever the
+# CPU names it, also without XSAVE.
 EMULATED_CPU = "max,la57=off,xsave=off,avx=off,erms=off,fsrm=off"
 ACCELERATORS = {
     "kvm": ("-accel", "kvm", "-cpu", "host"),
@@ -37,8 +37,8 @@ def accelerator_arguments(accelerator):
 
 
 def clock_arguments(instruction_ns):
-    """Arguments for counted time: each instruction takes so many ns, a power of two, of the guest's time. Where all
-    CPUs wait, the time is at once that of the next timer."""
+    """Arguments for counted time: each instruction takes so many ns, a power of two, of the guest's time. When all
+    CPUs wait, the guest's clock jumps to its next timer."""
     return "-icount", f"shift={instruction_ns.bit_length() - 1},sleep=off"
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what is told of a child process that left a text, or none. */
+/* Tests the text that the caller gets where a child process does the work (looktext.h): the child's own, or one that is
+ * made of errno. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include "base/looktext.h"
 #include "unit/lib/rows.h"
 
-static int number; /* with which the child ends */
+static int number; /* errno of the child's end; 0: it succeeds */
 static int begins; /* first byte of what the child is given */
 
 /* Runs in place of a child process, which ends with `number`, whatever the function returns. */
@@ -56,7 +57,7 @@ static void test_why_something_was_not_done(void **state)
     }
 }
 
-/* Leaves four bytes without an end, as a child that is killed while it writes. */
+/* Leaves four bytes without a terminating 0, as a child that is killed while it writes. */
 static int leave_four(const void *question, void *text)
 {
     memcpy(text, question, 4);

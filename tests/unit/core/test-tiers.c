@@ -98,8 +98,8 @@ static void groups_and_orders(void **state)
     tierrow_groups(rows, N_ROWS(rows), *state);
 }
 
-/* The kernel numbers its tiers from 0. Only -1 means that a node's is not known; a row cannot have 0, which it takes
- * for unknown. */
+/* The kernel numbers its tiers from 0, and only -1 means that a node's tier is not known. The rows above cannot test 0,
+ * as 0 means in them that the tier is not given. */
 static void the_first_sysfs_tier_is_the_fastest(void **state)
 {
     struct hm_tiers *tiers = *state;
@@ -138,7 +138,7 @@ static void leaves_out_what_is_too_much(void **state)
     free(topology);
 }
 
-/* The topology may be that of the result. */
+/* The topology that is grouped may be the one inside of the result. */
 static void groups_in_place(void **state)
 {
     struct hm_tiers *tiers = *state;

@@ -87,8 +87,8 @@ static int compare(unsigned k, const char *file, uint64_t wanted)
 }
 
 /*
- * Is kdamond k ours? It is, if it carries the mark or is not set up: the mark is written before the first process.
- * Returns 1, 0, or -1 if the kernel is too busy to tell.
+ * Is kdamond k ours? It is if it carries the mark, or has no context or no target yet: the set-up writes the mark
+ * before any target. Returns 1, 0, or -1 if the kernel is too busy to tell.
  */
 static int is_ours(unsigned k, uint32_t mark)
 {

@@ -22,7 +22,7 @@ static struct hm_config config;
 static struct hm_job job;
 static struct hm_error error;
 static bool is_unreadable;
-static bool leaves; /* the job that is finished leaves memory */
+static bool leaves; /* memory of the job that is finished is left for a later reap */
 static int n_finished;
 static bool can_finish = true;
 static void (*meanwhile)(void); /* what a step does while the job's user is looked up */
@@ -152,7 +152,8 @@ static const struct {
 
 /*
  * An entry whose content nobody can read (EBADMSG) is replaced. One that cannot be opened or loaded stays, as it may
- * say what has to be undone. Each row is tried twice: a job that is finished leaves nothing, or leaves memory.
+ * say what has to be undone. Each row is tried twice: a job that is finished leaves nothing, or memory for a later
+ * reap.
  */
 static void what_is_there_decides(void **state)
 {
@@ -225,7 +226,7 @@ static void what_a_step_enters_meanwhile_stays(void **state)
     }
 }
 
-/* Its tasks read it there. */
+/* The step's tasks read the refusal in the entry. */
 static void a_refusal_reaches_the_entry_that_a_step_made(void **state)
 {
     (void)state;
