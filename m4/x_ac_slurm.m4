@@ -3,9 +3,10 @@
 #
 # Finds Slurm's SPANK header, version and plugin folder, and, where it is installed, libslurm (for
 # hybridmem-slurmenergy). --with-slurm=DIR names Slurm's prefix (default /usr). --with-slurm-plugindir=DIR names the
-# folder that Slurm searches for plugins that plugstack.conf names without a path, where that is in none of the usual
-# places. Sets slurm_includedir, slurm_version, slurm_bindir, slurm_plugindir, SLURM_CPPFLAGS and SLURM_LIBS (the last
-# four are substituted), have_libslurm for the summary, and the conditional HAVE_LIBSLURM.
+# folder in which Slurm looks for a plugin that plugstack.conf gives no path of; it is needed if that folder is none of
+# the usual ones. Sets slurm_includedir, slurm_version, slurm_bindir, slurm_plugindir, SLURM_CPPFLAGS and SLURM_LIBS
+# (the last four are substituted), have_libslurm for what configure prints at its end, and the conditional
+# HAVE_LIBSLURM.
 AC_DEFUN([X_AC_SLURM], [
   AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR], [prefix of the Slurm installation @<:@/usr@:>@])],
     [], [with_slurm=/usr])

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hybridmem.so, the SPANK plugin. Each context has a file, and each hook a function that collects what Slurm knows and
- * calls libjob or starts hybridmem-job. The plugin must never start a thread, and must never end the process that it
- * runs in, except a task's (hm_remote_place_task). Slurm gets -1 only where the option is refused at submission. For
- * any other failure, -1 would drain a node or be ignored, depending on Slurm's version and on whether the plugin is
- * optional or required.
+ * calls libjob (helpers/job) or starts hybridmem-job. The plugin must never start a thread, and must never end the
+ * process that it runs in, except a task's (hm_remote_place_task). Slurm gets -1 only where the option is refused at
+ * submission. For any other failure, -1 would drain a node or be ignored, depending on Slurm's version and on whether
+ * the plugin is optional or required.
  */
 #ifndef HM_PLUGIN_H
 #define HM_PLUGIN_H

@@ -5,8 +5,8 @@
 
 #include "library.h"
 
-/* Fill in what the zone of an event "powercap:::ENERGY_UJ:ZONE..." measures, and the event of its range. Returns false
- * for a zone that hybridmem does not use, or whose name PAPI does not tell. */
+/* Fill in what the zone of an event "powercap:::ENERGY_UJ:ZONE..." measures, and the event that gives the zone's
+ * range. Returns false for a zone that hybridmem does not use, or whose name PAPI does not tell. */
 bool hm_papi_zone_describe(struct hm_papi_found *found);
 
 /*

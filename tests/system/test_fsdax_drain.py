@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node is drained only where its persistent memory cannot be given back, until an administrator resumes it."""
+"""Tests that a node is drained only where its persistent memory cannot be wiped or removed, and stays drained until an
+administrator resumes it."""
 
 import contextlib
 import os

@@ -90,9 +90,9 @@ def view_of(job_id):
 
 
 def check_top_believes_no_other_user(job_id):
-    """Bob listens under names of alice's job, as a migrator of its batch step and of one that has none. His answer is
-    alice's with another algorithm. top believes it where bob himself asks, but not for alice, nor for root, who knows
-    from the ledger whose job it is."""
+    """Bob listens under names of alice's job: as the migrator of its batch step, and of a step that has no migrator.
+    His answer is that of alice's migrator, with another algorithm. top believes it where bob himself asks, but not for
+    alice, nor for root, who knows from the ledger whose job it is."""
     names = [f"hybridmem/{job_id}.{step}.{0:016x}" for step in (BATCH, 7)]
     view = view_of(job_id).replace(b"regions", b"of-bobs")
     program = Path(__file__).parent / "programs" / "hostile" / "view.py"

@@ -16,7 +16,7 @@ struct hm_report {
 /* Prints "ok      TEXT". */
 void hm_report_ok(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * Prints "note    TEXT": something that may be intended, for example on one of several unlike nodes that share a file.
+ * Prints "note    TEXT": what looks wrong but may be intended, for example where unlike nodes share a hybridmem.conf.
  */
 void hm_report_note(struct hm_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "change  TEXT": what is wrong, and what to do. */

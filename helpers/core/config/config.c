@@ -58,8 +58,8 @@ static const struct hm_config_rule *find_rule(const struct hm_config *config, en
     return NULL;
 }
 
-/* Is the request's mode among `modes`? `rule` is NULL for the general `modes`. `off` is always allowed, as it asks for
- * nothing. */
+/* Is the request's mode among `modes`, those of `rule`? NULL as `rule`: they are those for everybody. The mode off is
+ * always allowed, as it asks for nothing. */
 static int check_modes(const struct hm_request *request, unsigned modes, const struct hm_config_rule *rule,
                        struct hm_error *error)
 {

@@ -10,7 +10,7 @@
 /* Copy hwloc's bitmap into a set, as far as the set's range goes. */
 void hm_discover_set(hwloc_const_bitmap_t bitmap, struct hm_set *set);
 
-/* Fill in the node's kind, and whether its memory is a device's. */
+/* Fill in the node's kind, and whether its memory is a GPU's. */
 void hm_discover_kind(hwloc_obj_t object, struct hm_node *node);
 /* Fill in the node's bandwidths and latencies. */
 void hm_discover_figures(hwloc_topology_t hwloc, hwloc_obj_t object, struct hm_node *node);

@@ -63,7 +63,7 @@ void hm_life_look(const struct hm_job *job, struct hm_life *life)
     look(life);
 }
 
-/* Copies of all entries that can be read what a look needs of them. */
+/* For each entry that can be read, copies what a look at its job needs. */
 static void copy_entries(const struct hm_config *config, struct hm_lives *lives)
 {
     uint32_t *ids = NULL;

@@ -38,7 +38,7 @@
 struct removal {
     const struct hm_config *config;
     const char *owner; /* of all the groups, for people */
-    const char *place; /* the names of the owner's places begin so */
+    const char *place; /* the names of the owner's places begin with it */
     int tries;         /* to get a place */
     int n;
     char (*name)[HM_MONGROUP_NAME];
@@ -81,7 +81,7 @@ static int take_place(const struct removal *removal, struct hm_error *error)
     int number = errno;
     close(folder);
     if (place < 0 && number == EWOULDBLOCK)
-        return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove others of %s", PLACES, removal->owner);
+        return hm_fail(error, EBUSY, CANNOT ": %d processes try to remove other groups of %s", PLACES, removal->owner);
     errno = number;
     return place >= 0 ? place
                       : hm_fail_errno(error, CANNOT ": no lock in %s/" HM_RUNDIR_NODE "/" FOLDER, config->run_dir);

@@ -32,7 +32,7 @@ static double cgroup_s(const struct hm_live *live)
     return strncmp(text, key, sizeof(key) - 1) == 0 ? strtod(text + sizeof(key) - 1, NULL) / 1e6 : -1;
 }
 
-/* CPU seconds of the single processes. A process that has ended counts with its last known value. */
+/* The sum of the CPU seconds of all processes. A process that has ended counts with its last known value. */
 static double processes_s(struct hm_live *live)
 {
     double sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command list: prints the namespaces of jobs and those that users keep. Has the JSON output of create and
- * ram list, too. */
+/* The command "list": prints the namespaces of jobs and those that users keep. This file also makes the JSON output of
+ * the commands "create" and "ram list". */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

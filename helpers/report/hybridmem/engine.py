@@ -41,7 +41,7 @@ def why_not_there(given):
 
 
 def load(folder, given):
-    """Loads the module: from the folder that the caller named, else from the site's folder or Python's own."""
+    """Loads the module: from the folder that the caller named, else the site's, else where Python finds it."""
     if not PathFinder.find_spec("duckdb", [str(given)] if given else [folder, *sys.path]):
         raise records.Failure(
             f"DuckDB is missing{why_not_there(given)}: {sys.executable} -m pip install --no-index --find-links WHEELS "

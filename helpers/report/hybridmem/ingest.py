@@ -4,7 +4,7 @@
 A file of records that changed is read again; what its day's table lacks is added, in a new table that takes the old
 one's place. So records stay in a history when their files are gone, and taking a file twice, or again after a crash,
 changes nothing. A table of another version, with fewer columns or other values in them, is made anew, of the records
-in it. Last come the sums of what was written.
+in it. Last, the days' sums that are missing, old or damaged are made (daysums.py).
 """
 
 from pathlib import Path
@@ -35,7 +35,10 @@ def arguments():
         "--records", metavar="DIR", type=words.folder, help="folder of the records (record_dir of hybridmem.conf)"
     )
     parser.add_argument(
-        "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB; default: the site's, else Python's own"
+        "--engine",
+        metavar="DIR",
+        type=words.folder,
+        help="folder of DuckDB; default: the site's, else where Python finds it",
     )
     return parser
 

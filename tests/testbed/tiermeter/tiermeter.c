@@ -2,7 +2,7 @@
 /*
  * tiermeter: a QEMU TCG plugin that counts a guest's user-mode loads and stores by the memory that served them.
  *
- * It sees each access with its physical address, so the guest can neither deceive it nor has to help. It counts into a
+ * It sees each access with its physical address, so the guest cannot deceive it, and need not help it. It counts into a
  * shared file, with one cell for each CPU and each block of 128 MiB of physical memory. The reader of the file knows
  * which NUMA node a block belongs to, so memory may come and go while the guest runs.
  *

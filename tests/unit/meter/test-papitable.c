@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the table of PAPI's events, and its words. */
+/* Tests the table of PAPI's events, the words for measures and units, and what names of zones and events tell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -209,7 +209,7 @@ static void test_a_mark_goes_once_its_namespace_is_free(void **state)
     assert_int_equal(kept->mark, MARK_NONE);
 }
 
-/* What was made together would otherwise look whole after a kill between two removals. */
+/* A mark says that all namespaces made together are finished. After a kill between two removals, none must say so. */
 static void test_all_marks_go_before_the_first_namespace(void **state)
 {
     (void)state;
@@ -237,7 +237,8 @@ static int reap_heard(const char *living, char *heard, size_t size)
     return status;
 }
 
-/* A policy that cannot be put back is reported, but no namespace is kept because of it. */
+/* The policy is the kernel's auto_online_blocks. If it cannot be put back, that is reported, but no namespace is kept
+ * because of it. */
 static void test_a_reap_puts_back_the_policy_for_new_memory(void **state)
 {
     static const struct {

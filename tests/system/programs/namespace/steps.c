@@ -30,7 +30,7 @@
 
 static pid_t program; /* hybridmem-namespace's process id */
 
-/* Shared with its children: what they do for it without executing another program are steps, too. */
+/* Shared with the program's children: a call of theirs is a step, too, unless they have executed another program. */
 struct seen {
     int count;
     int is_over; /* the step of STEPS_KILL was reached */

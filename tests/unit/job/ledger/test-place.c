@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests where the ledger's folder is: in a new run_dir, and in one of a version before. */
+/* Tests where the ledger's folder is: in a new run_dir, and in one that an earlier version has made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -110,7 +110,7 @@ static void assert_in_place(void)
     assert_false(hm_place_is_old(&config));
 }
 
-/* The folders of a version before, with the entry of job 7. */
+/* The folders of an earlier version, with the entry of job 7. */
 static int old(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void users_do_not_reach_a_new_folder(void **state)
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
 }
 
-/* The link is missing where another process has not made it yet, or was killed before. */
+/* The link is missing where another process has not made it yet, or was killed before it could. */
 static void a_link_that_is_missing_is_made(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void the_version_before_can_be_put_back(void **state)
     assert_in_place();
 }
 
-/* Its link waits in the new place already. */
+/* The link that the move made is already in the new place. */
 static void a_move_that_was_killed_is_completed(void **state)
 {
     (void)state;

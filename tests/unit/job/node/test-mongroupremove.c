@@ -140,7 +140,7 @@ static void test_stuck_children_do_not_pile_up(void **state)
     make_group();
     assert_int_equal(hm_mongroup_remove(&config, 7, 1001, &job.mongroup, &error), -1);
     assert_int_equal(errno, EBUSY);
-    assert_string_equal(error.text, "cannot remove resctrl groups: 2 processes try to remove others of uid 1001");
+    assert_string_equal(error.text, "cannot remove resctrl groups: 2 processes try to remove other groups of uid 1001");
     assert_true(n_pauses > 100 && is_there(GROUP));
     hm_flock_close(held[PLACES - 1]);
     n_pauses = 0;

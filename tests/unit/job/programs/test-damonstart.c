@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the start of the DAMON broker: one process at a time starts it. That process is outside of a job's full memory,
- * and has priority over the processes on the job's CPUs. Also that what a dead broker left is found. */
+/* Tests the start of the DAMON broker: one process at a time starts it. That process leaves the job's cgroup if the
+ * memory there is full, and has priority over the processes on the job's CPUs. Also tests that a reap finds what a dead
+ * broker left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -53,7 +54,7 @@ void hm_urgent_end(void)
 
 int __wrap_hm_flock_open(int at, const char *name)
 {
-    assert_true(is_reap || (is_aside && is_urgent)); /* a reap is never in a job */
+    assert_true(is_reap || (is_aside && is_urgent)); /* a reap never runs in a job's cgroup */
     n_opened++;
     return __real_hm_flock_open(at, name);
 }
@@ -102,7 +103,7 @@ static void test_who_starts_the_broker_has_left_a_full_job(void **state)
     close(other);
 }
 
-/* Where versions before had the broker's state, and where it is now. */
+/* Where earlier versions had the broker's state, and where it is now. */
 static const char *const before = "run/damon.state", *const place = "run/root/node/damon.state";
 
 static bool is_there(const char *path)
@@ -119,7 +120,7 @@ static int set_up_run(void **state)
     return scratch_remove(config.run_dir) | mkdir(config.run_dir, 0711);
 }
 
-/* Returns a socket to which a broker listens. */
+/* Returns a socket on which a broker listens. */
 static int listen_in_run(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the way from DAMON's lists to moves: settings, heat and decision code together, with simulated programs. */
+/* Tests the way from DAMON's lists of regions to moves: settings, heat and decision code together, with simulated
+ * programs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -256,9 +257,9 @@ static void a_jump_is_followed(void **state)
 }
 
 /*
- * Where regions are few, the small ranges must not use up so many that DAMON cannot split the arrays any more. The hot
- * part of some rank would never be found. They may come later, in a new list of the
- * same processes, whose settings are tuned by then.
+ * Where regions are few, the small ranges must not use up so many that DAMON cannot split the arrays any more: the hot
+ * part of some rank would never be found. The small ranges may be counted later, when the broker is asked again to
+ * watch the same processes: the settings are tuned by then.
  */
 static void a_hot_part_beside_small_ranges_is_found(void **state)
 {
