@@ -75,7 +75,8 @@ static enum hm_papiraw_state take(struct hm_papi_found *found, const long long *
                                   const struct hm_papi_moment *moment, uint64_t *value)
 {
     uint64_t reading = (uint64_t)columns[found->column];
-    /* The zone's range is in the column before. Where it reads differently now, PAPI cannot read this zone any more. */
+    /* The column before this one has the zone's range. If that reads differently now, PAPI cannot read this zone any
+     * more (meter/papi/raw.h). */
     if (columns[found->column - 1] != (long long)found->raw.range)
         return HM_PAPIRAW_UNREADABLE;
     return moment->is_start

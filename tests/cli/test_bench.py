@@ -36,7 +36,7 @@ def bench(*words, **options):
         (["--repetitions", "101"], "--repetitions: "),
         (["--block", "0"], "leave --block out"),
         (["--plot", "/"], "name the picture to write"),
-        (["--plot", "spill.png"], "it is SVG, name it spill.svg"),
+        (["--plot", "spill.png"], "only SVG is drawn, so name it spill.svg"),
         (["--config", "/nonexistent"], "/nonexistent"),
         (["spill"], "unexpected word 'spill'"),
         (["--nonsense"], "--nonsense"),

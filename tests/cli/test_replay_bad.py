@@ -7,7 +7,7 @@ from replaying import COLUMNS, TINY, algorithms, zstd
 
 PERIODS = "a number of 1 to 1000000000000"
 LATENCY = "is not a multiple of the fast tier's latency: write a number of 1 to 1000, as in 2.5"
-OTHER = '--plot: "x.{}" is the name of another kind of picture: it is SVG, name it x.svg'
+OTHER = '--plot: "x.{}" is the name of another kind of picture: only SVG is drawn, so name it x.svg'
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ OTHER = '--plot: "x.{}" is the name of another kind of picture: it is SVG, name 
         (["--plot", "/tmp/"], '--plot: "/tmp/" is not a file: name the picture to write, as in plot.svg'),
         (
             ["--plot", "a.b/c.d.PNG"],
-            '--plot: "a.b/c.d.PNG" is the name of another kind of picture: it is SVG, name it a.b/c.d.svg',
+            '--plot: "a.b/c.d.PNG" is the name of another kind of picture: only SVG is drawn, so name it a.b/c.d.svg',
         ),
         *((["--plot", f"x.{kind}"], OTHER.format(kind)) for kind in ("png", "jpg", "jpeg", "pdf", "gif", "eps")),
         (["more"], "there is more than one trace: give one"),

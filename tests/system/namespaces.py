@@ -263,8 +263,8 @@ def stopped(step, *words, ahead=0, **options):
 def killed_before_each_step(*words, least=8, stride=lambda steps: 1, program=PROGRAM, library=STEPS):
     """Kills the program before its first step, then in another run before its second step, and so on. Yields (number of
     the step, names of the steps so far) after each kill, and returns when the program ends before that step. The number
-    of steps depends a little on the kernel; it must be more than `least`. `stride`: how many steps the next kill comes
-    later, by the steps so far."""
+    of steps depends a little on the kernel; it must be more than `least`. `stride` is called with the steps so
+    far, and returns how many steps later the next kill comes."""
     log = Path("/tmp/steps.log")
     number = 1
     while True:

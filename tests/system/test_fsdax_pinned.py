@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what a user with another process on the node can do with `keep`. Since Linux 6.15 the kernel does not end a DAX
-file system while somebody has a page of it: whoever unmounts it last waits, and cannot be killed."""
+"""Tests that a user with a kept file system (`keep`) holds up nobody else, if another process of theirs on the node
+still uses a page of it. Since Linux 6.15 the kernel does not end a DAX file system while somebody has a page of it:
+whoever unmounts it last waits, and cannot be killed."""
 
 import subprocess
 import sys
@@ -16,7 +17,7 @@ SIZE = "--hybrid-mem=fsdax,size=64M"
 KEEP = f"{SIZE},keep"
 ALICE = 1001
 
-# A task of the job: a page of its file system is in a pipe.
+# A task of the job, which puts a page of its file system into a pipe.
 PIN = """
 import ctypes, mmap, os, time
 file = os.open(os.environ["HYBRIDMEM_FSDAX_DIR"] + "/file", os.O_RDWR | os.O_CREAT, 0o600)

@@ -12,7 +12,7 @@
 #define PROGRAM HM_PKGLIBEXECDIR "/hybridmem-picture"
 #define DIGITS 12 /* of a JSON number with a fraction */
 
-/* Is it the name of another kind of picture, as a.png? */
+/* Is it the name of another kind of picture than SVG, as a.png? */
 static bool is_other_kind(const char *path)
 {
     static const char *const kinds[] = {"bmp", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "tif", "tiff", "webp"};
@@ -34,7 +34,8 @@ int hm_picture_check_path(const char *path, struct hm_error *error)
     if (length == 0 || path[length - 1] == '/')
         return hm_fail(error, EINVAL, "\"%.200s\" is not a file: name the picture to write, as in plot.svg", path);
     if (is_other_kind(path))
-        return hm_fail(error, EINVAL, "\"%.200s\" is the name of another kind of picture: it is SVG, name it %.*s.svg",
+        return hm_fail(error, EINVAL,
+                       "\"%.200s\" is the name of another kind of picture: only SVG is drawn, so name it %.*s.svg",
                        path, (int)(strrchr(path, '.') - path), path);
     return 0;
 }

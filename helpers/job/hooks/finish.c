@@ -271,9 +271,10 @@ done:
 }
 
 /*
- * Notes the exit status that Slurm gave to its epilog. Exception: for a job that Slurm ended itself (scancel, the time
- * limit), it gives 0, as it does not yet know how the batch script ended. If the script ran on this node, slurmstepd
- * has noted the true status: it waits for all tasks before the epilog runs.
+ * Notes the exit status that Slurm gave to its epilog, unless that is 0 and the final status is noted already. For a
+ * job that Slurm ended itself (scancel, the time limit), it gives 0, as it does not yet know how the batch script
+ * ended. If the script ran on this node, slurmstepd has noted the true status: it waits for all tasks before the epilog
+ * runs.
  */
 static void note_status(struct hm_job *job, int status)
 {

@@ -14,16 +14,16 @@
 #define LINE "limit: "
 #define SPARE_S (HM_HOOKLIMIT_FIRST_S - HM_HOOKLIMIT_OWN_S)
 #define DAY_S 86400 /* how long hybridmem-namespace may work where fsdax_wipe_limit is not set */
-/* Work after fsdax_wipe_limit: create waits for 10 s and then wipes what it made for 30 s (create.c); detaching takes
- * 12 s, folders of jobs 11 s to be made and 6 s to be removed, by the job and by a reap (daxfolders.h); systemctl takes
- * 21 s. The rest is for the starts of programs. */
+/* Time for work when fsdax_wipe_limit is over: create waits for 10 s, and then wipes for 30 s what it made (create.c);
+ * detaching takes 12 s; making folders of jobs takes 11 s, and removing them 6 s for the job and 6 s for a reap
+ * (daxfolders.c); systemctl takes 21 s. The rest is for the starts of programs. */
 #define BEYOND_S 120
 #define AHEAD_S 5         /* Slurm's clock for its prologs and epilogs begins before ours */
 #define SLOW_MEMORY_S 610 /* bringing slow memory online waits for 600 s */
 
 static int64_t begin_ms;
 
-/* Work beside that of fsdax_wipe_limit. */
+/* Time for the work that fsdax_wipe_limit does not limit. */
 static unsigned beside_s(const struct hm_config *config)
 {
     return HM_HOOKLIMIT_FIRST_S + BEYOND_S + (config->ram != HM_SLOW_RAM_NONE ? SLOW_MEMORY_S : 0);

@@ -115,8 +115,8 @@ static json_t *warnings_of(const struct hm_job *job, const struct hm_tiers *tier
     for (int i = 0; job->has_plan && i < job->plan.n_warnings && i < HM_MAX_WARNINGS; i++)
         json_array_append_new(warnings, TEXT(job->plan.warning[i]));
     /*
-     * Without a group there is no warning: the figure's "source" says why, and it would be the same for every job on
-     * this node.
+     * Without a monitoring group of resctrl there is no warning: the figure's "source" says why there is none, and the
+     * warning would be the same for every job on this node.
      */
     if (job->mongroup.is_begun && job->mongroup.why[0])
         hm_record_warn(warnings, "its own memory traffic is not known: %.*s", (int)sizeof(job->mongroup.why),
@@ -136,7 +136,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 {
     struct hm_record_tiers list = list_tiers(tiers, samples);
     json_t *steps = step_ids(job), *warnings = warnings_of(job, tiers, steps);
-    /* What tells which record it is comes first, up to "end": the store compares that (hm_store_append). */
+    /* The keys that identify the record come first, up to "end": the store compares these (hm_store_append). */
     json_t *record = json_pack(
         "{s:i, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:b, s:o, "
         "s:o}",

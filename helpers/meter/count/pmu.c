@@ -58,7 +58,8 @@ int hm_pmu_parse_format(const char *text, struct hm_pmu_format *format, struct h
     }
     return 0;
 wrong:
-    return hm_fail(error, EINVAL, "\"%.64s\" is no format: config, config1 to config3, and bits, as in config:0-7,32",
+    return hm_fail(error, EINVAL,
+                   "\"%.64s\" is no format: config, config1, config2 or config3 with its bits, as in config:0-7,32",
                    text);
 }
 

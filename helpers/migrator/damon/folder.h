@@ -6,12 +6,12 @@
 #include "base/rundir.h"
 
 #define HM_DAMON_STATE "damon.state" /* tells the next broker which kdamonds this one made */
-#define HM_DAMON_START "damon.start" /* lock of those who start a broker; its file says that the state was moved */
+#define HM_DAMON_START "damon.start" /* lock of those who start a broker; if it exists, the state was moved */
 
 /*
  * Opens the folder, and moves what earlier versions kept elsewhere into it. Call it only while no broker of an earlier
  * version listens: that would make its state at the old place again. Returns a descriptor that the caller closes, or
- * -1. It is in this header as programs of job/ use it without the broker's library.
+ * -1. The function is in this header as programs of job/ use it without the broker's library.
  */
 static inline int hm_damon_folder_open(const char *run_dir, struct hm_error *error)
 {

@@ -23,8 +23,8 @@ uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns);
 bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now_ns, uint64_t samples);
 
 /*
- * At the end of a phase: extends it if the CPU time that is saved (purse.h) is not enough for a decision, and returns
- * true. After HM_PACE_LONGEST lengths it ends in any case.
+ * At the end of a phase: if a decision is not paid for, as the purse has saved too little CPU time (purse.h), extends
+ * the phase and returns true. After HM_PACE_LONGEST lengths the phase ends in any case.
  */
 bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid);
 

@@ -82,7 +82,7 @@ static bool check_kernel(const struct hm_config *config)
     if (hm_dax_kernel_check(config, &error) != 0)
         return tell(false, "kernel", error.text);
     return tell(true, "kernel",
-                config->fsdax_trust ? "fsdax_trust = yes: its users trust each other"
+                config->fsdax_trust ? "fsdax_trust = yes: the users of fsdax trust each other"
                                     : "waits for pages that are in use when a file system ends");
 }
 

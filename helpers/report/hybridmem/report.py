@@ -77,7 +77,10 @@ def arguments():
     )
     parser.add_argument("--since", metavar="TIME", type=bound(False), help="jobs that ended at this time or later")
     parser.add_argument(
-        "--until", metavar="TIME", type=bound(True), help="jobs that ended before this time; a date is included"
+        "--until",
+        metavar="TIME",
+        type=bound(True),
+        help="jobs that ended before this time; if it is a date, that day is included",
     )
     parser.add_argument("--user", metavar="NAME,...", type=names, help="jobs of these users")
     parser.add_argument("--account", metavar="NAME,...", type=names, help="jobs under these accounts")
@@ -115,7 +118,7 @@ def arguments():
         "--history",
         metavar="DIR",
         type=words.folder,
-        help="folder of a history, by hybridmem ingest, instead of records",
+        help="folder of a history that hybridmem ingest made, instead of records",
     )
     parser.add_argument(
         "--engine", metavar="DIR", type=words.folder, help="folder of DuckDB, for --history; default: the site's"
@@ -124,8 +127,8 @@ def arguments():
 
 
 def feed(folder, wanted, skipped, report, is_dated=False):
-    """Makes the views of each wanted record, which counts once. Of duplicates the first counts, as in a history, even
-    if only the second is wanted."""
+    """Adds each wanted record to the views, once. Of duplicates only the first can count, as in a history: if only the
+    second is wanted, none counts."""
     written, rows = seen.Written(), temporary.Rows(report.views, is_dated)
     for day in filter(wanted.period.has_day, records.days(folder)):
         rows.next_day(day)
@@ -213,8 +216,8 @@ def check(parser, options):
 
 
 def read(options, config_program, engine_folder, chosen, wanted, skipped):
-    """The sums of the chosen views, from records or from a history. For a history, the table without a view is
-    calculated by the engine."""
+    """The sums of the chosen views, from records or from a history. If no view is chosen, they are the table by user
+    and mode, which the engine calculates for a history."""
     sums = groups.Report(chosen or [views.TOTALS], options.top, options.by)
     if not options.history:
         folder = records.chosen_folder(options.records, config_program)

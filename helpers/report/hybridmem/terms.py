@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Terms, of which the keys and columns of views are made: SQL over the columns of a record (columns.py), and over the
-values of a list's items ("item_name"). Both engines have the functions in it: DuckDB (engine.py) and sqlite
-(temporary.py). Pure."""
+values of a list's items ("item_name"). Both engines, DuckDB (engine.py) and sqlite (temporary.py), have the functions
+that this SQL calls. Pure."""
 
-ITEM = "item_"  # how the names of the values of a list's items begin
+ITEM = "item_"  # the names of such values begin with it
 
 
 def quoted(name):

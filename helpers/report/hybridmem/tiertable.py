@@ -28,6 +28,6 @@ def names(tier):
 
 
 def figures(tier, columns):
-    """(bytes or None, shown) for each of the columns."""
+    """For each of the columns: the number of bytes, or None, and the text that is shown."""
     found = (fields.memory(tier, key) for _, key in columns)
     return [(amount, draw.size(amount)) for amount in found]

@@ -17,8 +17,9 @@ STARTS = 3
 # off.
 GRACE_SECONDS = 300
 CONSOLE_LINES = 60
-# How much of the guest's time an instruction takes, if that time is counted. The meter makes each instruction slow for
-# the host, so a metered guest runs fewer of them in a second of its time.
+# How many ns of the guest's time an instruction takes, if QEMU computes that time from the number of instructions
+# (-icount). The meter makes each instruction slow for the host, so a metered guest runs fewer of them in a second of
+# its time.
 INSTRUCTION_NS, METERED_INSTRUCTION_NS = 4, 8
 EXIT_TIMEOUT = 124
 
@@ -160,7 +161,7 @@ def run(options, brought):
         try:
             return _run_once(options, brought)
         except NeverUp as failure:
-            command.say(f"{failure}: once more")
+            command.say(f"{failure}: starting the guest again")
     return _run_once(options, brought)
 
 

@@ -59,7 +59,7 @@ int __wrap_renameat2(int from_at, const char *from, int to_at, const char *to, u
     return __real_renameat2(from_at, from, to_at, to, flags);
 }
 
-/* With O_CREAT the kernel takes the lock of the folder, also where the file is there. */
+/* Calls with O_CREAT are counted: for them the kernel takes the folder's lock, even if the file exists. */
 int __wrap_openat(int at, const char *path, int flags, ...)
 {
     n_made += (flags & O_CREAT) != 0;
@@ -105,7 +105,7 @@ static void users_do_not_reach_the_folder(void **state)
     assert_string_equal(hm_rundir_node_path(run, NULL, path, sizeof(path)), scratch_path("run/root/node"));
 }
 
-/* What a version before keeps in run_dir. Returns the number of the lock's file. */
+/* Makes what an earlier version kept in run_dir. Returns the inode number of the lock's file. */
 static ino_t make_old(void)
 {
     assert_int_equal(mkdir(run, 0711), 0);
@@ -126,7 +126,7 @@ static void assert_moved(ino_t lock)
     assert_true(mode_of("run/topology"));
 }
 
-/* Also where another caller has made the folder before: has() does so here, and moves nothing. */
+/* It is moved even if another caller has made the new folder before. Here has() makes it, and moves nothing. */
 static void what_a_version_before_kept_is_moved(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void what_a_version_before_kept_is_moved(void **state)
     assert_moved(lock);
 }
 
-/* A look for a file that is missing in run_dir takes a lock that users reach. */
+/* Looking in run_dir for a file that is missing takes a lock in the kernel that users can hold up (base/rundir.h). */
 static void it_is_looked_for_once(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that planning makes no system call: the kernel kills the process that plans at the first one but exit(2). */
+/* Tests that planning makes no system call. The planner runs in a process that the kernel kills at its first system
+ * call other than exit(2). */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests what a job's monitor makes of the node's counters: sums from its first reading on, the peak power, and reasons.
+ * Tests what a job's monitor makes of the node's counters: sums from its first reading on, the peak power, and why a
+ * figure is not known.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -90,7 +91,7 @@ static void test_a_machine_without_counters(void **state)
     assert_non_null(strstr(metered->energy_source, "powercap: the kernel shows no RAPL zone"));
     assert_non_null(strstr(metered->traffic_source, "perf-imc: the kernel has no PMU"));
     assert_in_range(meter.n_tried, 4, HM_METERS);
-    for (int i = 0; i < meter.n_tried; i++) { /* each source's whole reason is in the text of what it gives */
+    for (int i = 0; i < meter.n_tried; i++) { /* the reason of each source is there in full */
         if (meter.tried[i].source->gives & HM_GIVES(HM_PACKAGE_ENERGY))
             assert_non_null(strstr(metered->energy_source, meter.tried[i].reason));
         if (meter.tried[i].source->gives & HM_GIVES(HM_READ_BYTES))

@@ -7,9 +7,11 @@
 #include "base/clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define SHARE 16                 /* a pause is so many times as long as what was before it */
-#define SHORTEST (SECOND_NS / 2) /* of a client, as each message restarts a kdamond */
-#define LONGEST (5 * SECOND_NS)  /* of a user, but for CPU time: the migrator of the next step must have its answer */
+#define SHARE 16                 /* a pause is this many times as long as the work before it */
+#define SHORTEST (SECOND_NS / 2) /* shortest pause of a client, as each of its messages restarts a kdamond */
+/* A user's pause is longer than this only if the work took CPU time: the migrator of their next step waits for an
+ * answer. */
+#define LONGEST (5 * SECOND_NS)
 
 struct hm_damon_moment hm_damon_moment(void)
 {
