@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks fields, and finds them by their paths. */
+/* Checks the fields of a structure by its table (fields.h), and finds fields by their paths. */
 #include "fieldsparts.h"
 
 #include <errno.h>

@@ -32,9 +32,9 @@ int hm_rundir_open(const char *run_dir, struct hm_error *error);
 /* <run_dir>/root. `run` is the opened run_dir. */
 int hm_rundir_open_root(int run, struct hm_error *error);
 /*
- * <run_dir>/root/node. `old` is what versions before kept elsewhere in run_dir for the caller; NULL: nothing. It is
- * moved to the folder. The last one is a lock, which is made where it is missing: when it is in the folder all are
- * moved, and nobody looks elsewhere again. A lock stays the same file: its holder keeps it.
+ * <run_dir>/root/node. `old` lists what earlier versions kept elsewhere in run_dir for the caller; NULL: nothing. It is
+ * moved to the folder. The last row is a lock, which is moved last, and made where it is missing. So once it is in the
+ * folder, the others have been moved, and nobody looks elsewhere again. A lock that is moved stays held by its holder.
  */
 int hm_rundir_open_node(const char *run_dir, const struct hm_rundir_old *old, struct hm_error *error);
 
@@ -46,7 +46,7 @@ int hm_rundir_open_lock(int node, const char *run_dir, const char *name, struct 
 bool hm_rundir_has(int node, const char *name);
 
 /* Writes the path of a file in <run_dir>/root/node, or with NULL that of the folder, into `out`, and returns `out`. For
- * who cannot work by descriptors. HM_RUNDIR_NODE_PATH bytes are enough besides those of run_dir. */
+ * callers that cannot work by descriptors. HM_RUNDIR_NODE_PATH bytes are enough besides those of run_dir. */
 #define HM_RUNDIR_NODE_PATH 64
 char *hm_rundir_node_path(const char *run_dir, const char *name, char *out, size_t size);
 

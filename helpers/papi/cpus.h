@@ -5,8 +5,8 @@
 
 #include "base/set.h"
 
-/* Find one CPU for each socket (or die) that a PMU of the kernel counts, as the PMU's cpumask in sysfs says. `pmu` is a
- * pattern of fnmatch(3); all PMUs with such a name have the same cpumask. Returns 0, or -1 with a text. */
+/* Find one CPU for each socket, or each die of a socket, that a PMU of the kernel counts: those of the PMU's cpumask in
+ * sysfs. `pmu` is a pattern of fnmatch(3); all PMUs with such a name have one cpumask. Returns 0, or -1 with a text. */
 int hm_papi_cpus(const char *pmu, struct hm_set *cpus, struct hm_error *error);
 
 /* The socket of a CPU, or -1. */

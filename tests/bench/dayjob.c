@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of the simulated node (daysim.h): starts its processes (dayrank.c), and decides what they do in each hour. */
+/* The job of the simulated node (daysim.h): starts its processes (dayrank.c), and decides what they do in each phase of
+ * an hour. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>

@@ -12,12 +12,12 @@
 #include "migrator/watch/maps.h"
 #include "migrator/watch/ranks.h"
 
-#define NAME 64   /* bytes of a name; the kernel's longest of a process has 63 */
+#define NAME 64   /* bytes of a name and its NUL; the kernel shows 63 at most of a process's name */
 #define MOST 1024 /* bytes of a text */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The kernel writes this name as it is. */
+/* In /proc/PID/stat the kernel writes the process's name as it is. */
 static void check_stat(const char *name)
 {
     char text[MOST], state = 0;
@@ -28,7 +28,7 @@ static void check_stat(const char *name)
         abort();
 }
 
-/* In the other files it has no line feed: the kernel writes an escape, or allows none. */
+/* In the other files no name has a line feed: the kernel writes an escape, or allows none. */
 static void check_status(const char *name)
 {
     char text[MOST];

@@ -37,7 +37,7 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
 
 def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir):
     """A state file and all kdamonds are left; the first kdamond is in a state that a kill between two steps can
-    leave."""
+    leave. A broker knows its kdamonds by a mark: a value of update_us that it has chosen."""
     first = KDAMONDS / "0"
 
     def empty_it(_):
@@ -109,7 +109,7 @@ def reap_to_the_end():
         assert "cannot clear up after a dead DAMON broker" not in said, said
         return True
 
-    slurm.wait_for(is_done, "a reap that has enough of its 5 s")
+    slurm.wait_for(is_done, "a reap that is done within its 5 s")
 
 
 def test_reap_does_not_wait_for_a_broker_that_hangs():

@@ -15,7 +15,8 @@ from stepmigrators import migrators, progress, status_of
 
 (LIBRARY,) = Path("/usr/lib").glob("*/hybridmem/libhybridmem-preload.so")
 NODES = "fast=0@0,1@1 slow=2@0,3@1"
-MIB = 6  # of each third
+# Size of each of the three parts of the test program's memory (programs/thirds.c): a written, a read and a cold one.
+MIB = 6
 # The size from which on an allocation is large. The thirds are large, but small enough to be moved within few phases.
 LARGE = {"HYBRIDMEM_ISOLATE_SIZE": "4M"}
 # The most phases until the written third is in the fast tier. A phase moves some 2 MiB here, as its CPU time allows,

@@ -41,7 +41,7 @@ static void print_help(void)
            "Shows what the migrator of a running step does on this node: memory by tier,\n"
            "what share of the sampled accesses the fast tier serves, how much is moved, and\n"
            "for each process a map of its addresses: how hot they are, and in which tier.\n"
-           "From elsewhere, with -w NODE where the job has several nodes:\n"
+           "To see it from elsewhere, with -w NODE if the job has several nodes, run\n"
            "  " ELSEWHERE "\n"
            "\n"
            "  JOBID[.STEP]      default: $SLURM_JOB_ID, else the only migrator of yours on\n"
@@ -164,8 +164,8 @@ static int connect_to_one(const struct options *options, struct hm_error *error)
     snprintf(job, sizeof(job), "%u", wanted.job_id);
     if (options->which)
         return hm_fail(error, ESRCH,
-                       "no migrator of job %.40s runs on this node; from here, with -w NODE where the job has several "
-                       "nodes: " ELSEWHERE,
+                       "no migrator of job %.40s runs on this node; to see one from here, with -w NODE if the job has "
+                       "several nodes, run: " ELSEWHERE,
                        options->which, job, options->which);
     return hm_fail(error, ESRCH, "no migrator of yours runs on this node");
 }

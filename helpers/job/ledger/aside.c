@@ -13,13 +13,15 @@
 #include "living.h"
 
 #define MOST_TEXT 4096 /* of /proc/self/cgroup */
-/* A job whose limit leaves less than this, or less than an eighth of the limit, has little memory. It may fill the rest
- * after the look: only moving always would exclude that, which takes some 10 ms for each lock. */
+/* A job whose limit leaves less than this, or less than an eighth of the limit, has little memory. A job with more may
+ * still fill it after this check. To exclude that, this process would have to be moved each time it takes the lock,
+ * which costs some 10 ms. */
 #define ROOM (64u << 20)
 
-/* How the two versions of cgroups tell of memory. */
+/* The root of the cgroups that count memory, with cgroup v1 and with v2. */
 static const char v1[] = "/sys/fs/cgroup/memory", v2[] = "/sys/fs/cgroup";
 
+/* Files of a cgroup, of v2 and then of v1: a limit, and what counts against it. */
 static const struct bound {
     const char *limit, *used;
 } bounds[] = {

@@ -25,8 +25,8 @@ int hm_changes_wanted(const struct hm_plan *plan, const struct hm_tiers *tiers, 
 
 /*
  * Enters the changes in the job's entry, writes the entry, then makes the changes. The caller holds the ledger's lock.
- * Returns 0, or -1 with a text: if a change could not be entered, or the entry not be written, none was made; if making
- * a change fails, those before it stay, and all are in the entry.
+ * Returns 0, or -1 with a text: if a change could not be entered, or the entry could not be written, none was made; if
+ * making a change fails, those before it stay, and all are in the entry.
  */
 int hm_changes_apply(const struct hm_config *config, struct hm_job *job, const struct hm_wanted *wanted, int count,
                      struct hm_error *error);

@@ -111,8 +111,8 @@ void hm_decider_free(struct hm_decider *decider);
 
 /*
  * Adds observations. hm_decider_dropped() counts those that are not used: with "bins" if there is no room for them or
- * their process has no bin, with "regions" if they are not valid. With hot_by_writes, observations without writes are
- * left out and not counted; so are those that are not valid with "bins".
+ * their process has no bin, with "regions" if they are not valid. Two kinds are left out and not counted: with
+ * "bins" those that are not valid, and with hot_by_writes those without writes.
  */
 void hm_decider_observe(struct hm_decider *decider, const struct hm_observation *observations, size_t count);
 uint64_t hm_decider_dropped(const struct hm_decider *decider);

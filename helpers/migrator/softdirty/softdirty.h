@@ -2,13 +2,14 @@
 /*
  * Finds out which pages are written, for sources that cannot tell writes from reads (DAMON, faults). The kernel marks a
  * page soft-dirty at its first write after the marks were cleared (write 4 to /proc/PID/clear_refs), and shows the mark
- * in bit 55 of /proc/PID/pagemap; the processes' user may do both. Clearing write-protects all pages of the process:
- * each page that is then written costs it a fault. So windows are only as frequent as the budget allows. How to use it:
+ * in bit 55 of /proc/PID/pagemap; the processes' user may do both. A window is the time from clearing a process's marks
+ * to reading them. Clearing write-protects all pages of the process: each page that is then written costs it a fault.
+ * So windows are only as frequent as the budget allows. How to use it:
  *
  *       at the start of a window, near the end of the phase       hm_softdirty_begin(softdirty, ranks)
  *       at the end of the phase, for the decider's extents        hm_softdirty_add(softdirty, page, n_pages) ...
  *                                                                 hm_softdirty_end(softdirty, ranks)
- *       from then on, in the source's sink, before observing      hm_softdirty_split(softdirty, observations, count)
+ *       from then on, with all that is read from a source         hm_softdirty_split(softdirty, observations, count)
  *       when a process is gone, before another gets its space     hm_softdirty_forget(softdirty, space)
  *
  * It is not needed for a source with knows_writes. What a window found out about a process is used until its next

@@ -26,8 +26,8 @@
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error);
 
 /* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. `place` must be a folder of
- * root's alone: a file in its folder HM_MOUNT_TRIALS is locked meanwhile. Returns 0 or -1; EBUSY: the end of an earlier
- * use was not over after 10 s, or an earlier trial still waits for it. */
+ * root's alone: a file in its folder HM_MOUNT_TRIALS is locked meanwhile. Returns 0 or -1; EBUSY: an earlier unmount
+ * was not over after 10 s, or an earlier trial still waits for it. */
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error);
 
 #endif

@@ -33,7 +33,7 @@ def of_energy(key):
 
 
 def of_estimate(key):
-    """Estimates are known for all tiers or not at all. No other figure is computed from them."""
+    """The sum over the tiers; None unless each tier has an estimate. No other figure is computed from estimates."""
 
     def make(figures):
         modelled = fields.members(fields.part(figures.record.get("energy"), "estimate"), "tiers")
@@ -77,8 +77,8 @@ class Figures:
     @Once
     def shared(self):
         """True if other jobs ran on the node beside this one, False if none did, None if that is not known. Older
-        records lack it. They have counters of the job itself only if it was alone, so such counters mean that none
-        did."""
+        records lack this key. They have counters of the job itself only if the job was alone, so such counters mean
+        that no other ran."""
         if isinstance(self.record.get("shared"), bool):
             return self.record["shared"]
         groups = [fields.part(self.record, name) for name in ("energy", "traffic")]

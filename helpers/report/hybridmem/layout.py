@@ -104,13 +104,13 @@ def row(record, day, file, line, text):
 
 
 def columns_of(connection, tables):
-    """Returns the columns that all rows of the tables have as row() makes them today."""
+    """Returns the columns that all rows of the tables have, or none if a row has values of another FORM."""
     names = engine.columns(connection, tables)
     return names if "form" in names and engine.has_only(connection, tables, "form", FORM) else frozenset()
 
 
 def are_new(connection, tables, names):
-    """Have all rows of the tables these columns, as row() makes them today?"""
+    """Do all rows of the tables have these columns, with the values that row() would give them today?"""
     return columns_of(connection, tables).issuperset(names)
 
 

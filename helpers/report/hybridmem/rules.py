@@ -2,9 +2,9 @@
 """Advice: which mode would have suited a job, and why, by a table of rules over one record. Pure.
 
 A rule speaks only if the record has every figure that it needs, and its sentence names the main ones. A record gets at
-most one piece of advice, from the first rule of the table that speaks. A run of a job gets at most one of those of its
-records: elect() chooses, as the table says on how many of the run's nodes a rule must hold. Users who asked for the
-slow tier leave the fast one to others: only the rule on writes speaks to them."""
+most one piece of advice, from the first rule of the table that speaks. A run of a job gets at most one piece of its
+records' advice. elect() chooses it: the table says on how many of the run's nodes each rule must hold. Users who asked
+for the slow tier leave the fast one to others: only the rule on writes speaks to them."""
 
 from collections import Counter
 from typing import Callable, NamedTuple, Optional

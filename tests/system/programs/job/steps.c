@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into hybridmem-job: it counts the program's steps, and can kill the program before one of them. A step is a
- * call by which the program changes something outside of itself: it makes, writes, renames or removes files and
- * folders, changes their owner or mode, starts programs, waits for them, or sends signals. A write is a step only below
- * /run, /var and /sys. mkdir of a folder that is there already, and unlink of a file that is not there, change nothing
- * and are no steps; nor are calls that are not wrapped below (symlinkat, renameat2). Programs that it starts are not
- * counted, as they have an environment of their own.
+ * A library that a test preloads into hybridmem-job. It counts the program's steps, and can kill the program before one
+ * of them. A step is a call by which the program changes something outside of itself: it makes, writes, renames or
+ * removes files and folders, changes their owner or mode, starts programs, waits for them, or sends signals. A write is
+ * a step only below /run, /var and /sys. mkdir of a folder that is there already, and unlink of a file that is not
+ * there, change nothing and are no steps; nor are calls that are not wrapped below (symlinkat, renameat2). Steps of
+ * programs that hybridmem-job starts are not counted, as those have an environment of their own.
  *
  *     STEPS_LOG=FILE   append the name of each step
  *     STEPS_KILL=N     SIGKILL before the N-th step
