@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests views that the engine makes of a history's columns: they equal those of the records, whatever the records
-contain."""
+"""Tests views that DuckDB makes of a history's columns: they equal the views of the records themselves, whatever the
+records contain."""
 
 import json
 import re

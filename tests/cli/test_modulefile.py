@@ -14,8 +14,8 @@ BOOKKEEPING = re.compile(r"^(_ModuleTable|__LMOD_|LMOD_|_LMFILES_|LOADEDMODULES|
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """A folder with a copy of the modulefile, which tests may change. It sets paths, as the installation under test is
-    outside of the system's folders."""
+    """A folder with a copy of the modulefile. Tests may change the copy. The modulefile sets PATH and the like, as the
+    installation under test is outside of the system's folders."""
     (made,) = (INSTALLED / "hybridmem").glob("*.lua")
     copy = tmp_path / "modules" / "hybridmem" / made.name
     copy.parent.mkdir(parents=True)

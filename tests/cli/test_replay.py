@@ -118,7 +118,8 @@ def test_what_is_hot_is_found(trace, algorithm):
 
 
 # Figures of an independent simulation. A row has the trace, the fast tier's size in %, and three figures each for first
-# touch, the static oracle and the phase oracle: the share of memory accesses, the share of slow writes, and AMAT.
+# touch, the static oracle and the phase oracle: the share of the accesses to memory that the fast tier served, the
+# share of the writes that went to the slow tier, and AMAT.
 REFERENCE = """
 AMG 10     0.170/0.356/1.90 0.285/0.394/1.80 0.327/0.317/1.87
 AMG 25     0.183/0.297/1.88 0.558/0.337/1.51 0.633/0.235/1.75

@@ -47,8 +47,8 @@ APART = """unshare --mount sh -euc '
 
 @contextlib.contextmanager
 def second(is_apart=False):
-    """Runs a second slurmd, as Slurm starts the components of a heterogeneous job on different nodes. With `is_apart`
-    it has its own ledger and state, so that one job can be on both."""
+    """Runs a second slurmd. Heterogeneous jobs need it: Slurm starts their components on different nodes. With
+    `is_apart` the second node has its own ledger and state, so that one job can be on both nodes."""
     before = SLURM_CONF.read_text()
     node = re.search(r"^NodeName=n1 .*$", before, re.M).group()
     other = node.replace("=n1 ", "=n2 NodeHostname=n2 Port=16818 ")

@@ -41,7 +41,7 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 
 /*
- * Reads the entry under the job's number into `job`. `lives` is what a look has found before. The caller holds the
+ * Reads the entry under the job's number into `job`. `lives` is what hm_lives_look found before. The caller holds the
  * lock.
  */
 static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin,
@@ -103,7 +103,7 @@ static void fill(const struct hm_config *config, const struct hm_begin *begin, s
     copy_name(job->node, begin->node, sizeof(job->node));
     if (config->cluster[0])
         hm_text_copy(job->cluster, config->cluster, sizeof(job->cluster));
-    (void)hm_process_identify(getpid(), &job->prolog); /* without it, a job is only taken for dead earlier */
+    (void)hm_process_identify(getpid(), &job->prolog); /* without it, a reap may take a waiting job for dead */
     /* With PrologFlags=RunInJob the prolog runs in the job's own cgroup: the monitor must not be put there. */
     if (hm_cgroup_of_self(folder, sizeof(folder)) == 0 && !strstr(folder, "/step_"))
         hm_text_copy(job->home_cgroup, folder, sizeof(job->home_cgroup));
@@ -120,7 +120,8 @@ void hm_begin_refuse(struct hm_job *job, const char *why)
     job->has_plan = false;
 }
 
-_Static_assert(sizeof(((struct hm_job *)NULL)->user) == HM_IDENTITY_NAME, "the judge takes a full name for a cut one");
+_Static_assert(sizeof(((struct hm_job *)NULL)->user) == HM_IDENTITY_NAME,
+               "hm_identity_judge takes a name that fills this size for a cut one");
 
 static void judge(const struct hm_config *config, const struct hm_request *request, const struct hm_job *job,
                   struct hm_error *error)

@@ -9,7 +9,7 @@
 
 #include "core/config/config.h"
 
-/* Lines above this level are dropped. The level is HM_LOG_INFO until this is called. */
+/* Lines that are less urgent than this level are dropped. The level is HM_LOG_INFO until this is called. */
 void hm_log_set_level(enum hm_log_level level);
 
 /* Writes a line (printf style). */

@@ -127,8 +127,8 @@ int hm_damon_ensure(const struct hm_config *config, const char *home_cgroup, str
 }
 
 /*
- * Opens the folder that has the state of a dead broker. An earlier version's broker that lives on keeps its state where
- * it is, and may still make one there: so nothing is moved while a broker listens.
+ * Opens the folder that has the state of a dead broker. Earlier versions kept these files elsewhere, and a broker of
+ * theirs that lives on would make its state there again. So their files are moved here only while no broker listens.
  */
 static int open_folder(const struct hm_config *config)
 {

@@ -5,8 +5,8 @@
 
 #include "meter/count/reasons.h"
 
-/* No figure is known: choose the quantity whose reason is given. That is the first quantity with a counter. If none has
- * one, it is `first`; but for energy it is the platform's, as its reason names the most sources. */
+/* Where no figure is known, choose the quantity whose reason is given. That is the first quantity with a counter. If
+ * none has one, it is `first`; but for energy it is the platform's, as its reason names the most sources. */
 static enum hm_quantity choose_quantity(const struct hm_flow *flow, int n, enum hm_quantity first,
                                         enum hm_quantity last)
 {

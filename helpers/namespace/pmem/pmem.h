@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's persistent memory, through libndctl: lists it, and makes and removes single namespaces. A namespace is
+/* Lists the node's persistent memory, and makes and removes single namespaces of it, through libndctl. A namespace is
  * always wiped before it is removed. Where anything is changed, the caller holds the lock of the node's
  * namespaces (lock.h). */
 #ifndef HM_NAMESPACE_PMEM_PMEM_H

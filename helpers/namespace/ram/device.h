@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The DAX devices of devdax namespaces, through libdaxctl, as devices or as memory of the kernel. Each call looks at
- * the kernel anew. The caller holds the lock where anything is changed. */
+ * the kernel anew. Where anything is changed, the caller holds the lock of the node's namespaces (pmem/lock.h). */
 #ifndef HM_NAMESPACE_RAM_DEVICE_H
 #define HM_NAMESPACE_RAM_DEVICE_H
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes views with an engine: DuckDB over the columns of a history's tables (history.Tables), sqlite over the rows of
-records (temporary.Rows). Both have `connection`, source(), and `values`, which belong to the source's statements. `met`
-tells where a record, or an item of it, was read: the least is the first one."""
+records (temporary.Rows). Both have `connection`, source(), and `values`, the parameters of the SQL that source() gives.
+`met` tells where a record, or an item of it, was read: the least is the first one."""
 
 from .folds import Peak, is_of_runs, placed
 
@@ -126,8 +126,8 @@ class Query(Asking):
                 cells[at] = counts[place][is_failed]
 
     def counts(self, of_run, total):
-        """Returns (runs, failed ones) by place, of all rows by (). Without a total most runs have several rows, as of
-        tiers, else most have one."""
+        """Returns {place: (runs, failed ones)}; if there is a total, the place () has those of all rows. In a view
+        without a total, such as tiers, most runs are in several rows; in other views most are in one."""
         if total is None:
             [[runs]] = self.run(f"SELECT count(*) FROM (SELECT DISTINCT run FROM {self.source}) AS runs", *self.values)
             return self.counts_of_several(of_run, 1 + runs // RUNS_AT_ONCE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up the counters of the tiermeter plugin by NUMA node, each time the guest sets a mark."""
+"""Adds up the counters of tiermeter, a plugin of QEMU, by CPU and NUMA node, each time the guest sets a mark."""
 
 import json
 import struct

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests discovery and grouping together: the tiers of each fixture. */
+/* Tests how nodes are found and grouped into tiers, for each topology in the fixtures. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -172,7 +172,7 @@ static void the_age_of_the_entry_tells_whether_the_job_lives(void **state)
     }
 }
 
-/* The clock of the day, by which the entry was written, may be set back or forward: the grace stays as long. */
+/* CLOCK_REALTIME, by which the entry was written, may be set back or forward: the grace keeps its length. */
 static void no_clock_that_is_set_changes_the_grace(void **state)
 {
     (void)state;

@@ -149,7 +149,7 @@ static void test_a_vague_neighbour_lends_no_heat(void **state)
     assert_true(heat_of[10] > 0.7 && heat_of[10] < 1.5);
 }
 
-/* If there are more nodes than room, everything is estimated more coarsely. */
+/* If there is no room for all nodes of the tree, everything is estimated more coarsely. */
 static void test_few_nodes_will_do(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void test_few_nodes_will_do(void **state)
     }
 }
 
-/* Borders between samples that are spread over ranges are removed if they say nothing. Borders between samples of
+/* A border between samples that are spread over ranges is removed if it tells nothing. Borders between samples of
  * single pages stay. */
 static void test_borders_without_evidence_go(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests a migrator's budget of CPU time: what it earns, what it may spend, and when it rests. */
+/* Tests a migrator's budget of CPU time: what it earns, and what may be spent. Also tests when the migrator rests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
