@@ -26,7 +26,8 @@ bool hm_rundir_has(int node, const char *name)
     return faccessat(node, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Another process may move it at the same time. Where both places have one, both stay as they are. Returns 0 or -1. */
+/* Moves a file or folder from its old place to `node`. Another process may do so at the same time. Where both places
+ * have one, both stay as they are. Returns 0 or -1. */
 static int move_one(int run, int node, const struct hm_rundir_old *old, struct hm_error *error)
 {
     if (hm_rundir_has(run, old->path) && renameat2(run, old->path, node, old->name, RENAME_NOREPLACE) == 0)

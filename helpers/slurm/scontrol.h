@@ -29,8 +29,9 @@ const char *hm_scontrol_value(const char *at, const char *name, char *value, siz
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *error);
 
 /* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
- * heterogeneous job). `likely`, unless it is NULL, is a name that it may have, which is asked for first: by the number
- * of an array's last task, Slurm shows the whole array. Each question has 2.5 s. Returns 0 or -1. */
+ * heterogeneous job). `likely`, unless it is NULL, is a name that the job may have, and is asked for first. It is for
+ * the last task of an array: its job id is also the array's, and for that Slurm shows the whole array. Each question
+ * has 2.5 s. Returns 0 or -1. */
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error);
 
 /* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */

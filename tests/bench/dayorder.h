@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The orders that a process of the simulated job gets. It answers each with a number: the thread's number where one was
- * started or ended, 0 for mappings, -1 where it failed. It ends when the other end of its socket is closed. */
+/* The orders that a process of the simulated job (daysim.h) gets. The process answers each with a number: the thread's
+ * number where one was started or ended, 0 for mappings, -1 where it failed. It ends when the other end of its socket
+ * is closed. */
 #ifndef DAYORDER_H
 #define DAYORDER_H
 

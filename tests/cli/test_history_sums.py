@@ -45,7 +45,7 @@ def sums(history, kind="sums"):
 
 @pytest.fixture(name="both", scope="module")
 def both_of_all_kinds(tmp_path_factory):
-    """(records, history) with every kind of record, in runs of several rows and days."""
+    """(records, history) with every kind of record. Some runs of jobs have several rows of sums, or several days."""
     top = tmp_path_factory.mktemp("sums")
     varied(top / "records")
     for made in odd_records(200):

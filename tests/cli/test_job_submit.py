@@ -89,7 +89,7 @@ def test_who_is_refused_and_what_they_are_told(lua, case, returned, told):
 
 
 @pytest.mark.parametrize("lua", INTERPRETERS)
-def test_a_rule_for_an_account_is_written_in_any_letters(lua):
+def test_a_rule_for_an_account_may_have_capital_letters(lua):
     rules = "rules = { account = { Physics = {} } }"
     assert call(lua, f"{rules}, submit = {{ {env('spill')}, account = 'physics' }}")[0] == DENIED
 
@@ -120,7 +120,8 @@ def test_the_option_given_twice_is_refused_whichever_the_node_would_take(lua, na
 @pytest.mark.parametrize("lua", INTERPRETERS)
 @pytest.mark.parametrize(("count", "length", "returned"), [(16, 4096, 0), (1, 4097, DENIED), (17, 4096, DENIED)])
 def test_variables_that_no_node_starts_a_prolog_with_are_refused(lua, count, length, returned):
-    """The kernel starts no program with a variable of 128 KiB; Slurm then drains the node."""
+    """The snippet's limits are far below the kernel's, which starts no program with a variable of 128 KiB: the prolog
+    then fails, and Slurm drains the node."""
     settings = ", ".join(f"'V{number:02}=' .. ('a'):rep({length - 4})" for number in range(count))
     large = f"spank_job_env = {{ {settings} }}"
     told = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the view of failures: its rows, and which warnings are refusals, by the words of the node's programs."""
+"""Tests the view of failures: its rows, and which warnings count as refusals, as told by their texts, which the node's
+programs write."""
 
 import pytest
 from installed import helper

@@ -93,7 +93,7 @@ def test_a_job_that_is_ending_is_in_the_ledger(processes, tmp_path, monkeypatch,
     for uid, job in ((OWNER, "41"), (0, "41"), (0, "40_1"), (STRANGER, "40")):
         assert told(uid, job) == (nothing if is_first else no_record(job))
     config.write_text("#!/bin/sh\nexit 1\n")
-    assert told(0, "40") == (nothing if is_first else no_record("40")), "records that are read need no configuration"
+    assert told(0, "40") == (nothing if is_first else no_record("40")), "without a configuration, records are read"
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])

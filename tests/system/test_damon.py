@@ -21,8 +21,8 @@ HERE = Path(__file__).parent
 
 @contextlib.contextmanager
 def programs(count, mib, kind="write", user="alice"):
-    """Run programs that use a tenth of their memory most. Gives (pid, start, end, start of the hot tenth, end of the
-    hot tenth) of each."""
+    """Run programs whose accesses go mostly to one tenth of their memory (programs/hotrange.c). Gives (pid, start, end,
+    start of the hot tenth, end of the hot tenth) of each."""
     folder = slurm.folder_of(user)
     go = folder / "go"
     ready = [folder / f"ready{i}" for i in range(count)]
@@ -173,7 +173,7 @@ def test_kdamonds_of_others_are_left_alone(run_dir):
 
 @pytest.mark.slurm26
 def test_modules_of_the_kernel_that_hold_damon_are_named(run_dir):
-    """Newer kernels may have damon_stat on from the start. The guest is booted without it, as the guide says."""
+    """Newer kernels may have damon_stat on from the start. The guest is booted without it, as the admin guide says."""
     enabled = Path("/sys/module/damon_reclaim/parameters/enabled")
     with broker(run_dir) as (_, path), sleeper("alice") as watched:
         enabled.write_text("Y")

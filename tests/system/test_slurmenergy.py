@@ -144,7 +144,7 @@ def samples(job_id):
 
 
 def platform(job_id):
-    """What the job's monitor has counted for the whole node, the third of its domains."""
+    """The energy that the job's monitor has counted for the whole node (HM_DOMAIN_PLATFORM of metered.h)."""
     return samples(job_id).energy[2]
 
 

@@ -14,7 +14,7 @@ static const enum hm_quantity quantities[HM_PAPI_N_MEASURES] = {
     [HM_PAPI_WRITE_BYTES] = HM_WRITE_BYTES,         [HM_PAPI_COUNT] = HM_N_QUANTITIES,
 };
 
-/* What texts call each program: the library that it asks. */
+/* The names of the programs in texts for people: what each of them asks. */
 static const char *const names[HM_N_PROGRAMS] = {[HM_PROGRAM_PAPI] = "PAPI", [HM_PROGRAM_SLURMENERGY] = "Slurm"};
 
 /* Does a better source have this quantity? */
@@ -37,7 +37,7 @@ static int add_event(struct hm_gauges *gauges, int source, enum hm_papi_program 
                             .factor = hm_papi_unit_factor(event->unit),
                             .counter = {.modulus = event->modulus}};
     if (like.quantity == HM_N_QUANTITIES)
-        return hm_fail(reason, EBADMSG, "%s: its program was not asked for it", event->name);
+        return hm_fail(reason, EBADMSG, "%s: this counter was not asked for", event->name);
     like.counter.most_per_s = hm_quantity_most_per_s(like.quantity) / like.factor;
     snprintf(like.name, sizeof(like.name), "%s", event->name);
     return hm_gauges_add_asked(gauges, &like, program, i, reason);
@@ -111,7 +111,7 @@ static int find(enum hm_papi_program program, const char *path, const struct hm_
         return -1;
     if (!setup->later)
         return join(gauges, program, setup->is_list, reason);
-    hm_papi_reader_described(gauges->reader[program], reason); /* gives the reason until the program answers */
+    hm_papi_reader_described(gauges->reader[program], reason); /* `reason`: it has not answered yet */
     return 0;
 }
 
@@ -131,7 +131,7 @@ const struct hm_counter_source hm_meter_papi = {
     .name = "papi",
     .gives = HM_GIVES_ENERGY | HM_GIVES_TRAFFIC,
     .covers = HM_COVERS_SOCKETS,
-    .measures = "energy, and bytes by kind of memory of Intel's memory controllers (PAPI, by hybridmem-papi)",
+    .measures = "energy, and bytes that Intel's memory controllers move, by kind of memory (PAPI, by hybridmem-papi)",
     .unit = "2^-32 J, microjoule, nanojoule or 64 bytes, by PAPI's component",
     .wraps = "PAPI's component powercap at max_energy_range_uj, the others not in a lifetime",
     .needs = "what PAPI's components need: root, or CAP_PERFMON for perf_event_uncore",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serves the migrator's view to its own user and root. Never waits for a client. */
+/* Sends the migrator's view, which `hybridmem top` shows (figures/view.h), to the migrator's own user and to root.
+ * Never waits for a client. */
 #ifndef HM_MIGRATOR_LIVE_VIEWSERVER_H
 #define HM_MIGRATOR_LIVE_VIEWSERVER_H
 

@@ -18,8 +18,8 @@
  * (pmem/lock.h). Returns 0 (then call hm_autoonline_release) or -1. */
 int hm_autoonline_hold(const char *system, const struct hm_config *config, struct hm_error *error);
 
-/* Is a policy set aside, perhaps by a process that was killed? It is in this header as programs of job/ that ask it
- * are also built without this folder. */
+/* Is a policy set aside, perhaps by a process that was killed? The function is in this header as programs of job/ call
+ * it, which are also built where this folder is not (without libndctl). */
 static inline bool hm_autoonline_is_aside(const struct hm_config *config)
 {
     int folder = hm_namespace_folder_open(config->run_dir, NULL);

@@ -57,7 +57,7 @@ def _no_texts(summary):
 
 
 def _few_missing(summary):
-    """Keeps as many names of missing nodes as there is room for."""
+    """Keeps as many names of the nodes without a record as there is room for."""
     names, fit, too_many = summary["missing"], 0, len(summary["missing"])
     while too_many - fit > 1:
         middle = (fit + too_many) // 2

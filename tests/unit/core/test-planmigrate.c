@@ -61,7 +61,7 @@ static void test_plans(void **state)
     planrow_check(rows, N_ROWS(rows));
 }
 
-/* What the migrator is told: the job's keys, then the site's, then the built-in ones. */
+/* The migrator is told the job's keys; the site's where the job has none; the built-in ones where neither has one. */
 static void test_migration(void **state)
 {
     struct work *work = malloc(sizeof(*work));

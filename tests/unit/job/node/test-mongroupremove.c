@@ -66,8 +66,8 @@ static void test_reap(void **state)
 }
 
 /*
- * A user can make the removal of a group last for ever (mongroupremove.c). Nobody who holds the ledger's lock waits for
- * it, as hm_look in the fixture checks; and only that child removes a group, as the fixture's unlinkat checks.
+ * A user can make the removal of a group last for ever (mongroupremove.c). So only a child process removes groups, as
+ * the fixture's unlinkat checks, and nobody who holds the ledger's lock waits for it, as the fixture's hm_look checks.
  */
 static void test_a_removal_that_hangs_is_given_up(void **state)
 {
@@ -83,11 +83,11 @@ static void test_a_removal_that_hangs_is_given_up(void **state)
     hm_mongroup_reap(&config);
     assert_true(is_there(GROUP));
     child_hangs = false;
-    hm_mongroup_reap(&config); /* the ledger is not locked */
+    hm_mongroup_reap(&config); /* the removal that hung has not left the ledger locked */
     assert_false(is_there(GROUP));
 }
 
-#define PLACES 2 /* of each owner */
+#define PLACES 2 /* of each owner, for children that remove groups at the same time (mongroupremove.c) */
 
 static int n_pauses;
 static int held[PLACES];
@@ -101,7 +101,7 @@ int __wrap_nanosleep(const struct timespec *request, struct timespec *left)
     return 0;
 }
 
-/* Makes the group of job 7, which is removed below as the user's. */
+/* Makes the group of job 7. The tests below remove it as the group of the user whose uid they give. */
 static void make_group(void)
 {
     job.mongroup = (struct hm_mongroup){0};
@@ -151,8 +151,8 @@ static void test_stuck_children_do_not_pile_up(void **state)
     give_places();
 }
 
-/* A user who makes removals hang holds up those of their own groups and of groups without a job, and no other user's.
- */
+/* Where all places of an owner are taken, only removals for that owner wait. An owner is a user, or "no.job", which all
+ * groups without a job have. */
 static void test_stuck_children_of_one_hold_up_no_other(void **state)
 {
     struct hm_error error = {0};
