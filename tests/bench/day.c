@@ -291,7 +291,7 @@ static void check_end(const double before[N_HELD])
           text);
 }
 
-/* ------------------------------------------------------------------ the migrator's main(), with what it is given */
+/* ------------------------------------------------------------------ in place of the migrator's main() */
 
 static void run(const char *root)
 {

@@ -39,8 +39,8 @@ def test_the_figures_of_a_small_picture(trace, tmp_path):
 
 
 def test_a_small_picture(trace, tmp_path):
-    """Without samples first touch stays: pages 10 and 11 are fast in all phases. The hole between pages 11 and
-    20 has no rows."""
+    """Without samples no page moves: pages 10 and 11, which are touched first, are fast in all phases. The hole between
+    pages 11 and 20 has no rows."""
     root = draw(tmp_path, trace(TINY), "--fast", "50%")
     texts = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     assert texts[0] == "tiny & <small>, fast tier 50 %"

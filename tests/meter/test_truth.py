@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the node says of where pages are: the meter has counted the accesses to each node, from outside."""
+"""Checks what the guest says of where its pages are: the tier meter (tests/testbed/tiermeter) has counted the accesses
+to each NUMA node, from outside of the guest."""
 
 import json
 import os

@@ -67,8 +67,8 @@ def test_read_mostly_data_goes_over_the_fsdax_files(tmp_path):
 
 
 def test_a_jobs_read_mostly_data_goes_over_its_file_systems():
-    """The data that the program reads is in blocks over the files of both sockets; the data that it writes is on the
-    fast nodes."""
+    """The data that the program reads is spread in blocks over the files of both sockets; the data that it writes is
+    on the fast nodes."""
     folder = slurm.folder_of("alice")
     words = {use: f"{PROGRAM} {SPLIT} {use} 64 0 0 64" for use in (READ, WRITE)}
     script = f"cd {folder}\n{words[READ]} < /dev/null > read\n{words[WRITE]} < /dev/null > written"

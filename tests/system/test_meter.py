@@ -69,8 +69,8 @@ class Steps:
 
 @pytest.mark.meter
 def test_sweeps_and_a_copy_between_two_marks():
-    """Sweeps over memory and over files of both sockets, and write isolation in a job: the data that is read is in
-    blocks over the files, the data that is written is in DRAM."""
+    """Sweeps over memory and over files of both sockets, and write isolation in a job: the data that is read is
+    spread over the files in blocks, the data that is written is in DRAM."""
     source = Path(__file__).parent / "programs" / "alloc" / "copied.c"
     slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/copied {source} -lhybridmem")
     sweep = f"sweep {MIB} {PASSES} {{to}} {{answers}}"

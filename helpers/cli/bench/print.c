@@ -126,7 +126,7 @@ void hm_benchprint_text(FILE *out, const struct hm_bench *bench)
     const struct hm_table table = {columns, N_COLUMNS, (size_t)bench->n_results, write_cell, bench};
     size_t screen = hm_words_columns(out);
     hm_table_print(out, &table, screen);
-    fprintf(out, "\n%d threads, best and mean of %d\n", bench->threads, bench->words.repetitions);
+    fprintf(out, "\n%d threads, best and mean of %d repetitions\n", bench->threads, bench->words.repetitions);
     if (bench->words.kernel[HM_BENCH_NT_WRITE] && !hm_bench_is_non_temporal())
         hm_words_put_text(out, screen, INDENT,
                           "nt-write has plain stores: hybridmem knows no stores past the caches for this processor");

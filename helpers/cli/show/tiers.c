@@ -36,8 +36,8 @@ static void print_help(void)
            "  -V, --version        the version\n"
            "\n"
            "Where a number is from: hybridmem.conf; hmat (the firmware's figures, by\n"
-           "hwloc); sysfs (the kernel); distance (NUMA distance, or having CPUs); hwloc\n"
-           "(counted or named by hwloc).\n"
+           "hwloc); sysfs (the kernel); distance (NUMA distance, or whether a node has\n"
+           "CPUs); hwloc (counted or named by hwloc).\n"
            "\n"
            "Exit status: 0 shown, 1 the output cannot be written, 2 wrong usage or a file\n"
            "that cannot be used, 3 no node with memory may be used.\n",

@@ -9,8 +9,8 @@
 #define SAME_SORT 2.0
 #define ANY_SORT 1.25
 
-/* A node without CPUs is HBM where it has more than this times the bandwidth of every node with CPUs: no DIMM or CXL
- * expander is so fast. */
+/* A node without CPUs is HBM where it has more than HBM_FACTOR times the bandwidth of every node with CPUs: no DIMM or
+ * CXL expander is so fast. */
 #define HBM_FACTOR 2
 
 bool hm_node_is_usable(const struct hm_node *node)

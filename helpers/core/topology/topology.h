@@ -22,7 +22,7 @@ enum hm_origin {
     HM_ORIGIN_CONFIG,     /* hybridmem.conf */
     HM_ORIGIN_ATTRIBUTES, /* hwloc's memory attributes (HMAT) */
     HM_ORIGIN_SYSFS,      /* /sys/devices/virtual/memory_tiering */
-    HM_ORIGIN_DISTANCE,   /* NUMA distance, or having CPUs */
+    HM_ORIGIN_DISTANCE,   /* NUMA distance, or whether the node has CPUs */
     HM_ORIGIN_HWLOC,      /* told by hwloc: capacity, kind */
 };
 

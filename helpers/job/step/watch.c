@@ -30,7 +30,7 @@ void hm_step_begin_watch(struct hm_preparation *p)
         hm_job_warn(job, "memory is not measured: %s", p->tiers_error.text);
         return;
     }
-    /* The group comes first, as the monitor reads what it counts. */
+    /* The group is made first, as the monitor reads the group's counters. */
     hm_mongroup_make(&p->step->config, job, p->facts->step_id);
     p->must_start_monitor = hm_monitor_begin(job);
 }

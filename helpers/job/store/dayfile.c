@@ -78,8 +78,9 @@ static int open_records(const struct hm_config *config, gid_t readers, struct hm
     return hm_folder_open(AT_FDCWD, config->record_dir, &records, error);
 }
 
-/* How many bytes at the line's beginning tell which record it is: all up to its "end" (hm_record_build). 0: the line
- * has none. A quote inside of a text is written as \", so no text can look like the key. */
+/* How many bytes at the line's beginning tell which record it is: all up to the value of its key "end"
+ * (hm_record_build). 0: the line has no such key. A quote inside of a text is written as \", so no text can look like
+ * the key. */
 static size_t identity_of(const char *line)
 {
     static const char key[] = ",\"end\":\"";

@@ -19,13 +19,13 @@
 #include "core/config/config.h"
 
 struct hm_store_key {
-    const char *node; /* made a safe file name: all but letters, digits, "_", "-" and dots after the first character
-                         become "_" */
+    const char *node; /* the store makes a safe file name of it: all but letters, digits, "_", "-" and dots after the
+                         first character become "_" */
     uint32_t job_id;
     uid_t uid; /* the job's user */
     gid_t gid;
     int64_t end_ns;     /* CLOCK_REALTIME; its day, in UTC, names the folder */
-    bool may_be_stored; /* an earlier process may have appended this record: one that is there is not appended again */
+    bool may_be_stored; /* an earlier process may have appended this record: if it is there, it is not appended again */
 };
 
 /*

@@ -22,8 +22,8 @@ struct hm_guard {
 /* Begin at `now_ns` (CLOCK_MONOTONIC), when the program starts. `path` must live as long as the guard. */
 void hm_guard_init(struct hm_guard *guard, const char *path, uint64_t now_ns);
 
-/* Has the job or step ended? It has where its cgroup was removed or has no process left, or where no process was in the
- * cgroup within HM_GUARD_GRACE_NS. */
+/* Has the job or step ended? Yes, if its cgroup was removed or has no process left, or if no process was in the cgroup
+ * within HM_GUARD_GRACE_NS. */
 bool hm_guard_is_over(struct hm_guard *guard, uint64_t now_ns);
 
 /* The number after "populated" in the text of a cgroup.events file, or -1. Pure. */

@@ -80,8 +80,8 @@ static double find_usual(const struct hm_softdirty *softdirty)
 }
 
 /*
- * The share of a process's pages that it would have written in `times` its running time, if pages are written at random
- * moments. Calculated for each range by itself: the share of a range that is always written does not grow.
+ * The share of a process's pages that it would have written in `times` times its running time, if pages are written at
+ * random moments. Calculated for each range by itself: the share of a range that is always written does not grow.
  */
 static double share_in(const struct hm_softdirty_range *range, uint32_t n, double times)
 {

@@ -73,9 +73,9 @@ static void test_each_reason_is_printed_once(void **state)
         for (int role = 0; role < HM_BENCH_ROLES; role++)
             snprintf(bench->result[i].reason[role], HM_ALLOC_REASON, "%s", reasons[i][role] ? reasons[i][role] : "");
     char *out = print(bench);
-    const char *first = strstr(out, "best and mean of 2\n");
+    const char *first = strstr(out, "best and mean of 2 repetitions\n");
     assert_non_null(first);
-    assert_string_equal(first, "best and mean of 2\nread of copy: full\nwritten of copy: limit\n");
+    assert_string_equal(first, "best and mean of 2 repetitions\nread of copy: full\nwritten of copy: limit\n");
     free(out);
 }
 

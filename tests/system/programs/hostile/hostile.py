@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does to all processes of its user what the user may do to them, again and again, until it is killed. Prints what it
 has done to which program. Holds the locks of the user's own records meanwhile, so that a process that copies a record
-there stays until it is met, or its time is over.
+there waits until this program has attacked it, or its time is over.
 
     hostile.py WORD...      words: the keys of ATTACKS and FLOODS
 """

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the removal of the folders at which the tasks of ended jobs saw their file systems. */
+/* Tests the folders at which the tasks of jobs see their file systems: how they are made, and removed after the job. */
 #include <dirent.h>
 #include <endian.h>
 #include <fcntl.h>
@@ -65,8 +65,8 @@ static int entries_of_fsdax(void)
     return n;
 }
 
-/* An earlier child has renamed the folder of a job, and had no time for more. Returns the folder, locked, as that of a
- * child that is at work there. */
+/* Makes what an earlier child leaves that renamed a job's folder, and had no time to remove it. Returns the folder's
+ * descriptor, with the lock that a child has while it removes the folder. */
 static int leave_ended(void)
 {
     assert_int_equal(mkdir(scratch_path("run/fsdax/ended.8.1"), 0711), 0);
@@ -112,7 +112,8 @@ static int take_turn(void)
     return turn;
 }
 
-/* The kernel may hold a child in the midst of a change, with the folders' own lock. Others leave what is theirs. */
+/* The kernel may hold up a child while it has the lock of the folders. Another child waits for that lock only for a
+ * second, and leaves its folders to a later one. */
 static void a_child_that_is_stuck_is_not_waited_for(void **state)
 {
     (void)state;
@@ -170,8 +171,8 @@ static void assert_passed_by(const char *path, mode_t mode, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-/* Whoever passes the folder can hold up, by the kernel's locks of those in it, the task that mounts there. An earlier
- * version let everybody pass, and may have left such a folder. */
+/* Whoever passes through a job's folder can make the kernel lock the folders in it, and so hold up the task that mounts
+ * there. An earlier version let everybody pass, and may have left such a folder. */
 static void only_the_jobs_user_passes(void **state)
 {
     char path[HM_DAX_PATH];

@@ -163,7 +163,7 @@ static void kept_namespaces_outlive_their_job(void **state)
     assert_true(job.namespaces.destroy_s < 0);
 }
 
-/* Writes the entry of another job, 12, of this user. */
+/* Writes the ledger's entry of another job, 12, of the user `uid`. */
 static void enter_other(uint32_t uid, const char *cluster, bool is_kept, bool is_dead)
 {
     struct hm_job other;
