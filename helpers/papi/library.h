@@ -41,7 +41,7 @@ int hm_papi_library_open(struct hm_papi_library *library, struct hm_error *error
  * none of its events here, or one that cannot be added. */
 void hm_papi_library_find(struct hm_papi_library *library);
 
-/* Add an event by PAPI's name. Its unit is 1 (a plain count) unless a row of the table without a PMU describes it.
+/* Add an event by PAPI's name. Its unit is 1 (a plain count) unless the table has a row for it that names no PMU.
  * Returns 0, or -1 with a text. */
 int hm_papi_library_add(struct hm_papi_library *library, const char *name, struct hm_error *error);
 

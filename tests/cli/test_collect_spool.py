@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the collector's folder: which files are entries, what is set aside, what is removed, and who may use it."""
+"""Tests the folder of hybridmem-collect (spool_dir): which files are entries (one for each job that ended), what is set
+aside, what is removed, and who may use it."""
 
 import json
 import os
@@ -99,8 +100,8 @@ def test_what_was_set_aside_long_ago_is_removed(bench):
 
 
 def test_what_killed_processes_left_is_removed(bench):
-    """Drafts are removed only when they are old, as a living process may be writing one; notes when their entry is
-    gone."""
+    """Drafts are removed only when they are old, as a living process may be writing one; notes of failures
+    (.failed) are removed when their entry is gone."""
     bench.clock.now = END - 10  # the wait for the job's record is not over, so the entry stays
     leave(bench.folder, entry())
     (bench.folder / "aside").mkdir()

@@ -184,8 +184,8 @@ def test_a_program_that_was_given_up_leaves_no_zombie(job, node):
 
 
 def test_a_program_that_hangs_midway(job, node):
-    """The monitor waits for its answer for a while, and samples memory meanwhile. Then it gives up, and the others'
-    figures go on."""
+    """The monitor waits for the program's answer for a while, and samples memory meanwhile. Then it gives up, and the
+    figures of the others go on."""
     package = node.zone("intel-rapl:0", "package-0", 1_000_000)
     program = Program(job.folder.parent, "slurm", SLURM + "read x; echo read 1 5; read x; : > $0.asked\n" + HANGS)
     with monitored(job, node, program) as process:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes what `hybridmem top`, which root may run, is told by programs of users: names of sockets, and views. The first
- * byte chooses: a text of /proc/net/unix, a message of any bytes, or a right view with changes. A view that is accepted
- * is shown on no more lines and columns than the screen has, without control characters, and no figure is negative.
+ * Fuzzes what `hybridmem top`, which root may run, gets from programs of users: names of UNIX sockets, and views, the
+ * messages of migrators (migrator/figures/view.h). The first byte chooses: a text of /proc/net/unix, a message of any
+ * bytes, or a valid view with changes. A view that is accepted is shown on no more lines and columns than the screen
+ * has, without control characters, and no figure is negative.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 """Runs programs that place their memory by libhybridmem, and writes down how many accesses each should make to each
 node.
 
-As in test_meter.py, the tier meter counts the accesses of the guest, and tests/meter/test_truth.py compares what was
-counted between two marks with what is written down here."""
+As in test_meter.py, a QEMU plugin, the tier meter, counts the accesses of the guest, and tests/meter/test_truth.py
+compares what was counted between two marks with what is written down here."""
 
 import json
 import subprocess

@@ -117,8 +117,8 @@ def test_reap_removes_what_no_living_job_owns_and_nothing_else(tmp_path):
 
 
 def test_udevs_rule_is_for_our_devices_alone():
-    """What a user writes to a file must not become a disk of the host's. No udev runs in the guest, so the rule's
-    condition is tried by hand."""
+    """What a user writes to their file system must not make its device a disk of the host (the rule's comment). No udev
+    runs in the guest, so the rule's condition is tried by hand."""
     (condition,) = re.findall(r'PROGRAM=="(.*)"', Path("/usr/lib/udev/rules.d/60-hybridmem.rules").read_text())
 
     def holds_for(device):

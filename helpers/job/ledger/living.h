@@ -54,7 +54,7 @@ const struct hm_life *hm_lives_find(const struct hm_lives *lives, uint32_t job_i
  * Does the job live: does its cgroup exist and have processes, by a look that was taken before (`life`; NULL: none
  * was)? A job that no look has found dead lives, and so does one that has begun a step or another run since the look.
  * A job without a known cgroup lives until its end is noted, by its epilog or by a reap that has found no process of
- * the job (unread.h). After a boot no job of before lives. Looks at no cgroup.
+ * the job (unread.h). No job from before a boot lives after it. Looks at no cgroup.
  */
 bool hm_job_is_living(const struct hm_job *job, const struct hm_life *life);
 

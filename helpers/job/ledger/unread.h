@@ -20,7 +20,8 @@
  *   jobs in another way;
  * - or one of these checks cannot be made.
  *
- * Folders outside the job's that are not the caller's, and what is in them, do not count: users may have some.
+ * Folders outside the job's folder that do not belong to the caller (root), and what is in them, do not count: users
+ * may make folders with such names.
  *
  * It may take long: do not hold the ledger's lock.
  */

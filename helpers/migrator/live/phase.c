@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "live.h"
 
-#define LOOK_SHARE 0.2     /* share of the saved CPU time that may be spent on looking up where pages are */
+#define LOOK_SHARE 0.2     /* share of the purse's CPU time that may be spent on looking up where pages are */
 #define LOOK_S 0.5e-6      /* assumed CPU time of one look, until it is measured */
 #define LOOKS_MOST 262144  /* most looks in one phase */
 #define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
@@ -103,8 +103,9 @@ static int compare_priority(const void *a, const void *b)
 }
 
 /*
- * Demotes what is still above the cap, coldest first. The plan may have fallen short: pages could not be moved, the
- * sample of an extent misled, or the CPU time was used up. Keeping the cap is more important than the overhead.
+ * Demotes what is still above the cap, coldest first. The plan may have fallen short: pages could not be moved, the few
+ * pages that were looked up in an extent misled it, or the CPU time was used up. Keeping the cap is more important than
+ * the overhead.
  */
 static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {

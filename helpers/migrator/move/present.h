@@ -59,7 +59,7 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 
 /* PAGEMAP_SCAN and its structs page_region and pm_scan_arg as in linux/fs.h since 6.7, for older headers. */
 struct hm_present_range {
-    uint64_t start, end, categories; /* addresses */
+    uint64_t start, end, categories; /* start and end are addresses */
 };
 
 struct hm_present_scan {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the devices for the commands of ram. */
+/* Chooses the devices for the commands `hybridmem namespace ram online`, `offline` and `list`. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests reading from hybridmem-papi and hybridmem-slurmenergy, with shell scripts in their place. Whatever fails there
- * becomes a reason. */
+ * becomes the reason why there is no figure. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -174,7 +174,7 @@ static void test_nothing_is_handed_down(void **state)
     expect_no_child();
 }
 
-/* hybridmem-slurmenergy begins with another word, gets SLURM_CONF, and has reasons of its own. */
+/* hybridmem-slurmenergy begins with another word, gets SLURM_CONF, and gives other reasons why there is no figure. */
 static void test_the_program_of_slurm(void **state)
 {
     (void)state;

@@ -88,7 +88,7 @@ static void test_a_set_is_made_once_and_given_again(void **state)
         assert_int_equal(owner->job_id, 0);
         assert_int_equal(fake.there[i].mark, MARK_THERE);
     }
-    assert_int_equal(fake.fs_bytes, 127 * MIB); /* the end is for the mark */
+    assert_int_equal(fake.fs_bytes, 127 * MIB); /* the device's last MiB is for the mark (mark.h) */
     assert_true(fake.fs_is_kept);
     assert_int_equal(fake.first_mounts, 2);
     now += 3600;

@@ -2,7 +2,7 @@
 /*
  * The copy kernel of STREAM on memory of libhybridmem, for tests that count accesses from outside of the guest. One
  * array is read, another one is written, with a load and a store for each cache line. Prints where the arrays are,
- * waits for a line, copies, prints DONE, and waits again.
+ * waits for a line, copies, prints DONE, and waits for the end of its input.
  *
  *       copied POLICY MIB PASSES
  */

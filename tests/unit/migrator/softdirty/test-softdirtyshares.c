@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how far windows of soft-dirty marks are believed: the shares of written pages that they saw. */
+/* Tests how far the migrator believes the shares of written pages that windows saw. A window is the time from clearing
+ * the soft-dirty marks of a process to reading them (softdirty.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ static void differences_by_chance_are_not_believed(void **state)
     }
 }
 
-/* Adds a window of the process in this space. The window saw these shares, in ranges of 64 pages. */
+/* Adds a window of the process with this number (`space`). The window saw these shares, in ranges of 64 pages. */
 static void see_window(struct hm_softdirty *softdirty, uint32_t space, uint32_t n, const float *share)
 {
     softdirty->process[space].has_window = true;
