@@ -4,6 +4,7 @@ left, and the record says what is missing."""
 
 import contextlib
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import processes
 import readings
 import slurm
 
+EXTERN = 0xFFFFFFFC  # number of the extern step, which scancel takes only so
 SLURMD = slurm.process_name("slurmd")
 
 
@@ -124,3 +126,19 @@ def test_weights_that_a_dead_job_changed_come_back():
             assert changed != before and weight.read_text() == before
         slurm.run(f"scancel {held.job_id}")
     slurm.wait_job(held.job_id)
+
+
+def test_an_idle_allocation_is_not_taken_for_dead():
+    """Its user ends the extern step, and no process of the job is left. What it does later is in its record, too."""
+    done = slurm.run("salloc --no-shell -n1 --hybrid-mem=spill", user="alice")
+    job_id = int(re.search(r"allocation (\d+)", done.stderr)[1])
+    slurm.wait_for(lambda: processes.is_populated(job_id), "the extern step")
+    slurm.run(f"scancel {job_id}.{EXTERN}", user="alice")
+    slurm.wait_for(lambda: not processes.is_populated(job_id), "the extern step's end")
+    for _ in range(2):
+        slurm.run("hybridmem reap --grace 0")
+    slurm.run(f"srun --jobid={job_id} true", user="alice")
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert record["step_ids"] == ["0"] and record["partition"] == "main", record

@@ -5,28 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/process.h"
 #include "base/size.h"
+#include "claim.h"
 #include "core/tiers/node.h"
 #include "job/ledger/log.h"
 #include "job/namespaces/namespaces.h"
-#include "job/node/changes.h"
 #include "job/node/mongroup.h"
-#include "job/programs/migrator.h"
 #include "job/record/record.h"
+#include "revive.h"
 #include "slurm/scontrol.h"
-
-void hm_finish_undo(const struct hm_config *config, struct hm_job *job)
-{
-    struct hm_error error = {0};
-    if (hm_changes_undo(config, job, &error) == 0)
-        return;
-    hm_log(HM_LOG_ERROR, "job %u: a setting was not restored: %s", job->job_id, error.text);
-    hm_job_warn(job, "a setting was not restored: %s", error.text);
-}
 
 _Static_assert(HM_JOB_MIGRATORS + 1 <= HM_STOP_MOST, "hm_process_stop_all must have room for all programs of a job");
 
@@ -38,100 +27,6 @@ void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms)
         helper[i + 1] = job->migrator[i].process;
     if (hm_process_stop_all(helper, HM_JOB_MIGRATORS + 1, patience_ms, &error) != 0)
         hm_log(HM_LOG_ERROR, "job %u: its monitor or a migrator was not stopped: %s", job->job_id, error.text);
-}
-
-/*
- * Notes when the job ended: when it was found dead, if that was noted and this is not its own epilog; otherwise now. A
- * process that takes over from one that was killed keeps the time that is noted. So its record is of the same day, and
- * the store finds what the other has written.
- */
-static void note_end(struct hm_job *job, bool is_own_epilog)
-{
-    if (job->end_ns == 0)
-        job->end_ns = job->dead_ns && !is_own_epilog ? job->dead_ns : (int64_t)hm_clock_ns(CLOCK_REALTIME);
-    if (job->dead_ns == 0)
-        job->dead_ns = job->end_ns;
-    if (job->dead_boot_ns == 0)
-        job->dead_boot_ns = hm_clock_ns(CLOCK_BOOTTIME);
-    job->has_ended = job->has_ended || is_own_epilog;
-}
-
-/* What a process finds when it takes an entry. */
-struct found {
-    /* memory of the job may be left for a later reap: the entry was unreadable and was removed, or the namespaces were
-     * not removed */
-    bool is_left;
-    bool is_again; /* an earlier process took it, and may have written the record */
-};
-
-/* Takes the entry for this process and undoes the job's changes. Returns 0; 1 where there is nothing to do; or -1. */
-static int claim(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job,
-                 struct found *found)
-{
-    struct hm_error error = {0};
-    int result = -1;
-    int lock = hm_ledger_lock(config, &error);
-    if (lock < 0) {
-        hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);
-        return -1;
-    }
-    if (hm_ledger_read(config, job_id, job, &error) != 0) {
-        result = errno == ENOENT ? 1 : -1;
-        /*
-         * Nobody can read the entry, and nobody needs it after the job's end. Reap looks for memory that the job may
-         * have had.
-         */
-        found->is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
-    } else if (hm_process_is_running(&job->finisher)) {
-        result = 1;
-    } else if (hm_process_identify(getpid(), &job->finisher) != 0) {
-        hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
-    } else {
-        hm_finish_undo(config, job);
-        found->is_again = job->end_ns != 0;
-        note_end(job, is_own_epilog);
-        result = hm_ledger_write(config, job, &error);
-    }
-    hm_ledger_unlock(lock);
-    if (result < 0)
-        hm_log(HM_LOG_ERROR, "%s", error.text);
-    return result;
-}
-
-/*
- * Reads the entry, and checks that it still is the one that was claimed: a new run under the same number may have made
- * its own meanwhile. The caller holds the lock.
- */
-static bool read_ours(const struct hm_config *config, const struct hm_job *job, struct hm_job *now)
-{
-    return hm_ledger_read(config, job->job_id, now, NULL) == 0 && now->finisher.pid == getpid() &&
-           now->restart == job->restart && now->start_ns == job->start_ns;
-}
-
-/*
- * Takes the figures that the job's migrators left. It holds the lock, as the end of a late step may take the figures of
- * its own migrator at the same time. What that step put into the entry after the claim is taken over for the record.
- * Returns true where the entry still is the one that was claimed.
- */
-static bool take_figures(const struct hm_config *config, struct hm_job *job)
-{
-    struct hm_error error = {0};
-    struct hm_job *now = malloc(sizeof(*now));
-    int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
-    bool is_ours = lock >= 0 && read_ours(config, job, now);
-    if (is_ours) {
-        *job = *now;
-        if (hm_migrator_collect_all(config, job, &error) != 0)
-            hm_job_warn(job, "the figures of its migrators were not all taken: %s", error.text);
-        hm_ledger_write(config, job, &error);
-    }
-    if (lock < 0)
-        hm_job_warn(job, "the figures of its migrators were not taken: %s", error.text);
-    hm_ledger_unlock(lock);
-    free(now);
-    if (error.text[0])
-        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
-    return is_ours;
 }
 
 /*
@@ -241,36 +136,6 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
 }
 
 /*
- * Removes the entry. If its record still has to be written (`is_kept`), or a setting of the node to be restored, the
- * entry stays, free for the next reap. What a late step has changed, and what could not be restored before, is restored
- * here. Returns 0, 1 where the entry stays, or -1.
- */
-static int let_go(const struct hm_config *config, struct hm_job *job, bool is_kept)
-{
-    struct hm_error error = {0};
-    int result = -1;
-    struct hm_job *now = malloc(sizeof(*now));
-    int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
-    if (lock < 0 || !read_ours(config, job, now))
-        goto done;
-    job->n_changes = now->n_changes;
-    memcpy(job->change, now->change, sizeof(job->change));
-    hm_finish_undo(config, job);
-    job->finisher = (struct hm_process){0};
-    job->recorded = is_kept;
-    if (is_kept || job->n_changes > 0)
-        result = hm_ledger_write(config, job, &error) == 0 ? 1 : -1;
-    else
-        result = hm_ledger_remove(config, job->job_id, &error);
-done:
-    hm_ledger_unlock(lock);
-    free(now);
-    if (error.text[0])
-        hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
-    return result;
-}
-
-/*
  * Notes the exit status that Slurm gave to its epilog, unless that is 0 and the final status is noted already. For a
  * job that Slurm ended itself (scancel, the time limit), it gives 0, as it does not yet know how the batch script
  * ended. If the script ran on this node, slurmstepd has noted the true status: it waits for all tasks before the epilog
@@ -284,30 +149,40 @@ static void note_status(struct hm_job *job, int status)
     job->has_exit_status = job->exit_status_is_final = true;
 }
 
+/* Does all that has to be done for a job that has ended, and writes its record. Returns as hm_claim_let_go. */
+static int finish(const struct hm_config *config, struct hm_job *job, const char *warning, const int *exit_status,
+                  struct hm_found *found)
+{
+    const bool is_own_epilog = !warning;
+    /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
+    hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
+    bool is_ours = hm_claim_take_figures(config, job);
+    if (is_ours && !is_own_epilog && hm_revive_is_due(job))
+        return hm_claim_let_go(config, job, true, true, found);
+    if (is_ours)
+        remove_group(config, job);
+    found->is_left = remove_namespaces(config, job, is_own_epilog);
+    if (!job->is_entered)
+        hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
+    if (warning && !job->has_ended)
+        hm_job_warn(job, "%s", warning);
+    if (exit_status)
+        note_status(job, *exit_status);
+    if (job->recorded)
+        ask_for_array(job, is_own_epilog);
+    bool is_kept = job->recorded && write_record(config, job, found->is_again) < 0;
+    int result = hm_claim_let_go(config, job, is_kept, !is_own_epilog, found);
+    found->is_left = found->is_left && result == 0;
+    return result;
+}
+
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
-    struct found found = {false, false};
-    const bool is_own_epilog = !warning;
-    int result = job ? claim(config, job_id, is_own_epilog, job, &found) : -1;
-    if (result == 0) {
-        /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
-        hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
-        if (take_figures(config, job))
-            remove_group(config, job);
-        found.is_left = remove_namespaces(config, job, is_own_epilog);
-        if (!job->is_entered)
-            hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
-        if (warning && !job->has_ended)
-            hm_job_warn(job, "%s", warning);
-        if (exit_status)
-            note_status(job, *exit_status);
-        if (job->recorded)
-            ask_for_array(job, is_own_epilog);
-        bool is_kept = job->recorded && write_record(config, job, found.is_again) < 0;
-        result = let_go(config, job, is_kept);
-        found.is_left = found.is_left && result == 0;
-    }
+    struct hm_found found = {0};
+    int result = job ? hm_claim_take(config, job_id, !warning, job, &found) : -1;
+    if (result == 0)
+        result = finish(config, job, warning, exit_status, &found);
     if (!job)
         hm_log(HM_LOG_ERROR, "job %u: no memory for the ledger's entry", job_id);
     free(job);

@@ -20,7 +20,8 @@
  * record unless the job's own epilog was started before. `exit_status` is that of wait(2), as Slurm gives it (NULL: not
  * known here). Nothing happens where another living process is ending the job, or where there is no entry. An entry
  * that nobody can read is only removed. If the record could be written nowhere, or a setting of the node could not be
- * restored, the entry stays for the next reap.
+ * restored, the entry stays for the next reap. If somebody else ends the job as it was found dead, and it begins a step
+ * meanwhile, the entry stays with the job, for its own epilog.
  *
  * Returns
  *
@@ -31,12 +32,6 @@
  *   where memory is short.
  */
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
-
-/*
- * Takes back what was changed on the node for the job; what fails is a warning in `job`. The caller holds the lock, and
- * writes the entry afterwards.
- */
-void hm_finish_undo(const struct hm_config *config, struct hm_job *job);
 
 /* Ends the job's monitor and migrators, by force if need be. Waits up to twice `patience_ms`: do not hold the lock. */
 void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms);

@@ -7,7 +7,9 @@
 
 #include "base/bootid.h"
 #include "base/clock.h"
+#include "claim.h"
 #include "finish.h"
+#include "idle.h"
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/ledger/place.h"
@@ -122,7 +124,7 @@ static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned
     } else if (!hm_job_is_living(job, &life)) {
         is_dead = true;
         note_death(job);
-        hm_finish_undo(config, job);
+        hm_claim_undo(config, job);
         if (hm_ledger_write(config, job, &error) != 0)
             hm_log(HM_LOG_ERROR, "%s", error.text);
     } else {
@@ -143,6 +145,7 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
 {
     struct hm_error error = {0};
     bool is_left = false;
+    struct hm_idle idle = {0};
     uint32_t *ids = NULL;
     struct hm_job *job = malloc(sizeof(*job));
     int lock = job ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
@@ -151,7 +154,7 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
     if (count < 0)
         hm_log(HM_LOG_ERROR, "reap: %s", error.text);
     for (int i = 0; i < count; i++)
-        if (reap_entry(config, ids[i], grace_s, job) &&
+        if (reap_entry(config, ids[i], grace_s, job) && !hm_idle_is_job(config, job, grace_s, &idle) &&
             hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL) == 1)
             is_left = true;
     free(ids);

@@ -27,6 +27,7 @@ struct hm_error error;
 struct hm_config config;
 struct hm_job job, recorded;
 bool is_used_again, waited, is_record_lost;
+int begins_step;
 const struct hm_change *late_change;
 int n_read, n_stopped, n_asked, patience_ms, left_by;
 const char *name_by_slurm;
@@ -66,6 +67,14 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
     return name_by_slurm ? snprintf(name, size, "%s", name_by_slurm) < 0 : hm_fail(why, ETIMEDOUT, "no answer");
 }
 
+/* What a step that begins puts into the entry (step/step.c). */
+static void begin_step(void)
+{
+    job.dead_ns = 0;
+    job.dead_boot_ns = 0;
+    hm_job_add_step(&job, 9);
+}
+
 /*
  * Helpers are stopped without the lock. This does what may happen meanwhile: the slurmstepd of step 1 takes the step's
  * figures, or another run uses the job's number.
@@ -85,6 +94,8 @@ int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int give
     else
         assert_int_equal(hm_migrator_collect(&config, &job, 1, &error), 0);
     hm_job_warn(&job, "the step's own");
+    if (begins_step == 1)
+        begin_step();
     if (late_change)
         job.change[job.n_changes++] = *late_change;
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
@@ -109,6 +120,11 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
     if (killed_with_ns) {
         *killed_with_ns = end_ns;
         _exit(0);
+    }
+    if (begins_step == 2) {
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        begin_step();
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     }
     recorded = *what;
     ended_ns = end_ns;
@@ -139,6 +155,7 @@ int finish_set_up(void **state)
     name_by_slurm = NULL;
     is_likely_asked = false;
     is_used_again = false;
+    begins_step = 0;
     late_change = NULL;
     left_by = 0;
     is_record_lost = false;

@@ -19,6 +19,7 @@
 #include "job/programs/damonstart.h"
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
+#include "slurm/squeue.h"
 #include "unit/lib/faults.h"
 #include "unit/lib/machines.h"
 
@@ -89,6 +90,12 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error)
 {
     (void)job_id, (void)likely, (void)name, (void)size;
+    return hm_fail(error, EIO, "not here");
+}
+
+int hm_squeue_is_running(uint32_t job_id, struct hm_error *error)
+{
+    (void)job_id;
     return hm_fail(error, EIO, "not here");
 }
 

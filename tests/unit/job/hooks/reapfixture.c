@@ -12,17 +12,19 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
 #include "job/hooks/reap.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/monitor.h"
 #include "slurm/scontrol.h"
+#include "slurm/squeue.h"
 #include "unit/job/freshledger.h"
 #include "unit/lib/scratch.h"
 
 struct hm_config config;
 struct hm_job job;
-int left_by, n_reaped, n_reads;
+int left_by, n_reaped, n_reads, n_asked, running_by_slurm;
 bool is_living, can_drain, is_used_again;
 unsigned sought_grace_s;
 uid_t monitors;
@@ -58,6 +60,14 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
 {
     (void)job_id, (void)likely, (void)name, (void)size;
     return hm_fail(why, EIO, "no slurmctld");
+}
+
+int hm_squeue_is_running(uint32_t job_id, struct hm_error *why)
+{
+    assert_in_range(job_id, 7, 16);
+    assert_int_equal(hm_heldlock_check("squeue", NULL), 0);
+    n_asked++;
+    return running_by_slurm >= 0 ? running_by_slurm : hm_fail(why, ETIMEDOUT, "no answer");
 }
 
 int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *why)
@@ -100,7 +110,7 @@ int reap_set_up(void **state)
     (void)state;
     monitors = geteuid();
     ledger_with_job(&config, &job);
-    left_by = n_reaped = 0;
+    left_by = n_reaped = n_asked = running_by_slurm = 0;
     can_drain = true;
     is_living = true;
     is_used_again = false;

@@ -19,6 +19,8 @@ extern bool is_living, can_drain; /* the search for the job finds it alive; a dr
 extern unsigned sought_grace_s;   /* the grace with which a job's cgroup was looked for last */
 extern bool is_used_again;        /* another run uses the job's number while the job's cgroup is looked for */
 extern int n_reaped, n_reads;     /* reaps of namespaces; reads of the ledger's entries */
+extern int n_asked;               /* questions whether the job runs */
+extern int running_by_slurm;      /* the answer to these: 1 or 0; -1: there is none */
 extern uid_t monitors;            /* the monitors' system user */
 extern char drained[HM_ERROR_TEXT]; /* "NODE: REASON" of the last drain; "": none */
 

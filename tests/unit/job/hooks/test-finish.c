@@ -154,6 +154,46 @@ static void figures_of_a_new_run_are_not_taken(void **state)
 }
 
 /*
+ * A job that was taken for dead may begin a step while it is being finished. Its entry stays, for its own epilog: whole
+ * if no record is written yet, else from the end of that record on.
+ */
+static void a_step_that_begins_meanwhile_keeps_its_entry(void **state)
+{
+    (void)state;
+    for (int when = 1; when <= 2; when++) {
+        assert_int_equal(finish_set_up(state), 0);
+        hm_job_add_step(&job, 0);
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        const int64_t start_ns = job.start_ns;
+        scratch_write(scratch_path("run/jobs/7.samples"), "samples");
+        begins_step = when;
+        assert_int_equal(hm_finish_job(&config, 7, "found dead", NULL), 0);
+        assert_int_equal(recorded.job_id, when == 1 ? 0 : 7);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        assert_true(job.finisher.pid == 0 && job.end_ns == 0 && job.dead_ns == 0 && job.dead_boot_ns == 0);
+        assert_int_equal(job.n_steps, when == 1 ? 2 : 1);
+        assert_int_equal(job.step[job.n_steps - 1], 9);
+        assert_true(when == 1 ? job.start_ns == start_ns : job.start_ns == ended_ns);
+        assert_int_equal(job.migration.n_steps, when == 1 ? 2 : 0);
+        assert_int_equal(access(scratch_path("run/jobs/7.samples"), F_OK), when == 1 ? 0 : -1);
+        begins_step = 0;
+        assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* its own epilog */
+        assert_int_equal(recorded.n_steps, when == 1 ? 2 : 1);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    }
+}
+
+/* The job's own epilog ends it for good. */
+static void no_step_keeps_an_entry_from_the_jobs_own_epilog(void **state)
+{
+    (void)state;
+    begins_step = 2;
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/*
  * An entry waits if its record could not be written, as on a full disk. Its job is dead: here no step has given the job
  * a cgroup, so only the end that is noted in the entry tells so.
  */
@@ -261,6 +301,8 @@ int main(void)
         cmocka_unit_test(ids_of_an_array_are_slurms),
         cmocka_unit_test_setup(ids_of_a_record_that_waits_stay, finish_set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),
+        cmocka_unit_test_setup(a_step_that_begins_meanwhile_keeps_its_entry, finish_set_up),
+        cmocka_unit_test_setup(no_step_keeps_an_entry_from_the_jobs_own_epilog, finish_set_up),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, finish_set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, finish_set_up),
     };

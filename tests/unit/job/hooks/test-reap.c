@@ -82,6 +82,66 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
     assert_true(job.dead_ns == 1 && job.dead_boot_ns > 0);
 }
 
+/*
+ * A job whose cgroup is gone may run: an allocation between two steps, for hours perhaps. So slurmctld is asked once in
+ * each grace, and where it does not answer, the job is taken to run until its time limit and the grace are over.
+ */
+static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
+{
+    (void)state;
+    const uint64_t now_s = hm_clock_ns(CLOCK_REALTIME) / 1000000000;
+    static char boot_past[] = "another boot";
+    const struct {
+        int running;
+        uint64_t end_s; /* of the time limit; 0: not known */
+        bool has_ended; /* by its own epilog */
+        const char *boot;
+        bool is_kept;
+        int n_asked;
+    } rows[] = {
+        {1, 0, false, NULL, true, 1},           {0, now_s + 3600, false, NULL, false, 1},
+        {-1, 0, false, NULL, false, 1},         {-1, now_s + 3600, false, NULL, true, 1},
+        {-1, now_s - 30, false, NULL, true, 1}, {-1, now_s - 3600, false, NULL, false, 1},
+        {1, 0, true, NULL, false, 0},           {1, now_s + 3600, false, boot_past, false, 0},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(reap_set_up(state), 0);
+        running_by_slurm = rows[i].running;
+        job.end_s = rows[i].end_s;
+        job.has_ended = rows[i].has_ended;
+        if (rows[i].boot)
+            snprintf(job.boot_id, sizeof(job.boot_id), "%s", rows[i].boot);
+        leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - UINT64_C(61) * 1000000000);
+        reap(NULL, true);
+        assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), rows[i].is_kept ? 0 : -1);
+        assert_int_equal(n_asked, rows[i].n_asked);
+    }
+    assert_int_equal(reap_set_up(state), 0);
+    running_by_slurm = 1;
+    leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - UINT64_C(61) * 1000000000);
+    for (int i = 0; i < 3; i++)
+        reap(NULL, true);
+    assert_int_equal(n_asked, 1);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    assert_true(job.dead_ns > 1); /* if it ends without an epilog, it did so after the answer */
+}
+
+/* slurmctld may take its time for each answer. So one reap does not ask for all jobs, and the next asks for the others.
+ */
+static void a_reap_asks_for_eight_jobs_at_most(void **state)
+{
+    (void)state;
+    running_by_slurm = 1;
+    for (job.job_id = 7; job.job_id <= 16; job.job_id++)
+        leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - UINT64_C(61) * 1000000000);
+    reap(NULL, true);
+    assert_int_equal(n_asked, 8);
+    reap(NULL, true);
+    assert_int_equal(n_asked, 10);
+    for (uint32_t id = 7; id <= 16; id++)
+        assert_int_equal(hm_ledger_read(&config, id, &job, NULL), 0);
+}
+
 /* A job may have no process for a moment between two steps, and more than once: each time it has its whole grace. */
 static void a_job_that_was_taken_for_dead_lives_again(void **state)
 {
@@ -195,6 +255,8 @@ int main(void)
         cmocka_unit_test_setup(what_cannot_be_removed_drains_the_node, reap_set_up),
         cmocka_unit_test_setup(no_other_failure_of_a_reap_drains_the_node, reap_set_up),
         cmocka_unit_test_setup(a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day, reap_set_up),
+        cmocka_unit_test_setup(a_job_that_runs_by_what_slurmctld_says_stays, reap_set_up),
+        cmocka_unit_test_setup(a_reap_asks_for_eight_jobs_at_most, reap_set_up),
         cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, reap_set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, reap_set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, reap_set_up),

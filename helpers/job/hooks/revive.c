@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "revive.h"
+
+#include <string.h>
+
+bool hm_revive_is_due(const struct hm_job *now)
+{
+    return now->dead_ns == 0;
+}
+
+static uint32_t named(uint32_t n_steps)
+{
+    return n_steps < HM_JOB_STEPS ? n_steps : HM_JOB_STEPS;
+}
+
+static void forget_steps(struct hm_job *job, uint32_t n_steps)
+{
+    uint32_t before = named(n_steps), left = named(job->n_steps) - before;
+    memmove(job->step, job->step + before, left * sizeof(job->step[0]));
+    job->n_steps = left;
+}
+
+void hm_revive(const struct hm_job *job, bool is_written, uint32_t n_steps, struct hm_job *now)
+{
+    now->finisher = (struct hm_process){0};
+    now->end_ns = now->dead_ns = 0;
+    now->dead_boot_ns = 0;
+    now->namespaces = job->namespaces;
+    now->mongroup = job->mongroup;
+    now->migration = job->migration;
+    if (!is_written)
+        return;
+    now->start_ns = job->end_ns;
+    now->memory_peak = 0;
+    now->has_exit_status = now->exit_status_is_final = false;
+    now->has_taken = false;
+    now->n_warnings = 0;
+    hm_migration_clear(&now->migration);
+    forget_steps(now, n_steps);
+    hm_job_warn(now,
+                "another record has what the job did before: this node had taken it for dead, and a step has begun "
+                "since");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "squeue.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program.h"
+
+#define PATIENCE_MS 2500 /* a prolog or an epilog waits for the answer */
+
+int hm_squeue_parse(const char *text, uint32_t job_id)
+{
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        unsigned id;
+        char state[16];
+        if (sscanf(line, "%10u %15[A-Z_]", &id, state) == 2 && id == job_id)
+            return strcmp(state, "PENDING") != 0;
+    }
+    return 0;
+}
+
+int hm_squeue_is_running(uint32_t job_id, struct hm_error *error)
+{
+    static char text[1 << 20]; /* room for an array of 50,000 tasks */
+    char path[PATH_MAX], id[32];
+    char command[] = "squeue", plain[] = "--noheader", format[] = "--format=%A %T";
+    char *words[] = {command, plain, format, id, NULL};
+    if (hm_slurmprogram_find("squeue", path, sizeof(path)) != 0)
+        return hm_fail(error, ENOENT, "squeue is not in its usual folders");
+    snprintf(id, sizeof(id), "--jobs=%u", job_id);
+    if (hm_slurmprogram_run(path, words, PATIENCE_MS, text, sizeof(text), error) != 0)
+        return strstr(text, "Invalid job id") ? 0 : -1;
+    if (strlen(text) == sizeof(text) - 1)
+        return hm_fail(error, EMSGSIZE, "squeue says more of job %u than is read", job_id);
+    return hm_squeue_parse(text, job_id);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks Slurm whether a job runs, by Slurm's squeue: of a job's state, scontrol tells only after the job's name, which
+ * its user may have made look like one. */
+#ifndef HM_SLURM_SQUEUE_H
+#define HM_SLURM_SQUEUE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Does the job run, by what slurmctld says? One that is suspended or about to end (COMPLETING) counts as running; one
+ * that waits to run again (PENDING) does not. slurmctld has 2.5 s to answer. Returns 1; 0, also where slurmctld does
+ * not know the job (any more); or -1 with a text where there is no answer.
+ */
+int hm_squeue_is_running(uint32_t job_id, struct hm_error *error);
+
+/*
+ * Reads that from the output of `squeue --noheader --format='%A %T'`, a line for each task where the number is that of
+ * an array. Pure. Returns 1 or 0.
+ */
+int hm_squeue_parse(const char *text, uint32_t job_id);
+
+#endif
