@@ -67,6 +67,14 @@ def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
     assert sum(read) < path_of(bench).stat().st_size / 2
 
 
+def test_older_records_that_were_written_later_hide_none(bench):
+    """They had to wait, as while the disk was full."""
+    write(bench.records, record(7), *others(60, end="2025-03-01T09:58:00Z"))
+    kept = looking(bench)
+    assert not kept.look(bench.clock())
+    assert [made["job_id"] for made in kept.read(bench.clock())] == [7]
+
+
 def test_steps_grow_up_to_a_limit(bench, read, monkeypatch):
     monkeypatch.setattr(jobrecords, "LAST_STEP", 3 * jobrecords.FIRST_STEP)
     write(bench.records, record(7), *others(200))

@@ -96,20 +96,21 @@ class JobRecords:
         """Have all nodes reported?"""
         for node in self.nodes:
             if not any(node in group for group in self.reported.values()):
-                for record in self._of_node(node, now, self.seen):
+                for record in self._of_node(node, now, self.seen, self._is_before):
                     self.reported.setdefault(fields.whole(record, "restart_count"), set()).add(node)
         return any(len(group) == len(self.nodes) for group in self.reported.values())
 
     def read(self, now):
         """The records of the run: those with the highest restart count that was found, one for each node that has
-        one."""
+        one. Unlike look(), this reads a file to its beginning if need be: records that had to wait, as while the disk
+        was full, are appended behind those of later jobs."""
         found = {}
         for node in self.nodes:
-            for record in self._of_node(node, now, {}):
+            for record in self._of_node(node, now, {}, lambda lines: False):
                 found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, slim(record))
         return list(found[max(found)].values()) if found else []
 
-    def _of_node(self, node, now, seen):
+    def _of_node(self, node, now, seen, is_enough):
         for day in days(self.entry, now):
             path = f"{self.record_dir}/{day}/{node}.jsonl"
             try:
@@ -123,26 +124,26 @@ class JobRecords:
             if descriptor is None:
                 continue
             try:
-                found, resume = self._in_file(descriptor, node, first if first <= size else 0, size)
+                found, resume = self._in_file(descriptor, node, first if first <= size else 0, size, is_enough)
             finally:
                 os.close(descriptor)
             seen[path] = (size, resume)
             yield from found
 
-    def _in_file(self, descriptor, node, first, size):
-        """Reads back to the first list of lines (steps_back) that has matching records, or only lines of jobs that
-        ended too early. Returns the records, and the byte at which the next look begins."""
+    def _in_file(self, descriptor, node, first, size, is_enough):
+        """Reads back to the first list of lines (steps_back) that has matching records, or for which is_enough(lines)
+        is true. Returns the records, and the byte at which the next look begins."""
         end = first
         for lines, end in steps_back(descriptor, first, size):
             near = (_parse(line) for line in lines if self.needle in line)
             found = [r for r in near if r and r["node"] == node and fits(r, self.entry, self.cluster)]
-            if found or self._is_before(lines):
+            if found or is_enough(lines):
                 return found, end
         return [], end
 
     def _is_before(self, lines):
-        """Did all jobs of these lines end before this one began? Then earlier lines are older, too. A single older line
-        at the end proves nothing: a late epilog writes after the others."""
+        """Did all jobs of these lines end before this one began? Then earlier lines are most likely older, too. A
+        single older line at the end proves nothing: a late epilog writes after the others."""
         known = False
         for line in reversed(lines):
             record = _parse(line)
