@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests hybridmem ingest: everything is taken, and taken once, whatever happens meanwhile."""
+"""Tests hybridmem ingest, which takes records into a history: each is taken once, whatever happens meanwhile."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def test_what_was_taken_is_not_taken_again(tmp_path):
     assert json.loads(engine.report(history, "--json").stdout)["left_out"] == left
 
 
-MAKES = "and run hybridmem ingest, which makes the day anew of its records"
+MAKES = "and run hybridmem ingest, which makes the day anew from its records"
 
 
 @pytest.mark.parametrize("text", ["", "X\n", "PAR1", "PAR1 and no end", "no beginning PAR1", None])
@@ -216,6 +216,7 @@ def test_a_run_on_both_sides_of_midnight_is_one_and_a_number_given_out_again_is_
 
 
 def test_a_history_without_its_lists_is_whole(tmp_path):
+    """The lists are those of the files taken, in the folder taken."""
     records, history = tmp_path / "records", tmp_path / "history"
     records.mkdir()
     assert ingest(records, history).stdout == "0 records taken, in 0 days\n"

@@ -11,8 +11,8 @@ HELPERS = Path(__file__).parents[2] / "helpers"
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 ROW = re.compile(r"\bHM_FIELD\w*\(\s*(\w+),\s*(\w+)")
 MARKS = {"magic", "version", "bytes"}
-# Members that need no row: the marks at the head of a file that is a structure, and v8_request's `kind`, which becomes
-# part of `mode`.
+# Members that need no row: the marks at the head of a file that holds a structure's raw bytes, and `kind` of v8_request
+# (a request in the ledger's old format, version 8), which becomes part of `mode`.
 NO_ROW = {"hm_progress": MARKS, "v8_progress": MARKS, "v8_job": MARKS, "v8_request": {"kind"}}
 
 

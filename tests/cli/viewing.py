@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of hybridmem report."""
+"""Runs hybridmem report, and its code in this process, for tests; makes the memory of records for them."""
 
 import json
 import subprocess
@@ -11,7 +11,8 @@ from makerecords import tier
 sys.path.insert(0, str(DATA / "python"))
 from hybridmem import groups, temporary
 
-# Runs a program, and prints its peak. A child's peak begins with what its parent has in memory, so that is little here.
+# A program that runs another one, and prints the peak of that one's resident memory. A child's peak begins with what
+# its parent has in memory, so this parent is small.
 SMALL = """\
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the tier meter's marks: what each CPU has accessed on each node since the guest's boot."""
+"""Reads the marks of the tier meter (tests/testbed/README.md). A mark has a name, and what each CPU had accessed on
+each node from the guest's boot until the mark was set."""
 
 import json
 

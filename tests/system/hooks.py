@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by tests of what holds up the node: how long the plugin's prologs and epilogs last, and how long others wait
+"""Measures what holds up the node, for tests: how long the plugin's prologs and epilogs last, and how long others wait
 for the ledger's lock meanwhile."""
 
 import contextlib
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import slurm
 
-PAUSE, TO_EXECUTE = 0.05, 1  # seconds between two looks, and from a fork to exec
+PAUSE, TO_EXECUTE = 0.05, 1  # seconds: between two looks, and at most from a fork to exec
 LOCK = slurm.JOBS / "lock"
-KINDS = ("prolog", "epilog")  # slurmstepd's word after "spank", where it calls the plugins
+KINDS = ("prolog", "epilog")  # slurmd starts `slurmstepd spank KIND` to call the plugins' hooks
 
 
 class Watch:
     """While the context is open, threads take the ledger's lock again and again, and look for prologs and epilogs.
     `waits` has the seconds of each wait for the lock, `hooks` those of each hook: {(job id, kind): seconds}. Hooks that
-    run at the end of the context are waited for."""
+    still run when the context ends are waited for."""
 
     def __init__(self):
         self.waits, self.hooks = [], {}
@@ -59,8 +59,8 @@ class Watch:
 
 
 def hook_of(pid):
-    """(job id, kind) of the SPANK prolog or epilog that the process is; None: it is none, or just calls exec and has
-    words, but no environment yet."""
+    """(job id, kind) of the SPANK prolog or epilog that the process is; None: it is none, or it is just calling
+    exec, and has its words but no environment yet."""
     with contextlib.suppress(OSError, KeyError):
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1:3]
         if words in [["spank", kind] for kind in KINDS]:

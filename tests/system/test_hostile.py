@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever users do to the processes that have their uid, while a job of theirs begins, runs and ends, they hold up
-nobody."""
+"""Tests that users hold up nobody, whatever they do to the processes that have their uid while a job of theirs begins,
+runs and ends."""
 
 import contextlib
 import fcntl
@@ -18,11 +18,11 @@ PROGRAMS = Path(__file__).parent / "programs" / "hostile"
 # The programs that run as a job's user for hybridmem, as the kernel cuts their names: the migrator, and the child of
 # hybridmem-job that copies the record into the user's folder. The monitor is a system user's.
 MIGRATOR, COPY = "hybridmem-migra", "hybridmem-job"
-TASK = ("slurmstepd", "slurm_script", "sleep")  # of a task of the user's, one after the other
+TASK = ("slurmstepd", "slurm_script", "sleep")  # the names that a task's process has, one after the other
 FLOODS = ("sockets", "processes")
 LONGEST_WAIT, LONGEST_HOOK = 1, 3  # seconds
-URGENT = os.SCHED_RR | os.SCHED_RESET_ON_FORK  # of the thread that has the ledger's lock, or waits for it
-FULL_MIB = 48  # of a job whose memory is full
+URGENT = os.SCHED_RR | os.SCHED_RESET_ON_FORK  # policy of the thread that has the ledger's lock, or waits for it
+FULL_MIB = 48  # memory limit of the job whose memory is to be full
 # Soft limits that a job's processes get from its shell: with fewer descriptors no shell starts.
 LIMITS = "-n 16 -f 0 -l 0 -u 1 -i 0 -q 0 -x 0"
 
@@ -118,7 +118,7 @@ def stepds_at_the_root():
 
 
 def policies(pid):
-    """The kernel's policies of the process' threads."""
+    """The scheduling policies of the process's threads."""
     found = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(ProcessLookupError):  # it has ended
@@ -159,9 +159,9 @@ def wait_met(done, attacks, *programs):
     "words", (("stop",), ("renice", "trace", "sockets"), ("limit", "kill", "processes")), ids="-".join
 )
 def test_a_user_hostile_to_all_that_becomes_theirs_holds_up_nobody(words):
-    """The user is so while their job's step runs, at its end and during its epilog, floods the node with processes or
-    connections meanwhile, and gives the job the least limits. What runs for hybridmem as the user is met, too; it
-    cannot be traced."""
+    """The user attacks these processes while their job's step runs, at its end and during its epilog, floods the node
+    with processes or connections meanwhile, and gives the job the least limits. What runs for hybridmem as the user is
+    attacked, too; it cannot be traced."""
     run_job("alice")
     slurm.wait_epilogs()  # the ledger's lock and alice's folder of records exist now
     attacks = [word for word in words if word not in FLOODS]

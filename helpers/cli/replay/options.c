@@ -136,8 +136,8 @@ static void print_help(void)
            "compressed with zstd: rows of\n"
            "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes.\n"
            "\n"
-           "  --fast PERCENT       size of the fast tier, of the pages ever touched\n"
-           "                       (default: 10%%)\n");
+           "  --fast PERCENT       size of the fast tier, in percent of all pages that the\n"
+           "                       trace touches (default: 10%%)\n");
     for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
         snprintf(text, sizeof(text), "%s%s", about, i == 0 ? " (default)" : "");
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
@@ -145,7 +145,7 @@ static void print_help(void)
     printf("  --period N           accesses per sample (default: 65536)\n"
            "  --sample raw|mem     sample loads and stores, or what a cache leaves of them\n"
            "                       (default: raw)\n"
-           "  --bins N             regions that are told apart at most (default: %d)\n"
+           "  --bins N             how many regions are told apart at most (default: %d)\n"
            "  --lat-read X         a read from the slow tier costs X reads from the fast one\n"
            "                       (default: 2)\n"
            "  --lat-write X        the same for writes (default: 5)\n"

@@ -40,7 +40,7 @@ static void print_help(void)
            "CPUs); hwloc (counted or named by hwloc).\n"
            "\n"
            "Exit status: 0 shown, 1 the output cannot be written, 2 wrong usage or a file\n"
-           "that cannot be used, 3 no node with memory may be used.\n",
+           "that cannot be used, 3 no NUMA node with memory may be used.\n",
            hm_config_path());
 }
 

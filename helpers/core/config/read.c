@@ -73,8 +73,8 @@ static int word_number(enum hm_section section, const char *name)
     return n;
 }
 
-/* Keep the line of what can be judged only later, on a node or together with other words: of a tier (its `nodes`, else
- * its first word), of channels, and of a default_mode. The error text then names the line. */
+/* Note the line number of what can be judged only later, on a node or together with other words: of a tier (its
+ * `nodes`, else its first word), of channels, and of a default_mode. A later error text names that line. */
 static void note_line(enum hm_section section, int entry, const char *word, int line)
 {
     struct hm_config *config = reading.config;

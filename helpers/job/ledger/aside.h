@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where this process is in a step's cgroup, and the cgroup or one above it, up to the job's, has little memory left:
- * move it to the root of the cgroups, with cgroup v1 of those of memory, until hm_aside_end. Anywhere else, nothing is
- * done. */
+/* Where this process is in a step's cgroup, and that cgroup or one above it, up to the job's, has little memory left:
+ * move the process to the root of the cgroups (with cgroup v1: of the memory controller's) until hm_aside_end. Anywhere
+ * else, nothing is done. */
 void hm_aside_begin(void);
 
 /* Move this process back to where it was before hm_aside_begin. */
@@ -29,9 +29,9 @@ void hm_aside_end(void);
  * and for a folder that is not a step's or below. */
 bool hm_aside_is_full(const char *folder);
 
-/* From the text of a /proc/PID/cgroup, which folder counts the process's memory: writes its path into `folder` (`size`
- * bytes), and returns the root of those folders, as cgroup v1 and v2 have them by default. NULL: neither has memory, or
- * the path is too long. Pure. */
+/* Finds in the text of a /proc/PID/cgroup which cgroup counts the process's memory: writes its folder's path into
+ * `folder` (`size` bytes), and returns the root of such folders, where cgroup v1 or v2 is mounted by default. NULL: the
+ * text has no such cgroup, or the path is too long. Pure. */
 const char *hm_aside_find(const char *text, char *folder, size_t size);
 
 #endif

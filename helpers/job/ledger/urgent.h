@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lets a thread that holds a lock of the node's run before the processes of users. slurmstepd has the CPUs of its job:
- * a user who keeps these busy with thousands of sessions, each with a share of its own, would decide how long
- * slurmstepd holds the lock.
+ * Lets a thread that holds a lock of the node's run before the processes of users. slurmstepd runs on the CPUs of its
+ * job, and the kernel may share their time between sessions (setsid(2)). A user with thousands of busy sessions would
+ * decide how long slurmstepd holds the lock.
  */
 #ifndef HM_JOB_LEDGER_URGENT_H
 #define HM_JOB_LEDGER_URGENT_H

@@ -48,7 +48,7 @@ void hm_present_close(struct hm_present *present);
 
 /*
  * Begins to look at the pages first .. end - 1. `turn` counts the looks at the same memory: if only a part of it can be
- * looked at, every other turn begins at another place.
+ * looked at, each odd turn begins at another place.
  */
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn);
 /*

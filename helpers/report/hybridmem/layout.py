@@ -203,7 +203,7 @@ class History:
         return f"{self.parquet(day)} is damaged: {self.remedy(day)}"
 
     def remedy(self, day):
-        return f"remove it and {self.taken(day)}, and run hybridmem ingest, which makes the day anew of its records"
+        return f"remove it and {self.taken(day)}, and run hybridmem ingest, which makes the day anew from its records"
 
     def left_out(self, day, file):
         return self.folder / "left-out" / day / file

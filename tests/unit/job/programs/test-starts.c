@@ -38,8 +38,8 @@ static struct hm_job job, now;
 static enum meanwhile meanwhile;
 static struct hm_process starter; /* the starter that the entry named while the program was started */
 static pid_t started;
-static int aside;   /* hm_aside_begin less hm_aside_end; 1: this process is outside of the job's memory cgroup */
-static int urgent;  /* hm_urgent_begin less hm_urgent_end; 1: it has priority over the job's processes */
+static int aside;   /* calls of hm_aside_begin less hm_aside_end; 1: this process is out of the job's memory cgroup */
+static int urgent;  /* calls of hm_urgent_begin less hm_urgent_end; 1: it has priority over the job's processes */
 static int n_files; /* files of figures that were made for a program */
 
 /* What others do to the job while the program is started. */

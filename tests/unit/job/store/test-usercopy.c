@@ -207,7 +207,7 @@ static void test_a_stopped_copy_is_given_up(void **state)
     assert_text(name, "{\"a\":1}\n");
 }
 
-/* A user can keep the child that writes their copy for ever. It has the lock of their folder then. */
+/* A user can keep the child that writes their copy from ever ending. Then it keeps the lock of their folder. */
 static void test_one_copy_at_a_time(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_one_copy_at_a_time(void **state)
 #define IDENTITY "{\"job_id\":7,\"end\":\"x\""
 #define LONGEST ((1u << 20) + 1) /* of the lines that are read */
 
-/* Makes the user's copy a line of the record with so many bytes, after a line that is much longer. */
+/* Fills the user's copy with a very long line, and after it a line of the record that has `length` bytes. */
 static void write_long(const char *name, size_t length)
 {
     size_t before = 3 * LONGEST, at = before + 1, size = at + length + 1;
@@ -244,7 +244,7 @@ static void write_long(const char *name, size_t length)
     free(text);
 }
 
-/* Users can write lines of any length to their own file. Of a line, no more is read than a record has. */
+/* Users can write lines of any length to their own file. Of a line, no more is read than the longest record has. */
 static void test_long_lines_in_the_copy(void **state)
 {
     char name[64];

@@ -142,7 +142,7 @@ static void test_a_tib_of_holes_by_page_map(void **state)
     munmap(pages, TIB_PAGES * PAGE);
 }
 
-/* If one turn cannot look at all memory, every other turn begins at another place. */
+/* If one turn cannot look at all memory, each odd turn begins at another place. */
 static void test_later_turns_reach_the_rest(void **state)
 {
     (void)state;
