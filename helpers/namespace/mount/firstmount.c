@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -109,11 +110,24 @@ static int mount_once(const struct wanted *wanted, struct hm_error *error)
 static int mount_here(const void *question, void *found)
 {
     const struct wanted *wanted = question;
-    int turn = -1;
+    return mount_once(wanted, found) == 0 ? 0 : errno;
+}
+
+/*
+ * Runs in a child process. Mounts on the folder of the trials, as a user can make the mount last: the kernel holds that
+ * folder's own lock meanwhile, which only trials need. Returns 0 or an errno.
+ */
+static int try_here(const void *question, void *found)
+{
+    const struct wanted *wanted = question;
+    char place[PATH_MAX];
+    int turn = take_turn(wanted, found);
     /* Without a turn nothing is known of the file system: EBUSY says that it is to be tried again. */
-    if (!wanted->is_new && (turn = take_turn(wanted, found)) < 0)
+    if (turn < 0)
         return EBUSY;
-    int number = mount_once(wanted, found) == 0 ? 0 : errno;
+    snprintf(place, sizeof(place), "%s/" HM_MOUNT_TRIALS, wanted->place);
+    const struct wanted trial = {.device = wanted->device, .filesystem = wanted->filesystem, .place = place};
+    int number = mount_once(&trial, found) == 0 ? 0 : errno;
     hm_flock_close(turn);
     return number;
 }
@@ -122,7 +136,7 @@ static int mount_in_child(const struct wanted *wanted, struct hm_error *error)
 {
     char cannot[HM_ERROR_TEXT / 2];
     snprintf(cannot, sizeof(cannot), "cannot mount %s", wanted->device);
-    const struct hm_lookwork work = {.run = mount_here,
+    const struct hm_lookwork work = {.run = wanted->is_new ? mount_here : try_here,
                                      .question = wanted,
                                      .patience_ms = (wanted->is_new ? PATIENCE_NEW_S : PATIENCE_S) * 1000,
                                      .cannot = cannot,

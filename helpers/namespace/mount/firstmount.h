@@ -16,7 +16,8 @@
 
 #include "base/error.h"
 
-#define HM_MOUNT_TRIALS "trials" /* folder with a lock for each device (hm_look_mount) */
+/* Name of the folder on which trials are mounted; it has a file to lock for each device. */
+#define HM_MOUNT_TRIALS "trials"
 
 /*
  * Mount the device with DAX, make `uid` the owner of the root folder, with access for the owner only (0700), and
@@ -26,8 +27,8 @@
 int hm_first_mount(const char *device, const char *filesystem, const char *place, uid_t uid, struct hm_error *error);
 
 /* Mount the device as hm_first_mount does, and unmount it. Its files stay as they are. `place` must be a folder of
- * root's alone: a file in its folder HM_MOUNT_TRIALS is locked meanwhile. Returns 0 or -1; EBUSY: an earlier unmount
- * was not over after 10 s, or an earlier trial still waits for it. */
+ * root's alone. The child makes the folder HM_MOUNT_TRIALS there, locks a file in it, and mounts on it. Returns 0 or
+ * -1; EBUSY: an earlier unmount was not over after 10 s, or an earlier trial still waits for it. */
 int hm_look_mount(const char *device, const char *filesystem, const char *place, struct hm_error *error);
 
 #endif
