@@ -55,10 +55,9 @@ static int check_options(const struct hm_decider_options *options, struct hm_err
         check_number("read_gain", options->read_gain, 0, error) < 0 ||
         check_number("write_gain", options->write_gain, 0, error) < 0 ||
         check_number("promote_cost", options->promote_cost, 0, error) < 0 ||
-        check_number("demote_cost", options->demote_cost, 0, error) < 0 ||
-        check_number("error", options->error, 0, error) < 0)
+        check_number("demote_cost", options->demote_cost, 0, error) < 0)
         return -1;
-    if (options->error > 1)
+    if (!(options->error >= 0 && options->error <= 1))
         return hm_fail(error, EINVAL, "error: %g is out of range: use 0 to 1", options->error);
     return 0;
 }

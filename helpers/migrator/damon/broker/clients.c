@@ -20,7 +20,7 @@
  * second at most: a refused connection costs its sender nothing, but the broker time. */
 #define RESTS 10
 #define WORK_NS (SECOND_NS / 100)
-#define CHECK_NS (SECOND_NS / 2) /* longest wait where a client has no lists due */
+#define CHECK_NS (SECOND_NS / 2) /* longest wait where no lists of regions are to be sent to a client */
 
 /* What poll waits for: the clients' sockets, the ends of their processes, new clients, and signals. */
 enum { LISTENER = 2 * HM_DAMON_CLIENTS, SIGNALS, ALL };
@@ -190,7 +190,8 @@ static void work(struct hm_damon_clients *clients, const struct pollfd *events)
         serve(clients, next);
 }
 
-/* How long poll may wait for this client, in ms: until its lists are due, or its next message may be read. */
+/* How long poll may wait for this client, in ms: until the next lists of regions are to be sent to it, or its next
+ * message may be read. */
 static int wait_ms(const struct hm_damon_lease *lease, uint64_t turn, uint64_t now)
 {
     int due_ms = hm_damon_lease_wait_ms(lease);
