@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the readers of scontrol's answers; the first byte chooses the reader. Users write parts of an answer, such as
- * a job's comment. So the input is also put around Slurm's own words: only those may name a job or its CPUs.
+ * Fuzzes the readers of scontrol's and squeue's answers; the first byte chooses the reader of scontrol's. Users write
+ * parts of an answer, such as a job's comment. So the input is also put around Slurm's own words: only those may name a
+ * job or its CPUs.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "inputtext.h"
 #include "slurm/scontrol.h"
+#include "slurm/squeue.h"
 
 #define OWN_CPUS "   Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES= "
 
@@ -76,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = input_text(data + 1, size - 1);
     if (!text)
         return 0;
+    if (hm_squeue_parse(text, 7) == 1 && !strchr(text, '7'))
+        abort();
     char *gap = strchr(text, '|');
     if (data[0] % 4 == 0 && gap) {
         *gap = '\0';
