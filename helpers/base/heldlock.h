@@ -14,7 +14,7 @@ void hm_heldlock_enter(void);
 void hm_heldlock_leave(void);
 
 /* Returns 0, or -1 (EDEADLK) with a text where this thread holds such a lock. `what` names what was
- * to be started, for the text. */
+ * to be started or looked at, for the text. */
 int hm_heldlock_check(const char *what, struct hm_error *error);
 
 #endif

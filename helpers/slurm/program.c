@@ -41,6 +41,7 @@ int hm_slurmprogram_run(const char *path, char *const *words, int patience_ms, c
 {
     char locale[] = "LC_ALL=C", conf[PATH_MAX + 16], told[120];
     char *environment[] = {locale, NULL, NULL};
+    text[0] = '\0';
     const char *slurm_conf = getenv("SLURM_CONF");
     if (slurm_conf && snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm_conf) < (int)sizeof(conf))
         environment[1] = conf;

@@ -16,8 +16,9 @@ int hm_slurmprogram_find(const char *name, char *path, size_t size);
 
 /*
  * Run the program at `path` with these arguments (NULL-terminated, its name first), and read its output and its errors
- * into `text`, terminated. Do not hold the ledger's lock. Returns 0, or -1 with a text: EIO where the program has
- * failed, with the first line that it wrote; ETIMEDOUT where it did not end within `patience_ms`.
+ * into `text`, terminated; it is empty where the program was not run. Do not hold the ledger's lock. Returns 0, or -1
+ * with a text: EIO where the program has failed, with the first line that it wrote; ETIMEDOUT where it did not end
+ * within `patience_ms`.
  */
 int hm_slurmprogram_run(const char *path, char *const *words, int patience_ms, char *text, size_t size,
                         struct hm_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs Slurm's scontrol, and parses its output. All C code that needs scontrol uses these functions. scontrol tells
- * what Slurm does not tell plugins, and can drain a node without failing the job (program.h runs it). It has 20 s for
- * an answer where nothing else is said.
+ * what Slurm does not tell plugins, and can drain a node without failing the job (program.h runs it). scontrol has 20 s
+ * for an answer where nothing else is said.
  */
 #ifndef HM_SLURM_SCONTROL_H
 #define HM_SLURM_SCONTROL_H

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,26 +11,38 @@
 
 #define PATIENCE_MS 2500 /* a prolog or an epilog waits for the answer */
 
+/* Other states are of a job that is nowhere (PENDING, REQUEUE_HOLD, SPECIAL_EXIT...) or over. */
+static bool is_running(const char *state)
+{
+    static const char *const running[] = {"RUNNING",     "SUSPENDED", "STOPPED",   "COMPLETING",
+                                          "CONFIGURING", "RESIZING",  "SIGNALING", "STAGE_OUT"};
+    for (size_t i = 0; i < sizeof(running) / sizeof(running[0]); i++)
+        if (strcmp(state, running[i]) == 0)
+            return true;
+    return false;
+}
+
 int hm_squeue_parse(const char *text, uint32_t job_id)
 {
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         unsigned id;
         char state[16];
         if (sscanf(line, "%10u %15[A-Z_]", &id, state) == 2 && id == job_id)
-            return strcmp(state, "PENDING") != 0;
+            return is_running(state);
     }
     return 0;
 }
 
-int hm_squeue_is_running(uint32_t job_id, struct hm_error *error)
+int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error)
 {
     static char text[1 << 20]; /* room for an array of 50,000 tasks */
-    char path[PATH_MAX], id[32];
+    char path[PATH_MAX], id[32], place[96];
     char command[] = "squeue", plain[] = "--noheader", format[] = "--format=%A %T";
-    char *words[] = {command, plain, format, id, NULL};
+    char *words[] = {command, plain, format, id, node[0] ? place : NULL, NULL};
     if (hm_slurmprogram_find("squeue", path, sizeof(path)) != 0)
         return hm_fail(error, ENOENT, "squeue is not in its usual folders");
     snprintf(id, sizeof(id), "--jobs=%u", job_id);
+    snprintf(place, sizeof(place), "--nodelist=%s", node);
     if (hm_slurmprogram_run(path, words, PATIENCE_MS, text, sizeof(text), error) != 0)
         return strstr(text, "Invalid job id") ? 0 : -1;
     if (strlen(text) == sizeof(text) - 1)

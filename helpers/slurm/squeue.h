@@ -9,11 +9,11 @@
 #include "base/error.h"
 
 /*
- * Does the job run, by what slurmctld says? One that is suspended or about to end (COMPLETING) counts as running; one
- * that waits to run again (PENDING) does not. slurmctld has 2.5 s to answer. Returns 1; 0, also where slurmctld does
- * not know the job (any more); or -1 with a text where there is no answer.
+ * Does the job run on the node ("": on any), by what slurmctld says? One that is suspended or about to end (COMPLETING)
+ * counts as running; one that waits to run again (PENDING) does not. slurmctld has 2.5 s to answer. Returns 1; 0, also
+ * where slurmctld does not know the job (any more); or -1 with a text where there is no answer.
  */
-int hm_squeue_is_running(uint32_t job_id, struct hm_error *error);
+int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error);
 
 /*
  * Reads that from the output of `squeue --noheader --format='%A %T'`, a line for each task where the number is that of

@@ -67,12 +67,15 @@ def test_a_record_further_back_is_found_in_steps_that_double(bench, read):
     assert sum(read) < path_of(bench).stat().st_size / 2
 
 
-def test_older_records_that_were_written_later_hide_none(bench):
-    """They had to wait, as while the disk was full."""
+def test_older_records_that_were_written_later_hide_none(bench, read):
+    """They had to wait, as while the disk was full. For a job that asked for nothing, and most likely has no record,
+    only the end of the file is read."""
     write(bench.records, record(7), *others(60, end="2025-03-01T09:58:00Z"))
     kept = looking(bench)
     assert not kept.look(bench.clock())
     assert [made["job_id"] for made in kept.read(bench.clock())] == [7]
+    read.clear()
+    assert kept.read(bench.clock(), is_wanted=False) == [] and read == [jobrecords.FIRST_STEP]
 
 
 def test_steps_grow_up_to_a_limit(bench, read, monkeypatch):

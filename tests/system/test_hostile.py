@@ -104,11 +104,17 @@ def test_a_user_whose_memory_is_full_of_files_holds_up_nobody():
         for cgroup in processes.cgroups(job_id):
             with contextlib.suppress(OSError):  # slurmstepd may remove it now
                 (cgroup / "memory.max").write_text("max")
-    # Slurm's own slurmstepd may have died without memory. slurmctld would find that out only minutes later.
-    slurm.run(f"scancel {job_id}", check=False)
+    # Slurm's own slurmstepds may have died without memory. slurmctld would find that out only minutes later.
+    slurm.wait_for(lambda: slurm.end_of(job_id) or not stepds_of(job_id), "the end of the job or of its slurmstepds")
+    if not slurm.end_of(job_id):
+        slurm.run(f"scancel {job_id}", check=False)
     slurm.wait_job(job_id)
     assert slurm.record(job_id)["user"] == "alice"
     assert_not_held_up(watch, bobs)
+
+
+def stepds_of(job_id):
+    return slurm.run(f"pgrep -f 'slurmstepd: \\[{job_id}\\.'", check=False).stdout.split()
 
 
 def stepds_at_the_root():

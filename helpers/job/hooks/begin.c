@@ -40,16 +40,23 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  */
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 
+/* Looks at the cgroup of the job that has the job's number in the ledger. Uses `job` to read the entry. */
+static void look(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job, struct hm_life *life)
+{
+    if (hm_ledger_read(config, begin->job_id, job, NULL) == 0)
+        hm_life_look(job, life);
+}
+
 /*
- * Reads the entry under the job's number into `job`. `lives` is what hm_lives_look found before. The caller holds the
- * lock.
+ * Reads the entry under the job's number into `job`. `life` is what a look at the job's cgroup found before. The caller
+ * holds the lock.
  */
 static enum earlier read_earlier(const struct hm_config *config, const struct hm_begin *begin,
-                                 const struct hm_lives *lives, struct hm_job *job, struct hm_error *error)
+                                 const struct hm_life *life, struct hm_job *job, struct hm_error *error)
 {
     if (hm_ledger_read(config, begin->job_id, job, error) != 0)
         return errno == ENOENT || errno == EBADMSG ? EARLIER_NONE : EARLIER_UNREADABLE;
-    if (job->uid != begin->uid || !hm_job_is_living(job, hm_lives_find(lives, begin->job_id)))
+    if (job->uid != begin->uid || !hm_job_is_living(job, life))
         return EARLIER_OF_OTHERS;
     /* A step's entry is not compared by `restart`: steps are not always told how often their job was restarted. */
     if (!job->is_entered)
@@ -64,13 +71,12 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
 {
-    struct hm_lives lives;
-    hm_lives_look(config, &lives);
+    struct hm_life life = {0};
+    look(config, begin, job, &life);
     int lock = hm_ledger_lock(config, error);
-    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &lives, job, error);
+    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &life, job, error);
     bool is_invalid = earlier == EARLIER_NONE && errno == EBADMSG;
     hm_ledger_unlock(lock);
-    hm_lives_free(&lives);
     if (is_invalid)
         hm_log(HM_LOG_ERROR, "%s: it is replaced; what the job had changed on the node is not known", error->text);
     if (earlier == EARLIER_OF_OTHERS)
@@ -209,11 +215,11 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
                  struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
-    struct hm_lives lives;
+    struct hm_life life = {0};
     int result = -1;
-    hm_lives_look(config, &lives);
+    look(config, begin, job, &life);
     int lock = hm_ledger_lock(config, error);
-    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &lives, job, error);
+    enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &life, job, error);
     if (earlier == EARLIER_UNREADABLE)
         goto done;
     if (earlier == EARLIER_NONE)
@@ -222,12 +228,11 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
         replace(own, job);
     else
         complete(config, begin, own, job);
-    if (hm_company_note(config, &lives, job, &why) != 0)
+    if (hm_company_note(config, job, &why) != 0)
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, why.text);
     result = hm_ledger_write(config, job, error);
 done:
     hm_ledger_unlock(lock);
-    hm_lives_free(&lives);
     return result;
 }
 

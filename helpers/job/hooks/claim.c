@@ -39,8 +39,13 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
     job->has_ended = job->has_ended || is_own_epilog;
 }
 
-int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job,
-                  struct hm_found *found)
+static bool is_as_judged(const struct hm_job *job, const struct hm_job *judged)
+{
+    return job->start_ns == judged->start_ns && job->dead_ns != 0;
+}
+
+int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, const struct hm_job *judged,
+                  struct hm_job *job, struct hm_found *found)
 {
     struct hm_error error = {0};
     int result = -1;
@@ -57,6 +62,12 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_e
          */
         found->is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
+        result = 1;
+        if (is_own_epilog && !job->has_ended) {
+            job->has_ended = true;
+            result = hm_ledger_write(config, job, &error) == 0 ? 1 : -1;
+        }
+    } else if (judged && !is_as_judged(job, judged)) {
         result = 1;
     } else if (hm_process_identify(getpid(), &job->finisher) != 0) {
         hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
@@ -114,7 +125,7 @@ static int give_back(const struct hm_config *config, const struct hm_job *job, b
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     hm_log(HM_LOG_WARNING, "job %u was taken for dead, and has begun a step since: its entry stays", job->job_id);
-    hm_revive(job, is_written, found->n_steps, now);
+    hm_revive(job, is_written, found, now);
     if (is_written)
         (void)unlink(hm_ledger_samples_path(config, job->job_id, path, sizeof(path)));
     return hm_ledger_write(config, now, error);

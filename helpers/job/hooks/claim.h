@@ -10,15 +10,19 @@ struct hm_found {
     /* memory of the job may be left for a later reap: the entry was unreadable and was removed, or the namespaces were
      * not removed */
     bool is_left;
-    bool is_again;    /* an earlier process took it, and may have written the record */
-    uint32_t n_steps; /* steps of the job by then */
+    bool is_again;     /* an earlier process took it, and may have written the record */
+    uint32_t n_steps;  /* steps of the job by then */
+    bool has_no_group; /* the job's resctrl group was removed since */
 };
+
 /*
  * Takes the entry for this process, notes the job's end, and takes back what was changed on the node for the job.
- * Returns 0; 1 where there is nothing to do; or -1, having logged why.
+ * `judged` (NULL: nobody has judged the job) is the entry of a job that was found dead: it is taken only if it still is
+ * of that run, and no step of it has begun since. Returns 0; 1 where there is nothing to do, as there is no such entry,
+ * or another process has it (an epilog then notes that it has come); or -1, having logged why.
  */
-int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, struct hm_job *job,
-                  struct hm_found *found);
+int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, const struct hm_job *judged,
+                  struct hm_job *job, struct hm_found *found);
 
 /*
  * Takes the figures that the job's migrators left. What a late step has put into the entry since the claim is taken
@@ -27,9 +31,10 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_e
 bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job);
 
 /*
- * Gives the entry up. Removes it; but where a step has begun since the claim, and `may_revive` is set as no epilog of
- * the job has run, gives it back to the job (revive.h). If its record still has to be written (`is_kept`), or a setting
- * of the node to be restored, the entry stays, free for the next reap. Returns 0, 1 where the entry stays, or -1.
+ * Gives the entry up. Removes it; but where a step has begun since the claim, and no epilog of the job has come, gives
+ * it back to the job (revive.h). `may_revive`: this process is no epilog of the job. If the record still has to be
+ * written (`is_kept`), or a setting of the node to be restored, the entry stays, free for the next reap. Returns 0, 1
+ * where the entry stays, or -1.
  */
 int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_kept, bool may_revive,
                     const struct hm_found *found);

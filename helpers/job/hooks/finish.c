@@ -159,8 +159,10 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     bool is_ours = hm_claim_take_figures(config, job);
     if (is_ours && !is_own_epilog && hm_revive_is_due(job))
         return hm_claim_let_go(config, job, true, true, found);
-    if (is_ours)
+    if (is_ours) {
         remove_group(config, job);
+        found->has_no_group = true;
+    }
     found->is_left = remove_namespaces(config, job, is_own_epilog);
     if (!job->is_entered)
         hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
@@ -176,11 +178,12 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     return result;
 }
 
-int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
+static int end_job(const struct hm_config *config, uint32_t job_id, const struct hm_job *judged, const char *warning,
+                   const int *exit_status)
 {
     struct hm_job *job = malloc(sizeof(*job));
     struct hm_found found = {0};
-    int result = job ? hm_claim_take(config, job_id, !warning, job, &found) : -1;
+    int result = job ? hm_claim_take(config, job_id, !warning, judged, job, &found) : -1;
     if (result == 0)
         result = finish(config, job, warning, exit_status, &found);
     if (!job)
@@ -189,4 +192,14 @@ int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *w
     if (found.is_left)
         return 1;
     return result < 0 ? -1 : 0;
+}
+
+int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
+{
+    return end_job(config, job_id, NULL, warning, exit_status);
+}
+
+int hm_finish_dead(const struct hm_config *config, const struct hm_job *judged, const char *warning)
+{
+    return end_job(config, judged->job_id, judged, warning, NULL);
 }

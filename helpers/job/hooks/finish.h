@@ -33,6 +33,12 @@
  */
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status);
 
+/*
+ * The same for a job that was found dead. `judged` is its entry as it was then. Nothing happens where the entry is of
+ * another run now, or a step has begun since.
+ */
+int hm_finish_dead(const struct hm_config *config, const struct hm_job *judged, const char *warning);
+
 /* Ends the job's monitor and migrators, by force if need be. Waits up to twice `patience_ms`: do not hold the lock. */
 void hm_finish_stop_helpers(const struct hm_job *job, int patience_ms);
 

@@ -155,7 +155,7 @@ static bool reap_entries(const struct hm_config *config, unsigned grace_s)
         hm_log(HM_LOG_ERROR, "reap: %s", error.text);
     for (int i = 0; i < count; i++)
         if (reap_entry(config, ids[i], grace_s, job) && !hm_idle_is_job(config, job, grace_s, &idle) &&
-            hm_finish_job(config, ids[i], "the epilog did not run: the job's end is when it was found dead", NULL) == 1)
+            hm_finish_dead(config, job, "the epilog did not run: the job's end is when it was found dead") == 1)
             is_left = true;
     free(ids);
     free(job);

@@ -5,7 +5,7 @@
 
 bool hm_revive_is_due(const struct hm_job *now)
 {
-    return now->dead_ns == 0;
+    return now->dead_ns == 0 && !now->has_ended;
 }
 
 static uint32_t named(uint32_t n_steps)
@@ -20,24 +20,23 @@ static void forget_steps(struct hm_job *job, uint32_t n_steps)
     job->n_steps = left;
 }
 
-void hm_revive(const struct hm_job *job, bool is_written, uint32_t n_steps, struct hm_job *now)
+void hm_revive(const struct hm_job *job, bool is_written, const struct hm_found *found, struct hm_job *now)
 {
-    now->finisher = (struct hm_process){0};
+    const struct hm_process none = {0};
+    now->finisher = now->monitor = now->monitor_starter = none;
     now->end_ns = now->dead_ns = 0;
     now->dead_boot_ns = 0;
     now->namespaces = job->namespaces;
-    now->mongroup = job->mongroup;
-    now->migration = job->migration;
+    if (found->has_no_group)
+        memset(&now->mongroup, 0, sizeof(now->mongroup));
+    hm_job_warn(now, "this node had taken the job for dead when a step began: that step is not measured");
     if (!is_written)
         return;
     now->start_ns = job->end_ns;
     now->memory_peak = 0;
     now->has_exit_status = now->exit_status_is_final = false;
     now->has_taken = false;
-    now->n_warnings = 0;
     hm_migration_clear(&now->migration);
-    forget_steps(now, n_steps);
-    hm_job_warn(now,
-                "another record has what the job did before: this node had taken it for dead, and a step has begun "
-                "since");
+    forget_steps(now, found->n_steps);
+    hm_job_warn(now, "another record has what the job did before");
 }

@@ -6,16 +6,19 @@
 #ifndef HM_JOB_HOOKS_REVIVE_H
 #define HM_JOB_HOOKS_REVIVE_H
 
-#include "job/ledger/ledger.h"
+#include "claim.h"
 
-/* Has a step begun since the job's end was noted? `now` is the entry as it was read again. Pure. */
+/* Has a step begun since the job's end was noted, and has no epilog of the job come? `now` is the entry as it was read
+ * again. Pure. */
 bool hm_revive_is_due(const struct hm_job *now);
 
 /*
  * Frees the entry `now` from its finisher, and takes its end back. `job` is what the finisher has made of the entry
- * meanwhile. `is_written`: a record was written of the job's time up to then, and of its first `n_steps` steps. The
- * entry then begins where that record ends. The caller holds the lock, and writes the entry. Pure.
+ * meanwhile, and `found` what it found when it took the entry. `is_written`: a record was written of the job's time up
+ * to then, and of its steps up to the claim. The entry then begins where that record ends. The step that has begun has
+ * no helpers, as the entry was being finished: they are started with the next step. The caller holds the lock, and
+ * writes the entry. Pure.
  */
-void hm_revive(const struct hm_job *job, bool is_written, uint32_t n_steps, struct hm_job *now);
+void hm_revive(const struct hm_job *job, bool is_written, const struct hm_found *found, struct hm_job *now);
 
 #endif

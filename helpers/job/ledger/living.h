@@ -29,12 +29,6 @@ struct hm_life {
     bool is_dead; /* the job's cgroup was known, and was gone or had no processes */
 };
 
-/* What a look at all jobs of the ledger found. */
-struct hm_lives {
-    int n;
-    struct hm_life *life;
-};
-
 /*
  * Looks at the job's cgroup. A failure to look, for lack of memory for example, is no death. Do not hold the ledger's
  * lock: with it nothing is looked at, and the job is not found dead.
@@ -42,13 +36,10 @@ struct hm_lives {
 void hm_life_look(const struct hm_job *job, struct hm_life *life);
 
 /*
- * Looks at all jobs that have a readable entry. Hurries while it reads the entries (hurry.h). Do not hold the ledger's
- * lock. If the ledger cannot be listed, no job is looked at. hm_lives_free frees what was found.
+ * Is the job over for others: is its end noted, or is it of an earlier boot? A job whose cgroup has no process may
+ * still run: an allocation between two steps, or one whose user has ended its extern step. Looks at no cgroup.
  */
-void hm_lives_look(const struct hm_config *config, struct hm_lives *lives);
-void hm_lives_free(struct hm_lives *lives);
-/* What was found of the job; NULL where it was not looked at. The pointer is valid until hm_lives_free. */
-const struct hm_life *hm_lives_find(const struct hm_lives *lives, uint32_t job_id);
+bool hm_job_is_over(const struct hm_job *job);
 
 /*
  * Does the job live: does its cgroup exist and have processes, by a look that was taken before (`life`; NULL: none

@@ -46,12 +46,12 @@ char *hm_namespacejobs_list(const struct hm_config *config, struct hm_error *err
 
 /*
  * Does the other job have the namespaces that the user of `job` keeps? Its entry may outlive it where its epilog did
- * not run, so it must be living, too.
+ * not run, and then it is over when a reap has noted its end.
  */
-static bool is_in_the_way(const struct hm_lives *lives, const struct hm_job *other, const struct hm_job *job)
+static bool is_in_the_way(const struct hm_job *other, const struct hm_job *job)
 {
     return other->job_id != job->job_id && other->namespaces.is_kept && other->uid == job->uid &&
-           strcmp(other->cluster, job->cluster) == 0 && hm_job_is_living(other, hm_lives_find(lives, other->job_id));
+           strcmp(other->cluster, job->cluster) == 0 && !hm_job_is_over(other);
 }
 
 static int fail_unread(uint32_t job_id, struct hm_error *error)
@@ -62,15 +62,15 @@ static int fail_unread(uint32_t job_id, struct hm_error *error)
                    job_id);
 }
 
-static int look_for_others(const struct hm_config *config, const struct hm_lives *lives, const struct hm_job *job,
-                           struct hm_job *other, struct hm_error *error)
+static int look_for_others(const struct hm_config *config, const struct hm_job *job, struct hm_job *other,
+                           struct hm_error *error)
 {
     uint32_t *ids = NULL;
     int count = hm_ledger_list(config, &ids, error), result = count < 0 ? -1 : 0;
     for (int i = 0; i < count && result == 0; i++) {
         if (hm_ledger_read(config, ids[i], other, error) != 0)
             result = errno == EBADMSG ? fail_unread(ids[i], error) : -1;
-        else if (is_in_the_way(lives, other, job))
+        else if (is_in_the_way(other, job))
             result = hm_fail(error, EBUSY,
                              "your job %u has what you keep on this node: wait for its end, or submit without the key "
                              "keep",
@@ -83,17 +83,14 @@ static int look_for_others(const struct hm_config *config, const struct hm_lives
 int hm_namespacejobs_claim(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     int result = -1;
-    struct hm_lives lives;
     struct hm_job *other = malloc(sizeof(*other));
-    hm_lives_look(config, &lives);
     int held = other ? hm_ledger_lock(config, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
-    if (held >= 0 && look_for_others(config, &lives, job, other, error) == 0 &&
+    if (held >= 0 && look_for_others(config, job, other, error) == 0 &&
         hm_ledger_read(config, job->job_id, other, error) == 0 && hm_job_check_begun(other, job, error) == 0) {
         other->namespaces.is_kept = true;
         result = hm_ledger_write(config, other, error);
     }
     hm_ledger_unlock(held);
-    hm_lives_free(&lives);
     free(other);
     job->namespaces.is_kept = result == 0;
     return result;

@@ -4,15 +4,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Marks both jobs if the other one lives. Returns 0, or -1 if the other's entry could not be written. */
-static int meet(const struct hm_config *config, const struct hm_lives *lives, struct hm_job *job, uint32_t other_id,
-                struct hm_job *other, struct hm_error *error)
+#include "job/ledger/living.h"
+
+/* Marks both jobs unless the other one is over. Returns 0, or -1 if the other's entry could not be written. */
+static int meet(const struct hm_config *config, struct hm_job *job, uint32_t other_id, struct hm_job *other,
+                struct hm_error *error)
 {
     if (hm_ledger_read(config, other_id, other, NULL) != 0) {
         job->had_company = job->had_company || errno != ENOENT;
         return 0;
     }
-    if (!hm_job_is_living(other, hm_lives_find(lives, other_id)))
+    if (hm_job_is_over(other))
         return 0;
     job->had_company = true;
     if (other->had_company)
@@ -21,8 +23,7 @@ static int meet(const struct hm_config *config, const struct hm_lives *lives, st
     return hm_ledger_write(config, other, error);
 }
 
-int hm_company_note(const struct hm_config *config, const struct hm_lives *lives, struct hm_job *job,
-                    struct hm_error *error)
+int hm_company_note(const struct hm_config *config, struct hm_job *job, struct hm_error *error)
 {
     uint32_t *ids = NULL;
     struct hm_job *other = malloc(sizeof(*other));
@@ -30,7 +31,7 @@ int hm_company_note(const struct hm_config *config, const struct hm_lives *lives
         other ? hm_ledger_list(config, &ids, error) : hm_fail(error, ENOMEM, "no memory for the ledger's entry");
     int result = count < 0 ? -1 : 0;
     for (int i = 0; i < count; i++)
-        if (ids[i] != job->job_id && meet(config, lives, job, ids[i], other, error) != 0)
+        if (ids[i] != job->job_id && meet(config, job, ids[i], other, error) != 0)
             result = -1;
     job->had_company = job->had_company || result != 0;
     free(ids);
@@ -38,8 +39,7 @@ int hm_company_note(const struct hm_config *config, const struct hm_lives *lives
     return result;
 }
 
-bool hm_company_is_alone(const struct hm_config *config, const struct hm_lives *lives, const struct hm_job *job,
-                         const struct hm_set *all_cores)
+bool hm_company_is_alone(const struct hm_config *config, const struct hm_job *job, const struct hm_set *all_cores)
 {
     uint32_t *ids = NULL;
     if (!job->has_cores || !hm_set_within(all_cores, &job->cores))
@@ -49,8 +49,7 @@ bool hm_company_is_alone(const struct hm_config *config, const struct hm_lives *
     bool is_alone = count >= 0;
     for (int i = 0; i < count && is_alone; i++)
         if (ids[i] != job->job_id)
-            is_alone = hm_ledger_read(config, ids[i], other, NULL) == 0 &&
-                       !hm_job_is_living(other, hm_lives_find(lives, ids[i]));
+            is_alone = hm_ledger_read(config, ids[i], other, NULL) == 0 && hm_job_is_over(other);
     free(ids);
     free(other);
     return is_alone;

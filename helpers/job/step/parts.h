@@ -4,7 +4,6 @@
 #define HM_JOB_STEP_PARTS_H
 
 #include "core/config/identity.h"
-#include "job/ledger/living.h"
 #include "step.h"
 
 /* What hm_step_prepare has found out so far. */
@@ -19,7 +18,6 @@ struct hm_preparation {
     bool knows_user;
     struct hm_identity user;
     struct hm_set all_cores; /* of the node; empty: they are not known */
-    struct hm_lives lives;   /* which jobs live; looked at only where the step needs it */
     struct hm_set job_cpus;  /* what the job's cgroup allows, or all that the node allows */
     struct hm_plan_migration migration;
     uint64_t reserve_bytes;
@@ -31,10 +29,9 @@ struct hm_preparation {
 void hm_step_refuse(struct hm_step *step, const char *text);
 
 /*
- * If the step may get a plan, finds out what the plan needs to know of the node. If the plan or a new entry needs it,
- * also finds out which jobs live. Call this after the tiers and the cgroup are read. Do not hold the lock: what is read
- * may be on a file system that hangs, or in a folder whose lock in the kernel a user holds. Uses p->job to look at the
- * job's request.
+ * If the step may get a plan, finds out what the plan needs to know of the node. Call this after the tiers and the
+ * cgroup are read. Do not hold the lock: what is read may be on a file system that hangs, or in a folder whose lock in
+ * the kernel a user holds. Uses p->job to look at the job's request.
  */
 void hm_step_learn(struct hm_preparation *p);
 

@@ -19,29 +19,21 @@ static bool wants_placement(const char *text)
     return hm_request_parse(text, &request, NULL) == 0 && hm_request_wants(&request, HM_WANTS_PLACEMENT);
 }
 
-/* Reads the job's entry as it is now, without the lock. Returns 0, or why it could not be read (ENOENT: none). */
-static int glance(struct hm_preparation *p)
-{
-    if (!p->has_entry)
-        return ENOENT;
-    hm_hurry_begin();
-    int number = hm_ledger_read(&p->step->config, p->facts->job_id, p->job, NULL) == 0 ? 0 : errno;
-    hm_hurry_end();
-    return number;
-}
-
-/*
- * May the step get a plan? Whether its own request or the job's applies is decided with the lock; here either counts.
- * `unread` is what glance has returned.
+/* May the step get a plan? Whether its own request or the job's applies is decided with the lock; here either counts.
  */
-static bool may_be_placed(const struct hm_preparation *p, int unread)
+static bool may_be_placed(struct hm_preparation *p)
 {
     const struct hm_step_facts *facts = p->facts;
     if (facts->step_id == HM_STEP_EXTERN || p->step->tiers.n_tiers == 0)
         return false;
     if (facts->option && wants_placement(facts->option))
         return true;
-    return unread == 0 ? wants_placement(p->job->request) : unread != ENOENT;
+    if (!p->has_entry)
+        return false;
+    hm_hurry_begin();
+    int result = hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL);
+    hm_hurry_end();
+    return result == 0 ? wants_placement(p->job->request) : errno != ENOENT;
 }
 
 /* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */
@@ -54,33 +46,16 @@ static void find_job_cpus(struct hm_preparation *p)
         p->job_cpus = p->step->tiers.topology.allowed_cpus;
 }
 
-/* Has the job all cores of the node? The step's facts tell the job's cores, or else the entry that glance has read. */
-static bool has_all_cores(const struct hm_preparation *p, int unread)
-{
-    struct hm_set cores;
-    if (p->facts->cores && hm_set_parse(&cores, p->facts->cores, NULL) == 0)
-        return hm_set_within(&p->all_cores, &cores);
-    return unread == 0 && p->job->has_cores && hm_set_within(&p->all_cores, &p->job->cores);
-}
-
-static void learn_of_node(struct hm_preparation *p)
+void hm_step_learn(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
+    if (!may_be_placed(p))
+        return;
     if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
         memset(&step->abilities, 0, sizeof(step->abilities));
     if (hm_cores_of_node(&p->all_cores) != 0)
         hm_set_clear(&p->all_cores);
     find_job_cpus(p);
-}
-
-void hm_step_learn(struct hm_preparation *p)
-{
-    int unread = glance(p);
-    bool may_get_plan = may_be_placed(p, unread);
-    if (may_get_plan)
-        learn_of_node(p);
-    if (unread != 0 || (may_get_plan && has_all_cores(p, unread)))
-        hm_lives_look(&p->step->config, &p->lives);
 }
 
 /*
@@ -156,7 +131,7 @@ static int resolve_with_lock(struct hm_preparation *p, struct hm_plan *plan)
 {
     struct hm_step *step = p->step;
     step->abilities.alone =
-        !hm_set_is_empty(&p->all_cores) && hm_company_is_alone(&step->config, &p->lives, p->job, &p->all_cores);
+        !hm_set_is_empty(&p->all_cores) && hm_company_is_alone(&step->config, p->job, &p->all_cores);
     if (resolve(p, plan) != 0)
         return -1;
     if (!plan->has_weights)

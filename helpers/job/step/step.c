@@ -15,6 +15,7 @@
 #include "core/config/lookup.h"
 #include "core/tiers/node.h"
 #include "job/ledger/hurry.h"
+#include "job/ledger/living.h"
 #include "job/node/company.h"
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
@@ -93,7 +94,7 @@ static void read_entry(struct hm_preparation *p, struct hm_error *error)
         p->has_ledger = false;
         hm_fail(error, number, "%s", why.text);
     }
-    if (p->has_ledger && hm_company_note(&p->step->config, &p->lives, job, &why) != 0)
+    if (p->has_ledger && hm_company_note(&p->step->config, job, &why) != 0)
         hm_job_warn(job, "who else is on the node is not known, so that its counters are not taken for the job's: %s",
                     why.text);
 }
@@ -123,8 +124,10 @@ static void note_facts(struct hm_preparation *p)
     note_array(job, facts);
     job->dead_ns = 0;
     job->dead_boot_ns = 0;
-    if (!hm_process_is_running(&job->finisher)) /* if a finisher is running, the job's end stays noted */
+    if (!hm_process_is_running(&job->finisher)) { /* if a finisher is running, the job's end stays noted */
         job->end_ns = 0;
+        job->finisher = (struct hm_process){0};
+    }
     if (facts->cores && hm_set_parse(&job->cores, facts->cores, NULL) == 0)
         job->has_cores = true;
     if (p->step->cgroup[0])
@@ -264,7 +267,6 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
     free(p.job);
-    hm_lives_free(&p.lives);
     if (p.knows_user)
         hm_identity_free(&p.user);
     if (result == 0 && p.config_error.text[0])

@@ -9,7 +9,8 @@
 #define LEAST_WORTH 1e-12   /* smallest worth of a sample, which may be spread over very many pages */
 #define SHARE_PRIOR 2.0     /* weight, in samples, of the whole's share of writes when a part's share is estimated */
 
-/* one pass down the tree of halves */
+/* One estimate: weigh() goes down the tree of halves, again with a larger `least` where it finds too many nodes; then
+ * descend() goes down it once. */
 struct descent {
     struct hm_density *density;
     double dispersion; /* variance of the sum of weighted samples, divided by its mean */

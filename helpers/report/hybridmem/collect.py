@@ -166,7 +166,7 @@ class Collector:
             raise Later(last)  # most jobs without a request have no record: one look at the end is enough
         if now < last and not visit.records.look(now):
             raise Later(now + LOOK_S)
-        found = visit.records.read(now)
+        found = visit.records.read(now, is_wanted=entry["asked"])
         if found or entry["asked"]:
             self.write(entry, summaries.encode(merge.summary(entry, visit.records.nodes, found)))
             self.answers += 1

@@ -100,13 +100,14 @@ class JobRecords:
                     self.reported.setdefault(fields.whole(record, "restart_count"), set()).add(node)
         return any(len(group) == len(self.nodes) for group in self.reported.values())
 
-    def read(self, now):
+    def read(self, now, is_wanted=True):
         """The records of the run: those with the highest restart count that was found, one for each node that has
-        one. Unlike look(), this reads a file to its beginning if need be: records that had to wait, as while the disk
-        was full, are appended behind those of later jobs."""
+        one. If they are wanted, this reads a file to its beginning if need be, unlike look(): records that had to wait,
+        as while the disk was full, are appended behind those of later jobs."""
+        is_enough = (lambda lines: False) if is_wanted else self._is_before
         found = {}
         for node in self.nodes:
-            for record in self._of_node(node, now, {}, lambda lines: False):
+            for record in self._of_node(node, now, {}, is_enough):
                 found.setdefault(fields.whole(record, "restart_count"), {}).setdefault(node, slim(record))
         return list(found[max(found)].values()) if found else []
 

@@ -21,6 +21,9 @@ static void test_who_runs(void **state)
         {"12 SUSPENDED\n", 1},
         {"12 COMPLETING\n", 1},
         {"12 PENDING\n", 0}, /* it was requeued, and runs nowhere */
+        {"12 REQUEUE_HOLD\n", 0},
+        {"12 SPECIAL_EXIT\n", 0},
+        {"12 NODE_FAIL\n", 0},
         {"", 0},
         {"\n", 0},
         {"13 RUNNING\n14 PENDING\n12 RUNNING\n", 1}, /* tasks of an array */

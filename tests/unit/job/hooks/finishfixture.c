@@ -15,6 +15,7 @@
 
 #include "base/heldlock.h"
 #include "base/process.h"
+#include "job/hooks/claim.h"
 #include "job/ledger/figurefile.h"
 #include "job/namespaces/namespaces.h"
 #include "job/programs/migrator.h"
@@ -28,6 +29,7 @@ struct hm_config config;
 struct hm_job job, recorded;
 bool is_used_again, waited, is_record_lost;
 int begins_step;
+bool epilog_comes;
 const struct hm_change *late_change;
 int n_read, n_stopped, n_asked, patience_ms, left_by;
 const char *name_by_slurm;
@@ -73,6 +75,8 @@ static void begin_step(void)
     job.dead_ns = 0;
     job.dead_boot_ns = 0;
     hm_job_add_step(&job, 9);
+    hm_job_warn(&job, "step 9 was refused");
+    assert_int_equal(hm_process_identify(getpid(), &job.monitor_starter), 0);
 }
 
 /*
@@ -126,6 +130,10 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
         begin_step();
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     }
+    if (epilog_comes) {
+        struct hm_found found;
+        assert_int_equal(hm_claim_take(&config, 7, true, NULL, &job, &found), 1);
+    }
     recorded = *what;
     ended_ns = end_ns;
     was_again = may_be_stored;
@@ -156,6 +164,7 @@ int finish_set_up(void **state)
     is_likely_asked = false;
     is_used_again = false;
     begins_step = 0;
+    epilog_comes = false;
     late_change = NULL;
     left_by = 0;
     is_record_lost = false;

@@ -17,6 +17,7 @@ extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
 extern bool is_used_again; /* another run takes the job's number while helpers are being stopped */
+extern bool epilog_comes;  /* the job's own epilog comes while the record is written */
 extern int begins_step; /* step 9 begins: 1 while helpers are being stopped, 2 while the record is written; 0: never */
 extern const char *name_by_slurm;           /* the job's name, by slurmctld; NULL: it does not answer */
 extern bool is_likely_asked;                /* slurmctld was asked first for the name that a step claims */

@@ -93,10 +93,11 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
     return hm_fail(error, EIO, "not here");
 }
 
-int hm_squeue_is_running(uint32_t job_id, struct hm_error *error)
+/* Reaps come after the job's life. */
+int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error)
 {
-    (void)job_id;
-    return hm_fail(error, EIO, "not here");
+    (void)job_id, (void)node, (void)error;
+    return 0;
 }
 
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)

@@ -62,8 +62,9 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
     return hm_fail(why, EIO, "no slurmctld");
 }
 
-int hm_squeue_is_running(uint32_t job_id, struct hm_error *why)
+int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *why)
 {
+    assert_string_equal(node, job.node); /* the job may run on another node meanwhile */
     assert_in_range(job_id, 7, 16);
     assert_int_equal(hm_heldlock_check("squeue", NULL), 0);
     n_asked++;

@@ -163,6 +163,7 @@ static void a_step_that_begins_meanwhile_keeps_its_entry(void **state)
     for (int when = 1; when <= 2; when++) {
         assert_int_equal(finish_set_up(state), 0);
         hm_job_add_step(&job, 0);
+        job.mongroup.is_begun = true;
         assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
         const int64_t start_ns = job.start_ns;
         scratch_write(scratch_path("run/jobs/7.samples"), "samples");
@@ -176,10 +177,33 @@ static void a_step_that_begins_meanwhile_keeps_its_entry(void **state)
         assert_true(when == 1 ? job.start_ns == start_ns : job.start_ns == ended_ns);
         assert_int_equal(job.migration.n_steps, when == 1 ? 2 : 0);
         assert_int_equal(access(scratch_path("run/jobs/7.samples"), F_OK), when == 1 ? 0 : -1);
+        /* Its helpers are ended, and the group is removed with the first record: the next step gets its own. */
+        assert_true(job.monitor.pid == 0 && job.monitor_starter.pid == 0);
+        assert_int_equal(job.mongroup.is_begun, when == 1);
         begins_step = 0;
         assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0); /* its own epilog */
+        assert_true(has_warning("step 9 was refused"));
+        assert_true(has_warning("this node had taken the job for dead when a step began: that step is not measured"));
         assert_int_equal(recorded.n_steps, when == 1 ? 2 : 1);
         assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    }
+}
+
+/* slurmctld may have taken its time to say that the job is over. A step or another run may have begun meanwhile. */
+static void who_was_judged_dead_must_still_be_so(void **state)
+{
+    (void)state;
+    static struct hm_job judged;
+    for (int what = 0; what <= 2; what++) {
+        assert_int_equal(finish_set_up(state), 0);
+        job.dead_ns = 5;
+        judged = job;
+        job.start_ns += what == 1;
+        job.dead_ns = what == 2 ? 0 : 5;
+        assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+        assert_int_equal(hm_finish_dead(&config, &judged, "found dead"), 0);
+        assert_int_equal(recorded.job_id, what == 0 ? 7 : 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), what == 0 ? -1 : 0);
     }
 }
 
@@ -189,6 +213,14 @@ static void no_step_keeps_an_entry_from_the_jobs_own_epilog(void **state)
     (void)state;
     begins_step = 2;
     assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
+    assert_int_equal(errno, ENOENT);
+
+    /* It may come while somebody else ends the job. */
+    assert_int_equal(finish_set_up(state), 0);
+    begins_step = 2;
+    epilog_comes = true;
+    assert_int_equal(hm_finish_job(&config, 7, "found dead", NULL), 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);
     assert_int_equal(errno, ENOENT);
 }
@@ -302,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup(ids_of_a_record_that_waits_stay, finish_set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),
         cmocka_unit_test_setup(a_step_that_begins_meanwhile_keeps_its_entry, finish_set_up),
+        cmocka_unit_test(who_was_judged_dead_must_still_be_so),
         cmocka_unit_test_setup(no_step_keeps_an_entry_from_the_jobs_own_epilog, finish_set_up),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, finish_set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, finish_set_up),

@@ -93,14 +93,14 @@ static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
     static char boot_past[] = "another boot";
     const struct {
         int running;
-        uint64_t end_s; /* of the time limit; 0: not known */
+        uint64_t end_s; /* of the time limit; 0: not known, and then the job has a day */
         bool has_ended; /* by its own epilog */
         const char *boot;
         bool is_kept;
         int n_asked;
     } rows[] = {
         {1, 0, false, NULL, true, 1},           {0, now_s + 3600, false, NULL, false, 1},
-        {-1, 0, false, NULL, false, 1},         {-1, now_s + 3600, false, NULL, true, 1},
+        {-1, 0, false, NULL, true, 1},          {-1, now_s + 3600, false, NULL, true, 1},
         {-1, now_s - 30, false, NULL, true, 1}, {-1, now_s - 3600, false, NULL, false, 1},
         {1, 0, true, NULL, false, 0},           {1, now_s + 3600, false, boot_past, false, 0},
     };
@@ -109,6 +109,7 @@ static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
         running_by_slurm = rows[i].running;
         job.end_s = rows[i].end_s;
         job.has_ended = rows[i].has_ended;
+        snprintf(job.node, sizeof(job.node), "n9");
         if (rows[i].boot)
             snprintf(job.boot_id, sizeof(job.boot_id), "%s", rows[i].boot);
         leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - UINT64_C(61) * 1000000000);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the ledger: files it refuses, entries that come back, its lock, and which job is alone on the node. */
+/*
+ * Tests the ledger: files and folders it refuses, entries that come back, fields of other versions, a write that fails,
+ * its lock, and the room for warnings and steps.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

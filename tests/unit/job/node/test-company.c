@@ -13,6 +13,7 @@
 
 #include "job/node/company.h"
 #include "unit/job/freshledger.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 static struct hm_config config;
@@ -28,27 +29,6 @@ static int fresh(void **state)
     return 0;
 }
 
-static int note(void)
-{
-    struct hm_lives lives;
-    hm_lives_look(&config, &lives);
-    int lock = hm_ledger_lock(&config, NULL);
-    assert_true(lock >= 0);
-    int result = hm_company_note(&config, &lives, &job, &error);
-    hm_ledger_unlock(lock);
-    hm_lives_free(&lives);
-    return result;
-}
-
-static bool is_alone(const struct hm_set *all_cores)
-{
-    struct hm_lives lives;
-    hm_lives_look(&config, &lives);
-    bool is_alone = hm_company_is_alone(&config, &lives, &job, all_cores);
-    hm_lives_free(&lives);
-    return is_alone;
-}
-
 static bool earlier_had_company(void)
 {
     assert_int_equal(hm_ledger_read(&config, 7, &earlier, &error), 0);
@@ -59,11 +39,11 @@ static void test_alone(void **state)
 {
     (void)state;
     ledger_empty(&config);
-    assert_int_equal(note(), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_false(job.had_company);
     /* A job's own entry, from an earlier prolog, is no company. */
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
-    assert_int_equal(note(), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_false(job.had_company);
 }
 
@@ -71,23 +51,41 @@ static void test_both_are_marked(void **state)
 {
     (void)state;
     assert_false(earlier_had_company());
-    assert_int_equal(note(), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_true(job.had_company);
     assert_true(earlier_had_company());
 }
 
-/* A dead job is no company. But a job that has had company keeps its mark (`had_company`) after the other job's end. */
-static void test_the_dead_are_no_company(void **state)
+/*
+ * A job that is over is no company; one without a process is, as it may run. A job that has had company keeps its mark
+ * (`had_company`) after the other job's end.
+ */
+static void test_those_that_are_over_are_no_company(void **state)
 {
-    (void)state;
-    snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
-    assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_int_equal(note(), 0);
-    assert_false(job.had_company);
-    assert_false(earlier_had_company());
-    job.had_company = true;
-    assert_int_equal(note(), 0);
-    assert_true(job.had_company);
+    static const struct {
+        int64_t end_ns, dead_ns;
+        bool has_ended, is_of_earlier_boot, is_company;
+    } rows[] = {{0, 0, false, false, true},
+                {0, 5, false, false, true},
+                {5, 5, false, false, false},
+                {0, 0, true, false, false},
+                {0, 0, false, true, false}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        assert_int_equal(fresh(state), 0);
+        snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
+        earlier.end_ns = rows[i].end_ns;
+        earlier.dead_ns = rows[i].dead_ns;
+        earlier.has_ended = rows[i].has_ended;
+        if (rows[i].is_of_earlier_boot)
+            snprintf(earlier.boot_id, sizeof(earlier.boot_id), "another boot");
+        assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
+        assert_int_equal(hm_company_note(&config, &job, &error), 0);
+        assert_int_equal(job.had_company, rows[i].is_company);
+        assert_int_equal(earlier_had_company(), rows[i].is_company);
+        job.had_company = true;
+        assert_int_equal(hm_company_note(&config, &job, &error), 0);
+        assert_true(job.had_company);
+    }
 }
 
 static void test_what_cannot_be_read_may_live(void **state)
@@ -95,7 +93,7 @@ static void test_what_cannot_be_read_may_live(void **state)
     (void)state;
     scratch_write(scratch_path("run/jobs/9"), "torn");
     assert_int_equal(hm_ledger_remove(&config, 7, &error), 0);
-    assert_int_equal(note(), 0);
+    assert_int_equal(hm_company_note(&config, &job, &error), 0);
     assert_true(job.had_company);
 }
 
@@ -104,7 +102,7 @@ static void test_a_failure_counts_as_company(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(scratch_path("run/jobs/7.draft"), 0700), 0);
-    assert_int_equal(note(), -1);
+    assert_int_equal(hm_company_note(&config, &job, &error), -1);
     assert_true(job.had_company);
     assert_non_null(strstr(error.text, "job 7"));
 }
@@ -116,20 +114,20 @@ static void test_who_has_the_node(void **state)
     ledger_empty(&config);
     assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
     assert_int_equal(hm_set_parse(&all, "0-3", NULL), 0);
-    assert_false(is_alone(&all)); /* cores not known */
+    assert_false(hm_company_is_alone(&config, &job, &all)); /* cores not known */
     job.has_cores = true;
     assert_int_equal(hm_set_parse(&job.cores, "0-2", NULL), 0);
-    assert_false(is_alone(&all));
+    assert_false(hm_company_is_alone(&config, &job, &all));
     assert_int_equal(hm_set_parse(&job.cores, "0-3", NULL), 0);
-    assert_true(is_alone(&all));
+    assert_true(hm_company_is_alone(&config, &job, &all));
 
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_false(is_alone(&all));
-    snprintf(earlier.cgroup, sizeof(earlier.cgroup), "%s/removed", scratch);
+    assert_false(hm_company_is_alone(&config, &job, &all));
+    earlier.has_ended = true;
     assert_int_equal(hm_ledger_write(&config, &earlier, &error), 0);
-    assert_true(is_alone(&all));
+    assert_true(hm_company_is_alone(&config, &job, &all));
     scratch_write(scratch_path("run/jobs/9"), "an entry that nobody can read");
-    assert_false(is_alone(&all));
+    assert_false(hm_company_is_alone(&config, &job, &all));
 }
 
 int main(void)
@@ -137,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_alone, fresh),
         cmocka_unit_test_setup(test_both_are_marked, fresh),
-        cmocka_unit_test_setup(test_the_dead_are_no_company, fresh),
+        cmocka_unit_test_setup(test_those_that_are_over_are_no_company, fresh),
         cmocka_unit_test_setup(test_what_cannot_be_read_may_live, fresh),
         cmocka_unit_test_setup(test_a_failure_counts_as_company, fresh),
         cmocka_unit_test_setup(test_who_has_the_node, fresh),
