@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "migration.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#define LEAST_JUDGED 0.9 /* share of the samples that steps with a known share must have */
 
 const struct hm_field hm_migration_table[] = {
     HM_FIELD(hm_migration, n_steps),
@@ -52,17 +53,30 @@ static void keep_common_word(char common[16], const char word[16])
         memset(common, 0, 16);
 }
 
-/* The total share is the mean of the steps' shares, weighted by their samples. */
+/* The mean of two shares by weight; not known (negative) if a share that has a weight is not known. */
+static double mean(double a, double a_weight, double b, double b_weight)
+{
+    if (a_weight <= 0)
+        return b;
+    return a < 0 || b < 0 ? -1 : (a * a_weight + b * b_weight) / (a_weight + b_weight);
+}
+
+/* The total's shares are the means of the steps' shares, weighted by their samples. */
 static void add_shares(struct hm_migration *migration, const struct hm_progress *step)
 {
     struct hm_progress *total = &migration->total;
-    if (step->fast_share < 0 || step->best_share < 0 || step->samples == 0)
+    double before = (double)migration->judged_samples, now = (double)step->samples;
+    if (step->fast_share < 0 || step->samples == 0)
         return;
-    double before = (double)migration->judged_samples, now = (double)step->samples, all = before + now;
-    double fast = before > 0 ? total->fast_share : 0, best = before > 0 ? total->best_share : 0;
-    total->fast_share = (fast * before + step->fast_share * now) / all;
-    total->best_share = (best * before + step->best_share * now) / all;
+    total->fast_share = mean(total->fast_share, before, step->fast_share, now);
+    total->best_share = mean(total->best_share, before, step->best_share, now);
     add(&migration->judged_samples, step->samples);
+}
+
+bool hm_migration_knows_shares(const struct hm_migration *migration)
+{
+    return migration->judged_samples > 0 &&
+           (double)migration->judged_samples >= LEAST_JUDGED * (double)migration->total.samples;
 }
 
 static void add_sums(struct hm_progress *total, const struct hm_progress *step)

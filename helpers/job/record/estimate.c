@@ -56,7 +56,7 @@ json_t *hm_record_traffic_estimate(const struct hm_job *job, const struct hm_rec
     const char *subject = subject_of(&migration->total), *source = migration->total.source;
     char text[HM_WARNING];
     bool is_known;
-    if (!job->has_plan || migration->n_begun == 0 || migration->judged_samples == 0 || !subject)
+    if (!job->has_plan || migration->n_begun == 0 || !hm_migration_knows_shares(migration) || !subject)
         return json_null();
     json_t *list = shares_of(job, tiers, &is_known);
     if (!is_known) {

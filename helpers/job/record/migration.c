@@ -58,7 +58,7 @@ static void set_counts(json_t *object, const struct hm_progress *progress)
 
 /*
  * The bytes above the cap are null without a cap, and before the first phase, as nobody has counted them. Shares are
- * null without samples.
+ * null where the migrator does not know them.
  */
 static void set_results(json_t *object, const struct hm_progress *progress)
 {
@@ -134,8 +134,11 @@ static const char *source_of(const struct hm_job *job)
 json_t *hm_record_migration(const struct hm_job *job)
 {
     const struct hm_migration *migration = &job->migration;
+    struct hm_progress total = migration->total;
     json_t *object = json_object(), *steps = json_array();
-    set_figures(object, migration->n_begun > 0 ? &migration->total : NULL);
+    if (!hm_migration_knows_shares(migration))
+        total.fast_share = total.best_share = -1;
+    set_figures(object, migration->n_begun > 0 ? &total : NULL);
     json_object_set_new(object, "source", json_string(source_of(job)));
     json_object_set_new(object, "self_reported", migration->n_begun > 0 ? json_true() : json_null());
     json_object_set_new(object, "step_count", json_integer(migration->n_steps));

@@ -5,6 +5,10 @@
 
 #define PAGE_SHIFT 12
 #define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
+/* If at least this share of the looks found an access, nobody knows how many accesses there were. It is not 1, as a
+ * region is seldom used evenly: where one page in ten is idle, nine of ten looks find the others in use, however often
+ * that is. */
+#define SATURATED 0.9
 
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space)
 {
@@ -18,5 +22,6 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
     return (struct hm_observation){.page = HM_PAGE(space, first),
                                    .n_pages = n_pages,
                                    .reads = (float)(touches * looks * pages),
+                                   .is_saturated = (double)region->accesses >= SATURATED * looks,
                                    .excess = (float)(dispersion - 1)};
 }

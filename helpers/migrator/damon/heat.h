@@ -28,8 +28,9 @@
  *     reads = t * looks * pages
  *
  * p is limited to 1 - 1 / (2 * looks): pages that every look found accessed may be touched more often, but nobody knows
- * how much. `pages` is the whole span of the region: looks into holes find no access, so the sum is still right. The
- * number of looks that found an access is binomial, and each look stands for all pages. By the delta method
+ * how much. These, and all pages that nearly every look found accessed, are marked as saturated. `pages` is the whole
+ * span of the region: looks into holes find no access, so the sum is still right. The number of looks that found an
+ * access is binomial, and each look stands for all pages. By the delta method
  *
  *     variance / reads = pages * p / (1 - p) / t        `excess` is this, less 1
  *

@@ -40,6 +40,9 @@ struct hm_observation {
     /* the variance of reads + writes, divided by their mean, less 1; 0 if they were counted, as the variance of a count
      * is its mean */
     float excess;
+    /* the pages were used at nearly every look: the samples are the least that there were, nobody knows how many more
+     */
+    bool is_saturated;
 };
 
 struct hm_decider_options {

@@ -56,7 +56,8 @@ struct hm_progress {
     uint64_t first_above_cap_bytes; /* what was above the cap before the first move */
     /* CPU time of the migrator, and of the kernel and the broker for it (negative: not known) */
     double cpu_s, kernel_cpu_s;
-    /* estimate for all phases: share of the sampled accesses that the fast tier served; negative: no samples */
+    /* estimate for all phases: share of the sampled accesses that the fast tier served; negative: not known, as there
+     * are no samples, or too many are of saturated pages (live/tally.h) */
     double fast_share;
     double last_fast_share; /* the same for the last phase */
     /* the same under the best placement for these samples; regret = best_share - fast_share */

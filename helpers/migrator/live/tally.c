@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* A smaller share of saturated samples does not count: some pages of each process are always in use. */
+#define TRACE 0.01
+
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes)
 {
     *tally = (struct hm_tally){.random = {seed}, .of_writes = of_writes, .last = -1};
@@ -23,7 +26,8 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
         return;
     uint64_t page =
         observation->page + (observation->n_pages > 1 ? hm_random_next(&tally->random) % observation->n_pages : 0);
-    tally->sample[place] = (struct hm_tally_sample){page, (float)weight, is_movable};
+    tally->sample[place] = (struct hm_tally_sample){
+        .page = page, .weight = (float)weight, .is_movable = is_movable, .is_saturated = observation->is_saturated};
 }
 
 /*
@@ -49,27 +53,63 @@ size_t hm_tally_choose(struct hm_tally *tally)
     return n;
 }
 
-void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable)
+/* The weights of a phase's samples whose place is known; [0] in the slow tier, [1] in the fast one. */
+struct found {
+    double in[2], saturated[2]; /* all, and those of saturated pages */
+    double fixed_fast, movable; /* those in the fast tier that cannot be moved; all that can be moved */
+    double stuck;               /* of saturated pages that cannot be moved out of the slow tier */
+};
+
+static struct found find(const struct hm_tally *tally, const int8_t *is_fast)
 {
+    struct found found = {0};
     size_t n = tally->n_seen < HM_TALLY_PAGES ? (size_t)tally->n_seen : HM_TALLY_PAGES;
-    double known = 0, fast = 0, fixed_fast = 0, movable = 0;
     for (size_t i = 0; i < n; i++) {
         const struct hm_tally_sample *sample = &tally->sample[i];
+        double weight = (double)sample->weight;
         if (is_fast[i] < 0)
             continue;
-        known += (double)sample->weight;
-        fast += is_fast[i] ? (double)sample->weight : 0;
-        fixed_fast += is_fast[i] && !sample->is_movable ? (double)sample->weight : 0;
-        movable += sample->is_movable ? (double)sample->weight : 0;
+        found.in[is_fast[i]] += weight;
+        found.saturated[is_fast[i]] += sample->is_saturated ? weight : 0;
+        found.fixed_fast += is_fast[i] && !sample->is_movable ? weight : 0;
+        found.movable += sample->is_movable ? weight : 0;
+        found.stuck += !is_fast[i] && !sample->is_movable && sample->is_saturated ? weight : 0;
     }
-    double weight = tally->movable + tally->unmovable;
-    tally->last = known > 0 ? fast / known : -1;
+    return found;
+}
+
+/* The middle of the bounds, as a share of `all`; negative: they are too far apart, or `all` is 0. */
+static double middle(struct hm_tally_bounds bounds, double all)
+{
+    bool is_known = all > 0 && (bounds.high - bounds.low) / 2 <= HM_TALLY_ERROR * all;
+    return is_known ? share_of((bounds.low + bounds.high) / 2, all) : -1;
+}
+
+static void add(struct hm_tally_bounds *sum, struct hm_tally_bounds bounds, double weight)
+{
+    sum->low += weight * bounds.low;
+    sum->high += weight * bounds.high;
+}
+
+void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable)
+{
+    const struct found found = find(tally, is_fast);
+    double known = found.in[0] + found.in[1], weight = tally->movable + tally->unmovable;
+    tally->last = -1;
     if (known > 0) {
+        double share = found.in[1] / known;
+        bool slow_may_be_more = found.saturated[0] > TRACE * known,
+             fast_may_be_more = found.saturated[1] > TRACE * known;
+        const struct hm_tally_bounds fast = {slow_may_be_more ? 0 : share, fast_may_be_more ? 1 : share};
         /* What cannot be moved stays where it is. The best placement is at least as good as the present one. */
-        double best = best_movable < 0 ? tally->last : share_of(fixed_fast + movable * best_movable, known);
+        double best = best_movable < 0 ? share : share_of(found.fixed_fast + found.movable * best_movable, known);
+        best = best > share ? best : share;
+        const struct hm_tally_bounds bests = {found.stuck > TRACE * known ? 0 : best,
+                                              slow_may_be_more || fast_may_be_more ? 1 : best};
+        add(&tally->fast, fast, weight);
+        add(&tally->best, bests, weight);
         tally->sum += weight;
-        tally->fast += weight * tally->last;
-        tally->best += weight * (best > tally->last ? best : tally->last);
+        tally->last = middle(fast, 1);
     }
     tally->all_movable += tally->movable;
     tally->all_unmovable += tally->unmovable;
@@ -79,12 +119,17 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
 
 double hm_tally_fast(const struct hm_tally *tally)
 {
-    return tally->sum > 0 ? tally->fast / tally->sum : -1;
+    return middle(tally->fast, tally->sum);
 }
 
 double hm_tally_best(const struct hm_tally *tally)
 {
-    return tally->sum > 0 ? tally->best / tally->sum : -1;
+    return middle(tally->best, tally->sum);
+}
+
+bool hm_tally_is_saturated(const struct hm_tally *tally)
+{
+    return tally->sum > 0 && (hm_tally_fast(tally) < 0 || hm_tally_best(tally) < 0);
 }
 
 static double density(const struct hm_extent *extent)

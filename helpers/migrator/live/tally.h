@@ -3,6 +3,12 @@
  * Estimates the share of accesses (or of writes alone) that the fast tier served. Of each phase's samples, at most
  * HM_TALLY_PAGES are chosen at random and looked up in the page tables at the phase's end, before anything moves. Each
  * phase has the weight of the accesses that its samples stand for.
+ *
+ * Of saturated pages (hm_observation) only the least number of accesses is known. If all are in one tier, that tier's
+ * share is anything from what their samples say up to 1; if there are some in both, it is anything from 0 to 1. So the
+ * tally keeps the lowest and the highest value of each share. A share is told as the middle of the two, if that is at
+ * most HM_TALLY_ERROR from either. This holds for each phase. The share of all phases is their mean by weight, and the
+ * weight is always what the samples say: so a phase whose pages are saturated may weigh less than its accesses would.
  */
 #ifndef HM_MIGRATOR_LIVE_TALLY_H
 #define HM_MIGRATOR_LIVE_TALLY_H
@@ -16,11 +22,17 @@
 
 /* Most samples per phase. If so many weigh the same, the standard error is at most 2.2 %. */
 #define HM_TALLY_PAGES 512
+#define HM_TALLY_ERROR 0.05 /* a share is not told if saturated pages may change it by more */
 
 struct hm_tally_sample {
     uint64_t page;
     float weight;
-    bool is_movable;
+    bool is_movable, is_saturated;
+};
+
+/* The lowest and the highest value that a share may have. */
+struct hm_tally_bounds {
+    double low, high;
 };
 
 struct hm_tally {
@@ -31,8 +43,9 @@ struct hm_tally {
     double movable, unmovable;         /* accesses in this phase, to memory that can be moved or cannot */
     double all_movable, all_unmovable; /* the same in all phases that have ended */
     double sum;                        /* weights of the phases: their accesses */
-    double fast, best;                 /* sums over phases: weight times the share that was, or could be, fast */
-    double last;                       /* share of the last phase; negative: no sample whose place is known */
+    /* sums over the phases: weight times the bounds of the share that was, or could be, fast */
+    struct hm_tally_bounds fast, best;
+    double last; /* share of the last phase; negative: not known */
 };
 
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes);
@@ -45,10 +58,13 @@ size_t hm_tally_choose(struct hm_tally *tally);
  * share of the accesses to movable memory that the fast tier could serve (negative: not known).
  */
 void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable);
-/* The share that the fast tier served, over all phases; negative: no sample whose place is known. */
+/* The share that the fast tier served, over all phases; negative: not known, as there is no sample whose place is
+ * known, or too many are of saturated pages. */
 double hm_tally_fast(const struct hm_tally *tally);
 /* The same under the best placement. */
 double hm_tally_best(const struct hm_tally *tally);
+/* Is one of the two not known because of saturated pages? */
+bool hm_tally_is_saturated(const struct hm_tally *tally);
 
 /*
  * The share of the extents' heat that `capacity_pages` of fast memory could serve. Extents fill that memory in the

@@ -7,6 +7,9 @@
 #include "recordfixture.h"
 #include "unit/lib/rows.h"
 
+#define NO_SAMPLES (-1)
+#define NOT_KNOWN (-2) /* there are samples, but they do not tell the share */
+
 static struct hm_progress sampled(double fast_share, const char *hot_by)
 {
     struct hm_progress step;
@@ -14,8 +17,8 @@ static struct hm_progress sampled(double fast_share, const char *hot_by)
     step.state = HM_PROGRESS_ENDED;
     snprintf(step.hot_by, sizeof(step.hot_by), "%s", hot_by);
     snprintf(step.source, sizeof(step.source), "damon");
-    step.samples = fast_share < 0 ? 0 : 100;
-    step.fast_share = step.best_share = fast_share;
+    step.samples = fast_share == NO_SAMPLES ? 0 : 100;
+    step.fast_share = step.best_share = fast_share < 0 ? -1 : fast_share;
     return step;
 }
 
@@ -24,14 +27,15 @@ static void test_estimated_traffic(void **state)
 {
     (void)state;
     static const struct {
-        double share[2]; /* fast shares of two steps; negative: no sample */
+        double share[2]; /* fast shares of two steps, or one of the above */
         const char *hot_by[2];
         bool has_plan, is_half, has_third; /* is_half: migrators on one socket only; has_third: a third tier */
         double fast, slow;                 /* negative: null */
         bool is_known;
     } rows[] = {
-        {{-1, -1}, {"accesses", "accesses"}, true, false, false, -1, -1, false},
-        {{0.25, -1}, {"accesses", "accesses"}, true, false, false, 0.25, 0.75, true},
+        {{NO_SAMPLES, NO_SAMPLES}, {"accesses", "accesses"}, true, false, false, -1, -1, false},
+        {{0.25, NO_SAMPLES}, {"accesses", "accesses"}, true, false, false, 0.25, 0.75, true},
+        {{0.25, NOT_KNOWN}, {"accesses", "accesses"}, true, false, false, -1, -1, false},
         {{0.25, 0.5}, {"writes", "writes"}, true, false, false, 0.375, 0.625, true},
         {{1, 1}, {"accesses", "accesses"}, true, false, false, 1, 0, true},
         {{0.25, 0.5}, {"writes", "accesses"}, true, false, false, -1, -1, false},
@@ -57,6 +61,8 @@ static void test_estimated_traffic(void **state)
         }
         json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
         const json_t *traffic = json_object_get(record, "traffic"), *estimate = json_object_get(traffic, "estimate");
+        if (rows[i].share[1] == NOT_KNOWN)
+            assert_true(json_is_null(json_object_get(json_object_get(record, "migration"), "fast_share")));
         assert_int_equal(json_array_size(json_object_get(traffic, "tiers")), 0);
         assert_int_equal(json_is_object(estimate), rows[i].is_known);
         const double wanted[] = {rows[i].fast, rows[i].slow};

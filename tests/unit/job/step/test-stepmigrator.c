@@ -146,6 +146,41 @@ static void test_many_steps(void **state)
     free(migration);
 }
 
+/* A mean over some of the steps stands for the job only if these have nearly all samples. */
+static void test_steps_whose_shares_are_not_known(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t samples[2];
+        double fast[2], best[2]; /* negative: not known */
+        bool is_known;
+        double all_fast, all_best;
+    } rows[] = {
+        {{300, 100}, {0.5, 0.9}, {0.6, 1}, true, 0.6, 0.7},    {{900, 100}, {0.5, -1}, {0.6, -1}, true, 0.5, 0.6},
+        {{899, 101}, {0.5, -1}, {0.6, -1}, false, 0.5, 0.6},   {{100, 900}, {-1, 0.5}, {0.9, 0.6}, true, 0.5, 0.6},
+        {{300, 100}, {0.01, 0.01}, {-1, 0.6}, true, 0.01, -1}, {{100, 300}, {0.01, 0.01}, {0.6, -1}, true, 0.01, -1},
+        {{300, 100}, {-1, -1}, {0.9, 0.9}, false, -1, -1},     {{0, 0}, {-1, -1}, {-1, -1}, false, -1, -1},
+    };
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    assert_non_null(migration);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        hm_migration_clear(migration);
+        for (uint32_t k = 0; k < 2; k++) {
+            struct hm_progress step;
+            hm_progress_init(&step, k);
+            step.state = HM_PROGRESS_ENDED;
+            step.samples = rows[i].samples[k];
+            step.fast_share = rows[i].fast[k];
+            step.best_share = rows[i].best[k];
+            hm_migration_add(migration, &step);
+        }
+        assert_int_equal(hm_migration_knows_shares(migration), rows[i].is_known);
+        assert_float_equal(migration->total.fast_share, rows[i].all_fast, 1e-9);
+        assert_float_equal(migration->total.best_share, rows[i].all_best, 1e-9);
+    }
+    free(migration);
+}
+
 /* In either order, the total's source is that of the steps that had one, and "" if these had different ones. If no step
  * had one, the total has none. */
 static void test_steps_that_had_nothing_to_move(void **state)
@@ -198,9 +233,13 @@ static void test_step_of_a_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_command_line),   cmocka_unit_test(test_algorithms_are_known),
-        cmocka_unit_test(test_names_of_files), cmocka_unit_test(test_many_steps),
-        cmocka_unit_test(test_step_of_a_path), cmocka_unit_test(test_steps_that_had_nothing_to_move),
+        cmocka_unit_test(test_command_line),
+        cmocka_unit_test(test_algorithms_are_known),
+        cmocka_unit_test(test_names_of_files),
+        cmocka_unit_test(test_many_steps),
+        cmocka_unit_test(test_step_of_a_path),
+        cmocka_unit_test(test_steps_that_had_nothing_to_move),
+        cmocka_unit_test(test_steps_whose_shares_are_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,11 +18,14 @@ static void heat_follows_the_formula(void **state)
     static const struct {
         uint32_t accesses;
         double touches; /* accesses of each page between two looks */
-    } rows[] = {{0, 0}, {10, 0.6931472}, {19, 2.9957323}, {20, 3.6888795}, {25, 3.6888795}};
+        bool is_saturated;
+    } rows[] = {{0, 0, false},         {10, 0.6931472, false}, {17, 1.8971200, false}, {18, 2.3025851, true},
+                {19, 2.9957323, true}, {20, 3.6888795, true},  {25, 3.6888795, true}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
         struct hm_observation heat = hm_damon_heat(&region, 20, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
+        assert_int_equal(heat.is_saturated, rows[i].is_saturated);
         assert_true(fabs(heat.reads - rows[i].touches * 20 * 512) < 1e-2);
     }
 }

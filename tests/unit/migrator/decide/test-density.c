@@ -87,7 +87,7 @@ static void test_ranges_keep_their_borders(void **state)
 {
     (void)state;
     const struct hm_observation seen[] = {
-        {0, 1024, 100, 0, false, 0}, {100, 28, 5000, 0, false, 0}, {100, 28, 600, 0, false, 0}};
+        {0, 1024, 100, 0, false, 0, false}, {100, 28, 5000, 0, false, 0, false}, {100, 28, 600, 0, false, 0, false}};
     estimate(seen, 3);
     assert_true(heat_of[104] > 180 && heat_of[104] < 220);
     assert_true(heat_of[90] < 40 && heat_of[200] < 2);

@@ -250,6 +250,66 @@ static void test_phases_count_by_their_accesses(void **state)
     assert_float_equal(hm_tally_fast(&tally), 64.0 / 65, 1e-9);
 }
 
+/* Saturated pages may have any number of accesses more than were seen. */
+static void test_shares_of_saturated_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        double fast, slow;                     /* samples of pages that are not saturated */
+        double saturated_fast, saturated_slow; /* samples of those that are */
+        bool is_movable;
+        double last, best; /* negative: not known */
+    } rows[] = {
+        {30, 70, 0, 0, true, 0.30, 0.30},       /* nothing is saturated */
+        {20, 70, 10, 0, true, -1, -1},          /* the fast tier may have served anything from 0.3 to 1 */
+        {2, 8, 90, 0, true, 0.96, 0.96},        /* at least 0.92 */
+        {1, 9, 0, 90, true, 0.005, -1},         /* at most 0.01, and the best placement could have served any of them */
+        {92, 0, 0, 8, false, -1, -1},           /* no placement can serve what cannot be moved to the fast tier */
+        {10, 10, 40, 40, true, -1, -1},         /* in both tiers */
+        {69.5, 30, 0, 0.5, true, 0.695, 0.695}, /* too little to matter */
+    };
+    static struct hm_tally tally;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const double reads[] = {rows[i].fast, rows[i].slow, rows[i].saturated_fast, rows[i].saturated_slow};
+        int8_t is_fast[4];
+        size_t n = 0;
+        hm_tally_init(&tally, 1, false);
+        for (uint64_t k = 0; k < 4; k++) {
+            const struct hm_observation seen = {
+                .page = k, .n_pages = 1, .reads = (float)reads[k], .is_saturated = k >= 2};
+            hm_tally_add(&tally, &seen, 64, rows[i].is_movable);
+            if (reads[k] > 0)
+                is_fast[n++] = k % 2 == 0;
+        }
+        assert_int_equal(hm_tally_choose(&tally), n);
+        hm_tally_end(&tally, is_fast, -1);
+        assert_float_equal(tally.last, rows[i].last, 1e-6);
+        assert_float_equal(hm_tally_fast(&tally), rows[i].last, 1e-6);
+        assert_float_equal(hm_tally_best(&tally), rows[i].best, 1e-6);
+        assert_int_equal(hm_tally_is_saturated(&tally), rows[i].last < 0 || rows[i].best < 0);
+    }
+}
+
+/* Where little of a run was saturated, its share is known nevertheless: the first phase has 0 to 1, the second 0.5. */
+static void test_shares_of_a_saturated_phase(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    const int8_t is_fast[] = {1, 0};
+    hm_tally_init(&tally, 1, false);
+    for (int phase = 0; phase < 2; phase++) {
+        for (uint64_t k = 0; k < 2; k++) {
+            const struct hm_observation seen = {
+                .page = k, .n_pages = 1, .reads = phase == 0 ? 1 : 19, .is_saturated = phase == 0};
+            hm_tally_add(&tally, &seen, 64, true);
+        }
+        assert_int_equal(hm_tally_choose(&tally), 2);
+        hm_tally_end(&tally, is_fast, -1);
+        assert_int_equal(hm_tally_is_saturated(&tally), phase == 0);
+    }
+    assert_float_equal(hm_tally_fast(&tally), 0.5, 1e-9);
+}
+
 static void test_best_placement(void **state)
 {
     (void)state;
@@ -328,6 +388,8 @@ int main(void)
         cmocka_unit_test(test_shares_of_many),
         cmocka_unit_test(test_shares_of_writes_alone),
         cmocka_unit_test(test_phases_count_by_their_accesses),
+        cmocka_unit_test(test_shares_of_saturated_memory),
+        cmocka_unit_test(test_shares_of_a_saturated_phase),
         cmocka_unit_test(test_best_placement),
         cmocka_unit_test(test_the_best_share_is_never_above_1),
         cmocka_unit_test(test_rows),
