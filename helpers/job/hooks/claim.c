@@ -140,7 +140,8 @@ static int remove_entry(const struct hm_config *config, struct hm_job *job, bool
     memcpy(job->change, now->change, sizeof(job->change));
     hm_claim_undo(config, job);
     job->finisher = (struct hm_process){0};
-    job->recorded = is_kept;
+    job->has_ended = now->has_ended;
+    job->recorded = job->recorded && is_kept;
     if (is_kept || job->n_changes > 0)
         return hm_ledger_write(config, job, error) == 0 ? 1 : -1;
     return hm_ledger_remove(config, job->job_id, error);
@@ -155,7 +156,7 @@ int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_
     int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
     if (lock >= 0 && read_ours(config, job, now)) {
         if (may_revive && hm_revive_is_due(now))
-            result = give_back(config, job, !is_kept, found, now, &error) == 0 ? 1 : -1;
+            result = give_back(config, job, job->recorded && !is_kept, found, now, &error) == 0 ? 1 : -1;
         else
             result = remove_entry(config, job, is_kept, now, &error);
     }

@@ -23,7 +23,7 @@ static void forget_steps(struct hm_job *job, uint32_t n_steps)
 void hm_revive(const struct hm_job *job, bool is_written, const struct hm_found *found, struct hm_job *now)
 {
     const struct hm_process none = {0};
-    now->finisher = now->monitor = now->monitor_starter = none;
+    now->finisher = now->monitor_starter = none;
     now->end_ns = now->dead_ns = 0;
     now->dead_boot_ns = 0;
     now->namespaces = job->namespaces;
@@ -32,6 +32,7 @@ void hm_revive(const struct hm_job *job, bool is_written, const struct hm_found 
     hm_job_warn(now, "this node had taken the job for dead when a step began: that step is not measured");
     if (!is_written)
         return;
+    now->monitor = none; /* else the next step's monitor goes on with the samples */
     now->start_ns = job->end_ns;
     now->memory_peak = 0;
     now->has_exit_status = now->exit_status_is_final = false;
