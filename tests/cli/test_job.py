@@ -91,6 +91,12 @@ def test_wrong_arguments(words, text):
     assert done.returncode == 2 and text in done.stderr
 
 
+@pytest.mark.parametrize(("verb", "name"), [("reap", "hybridmem reap"), ("end", "hybridmem-job")])
+def test_only_root(verb, name):
+    done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", PROGRAM, verb], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"{name}: only root may run this\n")
+
+
 def test_begin_and_end_make_one_record(node):
     node.begin(7, "--request", "spill", "--account", "physics", "--partition", "main", "--cluster", "c", "--restart", 2)
     assert node.ledger() == ["7"]

@@ -254,8 +254,11 @@ int main(int argc, char **argv)
     }
     if (optind < argc)
         return usage("there is a word too many");
-    if (geteuid() != 0)
-        return usage("only root may run this");
+    if (geteuid() != 0) {
+        fprintf(stderr, "%s: only root may run this\n",
+                commands[command].run == reap ? "hybridmem reap" : "hybridmem-job");
+        return 2;
+    }
     if (hm_config_read(arguments.word[CONFIG], false, &config, &error) != 0) {
         hm_config_defaults(&config);
         hm_log(HM_LOG_ERROR, "%s", error.text);
