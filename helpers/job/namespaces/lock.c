@@ -19,7 +19,7 @@ static int open_lock(const struct hm_config *config, struct hm_error *error)
 }
 
 /* All processes wait by trying again and again, even if their wait has no limit: the kernel would give the lock to one
- * that sleeps in flock(2) before those that try. Returns 0 or -1. */
+ * that sleeps until it is free before those that try. Returns 0 or -1. */
 static int wait_for(int fd, const struct hm_config *config, bool waits)
 {
     while (hm_flock_try(fd) != 0) {
