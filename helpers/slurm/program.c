@@ -61,3 +61,12 @@ int hm_slurmprogram_run(const char *path, char *const *words, int patience_ms, c
         return hm_fail_errno(error, "%s%s did not end", path, join(words, told, sizeof(told)));
     return hm_fail(error, EIO, "%s%s failed%s%.120s", path, join(words, told, sizeof(told)), text[0] ? ": " : "", text);
 }
+
+int hm_slurmprogram_ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *error)
+{
+    char path[PATH_MAX];
+    text[0] = '\0';
+    if (hm_slurmprogram_find(words[0], path, sizeof(path)) != 0)
+        return hm_fail(error, ENOENT, "%s is not in its usual folders", words[0]);
+    return hm_slurmprogram_run(path, words, patience_ms, text, size, error);
+}

@@ -23,4 +23,7 @@ int hm_slurmprogram_find(const char *name, char *path, size_t size);
 int hm_slurmprogram_run(const char *path, char *const *words, int patience_ms, char *text, size_t size,
                         struct hm_error *error);
 
+/* The same for the program of this name (words[0]) that hm_slurmprogram_find finds. ENOENT: there is none. */
+int hm_slurmprogram_ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *error);
+
 #endif

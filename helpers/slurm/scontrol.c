@@ -2,7 +2,6 @@
 #include "scontrol.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +11,6 @@
 #define PATIENCE_MS 20000 /* time that a controller may take to answer */
 /* time for each of the two questions for a job's name: the epilog that asks them still has a record to write */
 #define NAME_PATIENCE_MS 2500
-
-int hm_scontrol_find(char *path, size_t size)
-{
-    return hm_slurmprogram_find("scontrol", path, size);
-}
-
-/* Run the scontrol that hm_scontrol_find finds. */
-static int ask(char *const *words, int patience_ms, char *text, size_t size, struct hm_error *error)
-{
-    char path[PATH_MAX];
-    if (hm_scontrol_find(path, sizeof(path)) != 0)
-        return hm_fail(error, ENOENT, "scontrol is not in its usual folders");
-    return hm_slurmprogram_run(path, words, patience_ms, text, size, error);
-}
 
 int hm_scontrol_config(const char *path, char *text, size_t size, struct hm_error *error)
 {
@@ -41,7 +26,7 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     char *words[] = {command, update, name, state, why, NULL};
     snprintf(name, sizeof(name), "nodename=%s", node);
     snprintf(why, sizeof(why), "reason=%s", reason);
-    return ask(words, PATIENCE_MS, text, sizeof(text), error);
+    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
 }
 
 /* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */
@@ -49,7 +34,7 @@ static int ask_for_job(char *name, int patience_ms, char *text, size_t size, str
 {
     char command[] = "scontrol", show[] = "show", job[] = "job", detail[] = "-d", line[] = "-o";
     char *words[] = {command, detail, line, show, job, name, NULL};
-    return ask(words, patience_ms, text, size, error);
+    return hm_slurmprogram_ask(words, patience_ms, text, size, error);
 }
 
 int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t size, struct hm_error *error)
@@ -99,6 +84,7 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
     char name[96], command[] = "scontrol", show[] = "show", kind[] = "node", line[] = "-o";
     char *words[] = {command, line, show, kind, name, NULL};
     snprintf(name, sizeof(name), "%s", node);
-    return ask(words, PATIENCE_MS, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error)
-                                                                   : -1;
+    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error) == 0
+               ? hm_scontrol_parse_numbering(text, numbering, error)
+               : -1;
 }

@@ -12,10 +12,6 @@
 #include "base/set.h"
 #include "cores.h"
 
-/* Find scontrol in the usual folders. PATH is not used, as it may have been set by somebody else. Returns 0, or -1
- * (ENOENT). */
-int hm_scontrol_find(char *path, size_t size);
-
 /* Run `scontrol show config` with the scontrol at `path` (absolute). `text` (`size` bytes) gets the output, terminated,
  * for hm_scontrol_value. Returns 0, or -1 with `error`; where scontrol itself failed, `error` ends in the first line
  * that it wrote. */

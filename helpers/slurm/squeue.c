@@ -2,7 +2,6 @@
 #include "squeue.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,14 +35,12 @@ int hm_squeue_parse(const char *text, uint32_t job_id)
 int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error)
 {
     static char text[1 << 20]; /* room for an array of 50,000 tasks */
-    char path[PATH_MAX], id[32], place[96];
+    char id[32], place[96];
     char command[] = "squeue", plain[] = "--noheader", format[] = "--format=%A %T";
     char *words[] = {command, plain, format, id, node[0] ? place : NULL, NULL};
-    if (hm_slurmprogram_find("squeue", path, sizeof(path)) != 0)
-        return hm_fail(error, ENOENT, "squeue is not in its usual folders");
     snprintf(id, sizeof(id), "--jobs=%u", job_id);
     snprintf(place, sizeof(place), "--nodelist=%s", node);
-    if (hm_slurmprogram_run(path, words, PATIENCE_MS, text, sizeof(text), error) != 0)
+    if (hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error) != 0)
         return strstr(text, "Invalid job id") ? 0 : -1;
     if (strlen(text) == sizeof(text) - 1)
         return hm_fail(error, EMSGSIZE, "squeue says more of job %u than is read", job_id);

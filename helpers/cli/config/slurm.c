@@ -10,6 +10,7 @@
 #include "core/topology/regions.h"
 #include "job/namespaces/hooklimit.h"
 #include "parts.h"
+#include "slurm/program.h"
 #include "slurm/scontrol.h"
 
 #define MOST_OUTPUT 65536
@@ -39,7 +40,7 @@ static bool find_scontrol(const char *given, char *path, size_t size)
         free(absolute);
         return is_there;
     }
-    if (hm_scontrol_find(path, size) == 0)
+    if (hm_slurmprogram_find("scontrol", path, size) == 0)
         return true;
     /* Root does not search PATH, which may contain another user's folders. */
     const char *folders = geteuid() == 0 ? NULL : getenv("PATH");

@@ -40,13 +40,6 @@ int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
  */
 enum earlier { EARLIER_UNREADABLE = -1, EARLIER_NONE, EARLIER_KEPT, EARLIER_OF_A_STEP, EARLIER_OF_OTHERS };
 
-/* Looks at the cgroup of the job that has the job's number in the ledger. Uses `job` to read the entry. */
-static void look(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job, struct hm_life *life)
-{
-    if (hm_ledger_read(config, begin->job_id, job, NULL) == 0)
-        hm_life_look(job, life);
-}
-
 /*
  * Reads the entry under the job's number into `job`. `life` is what a look at the job's cgroup found before. The caller
  * holds the lock.
@@ -71,8 +64,8 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
 {
-    struct hm_life life = {0};
-    look(config, begin, job, &life);
+    struct hm_life life;
+    hm_life_read(config, begin->job_id, job, &life);
     int lock = hm_ledger_lock(config, error);
     enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &life, job, error);
     bool is_invalid = earlier == EARLIER_NONE && errno == EBADMSG;
@@ -215,9 +208,9 @@ static int enter(const struct hm_config *config, const struct hm_begin *begin, c
                  struct hm_job *job, struct hm_error *error)
 {
     struct hm_error why = {0};
-    struct hm_life life = {0};
+    struct hm_life life;
     int result = -1;
-    look(config, begin, job, &life);
+    hm_life_read(config, begin->job_id, job, &life);
     int lock = hm_ledger_lock(config, error);
     enum earlier earlier = lock < 0 ? EARLIER_UNREADABLE : read_earlier(config, begin, &life, job, error);
     if (earlier == EARLIER_UNREADABLE)

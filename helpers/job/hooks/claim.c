@@ -147,15 +147,14 @@ static int remove_entry(const struct hm_config *config, struct hm_job *job, bool
     return hm_ledger_remove(config, job->job_id, error);
 }
 
-int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_kept, bool may_revive,
-                    const struct hm_found *found)
+int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_kept, const struct hm_found *found)
 {
     struct hm_error error = {0};
     int result = -1;
     struct hm_job *now = malloc(sizeof(*now));
     int lock = now ? hm_ledger_lock(config, &error) : hm_fail(&error, ENOMEM, "no memory for the ledger's entry");
     if (lock >= 0 && read_ours(config, job, now)) {
-        if (may_revive && hm_revive_is_due(now))
+        if (hm_revive_is_due(now))
             result = give_back(config, job, job->recorded && !is_kept, found, now, &error) == 0 ? 1 : -1;
         else
             result = remove_entry(config, job, is_kept, now, &error);

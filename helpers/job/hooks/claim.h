@@ -32,12 +32,10 @@ bool hm_claim_take_figures(const struct hm_config *config, struct hm_job *job);
 
 /*
  * Gives the entry up. Removes it; but where a step has begun since the claim, and no epilog of the job has come, gives
- * it back to the job (revive.h). `may_revive`: this process is no epilog of the job. If the record still has to be
- * written (`is_kept`), or a setting of the node to be restored, the entry stays, free for the next reap. Returns 0, 1
- * where the entry stays, or -1.
+ * it back to the job (revive.h). If the record still has to be written (`is_kept`), or a setting of the node to be
+ * restored, the entry stays, free for the next reap. Returns 0, 1 where the entry stays, or -1.
  */
-int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_kept, bool may_revive,
-                    const struct hm_found *found);
+int hm_claim_let_go(const struct hm_config *config, struct hm_job *job, bool is_kept, const struct hm_found *found);
 
 /*
  * Takes back what was changed on the node for the job; what fails is a warning in `job`. The caller holds the lock, and

@@ -157,8 +157,8 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
     hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
     bool is_ours = hm_claim_take_figures(config, job);
-    if (is_ours && !is_own_epilog && hm_revive_is_due(job))
-        return hm_claim_let_go(config, job, true, true, found);
+    if (is_ours && hm_revive_is_due(job))
+        return hm_claim_let_go(config, job, true, found);
     if (is_ours) {
         remove_group(config, job);
         found->has_no_group = true;
@@ -173,7 +173,7 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     if (job->recorded)
         ask_for_array(job, is_own_epilog);
     bool is_kept = job->recorded && write_record(config, job, found->is_again) < 0;
-    int result = hm_claim_let_go(config, job, is_kept, !is_own_epilog, found);
+    int result = hm_claim_let_go(config, job, is_kept, found);
     found->is_left = found->is_left && result == 0;
     return result;
 }

@@ -108,10 +108,9 @@ static bool reap_unseen(const struct hm_config *config, uint32_t job_id, struct 
 static bool reap_entry(const struct hm_config *config, uint32_t job_id, unsigned grace_s, struct hm_job *job)
 {
     struct hm_error error = {0};
-    struct hm_life life = {0};
+    struct hm_life life;
     bool is_dead = false, is_unread = false, is_unseen = false;
-    if (hm_ledger_read(config, job_id, job, NULL) == 0)
-        hm_life_look(job, &life);
+    hm_life_read(config, job_id, job, &life);
     int lock = hm_ledger_lock(config, &error);
     if (lock < 0) {
         hm_log(HM_LOG_ERROR, "job %u: %s", job_id, error.text);

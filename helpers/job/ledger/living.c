@@ -39,7 +39,7 @@ int hm_cgroup_cut_to_step(char *path)
 void hm_life_look(const struct hm_job *job, struct hm_life *life)
 {
     char path[HM_JOB_CGROUP + 16], events[256];
-    *life = (struct hm_life){.job_id = job->job_id, .n_steps = job->n_steps, .start_ns = job->start_ns};
+    *life = (struct hm_life){.n_steps = job->n_steps, .start_ns = job->start_ns};
     hm_text_copy(life->cgroup, job->cgroup, sizeof(life->cgroup));
     if (!job->cgroup[0] || hm_heldlock_check("a look at a cgroup", NULL) != 0)
         return;
@@ -49,6 +49,13 @@ void hm_life_look(const struct hm_job *job, struct hm_life *life)
         life->is_dead = !strstr(events, "populated 1");
     else
         life->is_dead = errno == ENOENT || errno == ENODEV;
+}
+
+void hm_life_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_life *life)
+{
+    *life = (struct hm_life){0};
+    if (hm_ledger_read(config, job_id, job, NULL) == 0)
+        hm_life_look(job, life);
 }
 
 bool hm_job_is_over(const struct hm_job *job)

@@ -23,7 +23,7 @@ int hm_cgroup_cut_to_step(char *path);
 
 /* What one look at a job's cgroup found. */
 struct hm_life {
-    uint32_t job_id, n_steps; /* as in the entry at the time of the look, and so are the next two */
+    uint32_t n_steps; /* as in the entry at the time of the look, and so are the next two */
     int64_t start_ns;
     char cgroup[HM_JOB_CGROUP];
     bool is_dead; /* the job's cgroup was known, and was gone or had no processes */
@@ -34,6 +34,9 @@ struct hm_life {
  * lock: with it nothing is looked at, and the job is not found dead.
  */
 void hm_life_look(const struct hm_job *job, struct hm_life *life);
+/* Reads the entry into `job`, without the lock, and looks. Without a readable entry nothing is found: all of `life` is
+ * 0. */
+void hm_life_read(const struct hm_config *config, uint32_t job_id, struct hm_job *job, struct hm_life *life);
 
 /*
  * Is the job over for others: is its end noted, or is it of an earlier boot? A job whose cgroup has no process may
