@@ -4,7 +4,8 @@
 #define LEARN 0.5 /* weight of the latest measurement */
 /* this many times the cost of a decision is saved before one is made: most of it is for the moves */
 #define DECISIONS 4
-#define ENOUGH 64 /* pages: fewer say nothing about the cost of one */
+#define ENOUGH 64          /* pages: fewer say nothing about the cost of one */
+#define FIRST_PAGE_S 20e-6 /* assumed CPU time for moving a page, until it is measured: a few times the usual one */
 
 void hm_purse_init(struct hm_purse *purse, double share, double job_s)
 {
@@ -38,7 +39,7 @@ void hm_purse_learn_decision(struct hm_purse *purse, double seconds)
 
 uint64_t hm_purse_pages(const struct hm_purse *purse)
 {
-    double pages = purse->page_s > 0 ? hm_purse_part(purse, 1) / purse->page_s : 0;
+    double pages = hm_purse_part(purse, 1) / (purse->page_s > 0 ? purse->page_s : FIRST_PAGE_S);
     return pages >= 0x1p52 ? UINT64_MAX : pages > HM_PURSE_LEAST ? (uint64_t)pages : HM_PURSE_LEAST;
 }
 

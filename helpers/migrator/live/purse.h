@@ -32,7 +32,7 @@ double hm_purse_part(const struct hm_purse *purse, double share);
 bool hm_purse_affords_decision(const struct hm_purse *purse);
 /* Learns the CPU time of a decision, without moving. */
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
-/* How many pages may be moved now: at least HM_PURSE_LEAST, and just that until the cost of a page was measured. */
+/* How many pages may be moved now: at least HM_PURSE_LEAST. Until the cost of a page was measured, it is assumed. */
 uint64_t hm_purse_pages(const struct hm_purse *purse);
 /* Learns that moving `pages` took `seconds` of CPU time. Too small numbers of pages are ignored. */
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds);

@@ -43,7 +43,8 @@ static void test_parts_and_pages(void **state)
         uint64_t pages;
     } rows[] = {
         {{.saved_s = 0}, 0, HM_PURSE_LEAST},
-        {{.saved_s = 1}, 0.5, HM_PURSE_LEAST}, /* the cost of a page is not known yet */
+        {{.saved_s = 1.00001}, 0.500005, 50000}, /* the cost of a page is not known yet, and assumed: 20 us */
+        {{.saved_s = 0.01}, 0.005, HM_PURSE_LEAST},
         {{.saved_s = 1, .page_s = 1e-4}, 0.5, 10000},
         {{.saved_s = 100, .page_s = 1e-4}, 50, 1000000},
         {{.saved_s = 0.01, .page_s = 1e-4}, 0.005, HM_PURSE_LEAST},
