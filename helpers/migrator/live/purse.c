@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "purse.h"
 
-#define LEARN 0.5 /* weight of the latest measurement */
-/* this many times the cost of a decision is saved before one is made: most of it is for the moves */
-#define DECISIONS 4
-#define ENOUGH 64          /* pages: fewer say nothing about the cost of one */
+#define LEARN 0.5   /* weight of the latest measurement */
+#define DECISIONS 2 /* times the cost of a decision that is saved before one is made: half of it is for the moves */
+#define ENOUGH 64   /* pages: fewer say nothing about the cost of one */
 #define FIRST_PAGE_S 20e-6 /* assumed CPU time for moving a page, until it is measured: a few times the usual one */
 
 void hm_purse_init(struct hm_purse *purse, double share, double job_s)

@@ -28,7 +28,7 @@ void hm_purse_init(struct hm_purse *purse, double share, double job_s);
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
 /* CPU seconds that an activity may take if it is given `share` of the savings; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
-/* Is there enough for one decision, and three times as much for its moves? */
+/* Is there enough for one decision, and as much for its moves? */
 bool hm_purse_affords_decision(const struct hm_purse *purse);
 /* Learns the CPU time of a decision, without moving. */
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
