@@ -43,7 +43,7 @@ static const struct {
     [HEAP] = {"bytes of heap in use", 384},
     [MAPPED] = {"bytes of address space", 2 << 20},
     [FILES] = {"open descriptors", 0},
-    [EXTENTS] = {"regions", 150},
+    [EXTENTS] = {"regions", 300},
     [DECIDER] = {"bytes of the decision code", 0},
 };
 

@@ -122,7 +122,9 @@ static const struct hm_key keys[] = {
      "a time of 100ms to 24h, digits and ms, s, min or h, as in 10s", "interval=10s",
      .about = "time between two decisions: 100ms to 24h"},
     {"bins", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.bins), 16, 1048576, NULL, "a number of 16 to 1048576",
-     "bins=1000", .about = "how many regions of memory are told apart at most: 16 to 1048576"},
+     "bins=1000",
+     .about = "how many regions of memory are told apart at most: 16 to 1048576; default 8192, for the "
+              "algorithm bins 1000"},
     {"algorithm", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.algorithm), HM_ALGORITHM_REGIONS, 0,
      hm_algorithm_words + HM_ALGORITHM_REGIONS, "regions or bins", "algorithm=regions",
      .about = "regions, or bins as published"},

@@ -13,6 +13,13 @@ struct chunk { /* observations collected for one call of hm_decider_observe */
     struct hm_observation observation[CHUNK];
 };
 
+unsigned hm_live_max_extents(const struct hm_options *options)
+{
+    if (options->max_extents > 0)
+        return options->max_extents;
+    return strcmp(options->algorithm, "bins") == 0 ? HM_LIVE_BINS : HM_LIVE_EXTENTS;
+}
+
 /* Makes a decider for the open source. Returns 0 or -1. */
 static int new_decider(struct hm_live *live, struct hm_error *error)
 {
@@ -25,7 +32,7 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
         .write_gain = options->lat_write - 1,
         .promote_cost = 64 * (options->lat_read + 1),
         .demote_cost = 64 * (1 + options->lat_write),
-        .max_extents = options->max_extents > 0 ? options->max_extents : HM_LIVE_EXTENTS,
+        .max_extents = hm_live_max_extents(options),
         .hot_by_writes = options->hot_by_writes,
         .error = state->error,
         .counts_memory = state->counts_memory,

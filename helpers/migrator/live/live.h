@@ -28,7 +28,8 @@
 #define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
 #define HM_LIVE_GAPS 4096     /* most gaps that are looked at: a gap is a span of memory in no extent */
 #define HM_LIVE_RANGES 131072 /* most ranges of all processes' mappings: 2 MiB, twice that while the array grows */
-#define HM_LIVE_EXTENTS 1000  /* default of max_extents, as published for bins; a decider then has less than 8 MiB */
+#define HM_LIVE_EXTENTS 8192  /* default of max_extents for regions; a decider then has less than 7 MiB */
+#define HM_LIVE_BINS 1000     /* the same for the algorithm bins, as published; less than 2 MiB */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
 
 /* Intake: the step's processes, their mappings, and the source that samples them. */
@@ -122,6 +123,8 @@ void hm_live_run(struct hm_live *live);
 /* Has a signal to end arrived? */
 bool hm_live_is_told(void *live);
 
+/* Most extents that the decider may tell apart: what --bins says, or the default of the algorithm. */
+unsigned hm_live_max_extents(const struct hm_options *options);
 /*
  * Opens the source that --source names, or the best that is left, and makes its decider. A failure is a warning in the
  * figures, unless the migrator was told to end meanwhile.

@@ -34,7 +34,7 @@ static const struct hm_option rows[] = {
      MOST_COUNT},
     {"--algorithm", "NAME", "one of those below (default: the first)", hm_option_algorithm, 0, 0, 0},
     {"--hot-by", "WHAT", "accesses, or writes alone (default: accesses)", hm_option_hot_by, 0, 0, 0},
-    {"--bins", "N", "at most this many regions (default: 1000)", hm_option_small, FIELD(max_extents), 16, 1048576},
+    {"--bins", "N", "at most N regions (default: 8192; bins: 1000)", hm_option_small, FIELD(max_extents), 16, 1048576},
     {"--rate", "SIZE", "bytes moved a second at most (default: no limit)", hm_option_size, FIELD(rate), 0, 0},
     {"--end", "SECONDS", "end of the job's time limit, since 1970", hm_option_number, FIELD(end_s), 0, INT64_MAX},
     {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 1,

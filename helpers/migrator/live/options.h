@@ -26,7 +26,7 @@ struct hm_options {
     double cap_percent;     /* negative: not given in percent */
     uint64_t reserve_bytes; /* UINT64_MAX: not given */
     const char *algorithm;
-    unsigned max_extents; /* 0: not given, which means HM_LIVE_EXTENTS (live.h) */
+    unsigned max_extents; /* 0: not given; see hm_live_max_extents() (live.h) */
     bool hot_by_writes;   /* only writes make pages hot */
     const char *source;
     uint64_t period; /* 0: the source chooses */
