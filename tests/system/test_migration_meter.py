@@ -15,6 +15,7 @@ from pathlib import Path
 
 import migration
 import pytest
+import ranks
 import slurm
 from claims import claim
 
@@ -60,7 +61,7 @@ def make():
     made = []
 
     def start(request, *options, full_of_files=False, smaller=1):
-        made.append(migration.Hotset(MIB // smaller, request, "--work", str(WORK * smaller), *options))
+        made.append(ranks.Hotset(MIB // smaller, request, "--work", str(WORK * smaller), *options))
         made[-1].allocate(room_for(FOOTPRINT // smaller), full_of_files)
         made[-1].start()
         return made[-1]
@@ -95,7 +96,7 @@ def test_without_a_migrator_the_hot_tenth_stays_on_the_slow_nodes(make):
     hotset = make("off")
     stretch(hotset, "without", most=0.15)
     reports = hotset.end()
-    assert migration.share_on_fast(reports, hot_part) < 0.1
+    assert ranks.share_on_fast(reports, hot_part) < 0.1
 
 
 def hot_part(report):
@@ -117,7 +118,7 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     # The start costs more than its share, which later phases make up for; a migrator that overspends never gets there.
     slurm.wait_for(is_within_its_share, f"{CPU_LIMIT:.0%} of the job's CPU time", every=migration.QUIET)
     reports = hotset.end()
-    assert migration.share_on_fast(reports, hot_part) > 0.9
+    assert ranks.share_on_fast(reports, hot_part) > 0.9
     told = slurm.record(hotset.job_id)["migration"]
     assert told["promoted_bytes"] >= figures["promoted_bytes"] > 0, told
 
@@ -167,7 +168,7 @@ def test_writes_win_against_reads_of_equal_heat(make):
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
     reports = hotset.end()
-    read, written = (migration.share_on_fast(reports, part) for part in (READ, WRITTEN))
+    read, written = (ranks.share_on_fast(reports, part) for part in (READ, WRITTEN))
     print(json.dumps(figures), read, written)
     assert written > 0.9
     assert read < 0.35

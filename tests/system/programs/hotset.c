@@ -14,48 +14,26 @@
  *
  * --uniform: no hot data. --split: two hot tenths of equal heat, the first for reads, the second for writes.
  *
- * The ranks go in step, as ranks that exchange messages do: no rank begins a batch before all ranks have ended the one
- * before. Otherwise a rank that the scheduler favours would be hotter than the others.
- *
- * CONTROL-FILE is a page that the test made, and that the test and all ranks have mapped: the test writes orders into
- * it, each rank its progress. Orders are obeyed between batches of accesses; everything is counted in accesses, nothing
- * in time. At the end each rank prints one line of JSON: where its parts begin and, by node, their pages.
+ * The test controls the ranks through CONTROL-FILE (control.h). At the end each rank prints one line of JSON: where its
+ * parts begin and, by node, their pages.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <getopt.h>
 #include <numaif.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 4096UL
-#define LINE 64UL
-#define BATCH 65536
+#include "control.h"
+
 #define PARTS 10     /* a part is a tenth */
 #define FIRST_HOT 5  /* the tenth that is touched last, and is hot first */
 #define FIRST_READ 3 /* --split: the tenths that are touched last */
 #define FIRST_WRITTEN 7
 #define MAX_NODES 16
-#define MAX_RANKS 16
-
-enum order { ORDER_WAIT, ORDER_ALLOCATE, ORDER_RUN, ORDER_END };
-
-/* tests/system/migration.py relies on the order of the fields. */
-struct control {
-    volatile uint64_t order, jumps_allowed, unused[6];
-    struct {
-        volatile uint64_t pid, accesses, jumps, jumped_at; /* jumped_at: accesses at the last jump */
-        volatile uint64_t memory;                          /* its address, when the rank has it */
-        volatile uint64_t has_cold;                        /* the rank has touched its cold parts */
-        uint64_t unused[2];
-    } rank[MAX_RANKS];
-};
 
 struct options {
     unsigned long mib, work;
@@ -90,16 +68,6 @@ static int parse(int argc, char **argv, struct options *options)
     return options->mib && options->control ? 0 : -1;
 }
 
-static struct control *map_control(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *map = MAP_FAILED;
-
-    if (fd >= 0)
-        map = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return map == MAP_FAILED ? NULL : map;
-}
-
 /* Is this part hot at the start? Then it is touched last. */
 static bool is_last(const struct options *options, int part)
 {
@@ -124,10 +92,10 @@ static void touch(const struct options *options, volatile char *memory, size_t p
 static volatile char *allocate(const struct options *options, struct control *control, unsigned long rank,
                                unsigned long ranks, size_t bytes)
 {
-    volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    volatile char *memory = map_small_pages(bytes);
     const struct timespec tick = {.tv_nsec = 20000000};
 
-    if (memory == MAP_FAILED || madvise((void *)memory, bytes, MADV_NOHUGEPAGE))
+    if (!memory)
         return NULL;
     touch(options, memory, bytes / PARTS, false);
     control->rank[rank].has_cold = 1;
@@ -137,22 +105,6 @@ static volatile char *allocate(const struct options *options, struct control *co
     }
     touch(options, memory, bytes / PARTS, true);
     return memory;
-}
-
-static inline uint64_t random_next(uint64_t *state)
-{
-    uint64_t x = *state;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
-}
-
-/* A number below `limit` (under 2^32) from 32 random bits. */
-static inline size_t below(uint64_t bits, size_t limit)
-{
-    return (size_t)(((bits & 0xffffffff) * limit) >> 32);
 }
 
 struct work {
@@ -237,31 +189,6 @@ done:
     return result;
 }
 
-static void wait_for_others(const struct control *control, unsigned long ranks, uint64_t done)
-{
-    const struct timespec tick = {.tv_nsec = 1000000};
-
-    for (unsigned long i = 0; i < ranks; i++) {
-        while (control->rank[i].accesses < done && control->order == ORDER_RUN)
-            nanosleep(&tick, NULL);
-    }
-}
-
-static unsigned long of_slurm(const char *name, unsigned long otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoul(text, NULL, 10) : otherwise;
-}
-
-static void wait_for_order(const struct control *control, enum order order)
-{
-    const struct timespec tick = {.tv_nsec = 20000000};
-
-    while (control->order < order)
-        nanosleep(&tick, NULL);
-}
-
 /* Accesses the memory in batches until the test ends that. */
 static void run(const struct options *options, struct control *control, unsigned long rank, unsigned long ranks,
                 struct work *work)
@@ -309,7 +236,7 @@ int main(int argc, char **argv)
     work.rounds = options.work;
     work.part_lines = (options.mib << 20) / PARTS / PAGE * (PAGE / LINE);
     work.lines = work.part_lines * PARTS;
-    work.state = 88172645463325252UL + rank * 2654435761UL;
+    work.state = random_seed(rank);
     control = map_control(options.control);
     if (!control) {
         perror("hotset: control file");
