@@ -61,14 +61,18 @@ static size_t decide(struct hm_decider *decider, const struct hm_observation *se
 
 int main(int argc, char **argv)
 {
+    if (argc != 3) {
+        fprintf(stderr, "usage: decide ALGORITHM EXTENTS\n");
+        return 2;
+    }
     /* A line of the slow tier takes twice as long to read as one of the fast tier, and 5 times as long to write. */
-    const struct hm_decider_options options = {.algorithm = argc > 2 ? argv[1] : "regions",
+    const struct hm_decider_options options = {.algorithm = argv[1],
                                                .period = 65536,
                                                .read_gain = 1,
                                                .write_gain = 4,
                                                .promote_cost = 64 * (2 + 1),
                                                .demote_cost = 64 * (1 + 5),
-                                               .max_extents = argc > 2 ? (unsigned)atoi(argv[2]) : 8192};
+                                               .max_extents = (unsigned)atoi(argv[2])};
     struct hm_error error = {""};
     struct hm_random random = {1};
     struct hm_decider *decider = hm_decider_new(&options, &error);
