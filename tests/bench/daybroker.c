@@ -12,8 +12,9 @@
 #include "daysim.h"
 #include "migrator/damon/wire.h"
 
-#define LOOKS 20       /* DAMON's looks at a region in one aggregation */
+#define LOOKS 20       /* DAMON's looks at a region in one round */
 #define LOOK_US 250000 /* time between two looks */
+#define SPAN_MS 5000   /* time that a round takes */
 #define PARTS 16       /* regions in a slot */
 #define PAGE 4096
 
@@ -22,7 +23,7 @@ static struct {
     struct hm_damon_watch watch;
     bool has_told; /* the client was told that a process has ended */
     uint64_t cpu_ns;
-    uint32_t lost;
+    uint32_t lost, rounds;
 } broker = {.listener = -1, .client = -1};
 
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
@@ -67,7 +68,7 @@ void day_broker_serve(void)
     struct hm_error error = {{0}};
     if (broker.client < 0) {
         broker.client = accept4(broker.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        broker.lost = 0;
+        broker.lost = broker.rounds = 0;
         broker.cpu_ns = 0;
     }
     while (broker.client >= 0) {
@@ -108,18 +109,18 @@ static void add_slot(struct hm_damon_list *list, const struct day_slot *slot, ui
             (struct hm_damon_region){.start = (first + i * part) * PAGE,
                                      .end = (first + (i + 1) * part) * PAGE,
                                      .accesses = (uint32_t)(is_hot ? LOOKS - 4 + day_random(4) : day_random(2)),
-                                     .age = 1};
+                                     .look_us = LOOK_US};
     }
 }
 
 static void send_list(uint32_t process, const struct day_rank *rank)
 {
     struct hm_damon_list list = {.process = process,
-                                 .look_us = LOOK_US,
+                                 .rounds = broker.rounds,
+                                 .span_ms = SPAN_MS,
                                  .looks = LOOKS,
                                  .lost = broker.lost,
-                                 .cpu_ns = broker.cpu_ns += 1000000,
-                                 .is_last = 1};
+                                 .cpu_ns = broker.cpu_ns += 1000000};
     for (uint64_t i = 0; i < DAY_SLOTS; i++)
         add_slot(&list, &rank->slot[i], DAY_FIRST_PAGE + i * DAY_SLOT_SPAN);
     size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, broker.watch.head.generation, list.head.n);
@@ -141,4 +142,5 @@ void day_broker_aggregate(void)
     }
     for (uint32_t i = 0; i < broker.watch.head.n; i++)
         send_list(i, find_rank(broker.watch.process[i].pid));
+    broker.rounds++;
 }

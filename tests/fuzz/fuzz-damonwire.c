@@ -28,7 +28,7 @@ static void use_list(void *data, const struct hm_damon_gathering *list)
 static void use_ring(const uint8_t *data, size_t size)
 {
     static struct hm_damon_gathering gathering;
-    const struct hm_damon_layout layout = {.id = 1, .field = {{8, 8}, {16, 4}, {24, 8}, {32, 8}, {40, 4}, {44, 4}}};
+    const struct hm_damon_layout layout = {.id = 1, .field = {{8, 8}, {16, 4}, {24, 8}, {32, 8}, {40, 4}}};
     uint8_t ring[RING] = {0};
     uint64_t lost = 0;
     memset(&gathering, 0, sizeof(gathering));
@@ -65,7 +65,8 @@ static void use_reply(const union hm_damon_message *message)
     if (message->head.kind != HM_DAMON_LIST)
         return;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        struct hm_observation heat = hm_damon_heat(&list->region[i], list->looks, HM_DAMON_TARGETS - 1);
+        struct hm_observation heat =
+            hm_damon_heat(&list->region[i], list->looks, list->span_ms * 1e-3, HM_DAMON_TARGETS - 1);
         if (heat.n_pages == 0 || !(heat.reads >= 0) || !(heat.excess >= 0) || !isfinite(heat.excess) ||
             HM_PAGE_SPACE(heat.page) != HM_DAMON_TARGETS - 1)
             abort();

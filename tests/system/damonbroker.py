@@ -4,6 +4,7 @@ processes to watch."""
 
 import contextlib
 import errno
+import os
 import pwd
 import signal
 import subprocess
@@ -50,6 +51,25 @@ def write(path, text):
 
 def states():
     return [state(k) for k in range(number())]
+
+
+def kill_in_a_burst(process):
+    """Kills a broker while a kdamond is on, which stays on. It is on only for bursts of looks."""
+
+    def is_stopped():
+        if "on" not in states():
+            return False
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        if "on" in states():
+            return True
+        process.send_signal(signal.SIGCONT)
+        return False
+
+    slurm.wait_for(is_stopped, "a kdamond that is on")
+    process.kill()
+    process.wait()
+    assert states().count("on") == 1
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ BUDGET is the CPU time that DAMON may use, in millionths of one CPU.
 """
 
 import contextlib
+import math
 import select
 import socket
 import struct
@@ -17,18 +18,18 @@ from collections import namedtuple
 from pathlib import Path
 
 PATIENCE = 240  # seconds; the guest is emulated and slow
-MAGIC = 0x484D4432
+MAGIC = 0x484D4433
 WATCH, ANSWER, LIST = 1, 2, 3
 HEAD = struct.Struct("=IIII")
 RANGES = 6
 PROCESS = struct.Struct(f"=QiI{2 * RANGES}Q")
 ANSWER_REST = struct.Struct("=II160s")
-LIST_REST = struct.Struct("=IIIIQII")
+LIST_REST = struct.Struct("=IIIIIIQ")
 REGION = struct.Struct("=QQII")
 
 Answer = namedtuple("Answer", "generation n number text")
-Region = namedtuple("Region", "start end accesses age")
-List = namedtuple("List", "generation process look_us looks lost cpu_s regions")
+Region = namedtuple("Region", "start end accesses look_us")
+List = namedtuple("List", "generation process rounds span_ms looks lost cpu_s regions")
 
 
 def start_time(pid):
@@ -66,10 +67,10 @@ def parse(data):
     if kind == ANSWER:
         number, _, text = ANSWER_REST.unpack_from(data, HEAD.size)
         return Answer(generation, n, number, text.split(b"\0")[0].decode())
-    process, look_us, looks, lost, cpu_ns, is_last, _ = LIST_REST.unpack_from(data, HEAD.size)
+    process, rounds, span_ms, looks, lost, _, cpu_ns = LIST_REST.unpack_from(data, HEAD.size)
     at = HEAD.size + LIST_REST.size
     regions = [Region(*REGION.unpack_from(data, at + i * REGION.size)) for i in range(n)]
-    return List(generation, process, look_us, looks, lost, cpu_ns / 1e9, regions), is_last
+    return List(generation, process, rounds, span_ms, looks, lost, cpu_ns / 1e9, regions)
 
 
 class Client:
@@ -78,7 +79,6 @@ class Client:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect(str(path))
-        self.parts = {}
         self.lists = []
 
     def ask(self, pids, patience=PATIENCE, **how):
@@ -96,7 +96,7 @@ class Client:
         raise AssertionError(f"no answer in {patience} s")
 
     def receive(self, patience):
-        """The next answer, or True for a part of a list; None if the broker has closed the connection."""
+        """The next answer, or True for a list; None if the broker has closed the connection."""
         if not select.select([self.socket], [], [], max(patience, 0))[0]:
             raise AssertionError("the broker says nothing")
         try:
@@ -108,32 +108,35 @@ class Client:
         got = parse(data)
         if isinstance(got, Answer):
             return got
-        part, is_last = got
-        before = self.parts.pop(part.process, [])
-        if is_last:
-            self.lists.append(part._replace(regions=before + part.regions))
-        else:
-            self.parts[part.process] = before + part.regions
+        self.lists.append(got)
         return True
 
-    def wait_lists(self, count, patience=PATIENCE):
-        """Waits for `count` complete lists from now on, of any process."""
+    def wait_rounds(self, count=1, patience=PATIENCE):
+        """Waits for `count` whole rounds from now on. Returns the lists of the last one, of all processes."""
         self.lists = []
         deadline = time.monotonic() + patience
-        while len(self.lists) < count:
+        # The first round that is seen may have begun before; the list that begins the last one ends that before it.
+        while len(rounds := sorted({one.rounds for one in self.lists})) < count + 2:
             assert self.receive(deadline - time.monotonic()) is not None, "the broker has closed"
+        self.lists = [one for one in self.lists if one.rounds == rounds[-2]]
         return self.lists
 
     def close(self):
         self.socket.close()
 
 
-def found(regions, hot_start, hot_end):
-    """The share of the hot range that lies in the hottest regions. Only as many bytes of these are looked at as the hot
-    range has, so that 1.0 means that DAMON has found it exactly."""
+def rate(region, looks):
+    """How often a page of the region is used, per microsecond, as the share of looks that have found a use tells
+    (helpers/migrator/damon/heat.h)."""
+    return -math.log1p(-min(region.accesses / looks, 1 - 0.5 / looks)) / region.look_us
+
+
+def found(lists, hot_start, hot_end):
+    """The share of the hot range that lies in the hottest regions of a process's lists of one round. Only as many bytes
+    of these are looked at as the hot range has, so that 1.0 means that DAMON has found it exactly."""
     room = hot_end - hot_start
     inside = 0.0
-    for region in sorted(regions, key=lambda r: (-r.accesses, r.start)):
+    for _, region in sorted((-rate(region, one.looks), region) for one in lists for region in one.regions):
         size = region.end - region.start
         overlap = max(0, min(region.end, hot_end) - max(region.start, hot_start))
         taken = min(1.0, room / size)
@@ -154,9 +157,10 @@ def main():
         while client.lists:
             one = client.lists.pop(0)
             accessed = sum(r.accesses for r in one.regions) / one.looks / len(one.regions)
+            times = sorted({r.look_us for r in one.regions})
             print(
-                f"{time.monotonic() - begin:.1f} s: process {one.process}, {len(one.regions)} regions, look every "
-                f"{one.look_us} us, accessed {accessed:.3f}, cpu {one.cpu_s:.3f} s, lost {one.lost}",
+                f"{time.monotonic() - begin:.1f} s: process {one.process}, round {one.rounds}, {len(one.regions)} "
+                f"regions, look every {times} us, accessed {accessed:.3f}, cpu {one.cpu_s:.3f} s, lost {one.lost}",
                 flush=True,
             )
 

@@ -192,15 +192,15 @@ def test_that_no_kdamond_is_free_is_said_and_a_dead_client_frees_one(run_dir):
         assert second.ask([]).number == 0
         refused = third.ask([])
         assert "all 2 are lent" in refused.text
-        assert states() == ["on", "off"]
+        slurm.wait_for(lambda: states() == ["on", "off"], "a burst of looks for the first client")
         first.close()
-        slurm.wait_for(lambda: states() == ["off", "off"], "the kdamond of the client that left")
         slurm.wait_for(lambda: third.ask([watched]).number == 0, "a free kdamond")
         # The kernel closes the socket of a killed client, as if the client had closed it.
         ask = f"import os\nprint(client.ask([{watched}]).n, flush=True)\nos.kill(os.getpid(), 9)"
         second.close()
         slurm.wait_for(lambda: "1" in as_root(path, ask), "a kdamond for the client that will be killed")
-        slurm.wait_for(lambda: states().count("on") == 1, "the kdamond of the killed client")
+        fourth = damonclient.Client(path)
+        slurm.wait_for(lambda: fourth.ask([]).number == 0, "the kdamond of the killed client")
 
 
 def test_one_user_cannot_take_all_kdamonds(run_dir):
@@ -232,35 +232,34 @@ def test_broker_keeps_few_capabilities(run_dir):
 # There are more programs than CPUs: DAMON does not flush TLBs, so it sees an access only where an address is translated
 # anew. The emulator keeps all translations until a CPU changes to another program.
 N_PROGRAMS = 4
-MOST_SHARE = 3 * 0.04  # of a CPU: three times what is allowed
+BUDGET = 0.04  # of a CPU
+MOST_SHARE = 3 * BUDGET
 STRETCHES = 6  # measurements: other work makes some of them expensive; a broker that overspends does so in each
-PATIENCE = 900  # seconds for many lists: each program has one for each aggregation of DAMON's, of up to 5 s (tune.h)
+PATIENCE = 900  # seconds for some rounds, each of which takes 20 s and more
 
 
 def test_hot_tenth_is_found_and_the_cost_is_bounded(run_dir):
     with broker(run_dir) as (_, path), programs(N_PROGRAMS, 64) as running:
         client = damonclient.Client(path)
-        answer = client.ask([one[0] for one in running], budget=40000)
+        answer = client.ask([one[0] for one in running], budget=round(BUDGET * 1e6))
         assert answer.n == N_PROGRAMS, answer
         where = [damonclient.anonymous_ranges(one[0]) for one in running]
 
         def all_found():
-            lists = {one.process: one for one in client.wait_lists(N_PROGRAMS)}
-            return len(lists) == N_PROGRAMS and all(
-                damonclient.found(lists[p].regions, *running[p][3:]) > 0.7 for p in range(N_PROGRAMS)
+            lists = client.wait_rounds(patience=PATIENCE)
+            return all(
+                damonclient.found([one for one in lists if one.process == p], *running[p][3:]) > 0.7
+                for p in range(N_PROGRAMS)
             )
 
         slurm.wait_for(all_found, "the hot tenth of every program among the hottest regions", patience=PATIENCE)
         for one in client.lists:
             for region in one.regions:
                 assert any(start <= region.start and region.end <= end for start, end in where[one.process]), region
-        # The settings that are found are within a quarter of the best (hm_damon_tune), so the kernel thread may exceed
-        # its budget a little; the broker's own time is added.
-        client.wait_lists(6 * N_PROGRAMS, PATIENCE)
         shares = []
         while len(shares) < STRETCHES and min(shares, default=MOST_SHARE) >= MOST_SHARE:
-            before, begin = client.lists[-1].cpu_s, time.monotonic()
-            client.wait_lists(10 * N_PROGRAMS, PATIENCE)
+            before, begin = client.wait_rounds(patience=PATIENCE)[-1].cpu_s, time.monotonic()
+            client.wait_rounds(2, PATIENCE)
             shares.append((client.lists[-1].cpu_s - before) / (time.monotonic() - begin))
             assert client.lists[-1].lost == 0
         assert min(shares) < MOST_SHARE, shares

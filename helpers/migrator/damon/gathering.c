@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_RECORD 512 /* bytes; longer records are skipped; those of the tracepoint have 64 */
+#define MOST_RECORD 512 /* bytes; longer records are skipped; those of the tracepoint have 72 */
+#define RAW 12          /* bytes before a record's raw data: its time, and the length of the data */
 
 static const char *const names[] = {
     [HM_DAMON_FIELD_TARGET] = " target_id;",     [HM_DAMON_FIELD_COUNT] = " nr_regions;",
     [HM_DAMON_FIELD_START] = " start;",          [HM_DAMON_FIELD_END] = " end;",
-    [HM_DAMON_FIELD_ACCESSES] = " nr_accesses;", [HM_DAMON_FIELD_AGE] = " age;",
+    [HM_DAMON_FIELD_ACCESSES] = " nr_accesses;",
 };
 
 int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, struct hm_error *error)
@@ -78,10 +79,8 @@ static void add_region(const struct hm_damon_layout *layout, const uint8_t *raw,
     }
     if (!gathering->is_open || end <= start || gathering->n >= gathering->wanted)
         return;
-    gathering->region[gathering->n++] = (struct hm_damon_region){.start = start,
-                                                                 .end = end,
-                                                                 .accesses = (uint32_t)value[HM_DAMON_FIELD_ACCESSES],
-                                                                 .age = (uint32_t)value[HM_DAMON_FIELD_AGE]};
+    gathering->region[gathering->n++] =
+        (struct hm_damon_found){.start = start, .end = end, .accesses = (uint32_t)value[HM_DAMON_FIELD_ACCESSES]};
     if (gathering->n == gathering->wanted) {
         gathering->is_open = false;
         sink(data, gathering);
@@ -110,10 +109,11 @@ uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uin
             memcpy(&dropped, record + 8, sizeof(dropped));
             *lost += dropped;
             gathering->is_open = false;
-        } else if (header.type == PERF_RECORD_SAMPLE && length >= sizeof(raw)) {
-            memcpy(&raw, record, sizeof(raw));
-            if (raw <= length - sizeof(raw))
-                add_region(layout, record + sizeof(raw), raw, gathering, lost, sink, data);
+        } else if (header.type == PERF_RECORD_SAMPLE && length >= RAW) {
+            memcpy(&gathering->time_ns, record, sizeof(gathering->time_ns));
+            memcpy(&raw, record + sizeof(gathering->time_ns), sizeof(raw));
+            if (raw <= length - RAW)
+                add_region(layout, record + RAW, raw, gathering, lost, sink, data);
         }
     }
     return head;

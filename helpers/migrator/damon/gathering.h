@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "tune.h"
-#include "wire.h"
 
 enum hm_damon_field {
     HM_DAMON_FIELD_TARGET,
@@ -22,7 +21,6 @@ enum hm_damon_field {
     HM_DAMON_FIELD_START,
     HM_DAMON_FIELD_END,
     HM_DAMON_FIELD_ACCESSES,
-    HM_DAMON_FIELD_AGE,
     HM_DAMON_FIELDS
 };
 
@@ -39,7 +37,11 @@ struct hm_damon_gathering {
     bool is_open;       /* the list was begun, and is not complete */
     uint32_t target;    /* index of the process in its context */
     uint32_t wanted, n; /* regions of the complete list, and regions so far */
-    struct hm_damon_region region[HM_DAMON_MOST_REGIONS];
+    uint64_t time_ns;   /* CLOCK_MONOTONIC of the last record */
+    struct hm_damon_found {
+        uint64_t start, end; /* addresses */
+        uint32_t accesses;   /* number of looks that found an access */
+    } region[HM_DAMON_MOST_REGIONS];
 };
 
 /* Called with each complete list. */
@@ -52,11 +54,11 @@ typedef void hm_damon_gathering_sink(void *data, const struct hm_damon_gathering
 int hm_damon_layout_parse(const char *text, struct hm_damon_layout *layout, struct hm_error *error);
 
 /*
- * Reads the records from `tail` to `head` of a ring of `size` bytes, a power of two. Both positions count all bytes
- * ever written, as perf does. A list whose end is not there yet stays in `gathering` for the next call; a list that the
- * next one or a loss interrupts is dropped. *lost is increased by the number of records that the kernel dropped, and by
- * 1 for each list that the next one interrupts. Lists with more than HM_DAMON_MOST_REGIONS regions are ignored. Returns
- * the new tail, which is `head`.
+ * Reads the records, which begin with their time, from `tail` to `head` of a ring of `size` bytes, a power of two. Both
+ * positions count all bytes ever written, as perf does. A list whose end is not there yet stays in `gathering` for the
+ * next call; a list that the next one or a loss interrupts is dropped. *lost is increased by the number of records that
+ * the kernel dropped, and by 1 for each list that the next one interrupts. Lists with more than HM_DAMON_MOST_REGIONS
+ * regions are ignored. Returns the new tail, which is `head`.
  */
 uint64_t hm_damon_gathering_read(const struct hm_damon_layout *layout, const uint8_t *ring, size_t size, uint64_t tail,
                                  uint64_t head, struct hm_damon_gathering *gathering, uint64_t *lost,

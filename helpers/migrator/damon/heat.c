@@ -5,12 +5,11 @@
 
 #define PAGE_SHIFT 12
 #define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
-/* If at least this share of the looks found an access, nobody knows how many accesses there were. It is not 1, as a
- * region is seldom used evenly: where one page in ten is idle, nine of ten looks find the others in use, however often
- * that is. */
+/* If at least this share of the looks found an access, nobody knows how many accesses there were. It is not 1: now and
+ * then the program waits while one of them is made. */
 #define SATURATED 0.9
 
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space)
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, double span_s, uint32_t space)
 {
     uint64_t first = region->start >> PAGE_SHIFT;
     uint64_t n_pages = ((region->end + PAGE_MASK) >> PAGE_SHIFT) - first;
@@ -18,10 +17,11 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
     double p = (double)region->accesses / looks;
     p = p < most ? p : most;
     double touches = -log1p(-p), pages = (double)n_pages;
-    double dispersion = p > 0 ? pages * p / (1 - p) / touches : 1;
+    double reads = touches * pages * span_s / (region->look_us * 1e-6);
+    double dispersion = p > 0 ? reads * p / (1 - p) / (touches * touches) / looks : 1;
     return (struct hm_observation){.page = HM_PAGE(space, first),
                                    .n_pages = n_pages,
-                                   .reads = (float)(touches * looks * pages),
+                                   .reads = (float)reads,
                                    .is_saturated = (double)region->accesses >= SATURATED * looks,
-                                   .excess = (float)(dispersion - 1)};
+                                   .excess = (float)fmax(dispersion - 1, 0)};
 }

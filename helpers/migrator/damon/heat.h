@@ -20,23 +20,23 @@
 #define HM_DAMON_ERROR 0.2
 
 /*
- * Estimates the accesses to a region. Each look takes a random page of the region; the share p of looks found the page
- * accessed since the look before. If pages are touched at random moments, t times between two looks, then p = 1 -
- * exp(-t). So
+ * Estimates the accesses to a region in `span_s` seconds. All looks were at one page of the region, chosen at random;
+ * the share p of looks found the page accessed since the look before. If pages are touched at random moments, t times
+ * between two looks, then p = 1 - exp(-t). So
  *
- *     t = -ln(1 - p)                 touches per page between two looks
- *     reads = t * looks * pages
+ *     t = -ln(1 - p)                 touches per page between two looks, which are look_s apart
+ *     reads = t * pages * span_s / look_s
  *
  * p is limited to 1 - 1 / (2 * looks): pages that every look found accessed may be touched more often, but nobody knows
  * how much. These, and all pages that nearly every look found accessed, are marked as saturated. `pages` is the whole
  * span of the region: looks into holes find no access, so the sum is still right. The number of looks that found an
- * access is binomial, and each look stands for all pages. By the delta method
+ * access is binomial, and the page stands for all pages. By the delta method
  *
- *     variance / reads = pages * p / (1 - p) / t        `excess` is this, less 1
+ *     variance / reads = reads * p / (1 - p) / t^2 / looks        `excess` is this, less 1, but at least 0
  *
- * DAMON may have joined the region from others, each with `looks` looks, and the kernel tells only their mean. For
- * these the variance is too large, which errs on the side of caution.
+ * It would be less than 0 only where the span is shorter than the looks took.
  */
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, uint32_t space);
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, double span_s,
+                                    uint32_t space);
 
 #endif

@@ -97,17 +97,17 @@ int hm_damon_wire_check_watch(const void *message, size_t size, struct hm_error 
 static int check_list(const struct hm_damon_list *list, struct hm_error *error)
 {
     uint64_t before = 0;
-    if (list->process >= HM_DAMON_TARGETS || list->is_last > 1)
-        return hm_fail(error, EBADMSG, "a list of process %u, with %u for \"last\": use 0 to %d, and 0 or 1",
-                       list->process, list->is_last, HM_DAMON_TARGETS - 1);
-    if (list->looks == 0 || list->look_us == 0)
-        return hm_fail(error, EBADMSG, "a list with %u looks every %u us: both are 1 or more", list->looks,
-                       list->look_us);
+    if (list->process >= HM_DAMON_TARGETS)
+        return hm_fail(error, EBADMSG, "a list of process %u: use 0 to %d", list->process, HM_DAMON_TARGETS - 1);
+    if (list->looks == 0 || list->span_ms == 0)
+        return hm_fail(error, EBADMSG, "a list with %u looks in %u ms: both are 1 or more", list->looks, list->span_ms);
     for (uint32_t at = 0; at < list->head.n; at++) {
         const struct hm_damon_region *region = &list->region[at];
         if (region->start < before || region->end <= region->start || region->end > MAX_ADDRESS)
             return hm_fail(error, EBADMSG, "region %u from %#llx to %#llx: not in ascending order", at,
                            (unsigned long long)region->start, (unsigned long long)region->end);
+        if (region->look_us == 0)
+            return hm_fail(error, EBADMSG, "region %u: 0 us between two looks: use 1 or more", at);
         before = region->end;
     }
     return 0;

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define HM_DAMON_MAGIC 0x484d4432u   /* "HMD2": a new value for each new layout */
+#define HM_DAMON_MAGIC 0x484d4433u   /* "HMD3": a new value for each new layout */
 #define HM_DAMON_TARGETS 256         /* processes of one client */
 #define HM_DAMON_RANGES 6            /* ranges of one process */
 #define HM_DAMON_REGIONS 128         /* regions in one message; longer lists take several */
@@ -63,20 +63,21 @@ struct hm_damon_answer {
 
 struct hm_damon_region {
     uint64_t start, end; /* addresses */
-    uint32_t accesses;   /* number of looks that found an access; each look is at a random page of the region */
-    uint32_t age;        /* number of aggregations since `accesses` changed much */
+    uint32_t accesses;   /* number of looks that found an access; all were at one page, chosen at random */
+    uint32_t look_us;    /* time between two looks */
 };
 
-/* Some of one process's regions in one aggregation, by ascending address. */
+/* Some of one process's regions, by ascending address. In a round, each part of the watched memory is in one region. */
 struct hm_damon_list {
     struct hm_damon_head head;
     uint32_t process; /* index in the client's list of this generation */
-    uint32_t look_us; /* time between two looks */
-    uint32_t looks;   /* looks in this aggregation */
+    uint32_t rounds;  /* rounds that have ended before this list */
+    uint32_t span_ms; /* how long a round takes: the time that the looks stand for */
+    uint32_t looks;   /* at each region */
     uint32_t lost;    /* lists and records lost since the client connected: its socket or the kernel's ring was full */
-    uint64_t cpu_ns;  /* CPU time that kdamonds and the broker have used for this client so far */
-    uint32_t is_last; /* 1: the last part of this process's list */
-    uint32_t reserved;
+    uint32_t
+        scatter;     /* how much more than by chance two visits of the same memory differ, in thousandths; 0: no more */
+    uint64_t cpu_ns; /* CPU time that kdamonds and the broker have used for this client so far */
     struct hm_damon_region region[HM_DAMON_REGIONS];
 };
 

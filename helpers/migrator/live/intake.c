@@ -108,10 +108,29 @@ static bool add_movable(struct chunk *chunk, const struct hm_observation *observ
     return pages > 0;
 }
 
+/* The source looks in another way now: the decider begins anew, as nothing that it knows can be compared with that. If
+ * there is no memory for a new one, the old one stays. */
+static void begin_anew(struct hm_live *live)
+{
+    struct hm_decider *before = live->decider;
+    live->intake.ways = live->intake.source->state.ways;
+    live->phase_first_round = live->intake.source->state.rounds; /* the phase lasts until all memory was looked at */
+    live->intake.dropped += live->intake.n_later;
+    live->intake.n_later = 0;
+    if (new_decider(live, NULL) != 0) {
+        live->decider = before;
+        return;
+    }
+    live->intake.retired_dropped += hm_decider_dropped(before);
+    hm_decider_free(before);
+}
+
 static void take(void *data, const struct hm_observation *observations, size_t count)
 {
     struct hm_live *live = data;
     struct chunk chunk = {.live = live};
+    if (live->intake.source->state.ways != live->intake.ways)
+        begin_anew(live);
     for (size_t i = 0; i < count; i++) {
         if (add_movable(&chunk, &observations[i]))
             continue;
@@ -136,6 +155,12 @@ void hm_live_observe_later(struct hm_live *live)
 uint64_t hm_live_samples(const struct hm_live *live)
 {
     return live->intake.retired.samples + (live->intake.source ? live->intake.source->state.samples : 0);
+}
+
+bool hm_live_has_looked(const struct hm_live *live)
+{
+    const struct hm_source_state *state = &live->intake.source->state;
+    return !state->has_rounds || state->rounds > live->phase_first_round;
 }
 
 void hm_live_close_source(struct hm_live *live)
@@ -182,6 +207,7 @@ void hm_live_open_source(struct hm_live *live)
     struct hm_error error = {{0}};
     char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
+    live->phase_first_round = 0;
     if (live->intake.n_dead == 0)
         live->intake.source = hm_source_open(options->source, &setup, why, &error);
     /* The migrator was told to end while the source was being opened. That is no failure of the source: no warning. */
@@ -195,6 +221,7 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
+    live->intake.ways = 0;
     if (live->intake.source && new_decider(live, &error) != 0)
         hm_live_close_source(live);
     live->window.is_used = live->intake.source && !live->intake.source->state.knows_writes && live->window.softdirty;

@@ -37,6 +37,7 @@ struct hm_live_intake {
     struct hm_ranks ranks;
     struct hm_maps *maps;                           /* HM_RANKS of them, indexed by space */
     struct hm_maps scratch;                         /* buffer for reading mappings */
+    unsigned ways;                                  /* source->state.ways when the decider was made */
     struct hm_source *source;                       /* NULL: no source works, or the migrator rests: nothing is moved */
     uint64_t try_source_ns;                         /* when to look for a source again if there is none */
     const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves; left out until try_source_ns */
@@ -103,8 +104,9 @@ struct hm_live {
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
     /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
-    uint64_t n_decided;     /* number of phases that ended with a decision */
-    struct hm_extent *gaps; /* buffer of HM_LIVE_GAPS, for memory that is in no extent */
+    uint64_t phase_first_round; /* the source's rounds when the phase began */
+    uint64_t n_decided;         /* number of phases that ended with a decision */
+    struct hm_extent *gaps;     /* buffer of HM_LIVE_GAPS, for memory that is in no extent */
 };
 
 /*
@@ -175,6 +177,8 @@ void hm_live_look_at_cost(struct hm_live *live);
 
 /* Is there enough CPU time for a decision now? */
 bool hm_live_is_paid(struct hm_live *live);
+/* Has the source ended a round of looks since the phase began? A source without rounds always has. */
+bool hm_live_has_looked(const struct hm_live *live);
 
 /* Ends a phase: measures heat, moves pages, updates figures. Extends it instead while a decision is not paid for. */
 void hm_live_end_phase(struct hm_live *live);

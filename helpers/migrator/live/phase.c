@@ -271,7 +271,8 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
 void hm_live_end_phase(struct hm_live *live)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    if (!live->rest.is_resting && live->intake.source && hm_pace_lengthen(&live->account.pace, hm_live_is_paid(live)))
+    if (!live->rest.is_resting && live->intake.source &&
+        hm_pace_lengthen(&live->account.pace, hm_live_has_looked(live) && hm_live_is_paid(live)))
         return;
     live->account.pace.longer = 0;
     if (!live->rest.is_resting) {
@@ -287,4 +288,5 @@ void hm_live_end_phase(struct hm_live *live)
     hm_live_update_figures(live);
     live->phase_start_ns = now;
     live->phase_first_sample = hm_live_samples(live);
+    live->phase_first_round = live->intake.source ? live->intake.source->state.rounds : 0;
 }

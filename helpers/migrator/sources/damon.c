@@ -14,6 +14,7 @@
 #include "base/patience.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
+#include "migrator/damon/tune.h"
 #include "migrator/watch/resident.h"
 #include "rows.h"
 
@@ -24,8 +25,8 @@
 /* time after which the broker is given up: it sends lists every 5 s at least, unless a process that it watches, which
  * may be another user's, does not let DAMON look at its memory */
 #define SILENT_S 60
-/* the kdamond's share of the overhead; the migrator has half, and the rest is for the broker and for reading */
-#define BUDGET_SHARE 0.3
+/* the share of the overhead for the kdamond and the broker; the migrator has the other half */
+#define BUDGET_SHARE 0.5
 /* share of the memory: the smallest processes, which together have less, are not watched */
 #define SMALL 0.01
 #define MOST_MESSAGES 16384 /* most messages handled in one call */
@@ -34,6 +35,7 @@ struct damon_source {
     struct hm_source base;
     int fd;
     bool is_stale;                    /* the list of processes must be sent again */
+    uint32_t looks;                   /* at each region, in the last list; 0: there was none */
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
     struct hm_damon_watch watch;      /* as last sent */
     uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
@@ -239,16 +241,23 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     uint32_t at = list->process;
     state->lost = list->lost;
     state->kernel_cpu_s = (double)list->cpu_ns * 1e-9;
-    state->period = list->look_us;
     if (list->head.generation != source->watch.head.generation || at >= source->watch.head.n)
         return;
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* the process has ended, and another may have its slot */
+    state->rounds = list->rounds;
+    state->has_rounds = list->looks != HM_DAMON_LOOKS; /* it looks in bursts; else at all of the memory in each list */
+    state->ways += source->looks > 0 && source->looks != list->looks;
+    source->looks = list->looks;
     size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        if (list->region[i].accesses > 0)
-            observation[n++] = hm_damon_heat(&list->region[i], list->looks, space);
+        if (list->region[i].accesses > 0) {
+            observation[n] = hm_damon_heat(&list->region[i], list->looks, list->span_ms * 1e-3, space);
+            observation[n].excess += (1 + observation[n].excess) * (float)list->scatter / 1000;
+            n++;
+        }
+        state->period = list->region[i].look_us;
         state->samples += list->region[i].accesses;
     }
     sink(data, observation, n);
@@ -328,8 +337,10 @@ const struct hm_source_row hm_source_damon = {
     .name = "damon",
     .needs = "a kernel with DAMON (5.18 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
              "the broker hybridmem-damon with a kdamond to spare",
-    .knows = "address by region; whether a page was accessed between two looks, neither how often nor by load or store",
-    .cost = "a kernel thread, held to three tenths of overhead= by its measured CPU time; it does not flush TLBs: "
-            "pages whose translation stays cached look idle",
+    .knows = "address by region; whether a page was accessed between two looks, not by load or store; how often only "
+             "where the time between two looks can be fitted to it",
+    .cost = "a kernel thread and the broker, held to half of overhead= by the measured CPU time (for looks that never "
+            "stop: the thread alone, to three tenths); it does not flush TLBs: pages whose translation stays cached "
+            "look idle",
     .open = open_source,
 };

@@ -36,6 +36,9 @@ struct hm_source_state {
     bool counts_memory; /* observations count accesses to memory; false: caches may have served them */
     /* lost: records that the kernel dropped; throttled: times that it reduced the rate */
     uint64_t samples, lost, throttled;
+    bool has_rounds; /* it looks at one part of the memory after the other, and has looked at all of it in a round */
+    uint64_t rounds; /* those that have ended */
+    unsigned ways; /* how often it began to look in another way: what it said before cannot be compared with the rest */
     double kernel_cpu_s; /* CPU time for the source outside this process (kdamond, broker); negative: not known */
     char how[128];       /* how it watches, and why so, for the record; "": nothing to say */
 };

@@ -8,8 +8,11 @@
 #include <sys/types.h>
 
 #include "migrator/damon/pool.h"
+#include "migrator/damon/probing.h"
+#include "migrator/damon/tune.h"
 #include "migrator/damon/wire.h"
 #include "peer.h"
+#include "slots.h"
 #include "sysfs.h"
 #include "tracepoint.h"
 
@@ -21,6 +24,7 @@ struct hm_damon_broker {
     unsigned n_wanted; /* number of kdamonds to make */
     struct hm_damon_owned owned;
     struct hm_damon_pool pool;
+    struct hm_damon_slots slots[HM_DAMON_KDAMONDS];
     struct hm_damon_layout layout; /* id 0: not known; `problem` says why */
     struct hm_error problem;       /* why DAMON cannot be used at all; "": it can */
     uint64_t change_ns;            /* CLOCK_MONOTONIC before which no settings are changed, for any client */
@@ -44,18 +48,42 @@ struct hm_damon_lease {
     uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list of processes */
     uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
-    struct hm_damon_settings settings;
-    uint64_t set_ns, set_cpu_ns; /* when the present measurement of the cost began, and the CPU time at that moment */
-    uint64_t thread_cpu_ns;      /* CPU time of the present thread, as last read */
-    uint64_t past_cpu_ns;        /* CPU time of earlier threads for this client */
-    uint64_t broker_cpu_ns;      /* CPU time of the broker itself for this client */
-    uint64_t n_lists; /* lists of regions, one per process and aggregation, that the kernel told since set_ns */
-    /*
-     * Sums over the lists since set_ns. touched_bytes: the bytes of regions with an access; accessed_bytes: the same,
-     * each region weighted by its share of looks that found an access.
-     */
-    double accessed_bytes, touched_bytes;
-    bool is_tuned;   /* the first settings were compared with their cost */
+    bool is_bursting;       /* DAMON looks in bursts (burst.h); else all the time (steady.h) */
+    uint64_t thread_cpu_ns; /* CPU time of the present thread, as last read */
+    uint64_t past_cpu_ns;   /* CPU time of earlier threads for this client */
+    uint64_t broker_cpu_ns; /* CPU time of the broker itself for this client */
+    struct {
+        struct hm_damon_settings settings;
+        uint64_t set_ns, set_cpu_ns; /* when the present measurement of the cost began, and the CPU time then */
+        uint64_t n_lists; /* lists of regions, one per process and aggregation, that the kernel told since set_ns */
+        /*
+         * Sums over the lists since set_ns. bytes: of all regions; touched_bytes: the bytes of regions with an access;
+         * accessed_bytes: the same, each region weighted by its share of looks that found an access.
+         */
+        double bytes, accessed_bytes, touched_bytes;
+        bool is_tuned; /* the first settings were compared with their cost */
+        bool is_blind; /* most looks found most of the memory in use, and the budget allows no shorter time between them
+                        */
+    } steady;
+    struct {
+        struct hm_damon_probing probing;
+        struct hm_damon_burst pages; /* of the last burst, or of the one that runs */
+        struct {
+            bool is_known;
+            uint32_t accesses;
+        } found[HM_DAMON_MOST_PROBES];
+        uint32_t n_targets, n_lists;        /* its processes, and those whose list has come */
+        uint64_t on_ns, told_ns;            /* when DAMON was on, when the last list came */
+        double process_s[HM_DAMON_TARGETS]; /* CPU time of the processes, as last looked at; 0: not known */
+        uint64_t looked_ns;                 /* when that was */
+        uint64_t setting_ns;                /* how long it took to turn DAMON on */
+        uint64_t said_ns;                   /* when the client was told something, or that there is nothing to tell */
+        unsigned n_refused;                 /* bursts in a row that the kernel did not begin */
+        uint64_t next_ns;                   /* before this no burst begins */
+        uint64_t settled_ns;                /* CPU time that earlier bursts have paid for */
+        unsigned calm;                      /* rounds in a row in which most blocks were used seldom */
+    } bursts;
+    uint32_t rounds; /* rounds that have ended, for the client */
     uint32_t unsent; /* lists that could not be sent, and what earlier tracepoints have lost */
 };
 
@@ -73,12 +101,12 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
  */
 bool hm_damon_lease_serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /*
- * Sends the lists that have come in, and adapts the settings to their cost. Ends the watch, and tells the client, if a
- * process is not the client's any more. Takes the kdamond back if no process is watched and the client has sent nothing
- * for a minute; the client's next message asks for one again. Returns whether a watch was ended.
+ * Sends what DAMON has found, and adapts how it looks. Ends the watch, and tells the client, if a process is not the
+ * client's any more. Takes the kdamond back if no process is watched and the client has sent nothing for a minute; the
+ * client's next message asks for one again. Returns whether a watch was ended.
  */
 bool hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
-/* Longest time until the next lists are due, in ms: one aggregation; -1: none will come. */
+/* Longest time until there is work to do, in ms; -1: there will be none. */
 int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease);
 /* Turns the kdamond off and takes it back, closes all descriptors, and frees the slot. */
 void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease *lease);

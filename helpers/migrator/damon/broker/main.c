@@ -25,8 +25,8 @@
 #include "migrator/damon/folder.h"
 
 #define DEFAULT_IDLE_S 60 /* time without a client after which the broker ends */
-/* For each client, the descriptors of its processes and a few more. */
-#define OPEN_FILES (HM_DAMON_CLIENTS * (HM_DAMON_TARGETS + 4))
+/* For each client, the descriptors of its processes and a few more; for each kdamond, two for each page of a burst. */
+#define OPEN_FILES (HM_DAMON_CLIENTS * (HM_DAMON_TARGETS + 4) + HM_DAMON_KDAMONDS * 2 * HM_DAMON_MOST_PROBES)
 
 static int say(const char *text)
 {

@@ -11,12 +11,18 @@ bool hm_damon_answer_send(int fd, uint32_t generation, uint32_t n, int number, c
 /* Sends an answer to the client of a lease. Returns as above. */
 bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const char *text);
 
+/* What all regions of a list have in common (wire.h). */
+struct hm_damon_looked {
+    uint32_t looks, span_ms, scatter;
+};
+
 /*
- * Sends one process's list of regions to the lease `data`, as one or more messages. It is the sink of
- * hm_damon_tracepoint_read. A watch goes on when the process executes another program. So the owner is looked up again
- * for each list: what a setuid program accesses is not for the client to see. A list of such a program is not sent, and
- * lease->is_lost is set.
+ * Sends regions of one process (its index in the lease) to the lease's client, as one or more messages. A watch goes on
+ * when the process executes another program. So the owner is looked up again each time: what a setuid program accesses
+ * is not for the client to see. Regions of such a program are not sent, and lease->is_lost is set. Returns whether the
+ * process was the client's.
  */
-void hm_damon_lease_send(void *data, const struct hm_damon_gathering *list);
+bool hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
+                         const struct hm_damon_region *region, uint32_t n_regions);
 
 #endif

@@ -13,8 +13,6 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "migrator/damon/tune.h"
-#include "migrator/damon/wire.h"
 #include "state.h"
 
 /*
@@ -43,15 +41,11 @@ int hm_damon_take_over(const char *path, struct hm_damon_owned *owned, struct hm
 int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_error *error);
 
 /*
- * Starts kdamond k on the given ranges of these processes. Kernels before 5.19 do not keep to the ranges: after about a
- * second they watch everything between the lowest and the highest mapping, except the two largest holes. Returns the
- * pid of the kdamond's thread, or -1 with a text.
+ * Sets kdamond k up when it is first used, and not earlier: the set-up makes some twenty files in the kernel. The mark
+ * is written last: it says that the set-up is complete. Returns 0, or -1 with a text.
  */
-pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
-                     const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error);
-/* Changes the settings of a running kdamond. Waits for the end of an aggregation. Returns 0, or -1 with a text. */
-int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error);
-/* Turns kdamond k off. It may be off already. */
+int hm_damon_set_up(unsigned k, uint32_t mark, struct hm_error *error);
+/* Turns kdamond k off, and takes its targets away. It may be off already. */
 void hm_damon_stop(unsigned k);
 /* CPU time of the thread in ns; 0 if it has ended, also if another process has its number now. */
 uint64_t hm_damon_cpu_ns(pid_t kdamond);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -70,6 +71,24 @@ int hm_damon_target_check(pid_t pid, uid_t uid)
     if (owner == uid)
         return 0;
     return hm_fail(NULL, has_memory(pid) ? EPERM : ESRCH, "process %d does not belong to user %u", (int)pid, uid);
+}
+
+unsigned hm_damon_target_cpu(pid_t pid, double *cpu_s)
+{
+    char path[64], text[1024];
+    unsigned long long user, system;
+    unsigned n_threads;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (hm_file_read(path, text, sizeof(text), NULL) != 0)
+        return 0;
+    /* The name, in parentheses, may have blanks and parentheses in it. What follows are the fields from the third on.
+     */
+    const char *rest = strrchr(text, ')');
+    if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u", &user,
+                        &system, &n_threads) != 3)
+        return 0;
+    *cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    return n_threads;
 }
 
 bool hm_damon_targets_live(const int *pidfd, unsigned n)

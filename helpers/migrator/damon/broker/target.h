@@ -20,6 +20,8 @@ int hm_damon_target_open(const struct hm_damon_process *process, uid_t uid, stru
  * ended.
  */
 int hm_damon_target_check(pid_t pid, uid_t uid);
+/* Reads the CPU time of all the process's threads, in seconds. Returns how many threads it has; 0: it has ended. */
+unsigned hm_damon_target_cpu(pid_t pid, double *cpu_s);
 /* Do all these processes live? While they do, their numbers cannot belong to others. */
 bool hm_damon_targets_live(const int *pidfd, unsigned n);
 

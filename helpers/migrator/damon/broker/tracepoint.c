@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "caps.h"
 
 #define PAGE 4096
-#define RING_BYTES ((size_t)(128 * PAGE)) /* 8,000 records: two aggregations with the most regions */
+#define RING_BYTES ((size_t)(128 * PAGE)) /* 7,000 records: two aggregations with nearly the most regions */
 #define FORMAT "events/damon/damon_aggregated/format"
 
 static int open_tracefs(void)
@@ -50,7 +51,9 @@ int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struc
                                          .size = sizeof(attributes),
                                          .config = layout->id,
                                          .sample_period = 1,
-                                         .sample_type = PERF_SAMPLE_RAW,
+                                         .sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
+                                         .use_clockid = 1,
+                                         .clockid = CLOCK_MONOTONIC,
                                          .watermark = 1,
                                          .wakeup_watermark = RING_BYTES / 2};
     *tracepoint = (struct hm_damon_tracepoint){.fd = -1};

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "migrator/damon/heat.h"
+#include "migrator/decide/algorithm.h"
 #include "unit/lib/rows.h"
 
 static void heat_follows_the_formula(void **state)
@@ -22,16 +23,29 @@ static void heat_follows_the_formula(void **state)
     } rows[] = {{0, 0, false},         {10, 0.6931472, false}, {17, 1.8971200, false}, {18, 2.3025851, true},
                 {19, 2.9957323, true}, {20, 3.6888795, true},  {25, 3.6888795, true}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_damon_region region = {.start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses};
-        struct hm_observation heat = hm_damon_heat(&region, 20, 3);
+        struct hm_damon_region region = {
+            .start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses, .look_us = 4000};
+        struct hm_observation heat = hm_damon_heat(&region, 20, 2, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
         assert_int_equal(heat.is_saturated, rows[i].is_saturated);
-        assert_true(fabs(heat.reads - rows[i].touches * 20 * 512) < 1e-2);
+        assert_true(fabs(heat.reads - rows[i].touches * 500 * 512) < 0.1); /* there is time for 500 looks in 2 s */
+        assert_true(heat.excess >= 0);
     }
+}
+
+/* A round is shorter than a visit's looks where the memory is small. The decision code takes no observation whose
+ * variance is less than that of a count. */
+static void a_short_round_is_taken(void **state)
+{
+    (void)state;
+    struct hm_damon_region region = {.end = 4096, .accesses = 5, .look_us = 16000};
+    struct hm_observation heat = hm_damon_heat(&region, 10, 0.001, 0);
+    assert_true(hm_observation_is_valid(&heat));
 }
 
 #define LISTS 4000
 #define LOOKS 20
+#define ROUND_S 0.06 /* three times the looks: these stand for what happened between two visits, too */
 
 /* Returns how many of LOOKS looks at a region find an access. Each look finds one with this probability. */
 static uint32_t look(double probability, uint64_t *seed)
@@ -56,8 +70,9 @@ static void the_variance_is_as_it_says(void **state)
         for (int list = 0; list < LISTS; list++) {
             double samples = 0;
             for (size_t i = 0; i < N_ROWS(pages); i++) {
-                struct hm_damon_region region = {.end = 4096 * pages[i], .accesses = look(probabilities[p], &seed)};
-                struct hm_observation heat = hm_damon_heat(&region, LOOKS, 0);
+                struct hm_damon_region region = {
+                    .end = 4096 * pages[i], .accesses = look(probabilities[p], &seed), .look_us = 1000};
+                struct hm_observation heat = hm_damon_heat(&region, LOOKS, ROUND_S, 0);
                 samples += (double)heat.reads;
                 said += (double)heat.reads * (1 + (double)heat.excess);
             }
@@ -73,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heat_follows_the_formula),
+        cmocka_unit_test(a_short_round_is_taken),
         cmocka_unit_test(the_variance_is_as_it_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,14 +112,16 @@ static double heat_of(const void *data, unsigned space, uint64_t page, double *s
     return page < PAGES && (program->kind == SWEPT ? is_hot(page) : page * PARTS / PAGES == program->hot_part) ? 1 : 0;
 }
 
-static void hand_over(struct model *model, const struct simdamon *damon)
+static void hand_over(struct model *model, const struct simdamon *damon, uint32_t look_us)
 {
     for (size_t i = 0; i < damon->n; i++) {
         const struct simdamon_region *from = &damon->region[i];
         struct hm_damon_region region = {.start = (MODEL_BASE + from->first) << 12,
                                          .end = (MODEL_BASE + from->first + from->n_pages) << 12,
-                                         .accesses = from->accesses};
-        struct hm_observation seen = hm_damon_heat(&region, HM_DAMON_LOOKS, from->space);
+                                         .accesses = from->accesses,
+                                         .look_us = look_us};
+        struct hm_observation seen =
+            hm_damon_heat(&region, HM_DAMON_LOOKS, HM_DAMON_LOOKS * look_us * 1e-6, from->space);
         if (from->accesses > 0)
             hm_decider_observe(model->decider, &seen, 1);
     }
@@ -171,7 +173,7 @@ static void aggregate(struct trial *trial)
 {
     double begun_ms = trial->damon.now_ms;
     uint64_t looks = simdamon_aggregate(&trial->damon, &trial->settings, is_accessed, &trial->program);
-    hand_over(&trial->model, &trial->damon);
+    hand_over(&trial->model, &trial->damon, trial->settings.look_us);
     double look_s = trial->program.kind == BESIDE_SMALL ? ARRAYS_LOOK_S : LOOK_S;
     struct hm_damon_measured measured = {.cpu_s = (double)looks * look_s,
                                          .wall_s = (trial->damon.now_ms - begun_ms) * 1e-3,

@@ -27,6 +27,7 @@ int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_hm_damon_check_kernel(struct hm_error *error);
 void __wrap_hm_damon_stop(unsigned k);
+void __wrap_hm_damon_slots_pause(unsigned k);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -53,6 +54,11 @@ void __wrap_hm_damon_stop(unsigned k)
 {
     (void)k;
     work_for(&cost);
+}
+
+void __wrap_hm_damon_slots_pause(unsigned k)
+{
+    (void)k;
 }
 
 /* From now on time passes by work and by pass() only. */
@@ -93,6 +99,15 @@ static void leave(int number)
     close(connection[number]);
     connection[number] = -1;
     hm_damon_clients_serve(clients);
+}
+
+/* Has this client watch a process. */
+static void begin_watch(int number)
+{
+    struct hm_damon_lease *lease = &clients->lease[number];
+    lease->kdamond = 0;
+    lease->thread = 1;
+    lease->pidfd[lease->n++] = dup(ended[0]);
 }
 
 /* After a message all clients of its user wait 16 times the CPU time that it took. If the broker waited for the kernel,
@@ -193,7 +208,7 @@ static void a_new_connection_is_no_way_around_a_pause(void **state)
         int first = come(1, 1);
         clients->lease[0].asked_ns = now.wall_ns;
         clients->lease[0].served_ns = rows[i].served_ms * MS;
-        clients->lease[0].thread = 1;
+        begin_watch(0);
         leave(first);
         assert_int_equal(count_of(1), 0);
         int again = come(1, 1);
@@ -223,7 +238,7 @@ static void watches_that_end_together_all_count(void **state)
     stop_clocks(100, 100);
     come(1, 16);
     for (int c = 0; c < 16; c++) {
-        clients->lease[c].thread = 1;
+        begin_watch(c);
         close(connection[c]);
         connection[c] = -1;
     }
@@ -238,10 +253,10 @@ static void a_watch_that_the_broker_ends_counts(void **state)
     (void)state;
     stop_clocks(100, 100);
     come(1, 1);
-    clients->lease[0].thread = 1;
+    begin_watch(0);
     clients->lease[0].is_lost = true;
     hm_damon_clients_serve(clients);
-    assert_int_equal(clients->lease[0].thread, 0);
+    assert_true(clients->lease[0].n == 0 && clients->lease[0].thread == 0);
     assert_pause(1600);
 }
 

@@ -204,7 +204,7 @@ static const char format[] = "name: damon_aggregated\nID: 734\nformat:\n"
 static void a_format_without_a_field_is_refused(void **state)
 {
     (void)state;
-    const char *const fields[] = {"ID: ", "target_id;", "nr_regions;", "start;", "end;", "nr_accesses;", "age;"};
+    const char *const fields[] = {"ID: ", "target_id;", "nr_regions;", "start;", "end;", "nr_accesses;"};
     struct hm_damon_layout layout;
     char text[sizeof(format)];
     for (size_t i = 0; i < N_ROWS(fields); i++) {
@@ -215,13 +215,14 @@ static void a_format_without_a_field_is_refused(void **state)
     }
     assert_int_equal(hm_damon_layout_parse(format, &layout, &error), 0);
     assert_int_equal(layout.id, 734);
-    assert_int_equal(layout.field[HM_DAMON_FIELD_AGE].offset, 44);
+    assert_int_equal(layout.field[HM_DAMON_FIELD_ACCESSES].offset, 40);
 }
 
 #define RING 1024
 
 static uint8_t ring[RING];
 static uint64_t head;
+static uint64_t record_ns; /* time of the last record */
 
 static void put(const void *bytes, size_t length)
 {
@@ -233,9 +234,12 @@ static void put_region(uint64_t target, uint32_t count, uint64_t start, uint64_t
 {
     struct {
         struct perf_event_header header;
+        uint64_t time_ns;
         uint32_t raw_size;
         uint8_t raw[52];
-    } record = {.header = {.type = PERF_RECORD_SAMPLE, .size = sizeof(record)}, .raw_size = sizeof(record.raw)};
+    } record = {.header = {.type = PERF_RECORD_SAMPLE, .size = sizeof(record)},
+                .time_ns = record_ns += 1000,
+                .raw_size = sizeof(record.raw)};
     memcpy(record.raw + 8, &target, 8);
     memcpy(record.raw + 16, &count, 4);
     memcpy(record.raw + 24, &start, 8);
@@ -254,11 +258,13 @@ static void put_lost(uint64_t n)
 }
 
 static char seen[256];
+static uint64_t seen_ns; /* time of the last list */
 
 /* Writes "target:accesses,accesses " for each list. */
 static void note(void *data, const struct hm_damon_gathering *list)
 {
     (void)data;
+    seen_ns = list->time_ns;
     size_t used = strlen(seen);
     used += (size_t)snprintf(seen + used, sizeof(seen) - used, "%u:", list->target);
     for (uint32_t i = 0; i < list->n; i++)
@@ -289,11 +295,13 @@ static void lists_are_put_together_over_readings_and_the_rings_end(void **state)
     put_region(1, 3, 0x1000, 0x2000, 7);
     read_ring(tail);
     assert_string_equal(seen, "0:5,6 ");
+    assert_true(seen_ns == record_ns - 1000);
     tail = head;
     put_region(1, 3, 0x5000, 0x6000, 8);
     put_region(1, 3, 0x6000, 0x7000, 9);
     read_ring(tail);
     assert_string_equal(seen, "1:7,8,9 ");
+    assert_true(seen_ns == record_ns);
     assert_true(lost == 0);
 }
 

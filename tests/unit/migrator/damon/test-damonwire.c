@@ -31,9 +31,10 @@ static size_t good_list(uint32_t n)
 {
     memset(&message, 0, sizeof(message));
     message.list.looks = 20;
-    message.list.look_us = 5000;
+    message.list.span_ms = 10000;
     for (uint32_t i = 0; i < n; i++)
-        message.list.region[i] = (struct hm_damon_region){.start = 4096 * (i + 1), .end = 4096 * (i + 2)};
+        message.list.region[i] =
+            (struct hm_damon_region){.start = 4096 * (i + 1), .end = 4096 * (i + 2), .look_us = 1000 + i};
     return hm_damon_wire_begin(&message, HM_DAMON_LIST, 7, n);
 }
 
@@ -209,6 +210,16 @@ static void no_looks(void)
     message.list.looks = 0;
 }
 
+static void no_span(void)
+{
+    message.list.span_ms = 0;
+}
+
+static void no_time_between_looks(void)
+{
+    message.list.region[1].look_us = 0;
+}
+
 static void process_unknown(void)
 {
     message.list.process = HM_DAMON_TARGETS;
@@ -217,7 +228,8 @@ static void process_unknown(void)
 static void refuses_bad_lists(void **state)
 {
     (void)state;
-    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high, no_looks, process_unknown};
+    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high,      no_looks,
+                                   process_unknown,  no_span,         no_time_between_looks};
     for (size_t i = 0; i < N_ROWS(spoil); i++) {
         size_t size = good_list(3);
         assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), 0);

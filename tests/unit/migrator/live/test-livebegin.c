@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests that a migrator of a step is never dumpable, as its user could trace a dumpable one. Also tests defaults of
- * options that depend on others. */
+/* Tests that a migrator of a step is never dumpable, as its user could trace a dumpable one; how it begins anew when
+ * its source looks in another way; and defaults of options that depend on others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -46,6 +46,48 @@ static void a_steps_migrator_is_never_dumpable(void **state)
     hm_softdirty_free(live.window.softdirty);
 }
 
+/* ------------------------------------------------------------------ rounds of looks */
+
+/* Reads a source that has nothing to say. */
+static int read_nothing(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
+                        struct hm_error *error)
+{
+    (void)source, (void)ranks, (void)error;
+    sink(data, NULL, 0);
+    return 0;
+}
+
+static void a_source_that_looks_in_another_way_ends_a_round_first(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    struct hm_options options = {.algorithm = "regions", .lat_read = 2, .lat_write = 2};
+    struct hm_source source = {.state = {.unit = 1}, .read = read_nothing};
+    struct hm_decider_options setup = {.algorithm = "regions", .period = 1, .max_extents = 16};
+    live.options = &options;
+    live.intake.source = &source;
+    live.decider = hm_decider_new(&setup, NULL);
+    assert_non_null(live.decider);
+    assert_true(hm_live_has_looked(&live)); /* looks that never stop are at all of the memory */
+    source.state.ways = 1;
+    source.state.has_rounds = true;
+    source.state.rounds = 7;
+    live.intake.n_later = 3;
+    uintptr_t before = (uintptr_t)live.decider;
+    hm_live_read_source(&live);
+    uintptr_t after = (uintptr_t)live.decider;
+    assert_true(after != before); /* what it knew cannot be compared with what comes now */
+    assert_int_equal(live.intake.n_later, 0);
+    assert_int_equal(live.intake.dropped, 3);
+    assert_false(hm_live_has_looked(&live));
+    source.state.rounds = 8;
+    assert_true(hm_live_has_looked(&live));
+    hm_live_read_source(&live); /* in the same way as before */
+    assert_true(hm_live_has_looked(&live));
+    assert_true((uintptr_t)live.decider == after);
+    hm_decider_free(live.decider);
+}
+
 static void test_how_many_extents_an_algorithm_has(void **state)
 {
     (void)state;
@@ -63,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steps_migrator_is_never_dumpable),
+        cmocka_unit_test(a_source_that_looks_in_another_way_ends_a_round_first),
         cmocka_unit_test(test_how_many_extents_an_algorithm_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

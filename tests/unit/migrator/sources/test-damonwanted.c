@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests which processes the source damon asks its broker to watch, with fake processes and a fake connection. */
+/* Tests what the source damon and its broker say to each other about processes, which are fake, as is the connection.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -230,6 +231,55 @@ static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
     close(end);
 }
 
+static struct hm_observation seen;
+
+static void see(void *data, const struct hm_observation *observation, size_t n)
+{
+    (void)data;
+    assert_int_equal(n, 1);
+    seen = *observation;
+}
+
+/* Has the broker send a list of one region, and the source read it. */
+static void send_list(struct hm_source *source, uint32_t generation, uint32_t looks, uint32_t scatter)
+{
+    struct hm_error error = {""};
+    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .looks = looks, .scatter = scatter};
+    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << 12, (uint64_t)(MAPPED + 16) << 12, 5, 16000};
+    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, 1);
+    assert_int_equal(send(end, &list, size, 0), size);
+    assert_int_equal(source->read(source, first_of(1), see, NULL, &error), 0);
+}
+
+/* The source says when what it has said before cannot be compared with what it says now. */
+static void a_list_is_passed_on(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t looks, scatter;
+        unsigned ways;
+    } rows[] = {{10, 0, 0}, {10, 1500, 0}, {20, 0, 1}, {20, 0, 1}, {10, 0, 2}};
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    memset(process, 0, sizeof(process));
+    process[0].resident = 1000;
+    struct hm_source *source = connect_source(&watch);
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    take(&watch, 1);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        send_list(source, watch.head.generation, rows[i].looks, 0);
+        float by_chance = seen.excess;
+        send_list(source, watch.head.generation, rows[i].looks, rows[i].scatter);
+        assert_int_equal(seen.page, HM_PAGE(0, MAPPED));
+        assert_int_equal(seen.n_pages, 16);
+        assert_float_equal((1 + seen.excess) / (1 + by_chance), 1 + rows[i].scatter / 1000.0, 1e-5);
+        assert_int_equal(source->state.ways, rows[i].ways);
+        assert_int_equal(source->state.rounds, 3);
+    }
+    source->close(source);
+    close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +287,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
+        cmocka_unit_test(a_list_is_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

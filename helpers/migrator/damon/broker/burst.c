@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "burst.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/amount.h"
+#include "base/clock.h"
+#include "send.h"
+#include "target.h"
+#include "thread.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MS_NS (SECOND_NS / 1000)
+#define PAGE_SHIFT 12
+#define CALM_LEVEL 6   /* 64 ms between two looks: so much time the looks of a kdamond that never stops have, too */
+#define CALM_SHARE 0.7 /* of the blocks */
+#define CALM 2         /* rounds */
+#define REFUSALS 5     /* bursts that are refused in a row until the watch ends */
+#define SIGN_NS (20 * SECOND_NS) /* how long the broker says nothing to a client */
+/* The broker serves nobody while it turns a kdamond on, or waits until it is off. After a burst of a client's it does
+ * so for that client again after this many times as long, as with messages (pauses.h). */
+#define BLOCKED 16
+#define LATE_MS 10 /* time between two looks for the lists of a burst that is late */
+#define LATE 4     /* a burst whose lists have not come after this many times its length, and a second, is given up */
+
+/* The needs that the client may have now: bursts may use its whole budget. */
+static struct hm_damon_needs needs_of(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
+{
+    struct hm_damon_needs needs = lease->needs;
+    needs.budget = hm_damon_thread_budget(broker, lease, lease->wanted_budget);
+    return needs;
+}
+
+/* CPU time that the bursts have used so far: the kdamond's, and the broker's. */
+static uint64_t used_ns(const struct hm_damon_lease *lease)
+{
+    return hm_damon_lease_cpu_ns(lease) + lease->broker_cpu_ns;
+}
+
+/*
+ * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call.
+ * Returns the CPU time in ns.
+ */
+static uint64_t settle(struct hm_damon_lease *lease, uint32_t paid, double share)
+{
+    uint64_t spent_ns = used_ns(lease) - lease->bursts.settled_ns;
+    lease->bursts.settled_ns += spent_ns;
+    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (paid * 1e-6));
+    return spent_ns;
+}
+
+/* Measures how much of the time each process ran since the last call. A process whose threads had to wait for CPUs, or
+ * slept, cannot be told from one that uses its pages seldom, if the time between two looks is short. */
+static void look_at_shares(struct hm_damon_lease *lease, uint64_t now)
+{
+    double passed_s = (double)(now - lease->bursts.looked_ns) / SECOND_NS;
+    for (uint32_t p = 0; p < lease->n; p++) {
+        double before_s = lease->bursts.process_s[p], share = 0;
+        unsigned n_threads = hm_damon_target_cpu(lease->target[p].pid, &lease->bursts.process_s[p]);
+        if (n_threads > 0 && passed_s > 0 && before_s > 0)
+            share = (lease->bursts.process_s[p] - before_s) / passed_s / n_threads;
+        hm_damon_probing_set_share(&lease->bursts.probing, p, share);
+    }
+    lease->bursts.looked_ns = now;
+}
+
+void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+    lease->bursts.calm = lease->bursts.n_refused = 0;
+    memset(lease->bursts.process_s, 0, sizeof(lease->bursts.process_s));
+    const struct hm_damon_needs needs = needs_of(broker, lease);
+    /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
+     * on. Looks all the time need no wait after them, as the time in which they were made has paid for them. */
+    settle(lease, needs.budget, 1);
+    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now);
+    hm_damon_probing_begin(&lease->bursts.probing, lease->target, lease->n, &needs, now);
+    look_at_shares(lease, now);
+}
+
+/* Leaves out the processes that have ended. Returns the number of those that are left. */
+static uint32_t leave_out_dead(struct hm_damon_lease *lease)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < lease->n; p++) {
+        if (lease->bursts.probing.process[p].n_probes > 0 && !hm_damon_targets_live(&lease->pidfd[p], 1))
+            hm_damon_probing_leave_out(&lease->bursts.probing, p);
+        n += lease->bursts.probing.process[p].n_probes > 0;
+    }
+    return n;
+}
+
+/* Do all processes of the burst live? While they do, their numbers cannot belong to others. */
+static bool all_live(const struct hm_damon_lease *lease)
+{
+    for (uint32_t p = 0; p < lease->n; p++)
+        if (lease->bursts.probing.process[p].n_probes > 0 && !hm_damon_targets_live(&lease->pidfd[p], 1))
+            return false;
+    return true;
+}
+
+/* Begins a burst. If a process ends meanwhile, none begins, and the next one is without it. */
+static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    unsigned k = (unsigned)lease->kdamond;
+    lease->bursts.next_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    lease->bursts.n_targets = leave_out_dead(lease);
+    if (lease->bursts.n_targets == 0) {
+        lease->bursts.next_ns += SECOND_NS;
+        return 0;
+    }
+    hm_damon_probing_choose(&lease->bursts.probing, &lease->bursts.pages);
+    memset(lease->bursts.found, 0, sizeof(lease->bursts.found));
+    lease->bursts.n_lists = 0;
+    pid_t thread =
+        hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
+    bool live = all_live(lease);
+    lease->thread = thread > 0 ? thread : 0;
+    if (!live)
+        hm_damon_thread_end(lease);
+    else if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
+        return -1;
+    lease->bursts.on_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    lease->bursts.setting_ns = lease->bursts.on_ns - lease->bursts.next_ns;
+    return 0;
+}
+
+/* The first probe of the burst's target t. */
+static unsigned first_of(const struct hm_damon_burst *burst, uint32_t t)
+{
+    unsigned i = 0;
+    for (uint32_t target = 0; i < burst->n && target < t; target++) {
+        uint32_t process = burst->probe[i].process;
+        while (i < burst->n && burst->probe[i].process == process)
+            i++;
+    }
+    return i;
+}
+
+/* Notes what a list says of the burst's pages; the first list of each target counts. */
+static void note(void *data, const struct hm_damon_gathering *list)
+{
+    struct hm_damon_lease *lease = data;
+    const struct hm_damon_burst *burst = &lease->bursts.pages;
+    unsigned i = first_of(burst, list->target);
+    if (i >= burst->n || lease->bursts.found[i].is_known)
+        return;
+    uint32_t process = burst->probe[i].process;
+    for (uint32_t r = 0; r < list->n; r++) {
+        uint64_t page = list->region[r].start >> PAGE_SHIFT;
+        while (i < burst->n && burst->probe[i].process == process && burst->probe[i].page < page)
+            i++;
+        if (i == burst->n || burst->probe[i].process != process)
+            break;
+        if (burst->probe[i].page != page)
+            continue;
+        lease->bursts.found[i].is_known = true;
+        lease->bursts.found[i].accesses = list->region[r].accesses;
+    }
+    lease->bursts.n_lists++;
+    lease->bursts.told_ns = list->time_ns;
+}
+
+/*
+ * The time between two looks at a page. Each look goes over all pages twice, before and after the kernel has waited for
+ * burst.look_us; a page's own time is that wait, and one of the two.
+ */
+static uint32_t measure_look_us(const struct hm_damon_lease *lease)
+{
+    double period_us = (double)hm_less(lease->bursts.told_ns, lease->bursts.on_ns) / HM_DAMON_VISIT_LOOKS / 1000;
+    double look_us = (period_us + lease->bursts.pages.look_us) / 2;
+    return look_us > lease->bursts.pages.look_us ? (uint32_t)look_us : lease->bursts.pages.look_us;
+}
+
+/* Is the process still the client's? Where it has become another user's program, lease->is_lost is set. */
+static bool is_own(struct hm_damon_lease *lease, uint32_t process)
+{
+    if (hm_damon_target_check(lease->target[process].pid, lease->peer.uid) == 0)
+        return true;
+    lease->is_lost = lease->is_lost || errno == EPERM;
+    return false;
+}
+
+/* Takes what the burst has found of the process that the i-th page belongs to, and sends it, unless the process is not
+ * the client's: then nothing of it is kept either. Returns the index of the next process's first page. */
+static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_us,
+                        const struct hm_damon_looked *looked)
+{
+    static struct hm_damon_region region[HM_DAMON_MOST_PROBES];
+    struct hm_damon_probing *probing = &lease->bursts.probing;
+    const struct hm_damon_burst *burst = &lease->bursts.pages;
+    uint32_t process = burst->probe[i].process, n = 0;
+    bool own = is_own(lease, process);
+    for (; i < burst->n && burst->probe[i].process == process; i++)
+        if (!own || !lease->bursts.found[i].is_known)
+            hm_damon_probing_skip(probing, burst, i);
+        else
+            n += hm_damon_probing_take(probing, burst, i, lease->bursts.found[i].accesses, look_us, &region[n]);
+    if (n > 0)
+        hm_damon_lease_send(lease, process, looked, region, n);
+    return i;
+}
+
+/* Sends what the burst has found, one process after the other. */
+static void tell(struct hm_damon_lease *lease)
+{
+    const struct hm_damon_probing *probing = &lease->bursts.probing;
+    uint32_t look_us = measure_look_us(lease);
+    const struct hm_damon_looked looked = {.looks = HM_DAMON_VISIT_LOOKS,
+                                           .span_ms = (uint32_t)(probing->span_ns / MS_NS),
+                                           .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};
+    for (unsigned i = 0; i < lease->bursts.pages.n && !lease->is_lost;)
+        i = tell_of(lease, i, look_us, &looked);
+}
+
+/* Ends the burst, and sets when the next one may begin. */
+static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t now)
+{
+    const struct hm_damon_needs needs = needs_of(broker, lease);
+    hm_damon_thread_end(lease);
+    uint64_t blocked_ns = lease->bursts.setting_ns + hm_clock_ns(CLOCK_MONOTONIC) - now;
+    tell(lease);
+    lease->bursts.said_ns = now;
+    /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
+    double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
+    uint64_t spent_ns = settle(lease, needs.budget, jitter);
+    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now + BLOCKED * blocked_ns);
+    uint32_t rounds = lease->bursts.probing.rounds;
+    hm_damon_probing_end(&lease->bursts.probing, &lease->bursts.pages, (double)spent_ns / SECOND_NS, &needs, now);
+    if (lease->bursts.probing.rounds == rounds)
+        return;
+    lease->rounds++;
+    bool is_calm = hm_damon_probing_share_of(&lease->bursts.probing, CALM_LEVEL) >= CALM_SHARE;
+    lease->bursts.calm = is_calm ? lease->bursts.calm + 1 : 0;
+    look_at_shares(lease, now);
+}
+
+static uint64_t length_ns(const struct hm_damon_lease *lease)
+{
+    return (uint64_t)lease->bursts.pages.look_us * HM_DAMON_VISIT_LOOKS * 1000;
+}
+
+/* Begins a burst. Where the kernel refuses it, for lack of memory or as others use DAMON's files, the next one may
+ * begin, unless several were refused in a row. */
+static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    if (begin(broker, lease, error) == 0) {
+        lease->bursts.n_refused = 0;
+        return 0;
+    }
+    if (++lease->bursts.n_refused >= REFUSALS)
+        return -1;
+    hm_damon_thread_end(lease);
+    hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+    lease->bursts.next_ns += SECOND_NS;
+    return 0;
+}
+
+/* Waits for the next burst. A client that hears nothing for a minute takes the broker for dead. */
+static int wait_for_turn(struct hm_damon_lease *lease, uint64_t now)
+{
+    if (now - lease->bursts.said_ns < SIGN_NS)
+        return 0;
+    lease->bursts.said_ns = now;
+    hm_damon_lease_answer(lease, 0, "");
+    return 0;
+}
+
+int hm_damon_burst_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+    if (lease->thread == 0)
+        return now < lease->bursts.next_ns ? wait_for_turn(lease, now) : try_one(broker, lease, error);
+    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, note, lease);
+    if (lease->bursts.n_lists >= lease->bursts.n_targets ||
+        now > lease->bursts.on_ns + LATE * length_ns(lease) + SECOND_NS)
+        end(broker, lease, now);
+    return 0;
+}
+
+bool hm_damon_burst_is_calm(const struct hm_damon_lease *lease)
+{
+    return lease->thread == 0 && lease->bursts.calm >= CALM;
+}
+
+int hm_damon_burst_wait_ms(const struct hm_damon_lease *lease)
+{
+    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+    uint64_t due = lease->thread > 0 ? lease->bursts.on_ns + length_ns(lease) : lease->bursts.next_ns;
+    if (lease->thread > 0 && due <= now)
+        return LATE_MS;
+    return (int)(hm_least(hm_less(due, now), SIGN_NS) / MS_NS) + 1;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread of a lease's kdamond: how much CPU time it uses, and the budget for that. */
+#ifndef HM_MIGRATOR_DAMON_BROKER_THREAD_H
+#define HM_MIGRATOR_DAMON_BROKER_THREAD_H
+
+#include "lease.h"
+
+/* The part of `wanted` millionths of a CPU that the client may use now. It falls as its user gets more kdamonds. */
+uint32_t hm_damon_thread_budget(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                                uint32_t wanted);
+/* Reads the thread's CPU time. If the thread has ended, the value that was read last stays. */
+void hm_damon_thread_look(struct hm_damon_lease *lease);
+/* Turns the thread off, if there is one, and closes its tracepoint. The kdamond's targets stay. */
+void hm_damon_thread_end(struct hm_damon_lease *lease);
+
+#endif

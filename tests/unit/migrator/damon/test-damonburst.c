@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the bursts in which the DAMON broker looks at a client's processes: when they begin, and what is sent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "burstfixture.h"
+#include "unit/lib/scratch.h"
+
+static void the_kdamond_is_on_until_all_lists_have_come(void **state)
+{
+    (void)state;
+    burst_watch_both();
+    assert_false(burst_is_on());
+    assert_int_equal(hm_damon_lease_wait_ms(&lease), 1); /* the burst is due */
+    lease_work_after(0);
+    assert_true(burst_is_on());
+    assert_string_equal(kernel_text("0/contexts/0/monitoring_attrs/intervals/sample_us"), "16000");
+    assert_string_equal(kernel_text("0/contexts/0/monitoring_attrs/intervals/aggr_us"), "160000");
+    assert_string_equal(kernel_text("0/contexts/0/targets/nr_targets"), "2");
+    assert_string_equal(kernel_text("0/contexts/0/targets/1/regions/1/start"), "12288");
+    assert_string_equal(kernel_text("0/contexts/0/targets/1/regions/1/end"), "16384");
+    assert_in_range(hm_damon_lease_wait_ms(&lease), LENGTH_NS / MS_NS, LENGTH_NS / MS_NS + 1);
+    kernel.lists = 1; /* of two */
+    lease_work_after(LENGTH_NS);
+    assert_true(burst_is_on());
+    burst_assert_silent();
+    burst_end(3);
+    assert_string_equal(kernel_text("0/state"), "off");
+    burst_assert_list(0);
+    burst_assert_list(1);
+    burst_assert_silent();
+}
+
+static void a_list_says_what_its_looks_stand_for(void **state)
+{
+    (void)state;
+    uint32_t n = 0;
+    burst_watch_one();
+    kernel.burst_cpu_ns = MS_NS;
+    for (uint32_t round = lease.rounds, last = round + 3; round < last; round++) {
+        lease_work_after(0);
+        burst_end(1);
+        const struct hm_damon_list *list = &lease_hear()->list;
+        assert_int_equal(list->rounds, round);
+        assert_int_equal(list->looks, HM_DAMON_VISIT_LOOKS);
+        assert_int_equal(list->region[0].look_us, LOOK_US);
+        assert_true(list->cpu_ns == MS_NS * ++n);
+        assert_int_equal(list->lost, 0);
+        if (n > 1) /* the first round has only a guess */
+            assert_int_equal(list->span_ms, LENGTH_NS / MS_NS);
+    }
+}
+
+/* Runs a burst. Returns how long after its beginning the next one may begin. */
+static uint64_t run_burst(void)
+{
+    uint64_t begun_ns = kernel.now_ns;
+    unsigned starts = kernel.starts;
+    lease_work_after(0);
+    assert_int_equal(kernel.starts, starts + 1);
+    burst_end(1);
+    lease_hear_all();
+    assert_false(burst_is_on());
+    return lease.bursts.next_ns - begun_ns;
+}
+
+static void assert_begins_at(uint64_t ns)
+{
+    unsigned starts = kernel.starts;
+    uint64_t left_ns = ns - kernel.now_ns;
+    assert_in_range(hm_damon_lease_wait_ms(&lease), left_ns / MS_NS, left_ns / MS_NS + 1);
+    lease_work_after(left_ns - 1);
+    assert_int_equal(kernel.starts, starts);
+    lease_work_after(1);
+    assert_int_equal(kernel.starts, starts + 1);
+    burst_end(1);
+    lease_hear_all();
+    kernel.now_ns = lease.bursts.next_ns;
+}
+
+#define BURSTS 30
+
+/* The kdamond's time is known only when it is off. A single wait may be half or one and a half times as long: bursts
+ * are never in step with the program. */
+static void the_next_burst_waits_as_long_as_the_budget_wants(void **state)
+{
+    (void)state;
+    burst_watch_one();
+    kernel.burst_cpu_ns = 20 * MS_NS;
+    uint64_t wanted_ns = 2 * SECOND_NS; /* of a 1 % budget */
+    uint64_t shortest_ns = UINT64_MAX, longest_ns = 0, sum_ns = 0;
+    for (int i = 0; i < BURSTS; i++) {
+        uint64_t wait_ns = run_burst();
+        shortest_ns = wait_ns < shortest_ns ? wait_ns : shortest_ns;
+        longest_ns = wait_ns > longest_ns ? wait_ns : longest_ns;
+        sum_ns += wait_ns;
+        if (i == 0)
+            assert_begins_at(lease.bursts.next_ns);
+        else
+            kernel.now_ns = lease.bursts.next_ns;
+    }
+    assert_in_range(shortest_ns, wanted_ns / 2, wanted_ns * 3 / 4);
+    assert_in_range(longest_ns, wanted_ns * 5 / 4, wanted_ns * 3 / 2);
+    assert_in_range(sum_ns / BURSTS, wanted_ns * 8 / 10, wanted_ns * 12 / 10);
+}
+
+/* Neither does a watch that begins anew, nor one that ends a burst before its lists have come. */
+static void asking_again_brings_no_burst_earlier(void **state)
+{
+    (void)state;
+    burst_watch_one();
+    kernel.burst_cpu_ns = 20 * MS_NS;
+    run_burst();
+    uint64_t next_ns = lease.bursts.next_ns;
+    burst_watch_one();
+    assert_true(lease.bursts.next_ns == next_ns);
+    assert_begins_at(next_ns);
+    lease_work_after(0);
+    assert_true(burst_is_on());
+    next_ns = kernel.now_ns + 2 * SECOND_NS; /* of a 1 % budget */
+    lease_work_after(MS_NS);
+    burst_watch_one();
+    assert_false(burst_is_on());
+    assert_true(lease.bursts.next_ns == next_ns);
+    assert_begins_at(next_ns);
+}
+
+#define SIGN_NS (20 * SECOND_NS)
+
+/* A client that hears nothing for a minute takes another source. */
+static void a_client_hears_of_the_broker_in_a_long_pause(void **state)
+{
+    (void)state;
+    burst_watch_one();
+    kernel.burst_cpu_ns = SECOND_NS; /* at 1 %, the pause is 50 s at least */
+    run_burst();
+    for (int i = 0; i < 2; i++) {
+        lease_work_after(SIGN_NS - MS_NS);
+        burst_assert_silent();
+        lease_work_after(MS_NS);
+        const struct hm_damon_answer *sign = &lease_hear()->answer;
+        assert_int_equal(sign->head.kind, HM_DAMON_ANSWER);
+        assert_int_equal(sign->number, 0);
+    }
+}
+
+/* As they run all the time, the time in which they ran has paid for what they cost. */
+static void looks_before_bursts_are_paid_for(void **state)
+{
+    (void)state;
+    const pid_t pid = getpid();
+    assert_int_equal(lease_watch(&pid, 1).head.n, 1);
+    lease_work_after(100 * SECOND_NS);
+    kernel_use_cpu(0, 600 * MS_NS); /* 60 % of the budget */
+    lease_begin_bursts();
+    assert_int_equal(hm_damon_lease_wait_ms(&lease), 1);
+    lease_work_after(0);
+    assert_true(burst_is_on());
+}
+
+static int lowest_descriptor(void)
+{
+    int fd = dup(lease_client);
+    close(fd);
+    return fd;
+}
+
+/* Setting a burst up costs more than half of its CPU time otherwise. */
+static void targets_stay_from_burst_to_burst(void **state)
+{
+    (void)state;
+    int before = lowest_descriptor();
+    burst_watch_both();
+    for (int burst = 0; burst < 2; burst++) {
+        lease_work_after(SECOND_NS);
+        if (burst == 0)
+            kernel_put(DAMON_FILES "0/contexts/0/targets/1/pid_target", "kept");
+        burst_end(3);
+        assert_string_equal(kernel_text("0/contexts/0/targets/nr_targets"), "2");
+        assert_string_equal(kernel_text("0/contexts/0/targets/1/pid_target"), "kept");
+        assert_string_equal(kernel_text("0/contexts/0/targets/1/regions/1/start"), "12288");
+        kernel_put(DAMON_FILES "0/contexts/0/targets/1/regions/1/start", "old");
+    }
+    lease_hear_all();
+    lease_ask(); /* the watch ends: other processes may get the numbers */
+    assert_string_equal(kernel_text("0/contexts/0/targets/nr_targets"), "0");
+    assert_int_equal(lowest_descriptor(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_kdamond_is_on_until_all_lists_have_come, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(a_list_says_what_its_looks_stand_for, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(the_next_burst_waits_as_long_as_the_budget_wants, burst_set_up,
+                                        burst_tear_down),
+        cmocka_unit_test_setup_teardown(asking_again_brings_no_burst_earlier, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(a_client_hears_of_the_broker_in_a_long_pause, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(looks_before_bursts_are_paid_for, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(targets_stay_from_burst_to_burst, burst_set_up, burst_tear_down),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
