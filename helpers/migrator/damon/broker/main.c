@@ -99,10 +99,13 @@ static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients,
     hm_damon_tracepoint_find(&broker->layout, &broker->problem);
     if (open_clients(clients, run_dir, &error) != 0)
         return say(error.text);
+    int kept = hm_damon_tracepoint_keep(&broker->layout);
     tell_ready();
     hm_damon_clients_serve(clients);
     hm_damon_listener_close(clients->listener);
     hm_damon_clients_close(clients);
+    if (kept >= 0)
+        close(kept);
     return hm_damon_remove(broker->state_path, &broker->owned, NULL) == 0 ? 0 : 1;
 }
 

@@ -87,6 +87,22 @@ void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const stru
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+int hm_damon_tracepoint_keep(const struct hm_damon_layout *layout)
+{
+    /* It is of the broker's own process, which never comes by the tracepoint, and is never on. */
+    struct perf_event_attr attributes = {.type = PERF_TYPE_TRACEPOINT,
+                                         .size = sizeof(attributes),
+                                         .config = layout->id,
+                                         .sample_period = 1,
+                                         .disabled = 1};
+    if (layout->id == 0)
+        return -1;
+    hm_damon_caps_raise();
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    hm_damon_caps_lower();
+    return fd;
+}
+
 void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint)
 {
     int number = errno;

@@ -31,5 +31,12 @@ int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struc
 void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
                               hm_damon_gathering_sink *sink, void *data);
 void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint);
+/*
+ * Keeps the tracepoint in use: when the last event on it is closed, the kernel takes its probe away, and the caller
+ * waits until no CPU runs it; the next event has all of this set up again. Each burst opens and closes an event. Needs
+ * the same capabilities as hm_damon_tracepoint_open. Returns a descriptor to close at the end, or -1: bursts only cost
+ * more then.
+ */
+int hm_damon_tracepoint_keep(const struct hm_damon_layout *layout);
 
 #endif
