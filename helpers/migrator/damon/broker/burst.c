@@ -13,7 +13,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS (SECOND_NS / 1000)
 #define PAGE_SHIFT 12
-#define CALM_LEVEL 6   /* 64 ms between two looks: so much time the looks of a kdamond that never stops have, too */
+#define CALM_US 64000  /* between two looks, or more: so much time the looks of a kdamond that never stops have, too */
 #define CALM_SHARE 0.7 /* of the blocks */
 #define CALM 2         /* rounds */
 #define REFUSALS 5     /* bursts that are refused in a row until the watch ends */
@@ -214,6 +214,19 @@ static void tell(struct hm_damon_lease *lease)
         i = tell_of(lease, i, look_us, &looked);
 }
 
+/*
+ * The level of a block that is used seldom. Its time between two looks is no shorter than that with which looks all the
+ * time were blind: they would be so again.
+ */
+static unsigned calm_level(const struct hm_damon_lease *lease)
+{
+    uint64_t wanted_us = hm_most(CALM_US, lease->steady.settings.look_us);
+    unsigned level = 0;
+    while (level + 1 < HM_DAMON_LEVELS && ((uint64_t)HM_DAMON_SHORTEST_US << level) < wanted_us)
+        level++;
+    return level;
+}
+
 /* Ends the burst, and sets when the next one may begin. */
 static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t now)
 {
@@ -231,7 +244,7 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
     if (lease->bursts.probing.rounds == rounds)
         return;
     lease->rounds++;
-    bool is_calm = hm_damon_probing_share_of(&lease->bursts.probing, CALM_LEVEL) >= CALM_SHARE;
+    bool is_calm = hm_damon_probing_share_of(&lease->bursts.probing, calm_level(lease)) >= CALM_SHARE;
     lease->bursts.calm = is_calm ? lease->bursts.calm + 1 : 0;
     look_at_shares(lease, now);
 }

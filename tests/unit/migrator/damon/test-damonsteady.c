@@ -281,6 +281,23 @@ static void calm_bursts_become_looks_all_the_time(void **state)
     assert_true(lease.is_bursting);
 }
 
+/* Looks all the time would be blind again. */
+static void a_time_with_which_looks_were_blind_is_not_calm(void **state)
+{
+    (void)state;
+    watch(2);
+    lease_begin_bursts();
+    lease.steady.settings.look_us = 200000;
+    run_burst(0); /* the next looks are four times as far apart */
+    for (int i = 0; i < 5; i++)
+        run_burst(1);
+    assert_looks("64000");
+    assert_true(lease.is_bursting);
+    for (int i = 0; i < 2; i++)
+        run_burst(0);
+    assert_false(lease.is_bursting);
+}
+
 static void a_round_alone_is_not_calm(void **state)
 {
     (void)state;
@@ -324,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(looks_that_find_nearly_all_in_use_become_bursts, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(shorter_times_come_before_bursts, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(calm_bursts_become_looks_all_the_time, lease_set_up, lease_tear_down),
+        cmocka_unit_test_setup_teardown(a_time_with_which_looks_were_blind_is_not_calm, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_round_alone_is_not_calm, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(other_processes_are_looked_at_all_the_time_first, lease_set_up,
                                         lease_tear_down),
