@@ -15,7 +15,7 @@ unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool)
     return lent;
 }
 
-static unsigned lent_to(const struct hm_damon_pool *pool, uid_t uid)
+unsigned hm_damon_pool_lent_to(const struct hm_damon_pool *pool, uid_t uid)
 {
     unsigned n = 0;
     for (unsigned k = 0; k < pool->n; k++)
@@ -25,7 +25,7 @@ static unsigned lent_to(const struct hm_damon_pool *pool, uid_t uid)
 
 int hm_damon_pool_lend(struct hm_damon_pool *pool, uint32_t client, uid_t uid, struct hm_error *error)
 {
-    unsigned n_lent = hm_damon_pool_lent(pool), n_own = lent_to(pool, uid);
+    unsigned n_lent = hm_damon_pool_lent(pool), n_own = hm_damon_pool_lent_to(pool, uid);
     int first_free = -1;
     for (unsigned k = 0; k < pool->n; k++) {
         if (pool->loan[k].client == client)
@@ -53,7 +53,7 @@ void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client)
 
 uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted)
 {
-    unsigned n = lent_to(pool, uid);
+    unsigned n = hm_damon_pool_lent_to(pool, uid);
     uint64_t most = (uint64_t)n_cpus * (HM_DAMON_MAX_BUDGET / 100) * HIGHEST_PERCENT / (n > 0 ? n : 1);
     most = most > HM_DAMON_MIN_BUDGET ? most : HM_DAMON_MIN_BUDGET;
     return uid == 0 || wanted < most ? wanted : (uint32_t)most;

@@ -35,7 +35,8 @@ void hm_damon_pool_take_back(struct hm_damon_pool *pool, uint32_t client);
  * HM_DAMON_MIN_BUDGET. Root has no limit.
  */
 uint32_t hm_damon_pool_budget(const struct hm_damon_pool *pool, uid_t uid, unsigned n_cpus, uint32_t wanted);
-/* How many kdamonds are lent. */
+/* How many kdamonds are lent, and how many of these to this user. */
 unsigned hm_damon_pool_lent(const struct hm_damon_pool *pool);
+unsigned hm_damon_pool_lent_to(const struct hm_damon_pool *pool, uid_t uid);
 
 #endif

@@ -18,8 +18,8 @@
 #define CALM 2         /* rounds */
 #define REFUSALS 5     /* bursts that are refused in a row until the watch ends */
 #define SIGN_NS (20 * SECOND_NS) /* how long the broker says nothing to a client */
-/* The broker serves nobody while it turns a kdamond on, or waits until it is off. After a burst of a client's it does
- * so for that client again after this many times as long, as with messages (pauses.h). */
+/* The broker serves nobody while it turns a kdamond on, or waits until it is off. It does so for one user's kdamonds
+ * together for this part of the time at most, as with messages (pauses.h). */
 #define BLOCKED 16
 #define LATE_MS 10 /* time between two looks for the lists of a burst that is late */
 #define LATE 4     /* a burst whose lists have not come after this many times its length, and a second, is given up */
@@ -48,6 +48,13 @@ static uint64_t settle(struct hm_damon_lease *lease, uint32_t paid, double share
     lease->bursts.settled_ns += spent_ns;
     lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (paid * 1e-6));
     return spent_ns;
+}
+
+/* Puts the next burst off, as this one has kept the broker from others for so long. */
+static void pay_for_block(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t blocked_ns)
+{
+    uint64_t wait_ns = BLOCKED * blocked_ns * hm_damon_pool_lent_to(&broker->pool, lease->peer.owner);
+    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, hm_clock_ns(CLOCK_MONOTONIC) + wait_ns);
 }
 
 /* Measures how much of the time each process ran since the last call. A process whose threads had to wait for CPUs, or
@@ -100,7 +107,8 @@ static bool all_live(const struct hm_damon_lease *lease)
     return true;
 }
 
-/* Begins a burst. If a process ends meanwhile, none begins, and the next one is without it. */
+/* Begins a burst. If a process ends meanwhile, none begins, and the next one is without it. Returns whether one began,
+ * or -1 with a text. */
 static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
     unsigned k = (unsigned)lease->kdamond;
@@ -117,13 +125,15 @@ static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
         hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
     bool live = all_live(lease);
     lease->thread = thread > 0 ? thread : 0;
-    if (!live)
+    if (!live) {
         hm_damon_thread_end(lease);
-    else if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
+        return 0;
+    }
+    if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
         return -1;
     lease->bursts.on_ns = hm_clock_ns(CLOCK_MONOTONIC);
     lease->bursts.setting_ns = lease->bursts.on_ns - lease->bursts.next_ns;
-    return 0;
+    return 1;
 }
 
 /* The first probe of the burst's target t. */
@@ -238,7 +248,7 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
     /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
     double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
     uint64_t spent_ns = settle(lease, needs.budget, jitter);
-    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now + BLOCKED * blocked_ns);
+    pay_for_block(broker, lease, blocked_ns);
     uint32_t rounds = lease->bursts.probing.rounds;
     hm_damon_probing_end(&lease->bursts.probing, &lease->bursts.pages, (double)spent_ns / SECOND_NS, &needs, now);
     if (lease->bursts.probing.rounds == rounds)
@@ -258,15 +268,19 @@ static uint64_t length_ns(const struct hm_damon_lease *lease)
  * begin, unless several were refused in a row. */
 static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
-    if (begin(broker, lease, error) == 0) {
-        lease->bursts.n_refused = 0;
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    int began = begin(broker, lease, error);
+    lease->bursts.n_refused = began < 0 ? lease->bursts.n_refused + 1 : 0;
+    if (began > 0)
         return 0;
-    }
-    if (++lease->bursts.n_refused >= REFUSALS)
+    if (lease->bursts.n_refused >= REFUSALS)
         return -1;
-    hm_damon_thread_end(lease);
-    hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
-    lease->bursts.next_ns += SECOND_NS;
+    if (began < 0) {
+        hm_damon_thread_end(lease);
+        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+        lease->bursts.next_ns = hm_clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
+    }
+    pay_for_block(broker, lease, hm_clock_ns(CLOCK_MONOTONIC) - begun_ns);
     return 0;
 }
 

@@ -47,6 +47,11 @@ int __wrap_hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, cons
 void __wrap_hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const struct hm_damon_layout *layout,
                                      hm_damon_gathering_sink *sink, void *data);
 
+static bool is_damons(const char *path)
+{
+    return strncmp(path, DAMON_FILES, strlen(DAMON_FILES)) == 0;
+}
+
 void kernel_put(const char *path, const char *text)
 {
     unsigned i = 0;
@@ -61,7 +66,7 @@ void kernel_put(const char *path, const char *text)
 const char *kernel_text(const char *name)
 {
     for (unsigned i = 0; i < files.n; i++)
-        if (strcmp(files.path[i] + strlen(DAMON_FILES), name) == 0)
+        if (is_damons(files.path[i]) && strcmp(files.path[i] + strlen(DAMON_FILES), name) == 0)
             return files.text[i];
     return "";
 }
@@ -75,11 +80,6 @@ void kernel_set_number(const char *text)
         snprintf(path, sizeof(path), DAMON_FILES "%d/contexts/nr_contexts", k);
         kernel_put(path, "0");
     }
-}
-
-static bool is_damons(const char *path)
-{
-    return strncmp(path, DAMON_FILES, strlen(DAMON_FILES)) == 0;
 }
 
 int __wrap_hm_file_read(const char *path, char *out, size_t size, struct hm_error *error)
@@ -135,6 +135,7 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error)
     assert_true(is_damons(path));
     if (kernel.is_busy)
         return hm_fail(error, EBUSY, "cannot write %s", path);
+    kernel.now_ns += strcmp(text, "on") == 0 ? kernel.on_ns : strcmp(text, "off") == 0 ? kernel.off_ns : 0;
     if (strcmp(path, DAMON_FILES "nr_kdamonds") == 0)
         kernel_set_number(text);
     else if (strcmp(text, "on") == 0 && start(atoi(path + strlen(DAMON_FILES)), error) != 0)

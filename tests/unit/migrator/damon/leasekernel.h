@@ -20,6 +20,7 @@ extern struct kernel {
     pid_t ends_at_commit;  /* this process ends while settings are changed; 0: none */
     unsigned starts;       /* how often a kdamond was started */
     uint64_t now_ns;       /* CLOCK_MONOTONIC */
+    uint64_t on_ns, off_ns; /* how long it takes to turn a kdamond on, or off */
     uint64_t burst_cpu_ns; /* CPU time of a kdamond's thread from its start on */
     unsigned commits;      /* how often settings were changed */
     uint64_t commit_ns;    /* how long that takes */
