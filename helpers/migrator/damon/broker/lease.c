@@ -96,7 +96,9 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
         lease->needs.n_ranges += lease->target[i].n_ranges;
     if (lease->n == 0)
         return 0;
-    bool is_new = lease->n > n_before || lease->n * 2 < n_before;
+    /* Each block of a burst is looked at by itself. So what bursts must learn of one more process is only its own. */
+    uint32_t most = lease->is_bursting ? 2 * n_before : n_before;
+    bool is_new = lease->n > most || lease->n * 2 < n_before;
     lease->is_bursting = lease->is_bursting && !is_new;
     if (!lease->is_bursting)
         return hm_damon_steady_begin(broker, lease, is_new, error);
