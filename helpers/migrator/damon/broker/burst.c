@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "burst.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/amount.h"
@@ -76,6 +75,7 @@ void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damo
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     lease->bursts.calm = lease->bursts.n_refused = 0;
+    lease->bursts.said_ns = now; /* an answer, or lists of looks all the time */
     memset(lease->bursts.process_s, 0, sizeof(lease->bursts.process_s));
     const struct hm_damon_needs needs = needs_of(broker, lease);
     /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
@@ -120,6 +120,7 @@ static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     }
     hm_damon_probing_choose(&lease->bursts.probing, &lease->bursts.pages);
     memset(lease->bursts.found, 0, sizeof(lease->bursts.found));
+    memset(lease->bursts.has_come, 0, sizeof(lease->bursts.has_come));
     lease->bursts.n_lists = 0;
     pid_t thread =
         hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
@@ -148,15 +149,21 @@ static unsigned first_of(const struct hm_damon_burst *burst, uint32_t t)
     return i;
 }
 
-/* Notes what a list says of the burst's pages; the first list of each target counts. */
+/* Notes what a list says of the burst's pages; the first list of each target counts. The lists of others may come much
+ * later, so the owner is asked for here, too. */
 static void note(void *data, const struct hm_damon_gathering *list)
 {
     struct hm_damon_lease *lease = data;
     const struct hm_damon_burst *burst = &lease->bursts.pages;
     unsigned i = first_of(burst, list->target);
-    if (i >= burst->n || lease->bursts.found[i].is_known)
+    if (i >= burst->n || lease->bursts.has_come[list->target])
         return;
     uint32_t process = burst->probe[i].process;
+    lease->bursts.has_come[list->target] = true;
+    lease->bursts.n_lists++;
+    lease->bursts.told_ns = list->time_ns;
+    if (!hm_damon_lease_owns(lease, process))
+        return;
     for (uint32_t r = 0; r < list->n; r++) {
         uint64_t page = list->region[r].start >> PAGE_SHIFT;
         while (i < burst->n && burst->probe[i].process == process && burst->probe[i].page < page)
@@ -168,8 +175,6 @@ static void note(void *data, const struct hm_damon_gathering *list)
         lease->bursts.found[i].is_known = true;
         lease->bursts.found[i].accesses = list->region[r].accesses;
     }
-    lease->bursts.n_lists++;
-    lease->bursts.told_ns = list->time_ns;
 }
 
 /*
@@ -183,25 +188,17 @@ static uint32_t measure_look_us(const struct hm_damon_lease *lease)
     return look_us > lease->bursts.pages.look_us ? (uint32_t)look_us : lease->bursts.pages.look_us;
 }
 
-/* Is the process still the client's? Where it has become another user's program, lease->is_lost is set. */
-static bool is_own(struct hm_damon_lease *lease, uint32_t process)
-{
-    if (hm_damon_target_check(lease->target[process].pid, lease->peer.uid) == 0)
-        return true;
-    lease->is_lost = lease->is_lost || errno == EPERM;
-    return false;
-}
-
 /* Takes what the burst has found of the process that the i-th page belongs to, and sends it, unless the process is not
- * the client's: then nothing of it is kept either. Returns the index of the next process's first page. */
+ * the client's: then nothing of it is kept either. *is_told is set where something was sent. Returns the index of the
+ * next process's first page. */
 static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_us,
-                        const struct hm_damon_looked *looked)
+                        const struct hm_damon_looked *looked, bool *is_told)
 {
     static struct hm_damon_region region[HM_DAMON_MOST_PROBES];
     struct hm_damon_probing *probing = &lease->bursts.probing;
     const struct hm_damon_burst *burst = &lease->bursts.pages;
     uint32_t process = burst->probe[i].process, n = 0;
-    bool own = is_own(lease, process);
+    bool own = hm_damon_lease_owns(lease, process);
     for (; i < burst->n && burst->probe[i].process == process; i++)
         if (!own || !lease->bursts.found[i].is_known)
             hm_damon_probing_skip(probing, burst, i);
@@ -209,19 +206,22 @@ static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_
             n += hm_damon_probing_take(probing, burst, i, lease->bursts.found[i].accesses, look_us, &region[n]);
     if (n > 0)
         hm_damon_lease_send(lease, process, looked, region, n);
+    *is_told = *is_told || n > 0;
     return i;
 }
 
-/* Sends what the burst has found, one process after the other. */
-static void tell(struct hm_damon_lease *lease)
+/* Sends what the burst has found, one process after the other. Returns whether there was something to send. */
+static bool tell(struct hm_damon_lease *lease)
 {
     const struct hm_damon_probing *probing = &lease->bursts.probing;
     uint32_t look_us = measure_look_us(lease);
     const struct hm_damon_looked looked = {.looks = HM_DAMON_VISIT_LOOKS,
                                            .span_ms = (uint32_t)(probing->span_ns / MS_NS),
                                            .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};
+    bool is_told = false;
     for (unsigned i = 0; i < lease->bursts.pages.n && !lease->is_lost;)
-        i = tell_of(lease, i, look_us, &looked);
+        i = tell_of(lease, i, look_us, &looked, &is_told);
+    return is_told;
 }
 
 /*
@@ -243,8 +243,8 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
     const struct hm_damon_needs needs = needs_of(broker, lease);
     hm_damon_thread_end(lease);
     uint64_t blocked_ns = lease->bursts.setting_ns + hm_clock_ns(CLOCK_MONOTONIC) - now;
-    tell(lease);
-    lease->bursts.said_ns = now;
+    if (tell(lease))
+        lease->bursts.said_ns = now;
     /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
     double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
     uint64_t spent_ns = settle(lease, needs.budget, jitter);
@@ -284,21 +284,21 @@ static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
     return 0;
 }
 
-/* Waits for the next burst. A client that hears nothing for a minute takes the broker for dead. */
-static int wait_for_turn(struct hm_damon_lease *lease, uint64_t now)
+/* A client that hears nothing for a minute takes the broker for dead. */
+static void give_sign(struct hm_damon_lease *lease, uint64_t now)
 {
     if (now - lease->bursts.said_ns < SIGN_NS)
-        return 0;
+        return;
     lease->bursts.said_ns = now;
     hm_damon_lease_answer(lease, 0, "");
-    return 0;
 }
 
 int hm_damon_burst_work(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
+    give_sign(lease, now);
     if (lease->thread == 0)
-        return now < lease->bursts.next_ns ? wait_for_turn(lease, now) : try_one(broker, lease, error);
+        return now < lease->bursts.next_ns ? 0 : try_one(broker, lease, error);
     hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, note, lease);
     if (lease->bursts.n_lists >= lease->bursts.n_targets ||
         now > lease->bursts.on_ns + LATE * length_ns(lease) + SECOND_NS)
@@ -317,5 +317,5 @@ int hm_damon_burst_wait_ms(const struct hm_damon_lease *lease)
     uint64_t due = lease->thread > 0 ? lease->bursts.on_ns + length_ns(lease) : lease->bursts.next_ns;
     if (lease->thread > 0 && due <= now)
         return LATE_MS;
-    return (int)(hm_least(hm_less(due, now), SIGN_NS) / MS_NS) + 1;
+    return (int)(hm_less(hm_least(due, lease->bursts.said_ns + SIGN_NS), now) / MS_NS) + 1;
 }

@@ -73,6 +73,7 @@ struct hm_damon_lease {
             uint32_t accesses;
         } found[HM_DAMON_MOST_PROBES];
         uint32_t n_targets, n_lists;        /* its processes, and those whose list has come */
+        bool has_come[HM_DAMON_TARGETS];    /* which these are, in the order of the burst */
         uint64_t on_ns, told_ns;            /* when DAMON was on, when the last list came */
         double process_s[HM_DAMON_TARGETS]; /* CPU time of the processes, as last looked at; 0: not known */
         uint64_t looked_ns;                 /* when that was */

@@ -21,15 +21,19 @@ bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const
     return hm_damon_answer_send(lease->fd, lease->generation, lease->n, number, text);
 }
 
-bool hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
-                         const struct hm_damon_region *region, uint32_t n_regions)
+bool hm_damon_lease_owns(struct hm_damon_lease *lease, uint32_t process)
 {
     if (lease->is_lost)
         return false;
-    if (hm_damon_target_check(lease->target[process].pid, lease->peer.uid) != 0) {
-        lease->is_lost = errno == EPERM;
-        return false;
-    }
+    if (hm_damon_target_check(lease->target[process].pid, lease->peer.uid) == 0)
+        return true;
+    lease->is_lost = errno == EPERM;
+    return false;
+}
+
+void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
+                         const struct hm_damon_region *region, uint32_t n_regions)
+{
     for (uint32_t done = 0; done < n_regions;) {
         uint32_t n = n_regions - done < HM_DAMON_REGIONS ? n_regions - done : HM_DAMON_REGIONS;
         struct hm_damon_list message = {.process = lease->index[process],
@@ -47,5 +51,4 @@ bool hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const s
         }
         done += n;
     }
-    return true;
 }

@@ -17,12 +17,14 @@ struct hm_damon_looked {
 };
 
 /*
- * Sends regions of one process (its index in the lease) to the lease's client, as one or more messages. A watch goes on
- * when the process executes another program. So the owner is looked up again each time: what a setuid program accesses
- * is not for the client to see. Regions of such a program are not sent, and lease->is_lost is set. Returns whether the
- * process was the client's.
+ * Is the process (its index in the lease) still the client's? A watch goes on when the process executes another
+ * program. What a setuid program accesses is not for the client to see. So this is asked whenever something is read or
+ * sent that was found in the process. Where it has become another user's program, lease->is_lost is set, and nothing
+ * more may be sent.
  */
-bool hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
+bool hm_damon_lease_owns(struct hm_damon_lease *lease, uint32_t process);
+/* Sends regions of one process to the lease's client, as one or more messages. The caller has asked whose it is. */
+void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
                          const struct hm_damon_region *region, uint32_t n_regions);
 
 #endif

@@ -70,7 +70,7 @@ static void take(void *data, const struct hm_damon_gathering *list)
     static struct hm_damon_region region[HM_DAMON_MOST_REGIONS];
     struct hm_damon_lease *lease = data;
     uint32_t look_us = lease->steady.settings.look_us;
-    if (list->target >= lease->n)
+    if (list->target >= lease->n || !hm_damon_lease_owns(lease, list->target))
         return;
     for (uint32_t i = 0; i < list->n; i++)
         region[i] = (struct hm_damon_region){.start = list->region[i].start,
@@ -79,8 +79,8 @@ static void take(void *data, const struct hm_damon_gathering *list)
                                              .look_us = look_us};
     lease->rounds += list->target == 0;
     struct hm_damon_looked looked = {.looks = HM_DAMON_LOOKS, .span_ms = look_us / 1000 * HM_DAMON_LOOKS};
-    if (hm_damon_lease_send(lease, list->target, &looked, region, list->n))
-        count(lease, list);
+    hm_damon_lease_send(lease, list->target, &looked, region, list->n);
+    count(lease, list);
 }
 
 /* Is it time to compare the cost with the budget? At first this is soon, as the first settings are a guess. */

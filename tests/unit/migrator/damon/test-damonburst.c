@@ -149,6 +149,27 @@ static void a_client_hears_of_the_broker_in_a_long_pause(void **state)
     }
 }
 
+static void assert_sign(void)
+{
+    const union hm_damon_message *message = lease_hear();
+    for (uint64_t ns = 0; message->head.kind == 0 && ns <= SIGN_NS; ns += SECOND_NS) {
+        lease_work_after(SECOND_NS);
+        message = lease_hear();
+    }
+    assert_int_equal(message->head.kind, HM_DAMON_ANSWER);
+    assert_int_equal(message->answer.number, 0);
+}
+
+static void a_client_hears_of_the_broker_while_bursts_find_nothing(void **state)
+{
+    (void)state;
+    burst_watch_both();
+    assert_sign(); /* no list comes */
+    burst_watch(&burst_child, 1, 1);
+    burst_end_child();
+    assert_sign();
+}
+
 /* As they run all the time, the time in which they ran has paid for what they cost. */
 static void looks_before_bursts_are_paid_for(void **state)
 {
@@ -201,6 +222,8 @@ int main(void)
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(asking_again_brings_no_burst_earlier, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_client_hears_of_the_broker_in_a_long_pause, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(a_client_hears_of_the_broker_while_bursts_find_nothing, burst_set_up,
+                                        burst_tear_down),
         cmocka_unit_test_setup_teardown(looks_before_bursts_are_paid_for, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(targets_stay_from_burst_to_burst, burst_set_up, burst_tear_down),
     };

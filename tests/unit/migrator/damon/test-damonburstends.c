@@ -199,6 +199,51 @@ static void what_a_setuid_program_accesses_is_not_sent(void **state)
     assert_true(lease.n == 0 && lease.thread == 0);
 }
 
+/* Has the list of this process come before the child's, when this process belonged to `its_owner` and had this
+ * /proc/PID/statm. When the burst ends, it is the client's again. */
+static void look_at_one_early(uid_t its_owner, const char *statm)
+{
+    char path[64];
+    lease.peer.uid = kernel.owner = ALICE;
+    burst_watch_both();
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)getpid());
+    lease_work_after(SECOND_NS);
+    kernel_put(path, statm);
+    kernel.owner = its_owner;
+    kernel.lists = 1;
+    lease_work_after(LENGTH_NS);
+    kernel.owner = ALICE;
+    kernel_put(path, "100 50");
+}
+
+static void a_setuid_program_that_has_ended_meanwhile_is_not_sent_either(void **state)
+{
+    (void)state;
+    look_at_one_early(ALICE, "100 50");
+    burst_end(3);
+    burst_assert_list(0);
+    burst_assert_list(1);
+    look_at_one_early(0, "0 0");
+    burst_end(3); /* the first list is there again */
+    burst_assert_list(1);
+    burst_assert_silent();
+    look_at_one_early(0, "100 50");
+    assert_int_equal(lease_hear()->answer.number, ESRCH);
+    burst_assert_silent();
+    assert_true(lease.n == 0 && !burst_is_on());
+}
+
+static void what_waits_for_other_lists_is_not_sent_of_a_setuid_program(void **state)
+{
+    (void)state;
+    look_at_one_early(ALICE, "100 50");
+    kernel.owner = 0;
+    kernel.lists = 0;
+    lease_work_after(4 * LENGTH_NS + SECOND_NS);
+    assert_int_equal(lease_hear()->answer.number, ESRCH);
+    burst_assert_silent();
+}
+
 /* While a process ends, its files in /proc are root's, too. The watch of the others goes on then. */
 static void a_process_that_ends_does_not_end_the_watch(void **state)
 {
@@ -225,6 +270,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_bursts_of_a_user_hold_others_up_for_a_part_of_the_time, burst_set_up,
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, burst_set_up, burst_tear_down),
+        cmocka_unit_test_setup_teardown(a_setuid_program_that_has_ended_meanwhile_is_not_sent_either, burst_set_up,
+                                        burst_tear_down),
+        cmocka_unit_test_setup_teardown(what_waits_for_other_lists_is_not_sent_of_a_setuid_program, burst_set_up,
+                                        burst_tear_down),
         cmocka_unit_test_setup_teardown(a_process_that_ends_does_not_end_the_watch, burst_set_up, burst_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
