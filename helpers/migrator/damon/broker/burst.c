@@ -5,23 +5,20 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
+#include "burstlists.h"
 #include "send.h"
 #include "target.h"
 #include "thread.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS (SECOND_NS / 1000)
-#define PAGE_SHIFT 12
 #define CALM_US 64000  /* between two looks, or more: so much time the looks of a kdamond that never stops have, too */
 #define CALM_SHARE 0.7 /* of the blocks */
 #define CALM 2         /* rounds */
 #define REFUSALS 5     /* bursts that are refused in a row until the watch ends */
 #define SIGN_NS (20 * SECOND_NS) /* how long the broker says nothing to a client */
-/* The broker serves nobody while it turns a kdamond on, or waits until it is off. It does so for one user's kdamonds
- * together for this part of the time at most, as with messages (pauses.h). */
-#define BLOCKED 16
-#define LATE_MS 10 /* time between two looks for the lists of a burst that is late */
-#define LATE 4     /* a burst whose lists have not come after this many times its length, and a second, is given up */
+#define LATE_MS 10               /* time between two looks for the lists of a burst that is late */
+#define LATE 4 /* a burst whose lists have not come after this many times its length, and a second, is given up */
 
 /* The needs that the client may have now: bursts may use its whole budget. */
 static struct hm_damon_needs needs_of(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
@@ -52,8 +49,7 @@ static uint64_t settle(struct hm_damon_lease *lease, uint32_t paid, double share
 /* Puts the next burst off, as this one has kept the broker from others for so long. */
 static void pay_for_block(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t blocked_ns)
 {
-    uint64_t wait_ns = BLOCKED * blocked_ns * hm_damon_pool_lent_to(&broker->pool, lease->peer.owner);
-    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, hm_clock_ns(CLOCK_MONOTONIC) + wait_ns);
+    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, hm_damon_thread_rest(broker, lease, blocked_ns));
 }
 
 /* Measures how much of the time each process ran since the last call. A process whose threads had to wait for CPUs, or
@@ -108,7 +104,7 @@ static bool all_live(const struct hm_damon_lease *lease)
 }
 
 /* Begins a burst. If a process ends meanwhile, none begins, and the next one is without it. Returns whether one began,
- * or -1 with a text. */
+ * or -1 with a text. If none began, the kdamond may be on. */
 static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
     unsigned k = (unsigned)lease->kdamond;
@@ -126,102 +122,13 @@ static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
         hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
     bool live = all_live(lease);
     lease->thread = thread > 0 ? thread : 0;
-    if (!live) {
-        hm_damon_thread_end(lease);
+    if (!live)
         return 0;
-    }
     if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
         return -1;
     lease->bursts.on_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    lease->bursts.setting_ns = lease->bursts.on_ns - lease->bursts.next_ns;
+    lease->bursts.blocked_ns = lease->bursts.on_ns - lease->bursts.next_ns;
     return 1;
-}
-
-/* The first probe of the burst's target t. */
-static unsigned first_of(const struct hm_damon_burst *burst, uint32_t t)
-{
-    unsigned i = 0;
-    for (uint32_t target = 0; i < burst->n && target < t; target++) {
-        uint32_t process = burst->probe[i].process;
-        while (i < burst->n && burst->probe[i].process == process)
-            i++;
-    }
-    return i;
-}
-
-/* Notes what a list says of the burst's pages; the first list of each target counts. The lists of others may come much
- * later, so the owner is asked for here, too. */
-static void note(void *data, const struct hm_damon_gathering *list)
-{
-    struct hm_damon_lease *lease = data;
-    const struct hm_damon_burst *burst = &lease->bursts.pages;
-    unsigned i = first_of(burst, list->target);
-    if (i >= burst->n || lease->bursts.has_come[list->target])
-        return;
-    uint32_t process = burst->probe[i].process;
-    lease->bursts.has_come[list->target] = true;
-    lease->bursts.n_lists++;
-    lease->bursts.told_ns = list->time_ns;
-    if (!hm_damon_lease_owns(lease, process))
-        return;
-    for (uint32_t r = 0; r < list->n; r++) {
-        uint64_t page = list->region[r].start >> PAGE_SHIFT;
-        while (i < burst->n && burst->probe[i].process == process && burst->probe[i].page < page)
-            i++;
-        if (i == burst->n || burst->probe[i].process != process)
-            break;
-        if (burst->probe[i].page != page)
-            continue;
-        lease->bursts.found[i].is_known = true;
-        lease->bursts.found[i].accesses = list->region[r].accesses;
-    }
-}
-
-/*
- * The time between two looks at a page. Each look goes over all pages twice, before and after the kernel has waited for
- * burst.look_us; a page's own time is that wait, and one of the two.
- */
-static uint32_t measure_look_us(const struct hm_damon_lease *lease)
-{
-    double period_us = (double)hm_less(lease->bursts.told_ns, lease->bursts.on_ns) / HM_DAMON_VISIT_LOOKS / 1000;
-    double look_us = (period_us + lease->bursts.pages.look_us) / 2;
-    return look_us > lease->bursts.pages.look_us ? (uint32_t)look_us : lease->bursts.pages.look_us;
-}
-
-/* Takes what the burst has found of the process that the i-th page belongs to, and sends it, unless the process is not
- * the client's: then nothing of it is kept either. *is_told is set where something was sent. Returns the index of the
- * next process's first page. */
-static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_us,
-                        const struct hm_damon_looked *looked, bool *is_told)
-{
-    static struct hm_damon_region region[HM_DAMON_MOST_PROBES];
-    struct hm_damon_probing *probing = &lease->bursts.probing;
-    const struct hm_damon_burst *burst = &lease->bursts.pages;
-    uint32_t process = burst->probe[i].process, n = 0;
-    bool own = hm_damon_lease_owns(lease, process);
-    for (; i < burst->n && burst->probe[i].process == process; i++)
-        if (!own || !lease->bursts.found[i].is_known)
-            hm_damon_probing_skip(probing, burst, i);
-        else
-            n += hm_damon_probing_take(probing, burst, i, lease->bursts.found[i].accesses, look_us, &region[n]);
-    if (n > 0)
-        hm_damon_lease_send(lease, process, looked, region, n);
-    *is_told = *is_told || n > 0;
-    return i;
-}
-
-/* Sends what the burst has found, one process after the other. Returns whether there was something to send. */
-static bool tell(struct hm_damon_lease *lease)
-{
-    const struct hm_damon_probing *probing = &lease->bursts.probing;
-    uint32_t look_us = measure_look_us(lease);
-    const struct hm_damon_looked looked = {.looks = HM_DAMON_VISIT_LOOKS,
-                                           .span_ms = (uint32_t)(probing->span_ns / MS_NS),
-                                           .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};
-    bool is_told = false;
-    for (unsigned i = 0; i < lease->bursts.pages.n && !lease->is_lost;)
-        i = tell_of(lease, i, look_us, &looked, &is_told);
-    return is_told;
 }
 
 /*
@@ -237,18 +144,20 @@ static unsigned calm_level(const struct hm_damon_lease *lease)
     return level;
 }
 
-/* Ends the burst, and sets when the next one may begin. */
+/* Ends the burst, and sets when the next one may begin. While the kdamond cannot be turned off, the burst goes on. */
 static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t now)
 {
     const struct hm_damon_needs needs = needs_of(broker, lease);
-    hm_damon_thread_end(lease);
-    uint64_t blocked_ns = lease->bursts.setting_ns + hm_clock_ns(CLOCK_MONOTONIC) - now;
-    if (tell(lease))
+    int result = hm_damon_thread_end(broker, lease);
+    lease->bursts.blocked_ns += hm_clock_ns(CLOCK_MONOTONIC) - now;
+    if (result != 0)
+        return;
+    if (hm_damon_burst_tell(lease))
         lease->bursts.said_ns = now;
     /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
     double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
     uint64_t spent_ns = settle(lease, needs.budget, jitter);
-    pay_for_block(broker, lease, blocked_ns);
+    pay_for_block(broker, lease, lease->bursts.blocked_ns);
     uint32_t rounds = lease->bursts.probing.rounds;
     hm_damon_probing_end(&lease->bursts.probing, &lease->bursts.pages, (double)spent_ns / SECOND_NS, &needs, now);
     if (lease->bursts.probing.rounds == rounds)
@@ -275,12 +184,15 @@ static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
         return 0;
     if (lease->bursts.n_refused >= REFUSALS)
         return -1;
+    int result = hm_damon_thread_end(broker, lease);
     if (began < 0) {
-        hm_damon_thread_end(lease);
-        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+        if (result == 0)
+            hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
         lease->bursts.next_ns = hm_clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
     }
-    pay_for_block(broker, lease, hm_clock_ns(CLOCK_MONOTONIC) - begun_ns);
+    lease->bursts.n_targets = 0; /* where the kdamond is still on, no list is waited for */
+    lease->bursts.blocked_ns = hm_clock_ns(CLOCK_MONOTONIC) - begun_ns;
+    pay_for_block(broker, lease, lease->bursts.blocked_ns);
     return 0;
 }
 
@@ -299,7 +211,7 @@ int hm_damon_burst_work(struct hm_damon_broker *broker, struct hm_damon_lease *l
     give_sign(lease, now);
     if (lease->thread == 0)
         return now < lease->bursts.next_ns ? 0 : try_one(broker, lease, error);
-    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, note, lease);
+    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_burst_note, lease);
     if (lease->bursts.n_lists >= lease->bursts.n_targets ||
         now > lease->bursts.on_ns + LATE * length_ns(lease) + SECOND_NS)
         end(broker, lease, now);
@@ -314,7 +226,8 @@ bool hm_damon_burst_is_calm(const struct hm_damon_lease *lease)
 int hm_damon_burst_wait_ms(const struct hm_damon_lease *lease)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    uint64_t due = lease->thread > 0 ? lease->bursts.on_ns + length_ns(lease) : lease->bursts.next_ns;
+    uint64_t due =
+        lease->thread > 0 ? hm_most(lease->bursts.on_ns + length_ns(lease), lease->off_ns) : lease->bursts.next_ns;
     if (lease->thread > 0 && due <= now)
         return LATE_MS;
     return (int)(hm_less(hm_least(due, lease->bursts.said_ns + SIGN_NS), now) / MS_NS) + 1;

@@ -26,12 +26,21 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
     lease->bursts.probing.random.state = lease->since_ns ^ client;
 }
 
-/* Turns the kdamond off, and closes the descriptors of the processes. The kdamond stays lent to the client. */
+/* Turns the kdamond off, and takes its targets away. Returns 0, or -1 if it may still be on. */
+static int turn_off(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    if (hm_damon_thread_end(broker, lease) != 0)
+        return -1;
+    hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+    return 0;
+}
+
+/* Turns the kdamond off, if possible, and closes the descriptors of the processes. The kdamond stays lent to the
+ * client. */
 static void stop(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
-    hm_damon_thread_end(lease);
-    if (lease->kdamond >= 0 && lease->n > 0)
-        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+    if (lease->kdamond >= 0 && (lease->n > 0 || lease->thread > 0))
+        turn_off(broker, lease);
     for (uint32_t i = 0; i < lease->n; i++)
         close(lease->pidfd[i]);
     lease->n = 0;
@@ -88,6 +97,8 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     uint32_t n_before = lease->needs.n_processes;
     stop(broker, lease);
     lease->generation = wanted->head.generation;
+    if (lease->thread > 0)
+        return hm_fail(error, EBUSY, "cannot turn a kdamond off: somebody keeps DAMON's files busy");
     if (lend(broker, lease, error) != 0 || take_targets(lease, wanted, error) != 0)
         return -1;
     lease->wanted_budget = wanted->budget;
@@ -150,8 +161,8 @@ static int change_over(struct hm_damon_broker *broker, struct hm_damon_lease *le
     bool is_over = lease->is_bursting ? hm_damon_burst_is_calm(lease) : hm_damon_steady_is_blind(lease);
     if (!is_over)
         return 0;
-    hm_damon_thread_end(lease);
-    hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+    if (turn_off(broker, lease) != 0)
+        return 0;
     /* The kernel looks up the processes by their numbers. That is safe only while they live. */
     if (!hm_damon_targets_live(lease->pidfd, lease->n))
         return hm_fail(error, ESRCH, "a watched process has ended");
@@ -181,7 +192,10 @@ bool hm_damon_lease_work(struct hm_damon_broker *broker, struct hm_damon_lease *
     }
     if (lease->is_lost)
         let_go(broker, lease);
-    if (lease->n == 0 && lease->kdamond >= 0 && hm_clock_ns(CLOCK_MONOTONIC) - lease->asked_ns > UNUSED_NS) {
+    if (lease->n == 0 && lease->thread > 0)
+        turn_off(broker, lease);
+    if (lease->n == 0 && lease->thread == 0 && lease->kdamond >= 0 &&
+        hm_clock_ns(CLOCK_MONOTONIC) - lease->asked_ns > UNUSED_NS) {
         hm_damon_pool_take_back(&broker->pool, lease->client);
         lease->kdamond = -1;
     }
@@ -198,7 +212,10 @@ int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease)
 
 void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
+    lease->off_ns =
+        0; /* a last try: if it fails, the kdamond is turned off when it is lent again, or the broker ends */
     stop(broker, lease);
+    hm_damon_tracepoint_close(&lease->tracepoint);
     hm_damon_pool_take_back(&broker->pool, lease->client);
     close(lease->fd);
     if (lease->peer.pidfd >= 0)

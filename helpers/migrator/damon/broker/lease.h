@@ -39,6 +39,7 @@ struct hm_damon_lease {
     uint64_t served_ns; /* how long the work for that message took */
     int kdamond;        /* index of the lent kdamond; -1: none */
     pid_t thread;       /* number of the kdamond's thread; 0: it does not run */
+    uint64_t off_ns;    /* it could not be turned off: CLOCK_MONOTONIC before which this is not tried again */
     struct hm_damon_tracepoint tracepoint;
     uint32_t generation; /* number of the client's list of processes (wire.h) */
     uint32_t n;          /* number of watched processes */
@@ -77,7 +78,7 @@ struct hm_damon_lease {
         uint64_t on_ns, told_ns;            /* when DAMON was on, when the last list came */
         double process_s[HM_DAMON_TARGETS]; /* CPU time of the processes, as last looked at; 0: not known */
         uint64_t looked_ns;                 /* when that was */
-        uint64_t setting_ns;                /* how long it took to turn DAMON on */
+        uint64_t blocked_ns;                /* how long it took to turn DAMON on, and to try to turn it off */
         uint64_t said_ns;                   /* when the client was told something, or that there is nothing to tell */
         unsigned n_refused;                 /* bursts in a row that the kernel did not begin */
         uint64_t next_ns;                   /* before this no burst begins */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "regions.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "attribute.h"
@@ -35,22 +34,13 @@ static int write_target(unsigned k, unsigned t, const struct hm_damon_process *p
 pid_t hm_damon_start(unsigned k, const struct hm_damon_owned *owned, const struct hm_damon_settings *settings,
                      const struct hm_damon_process *process, unsigned n_processes, struct hm_error *error)
 {
-    char file[64];
-    uint64_t kdamond;
     if (hm_damon_set_up(k, owned->mark, error) != 0 || write_settings(k, settings, error) != 0 ||
         hm_damon_attribute_write(k, n_processes, error, "contexts/0/targets/nr_targets") != 0)
         return -1;
     for (unsigned t = 0; t < n_processes; t++)
         if (write_target(k, t, &process[t], error) != 0)
             return -1;
-    snprintf(file, sizeof(file), "%u/state", k);
-    if (hm_damon_attribute_write_text(file, "on", error) != 0)
-        return -1;
-    snprintf(file, sizeof(file), "%u/pid", k);
-    if (hm_damon_attribute_read(file, &kdamond) == 0 && kdamond > 0 && kdamond < INT32_MAX)
-        return (pid_t)kdamond;
-    hm_damon_stop(k);
-    return hm_fail(error, ESRCH, "kdamond %u ended at once: its processes have ended, or the kernel refused them", k);
+    return hm_damon_turn_on(k, error);
 }
 
 int hm_damon_change(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "slots.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -139,26 +138,10 @@ pid_t hm_damon_slots_start(struct hm_damon_slots *slots, unsigned k, const struc
                            const struct hm_damon_burst *burst, const struct hm_damon_process *process,
                            struct hm_error *error)
 {
-    char file[64];
-    uint64_t kdamond;
     if (hm_damon_set_up(k, owned->mark, error) != 0 || write_settings(k, burst, error) != 0 ||
         fit(slots, k, burst, process, error) != 0 || write_pages(slots, burst, error) != 0)
         return -1;
-    snprintf(file, sizeof(file), "%u/state", k);
-    if (hm_damon_attribute_write_text(file, "on", error) != 0)
-        return -1;
-    snprintf(file, sizeof(file), "%u/pid", k);
-    if (hm_damon_attribute_read(file, &kdamond) == 0 && kdamond > 0 && kdamond < INT32_MAX)
-        return (pid_t)kdamond;
-    hm_damon_slots_pause(k);
-    return hm_fail(error, ESRCH, "kdamond %u ended at once: its processes have ended, or the kernel refused them", k);
-}
-
-void hm_damon_slots_pause(unsigned k)
-{
-    char file[64];
-    snprintf(file, sizeof(file), "%u/state", k);
-    hm_damon_attribute_write_text(file, "off", NULL);
+    return hm_damon_turn_on(k, error);
 }
 
 void hm_damon_slots_close(struct hm_damon_slots *slots, unsigned k)

@@ -161,11 +161,43 @@ int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_er
     return 0;
 }
 
-void hm_damon_stop(unsigned k)
+static int write_state(unsigned k, const char *state, struct hm_error *error)
 {
     char file[64];
     snprintf(file, sizeof(file), "%u/state", k);
-    hm_damon_attribute_write_text(file, "off", NULL);
+    return hm_damon_attribute_write_text(file, state, error);
+}
+
+pid_t hm_damon_turn_on(unsigned k, struct hm_error *error)
+{
+    char file[64];
+    uint64_t thread;
+    int result = write_state(k, "on", error), number = ESRCH;
+    /* It may be on since nobody could turn it off. */
+    if (result != 0 && errno == EBUSY && hm_damon_turn_off(k) == 0)
+        result = write_state(k, "on", error);
+    if (result != 0)
+        return -1;
+    snprintf(file, sizeof(file), "%u/pid", k);
+    if (hm_damon_attribute_read(file, &thread) != 0)
+        number = errno == EBUSY ? EBUSY : ESRCH;
+    else if (thread > 0 && thread < INT32_MAX)
+        return (pid_t)thread;
+    hm_damon_turn_off(k);
+    return number == EBUSY
+               ? hm_fail(error, EBUSY, "cannot read the thread of kdamond %u: DAMON's files are busy", k)
+               : hm_fail(error, ESRCH, "kdamond %u ended at once: its processes have ended, or the kernel refused them",
+                         k);
+}
+
+int hm_damon_turn_off(unsigned k)
+{
+    return write_state(k, "off", NULL) != 0 && errno == EBUSY ? -1 : 0;
+}
+
+void hm_damon_stop(unsigned k)
+{
+    hm_damon_turn_off(k);
     /* Process numbers must not stay in the targets: they may belong to other processes later. */
     hm_damon_attribute_write(k, 0, NULL, "contexts/0/targets/nr_targets");
 }

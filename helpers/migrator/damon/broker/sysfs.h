@@ -45,7 +45,11 @@ int hm_damon_remove(const char *path, struct hm_damon_owned *owned, struct hm_er
  * is written last: it says that the set-up is complete. Returns 0, or -1 with a text.
  */
 int hm_damon_set_up(unsigned k, uint32_t mark, struct hm_error *error);
-/* Turns kdamond k off, and takes its targets away. It may be off already. */
+/* Turns kdamond k on, as it was set up. Returns the pid of its thread, or -1 with a text; ESRCH: it ended at once. */
+pid_t hm_damon_turn_on(unsigned k, struct hm_error *error);
+/* Turns kdamond k off. Returns 0 also if it was off, or -1 if others keep DAMON's files busy: it may still be on. */
+int hm_damon_turn_off(unsigned k);
+/* Turns kdamond k off, and takes its targets away, if others do not keep DAMON's files busy. */
 void hm_damon_stop(unsigned k);
 /* CPU time of the thread in ns; 0 if it has ended, also if another process has its number now. */
 uint64_t hm_damon_cpu_ns(pid_t kdamond);

@@ -4,6 +4,11 @@
 #include <sched.h>
 
 #include "base/amount.h"
+#include "base/clock.h"
+
+/* The broker serves nobody while it turns a kdamond on, or waits until it is off. It does so for one user's kdamonds
+ * together for this part of the time at most, as with messages (pauses.h). */
+#define BLOCKED 16
 
 uint32_t hm_damon_thread_budget(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
                                 uint32_t wanted)
@@ -23,15 +28,29 @@ void hm_damon_thread_look(struct hm_damon_lease *lease)
     lease->thread_cpu_ns = hm_most(seen, lease->thread_cpu_ns);
 }
 
-void hm_damon_thread_end(struct hm_damon_lease *lease)
+uint64_t hm_damon_thread_rest(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                              uint64_t blocked_ns)
+{
+    uint64_t rest_ns = BLOCKED * blocked_ns * hm_damon_pool_lent_to(&broker->pool, lease->peer.owner);
+    return hm_clock_ns(CLOCK_MONOTONIC) + rest_ns;
+}
+
+int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     if (lease->thread > 0) {
+        uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
         hm_damon_thread_look(lease);
+        if (begun_ns < lease->off_ns)
+            return -1;
+        if (hm_damon_turn_off((unsigned)lease->kdamond) != 0) {
+            lease->off_ns = hm_damon_thread_rest(broker, lease, hm_clock_ns(CLOCK_MONOTONIC) - begun_ns);
+            return -1;
+        }
         lease->past_cpu_ns = hm_damon_lease_cpu_ns(lease);
-        hm_damon_slots_pause((unsigned)lease->kdamond);
     }
     lease->thread = 0;
     lease->thread_cpu_ns = 0;
     lease->unsent += (uint32_t)lease->tracepoint.lost;
     hm_damon_tracepoint_close(&lease->tracepoint);
+    return 0;
 }

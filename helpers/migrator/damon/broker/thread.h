@@ -10,7 +10,13 @@ uint32_t hm_damon_thread_budget(const struct hm_damon_broker *broker, const stru
                                 uint32_t wanted);
 /* Reads the thread's CPU time. If the thread has ended, the value that was read last stays. */
 void hm_damon_thread_look(struct hm_damon_lease *lease);
-/* Turns the thread off, if there is one, and closes its tracepoint. The kdamond's targets stay. */
-void hm_damon_thread_end(struct hm_damon_lease *lease);
+/* Until when (CLOCK_MONOTONIC) a client has to rest for whom the broker has just served nobody else for so long. */
+uint64_t hm_damon_thread_rest(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                              uint64_t blocked_ns);
+/*
+ * Turns the thread off, if there is one, and closes its tracepoint. The kdamond's targets stay. Returns 0, or -1 if
+ * others keep DAMON's files busy: then it is still there. The caller tries again, in vain until lease->off_ns.
+ */
+int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 
 #endif

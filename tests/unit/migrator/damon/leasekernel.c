@@ -120,6 +120,7 @@ static int start(int k, struct hm_error *error)
     if (kernel.refuses_on || kernel.ends_at_start)
         return hm_fail(error, EINVAL, "cannot write state");
     kernel.starts++;
+    kernel.is_busy = kernel.is_busy_from_on;
     snprintf(path, sizeof(path), DAMON_FILES "%d/pid", k);
     snprintf(text, sizeof(text), "%d", (int)thread);
     kernel_put(path, text);
@@ -136,6 +137,10 @@ int hm_file_write(const char *path, const char *text, struct hm_error *error)
     if (kernel.is_busy)
         return hm_fail(error, EBUSY, "cannot write %s", path);
     kernel.now_ns += strcmp(text, "on") == 0 ? kernel.on_ns : strcmp(text, "off") == 0 ? kernel.off_ns : 0;
+    if (strcmp(text, "off") == 0 && kernel.refuses_off)
+        return hm_fail(error, EBUSY, "cannot write %s", path);
+    if (strcmp(text, "on") == 0 && strcmp(kernel_text(path + strlen(DAMON_FILES)), "on") == 0)
+        return hm_fail(error, EBUSY, "cannot write %s", path);
     if (strcmp(path, DAMON_FILES "nr_kdamonds") == 0)
         kernel_set_number(text);
     else if (strcmp(text, "on") == 0 && start(atoi(path + strlen(DAMON_FILES)), error) != 0)

@@ -13,21 +13,23 @@
 
 /* The kernel as the broker sees it. */
 extern struct kernel {
-    bool is_busy;    /* another process reads or writes DAMON's files all the time */
-    bool refuses_on; /* DAMON refuses to start a kdamond */
+    bool is_busy;         /* another process reads or writes DAMON's files all the time */
+    bool is_busy_from_on; /* the same from a kdamond's start on */
+    bool refuses_on;      /* DAMON refuses to start a kdamond */
     bool refuses_perf;
-    pid_t ends_at_start;   /* this process ends while a kdamond starts; 0: none */
-    pid_t ends_at_commit;  /* this process ends while settings are changed; 0: none */
-    unsigned starts;       /* how often a kdamond was started */
-    uint64_t now_ns;       /* CLOCK_MONOTONIC */
+    bool refuses_off;       /* another process has the kernel's lock whenever a kdamond is turned off */
+    pid_t ends_at_start;    /* this process ends while a kdamond starts; 0: none */
+    pid_t ends_at_commit;   /* this process ends while settings are changed; 0: none */
+    unsigned starts;        /* how often a kdamond was started */
+    uint64_t now_ns;        /* CLOCK_MONOTONIC */
     uint64_t on_ns, off_ns; /* how long it takes to turn a kdamond on, or off */
-    uint64_t burst_cpu_ns; /* CPU time of a kdamond's thread from its start on */
-    unsigned commits;      /* how often settings were changed */
-    uint64_t commit_ns;    /* how long that takes */
-    uid_t owner;           /* of all files in /proc */
-    uint32_t lists;        /* the kdamond's targets, as bits, whose lists the tracepoint has */
-    uint32_t accesses;     /* of each region in these lists */
-    uint64_t told_ns;      /* when it wrote them */
+    uint64_t burst_cpu_ns;  /* CPU time of a kdamond's thread from its start on */
+    unsigned commits;       /* how often settings were changed */
+    uint64_t commit_ns;     /* how long that takes */
+    uid_t owner;            /* of all files in /proc */
+    uint32_t lists;         /* the kdamond's targets, as bits, whose lists the tracepoint has */
+    uint32_t accesses;      /* of each region in these lists */
+    uint64_t told_ns;       /* when it wrote them */
 } kernel;
 
 /* Sets the text of a file, of DAMON's or another one that the broker reads. */

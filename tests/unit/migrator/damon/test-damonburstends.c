@@ -126,49 +126,6 @@ static void a_process_that_ends_as_a_burst_begins_ends_the_burst_alone(void **st
     burst_assert_silent();
 }
 
-static void cut_off(void)
-{
-    kernel.ends_at_start = burst_child;
-    burst_child = 0;
-}
-
-static void run_to_the_end(void)
-{
-    kernel.now_ns = lease.bursts.next_ns;
-    lease_work_after(0);
-    burst_end(3);
-}
-
-#define ON_NS (300 * MS_NS)
-#define OFF_NS (200 * MS_NS)
-
-/* While a kdamond is turned on or off, the broker serves nobody. */
-static void the_bursts_of_a_user_hold_others_up_for_a_part_of_the_time(void **state)
-{
-    (void)state;
-    static const struct {
-        void (*happen)(void);
-        uint64_t blocked_ns;
-    } rows[] = {{run_to_the_end, ON_NS + OFF_NS}, {refuse_on, ON_NS + OFF_NS}, {cut_off, ON_NS}};
-    broker.n_wanted = 4;
-    burst_watch_both();
-    kernel.on_ns = ON_NS;
-    kernel.off_ns = OFF_NS;
-    for (uint32_t n = 1; n <= 2; n++) {
-        for (size_t i = 0; i < N_ROWS(rows) - (n == 1); i++) { /* the child ends once */
-            kernel.refuses_on = false;
-            lease.bursts.next_ns = kernel.now_ns;
-            rows[i].happen();
-            lease_work_after(0);
-            assert_false(burst_is_on());
-            assert_true(lease.bursts.next_ns == kernel.now_ns + 16 * n * rows[i].blocked_ns);
-        }
-        assert_true(hm_damon_pool_lend(&broker.pool, 4711, lease.peer.owner, NULL) > 0); /* another of the user's */
-    }
-    hm_damon_pool_take_back(&broker.pool, 4711);
-    kernel.refuses_on = false;
-}
-
 #define ALICE 4711
 
 /* Has a burst find something in this process, as if the process belonged to `its_owner` and had this /proc/PID/statm
@@ -266,8 +223,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(processes_that_had_ended_before_keep_their_numbers, burst_set_up,
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(a_process_that_ends_as_a_burst_begins_ends_the_burst_alone, burst_set_up,
-                                        burst_tear_down),
-        cmocka_unit_test_setup_teardown(the_bursts_of_a_user_hold_others_up_for_a_part_of_the_time, burst_set_up,
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(what_a_setuid_program_accesses_is_not_sent, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_setuid_program_that_has_ended_meanwhile_is_not_sent_either, burst_set_up,

@@ -27,7 +27,7 @@ int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_hm_damon_check_kernel(struct hm_error *error);
 void __wrap_hm_damon_stop(unsigned k);
-void __wrap_hm_damon_slots_pause(unsigned k);
+int __wrap_hm_damon_turn_off(unsigned k);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -56,9 +56,10 @@ void __wrap_hm_damon_stop(unsigned k)
     work_for(&cost);
 }
 
-void __wrap_hm_damon_slots_pause(unsigned k)
+int __wrap_hm_damon_turn_off(unsigned k)
 {
     (void)k;
+    return 0;
 }
 
 /* From now on time passes by work and by pass() only. */
