@@ -23,6 +23,11 @@ static uint32_t share_of(uint32_t budget)
     return (uint32_t)(SHARE * budget);
 }
 
+static uint32_t aggregation_ms(const struct hm_damon_lease *lease)
+{
+    return lease->steady.settings.look_us * HM_DAMON_LOOKS / 1000;
+}
+
 static void begin_measuring(struct hm_damon_lease *lease)
 {
     lease->steady.set_ns = hm_clock_ns(CLOCK_MONOTONIC);
@@ -78,7 +83,7 @@ static void take(void *data, const struct hm_damon_gathering *list)
                                              .accesses = list->region[i].accesses,
                                              .look_us = look_us};
     lease->rounds += list->target == 0;
-    struct hm_damon_looked looked = {.looks = HM_DAMON_LOOKS, .span_ms = look_us / 1000 * HM_DAMON_LOOKS};
+    struct hm_damon_looked looked = {.looks = HM_DAMON_LOOKS, .span_ms = aggregation_ms(lease)};
     hm_damon_lease_send(lease, list->target, &looked, region, list->n);
     count(lease, list);
 }
@@ -149,5 +154,5 @@ bool hm_damon_steady_is_blind(const struct hm_damon_lease *lease)
 
 int hm_damon_steady_wait_ms(const struct hm_damon_lease *lease)
 {
-    return lease->thread > 0 ? (int)(lease->steady.settings.look_us / 1000 * HM_DAMON_LOOKS) : -1;
+    return lease->thread > 0 ? (int)aggregation_ms(lease) : -1;
 }

@@ -254,8 +254,9 @@ static void give_steady_list(uint32_t t, hm_damon_gathering_sink *sink, void *da
 {
     static struct hm_damon_gathering list;
     list.target = t;
-    list.n = 1;
+    list.n = kernel.idle_pages > 0 ? 2 : 1;
     list.region[0] = (struct hm_damon_found){.start = 4096, .end = 8192, .accesses = kernel.accesses};
+    list.region[1] = (struct hm_damon_found){.start = 8192, .end = 8192 + kernel.idle_pages * 4096};
     if (kernel.lists >> t & 1)
         sink(data, &list);
 }

@@ -29,6 +29,7 @@ extern struct kernel {
     uid_t owner;            /* of all files in /proc */
     uint32_t lists;         /* the kdamond's targets, as bits, whose lists the tracepoint has */
     uint32_t accesses;      /* of each region in these lists */
+    uint64_t idle_pages;    /* beside that region, where DAMON looks all the time */
     uint64_t told_ns;       /* when it wrote them */
 } kernel;
 

@@ -79,6 +79,19 @@ static void a_kdamond_that_cannot_start_ends_the_watch_with_an_answer(void **sta
     kernel.is_busy = false;
 }
 
+static void refusals_that_are_not_in_a_row_do_not_end_the_watch(void **state)
+{
+    (void)state;
+    burst_watch_one();
+    for (int n = 1; n < 2 * REFUSALS; n++) {
+        kernel.refuses_on = n != REFUSALS;
+        assert_false(lease_work_after(SECOND_NS));
+        if (!kernel.refuses_on)
+            burst_end(1);
+    }
+    assert_true(lease_work_after(SECOND_NS));
+}
+
 static void processes_that_have_ended_are_left_out(void **state)
 {
     (void)state;
@@ -218,6 +231,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_burst_whose_lists_do_not_come_is_given_up, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_kdamond_that_cannot_start_ends_the_watch_with_an_answer, burst_set_up,
+                                        burst_tear_down),
+        cmocka_unit_test_setup_teardown(refusals_that_are_not_in_a_row_do_not_end_the_watch, burst_set_up,
                                         burst_tear_down),
         cmocka_unit_test_setup_teardown(processes_that_have_ended_are_left_out, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(processes_that_had_ended_before_keep_their_numbers, burst_set_up,

@@ -82,6 +82,20 @@ static void what_a_dead_broker_left_is_taken_over_later(void **state)
     assert_int_equal(broker.owned.mark, mark);
 }
 
+/* Bursts of several clients would else begin together each time. */
+static void each_lease_has_its_own_random_numbers(void **state)
+{
+    (void)state;
+    static struct hm_damon_lease other[2];
+    const struct hm_damon_peer peer = {.pidfd = -1};
+    hm_damon_lease_open(&other[0], 2, -1, &peer);
+    kernel.now_ns++;
+    hm_damon_lease_open(&other[1], 1, -1, &peer);
+    uint64_t first = hm_random_next(&lease.bursts.probing.random);
+    assert_true(hm_random_next(&other[0].bursts.probing.random) != first);
+    assert_true(hm_random_next(&other[1].bursts.probing.random) != first);
+}
+
 static void a_kdamond_without_processes_is_not_kept_for_long(void **state)
 {
     (void)state;
@@ -106,6 +120,7 @@ int main(void)
                                         lease_tear_down),
         cmocka_unit_test_setup_teardown(a_busy_kernel_is_asked_again, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(what_a_dead_broker_left_is_taken_over_later, lease_set_up, lease_tear_down),
+        cmocka_unit_test_setup_teardown(each_lease_has_its_own_random_numbers, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_kdamond_without_processes_is_not_kept_for_long, lease_set_up,
                                         lease_tear_down),
     };

@@ -66,6 +66,23 @@ static void each_burst_has_as_many_pages_of_each_process(void **state)
     assert_true(n_first[0] > 64 && n_first[1] == 1 && n_first[2] > 3 * n_first[0]);
 }
 
+/* A client with a small budget would wait for many phases after a large burst. */
+static void a_burst_has_the_pages_that_a_phase_pays_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t budget;
+        unsigned least, most;
+    } rows[] = {{100, 32, 32}, {1000, 99, 100}, {3000, 299, 300}, {HM_DAMON_MAX_BUDGET, 512, 512}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        looks_set_up(NULL);
+        looks_add_range(0, 0, 64 * GIB_PAGES);
+        looks_begin(1, rows[i].budget);
+        hm_damon_probing_choose(&probing, &burst);
+        assert_in_range(burst.n, rows[i].least, rows[i].most);
+    }
+}
+
 static void the_number_of_blocks_follows_the_budget(void **state)
 {
     (void)state;
@@ -141,6 +158,7 @@ int main(void)
         cmocka_unit_test_setup(a_round_looks_once_at_every_part_of_all_ranges, looks_set_up),
         cmocka_unit_test_setup(the_most_processes_with_the_most_ranges_are_looked_at, looks_set_up),
         cmocka_unit_test_setup(each_burst_has_as_many_pages_of_each_process, looks_set_up),
+        cmocka_unit_test_setup(a_burst_has_the_pages_that_a_phase_pays_for, looks_set_up),
         cmocka_unit_test_setup(the_number_of_blocks_follows_the_budget, looks_set_up),
         cmocka_unit_test_setup(a_costly_look_makes_blocks_larger, looks_set_up),
         cmocka_unit_test_setup(a_process_that_has_ended_is_left_out, looks_set_up),

@@ -85,12 +85,14 @@ static void the_kdamond_is_on_from_the_answer_on(void **state)
     assert_true(is_on(0));
     assert_string_equal(kernel_text("0/contexts/0/targets/nr_targets"), "2");
     assert_string_equal(kernel_text("0/contexts/0/targets/1/regions/1/start"), "12288");
+    lease.steady.settings.look_us = 20950;
+    assert_int_equal(hm_damon_lease_wait_ms(&lease), 419);
     look_for_a_second(HM_DAMON_LOOKS / 2);
     const struct hm_damon_list *list = &lease_hear()->list;
     assert_int_equal(list->head.kind, HM_DAMON_LIST);
     assert_int_equal(list->process, 0);
     assert_int_equal(list->looks, HM_DAMON_LOOKS);
-    assert_int_equal(list->span_ms, list->region[0].look_us / 1000 * HM_DAMON_LOOKS);
+    assert_int_equal(list->span_ms, 419);
     assert_int_equal(list->region[0].accesses, HM_DAMON_LOOKS / 2);
     assert_int_equal(lease_hear()->list.process, 1);
     assert_int_equal(lease.rounds, 2); /* two lists of each process */
@@ -235,6 +237,20 @@ static void looks_that_find_nearly_all_in_use_become_bursts(void **state)
     assert_int_equal(kernel.starts, 2);
 }
 
+/* Bursts would be calm at once. */
+static void looks_at_memory_that_is_mostly_idle_go_on(void **state)
+{
+    (void)state;
+    watch(2);
+    kernel.idle_pages = 1; /* beside one that is in use */
+    look_for_a_second(HM_DAMON_LOOKS);
+    assert_false(lease.is_bursting);
+    kernel.idle_pages = 0;
+    lease_work_after(5 * SECOND_NS);
+    look_for_a_second(HM_DAMON_LOOKS);
+    assert_true(lease.is_bursting);
+}
+
 /* Where the budget allows for shorter times between two looks, these are tried first. */
 static void shorter_times_come_before_bursts(void **state)
 {
@@ -339,6 +355,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_process_that_ends_as_settings_change_ends_the_watch, lease_set_up,
                                         lease_tear_down),
         cmocka_unit_test_setup_teardown(looks_that_find_nearly_all_in_use_become_bursts, lease_set_up, lease_tear_down),
+        cmocka_unit_test_setup_teardown(looks_at_memory_that_is_mostly_idle_go_on, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(shorter_times_come_before_bursts, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(calm_bursts_become_looks_all_the_time, lease_set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_time_with_which_looks_were_blind_is_not_calm, lease_set_up, lease_tear_down),
