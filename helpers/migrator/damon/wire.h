@@ -49,8 +49,12 @@ struct hm_damon_process {
 /* The processes to watch from now on, and no others. Without processes, the client only gets or keeps its kdamond. */
 struct hm_damon_watch {
     struct hm_damon_head head;
-    uint32_t interval_ms; /* of a phase; the kdamond's looks at pages are spread so that a phase brings several lists */
-    uint32_t budget;      /* millionths of one CPU that the kdamond may use; its true use is known only after seconds */
+    /* of a phase; if the budget allows it, looks all the time bring two lists of each process, or bursts a sixth of the
+     * memory */
+    uint32_t interval_ms;
+    /* millionths of one CPU that the kdamond may use, and in bursts also the broker for it; the true use is known only
+     * after seconds */
+    uint32_t budget;
     struct hm_damon_process process[HM_DAMON_TARGETS];
 };
 
@@ -71,7 +75,7 @@ struct hm_damon_region {
 struct hm_damon_list {
     struct hm_damon_head head;
     uint32_t process; /* index in the client's list of this generation */
-    uint32_t rounds;  /* rounds that have ended before this list */
+    uint32_t rounds;  /* rounds that had ended before this list's looks were made */
     uint32_t span_ms; /* how long a round takes: the time that the looks stand for */
     uint32_t looks;   /* at each region */
     uint32_t lost;    /* lists and records lost since the client connected: its socket or the kernel's ring was full */

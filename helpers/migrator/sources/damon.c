@@ -22,8 +22,8 @@
  * kdamond */
 #define PATIENCE_S 10
 #define TOLD "told to end before the DAMON broker had answered"
-/* time after which the broker is given up: it sends lists every 5 s at least, unless a process that it watches, which
- * may be another user's, does not let DAMON look at its memory */
+/* time after which the broker is given up: it sends lists or a sign of life every 20 s at least, unless a process that
+ * it watches, which may be another user's, does not let DAMON look at its memory */
 #define SILENT_S 60
 /* the share of the overhead for the kdamond and the broker; the migrator has the other half */
 #define BUDGET_SHARE 0.5

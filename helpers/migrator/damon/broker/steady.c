@@ -82,10 +82,10 @@ static void take(void *data, const struct hm_damon_gathering *list)
                                              .end = list->region[i].end,
                                              .accesses = list->region[i].accesses,
                                              .look_us = look_us};
-    lease->rounds += list->target == 0;
     struct hm_damon_looked looked = {.looks = HM_DAMON_LOOKS, .span_ms = aggregation_ms(lease)};
     hm_damon_lease_send(lease, list->target, &looked, region, list->n);
     count(lease, list);
+    lease->rounds += list->target + 1 == lease->n;
 }
 
 /* Is it time to compare the cost with the budget? At first this is soon, as the first settings are a guess. */
