@@ -11,12 +11,12 @@ static unsigned level_of(const struct hm_damon_probing *probing, unsigned p, uin
     return level > probing->process[p].shortest ? level : probing->process[p].shortest;
 }
 
-/* Counts the blocks of each level; `are_open`: only those that had no visit in this round. */
+/* Counts the living processes' blocks of each level; `are_open`: only those that had no visit in this round. */
 static void count_levels(const struct hm_damon_probing *probing, bool are_open, uint32_t n[HM_DAMON_LEVELS])
 {
     memset(n, 0, HM_DAMON_LEVELS * sizeof(n[0]));
     for (unsigned p = 0; p < probing->n_processes; p++)
-        for (uint32_t i = 0; i < probing->process[p].n_blocks; i++) {
+        for (uint32_t i = 0; i < probing->process[p].n_blocks && !probing->process[p].has_ended; i++) {
             uint32_t b = probing->process[p].first_block + i;
             n[level_of(probing, p, b)] += !are_open || !probing->is_done[b];
         }
@@ -46,6 +46,7 @@ static void add(struct hm_damon_probing *probing, struct hm_damon_burst *burst, 
     hm_probing_find_pages(probing, block, range, &first, &end);
     struct hm_damon_probe probe = {.process = probing->range[*range].process,
                                    .block = block,
+                                   .range = *range,
                                    .page = first + hm_random_next(&probing->random) % (end - first)};
     const struct hm_damon_probe *last = burst->n > 0 ? &burst->probe[burst->n - 1] : NULL;
     if (last && last->process == probe.process && last->page + 1 == probe.page && probe.page + 1 < end)
@@ -102,9 +103,11 @@ void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_b
 
 double hm_damon_probing_share_of(const struct hm_damon_probing *probing, unsigned level)
 {
-    uint32_t n[HM_DAMON_LEVELS], sum = 0;
+    uint32_t n[HM_DAMON_LEVELS], sum = 0, all = 0;
     count_levels(probing, false, n);
-    for (; level < HM_DAMON_LEVELS; level++)
-        sum += n[level];
-    return (double)sum / probing->n_blocks;
+    for (unsigned other = 0; other < HM_DAMON_LEVELS; other++) {
+        sum += other >= level ? n[other] : 0;
+        all += n[other];
+    }
+    return all > 0 ? (double)sum / all : 0;
 }

@@ -30,7 +30,7 @@
 /* A page that a burst looks at. */
 struct hm_damon_probe {
     uint32_t process; /* index */
-    uint32_t block;
+    uint32_t block, range;
     uint64_t page; /* its number: address / 4096 */
 };
 
@@ -103,7 +103,7 @@ void hm_damon_probing_skip(struct hm_damon_probing *probing, const struct hm_dam
  * in turns, one visit finds a page in use all the time, and the next one idle.
  */
 double hm_damon_probing_spread(const struct hm_damon_probing *probing);
-/* The share of blocks that this level, or one with a longer time, suits. */
+/* The share of the living processes' blocks that this level, or one with a longer time, suits. */
 double hm_damon_probing_share_of(const struct hm_damon_probing *probing, unsigned level);
 /*
  * Ends a burst, which took this CPU time, and the round if all blocks had their visit. The next round may have blocks

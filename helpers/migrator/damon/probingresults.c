@@ -53,7 +53,7 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     uint32_t block = burst->probe[i].block;
     unsigned shortest = probing->process[burst->probe[i].process].shortest;
     uint64_t first, end;
-    unsigned range = 0;
+    unsigned range = burst->probe[i].range;
     if (burst->level < shortest)
         return false;
     probing->n_busy += accesses > SATURATED;

@@ -99,6 +99,8 @@ static int check_list(const struct hm_damon_list *list, struct hm_error *error)
     uint64_t before = 0;
     if (list->process >= HM_DAMON_TARGETS)
         return hm_fail(error, EBADMSG, "a list of process %u: use 0 to %d", list->process, HM_DAMON_TARGETS - 1);
+    if (list->way > HM_DAMON_BURSTS)
+        return hm_fail(error, EBADMSG, "a list of way %u: use 0 to %d", list->way, HM_DAMON_BURSTS);
     if (list->looks == 0 || list->span_ms == 0)
         return hm_fail(error, EBADMSG, "a list with %u looks in %u ms: both are 1 or more", list->looks, list->span_ms);
     for (uint32_t at = 0; at < list->head.n; at++) {

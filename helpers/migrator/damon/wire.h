@@ -25,6 +25,8 @@
 #define HM_DAMON_MIN_BUDGET 100      /* millionths of one CPU */
 #define HM_DAMON_MAX_BUDGET 1000000u /* a whole CPU, as a kdamond is one thread */
 
+/* How DAMON looks: all the time, with lists of all of the memory, or in bursts, with lists of some blocks each. */
+enum hm_damon_way { HM_DAMON_STEADY, HM_DAMON_BURSTS };
 enum hm_damon_kind { HM_DAMON_WATCH = 1, HM_DAMON_ANSWER, HM_DAMON_LIST };
 
 struct hm_damon_head {
@@ -79,8 +81,9 @@ struct hm_damon_list {
     uint32_t span_ms; /* how long a round takes: the time that the looks stand for */
     uint32_t looks;   /* at each region */
     uint32_t lost;    /* lists and records lost since the client connected: its socket or the kernel's ring was full */
-    uint32_t
-        scatter;     /* how much more than by chance two visits of the same memory differ, in thousandths; 0: no more */
+    /* how much more than by chance two visits of the same memory differ, in thousandths; 0: no more */
+    uint16_t scatter;
+    uint16_t way;    /* hm_damon_way */
     uint64_t cpu_ns; /* CPU time that kdamonds and the broker have used for this client so far */
     struct hm_damon_region region[HM_DAMON_REGIONS];
 };

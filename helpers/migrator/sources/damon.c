@@ -14,7 +14,6 @@
 #include "base/patience.h"
 #include "damonranges.h"
 #include "migrator/damon/heat.h"
-#include "migrator/damon/tune.h"
 #include "migrator/watch/resident.h"
 #include "rows.h"
 
@@ -35,7 +34,7 @@ struct damon_source {
     struct hm_source base;
     int fd;
     bool is_stale;                    /* the list of processes must be sent again */
-    uint32_t looks;                   /* at each region, in the last list; 0: there was none */
+    int way;                          /* hm_damon_way of the last list; -1: there was none */
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
     struct hm_damon_watch watch;      /* as last sent */
     uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
@@ -247,9 +246,9 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* the process has ended, and another may have its slot */
     state->rounds = list->rounds;
-    state->has_rounds = list->looks != HM_DAMON_LOOKS; /* it looks in bursts; else at all of the memory in each list */
-    state->ways += source->looks > 0 && source->looks != list->looks;
-    source->looks = list->looks;
+    state->has_rounds = list->way == HM_DAMON_BURSTS;
+    state->ways += source->way >= 0 && source->way != list->way;
+    source->way = list->way;
     size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
         if (list->region[i].accesses > 0) {
@@ -318,6 +317,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
                                       .read = read_lists,
                                       .close = close_source};
     source->is_stale = true;
+    source->way = -1;
     source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
     source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
                                    HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);

@@ -82,7 +82,8 @@ bool hm_damon_burst_tell(struct hm_damon_lease *lease)
 {
     const struct hm_damon_probing *probing = &lease->bursts.probing;
     uint32_t look_us = measure_look_us(lease);
-    const struct hm_damon_looked looked = {.looks = HM_DAMON_VISIT_LOOKS,
+    const struct hm_damon_looked looked = {.way = HM_DAMON_BURSTS,
+                                           .looks = HM_DAMON_VISIT_LOOKS,
                                            .span_ms = (uint32_t)(probing->span_ns / MS_NS),
                                            .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};
     bool is_told = false;

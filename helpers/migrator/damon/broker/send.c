@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/amount.h"
 #include "target.h"
 
 bool hm_damon_answer_send(int fd, uint32_t generation, uint32_t n, int number, const char *text)
@@ -40,7 +41,8 @@ void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const s
                                         .rounds = lease->rounds,
                                         .span_ms = looked->span_ms > 0 ? looked->span_ms : 1,
                                         .looks = looked->looks,
-                                        .scatter = looked->scatter,
+                                        .way = (uint16_t)looked->way,
+                                        .scatter = (uint16_t)hm_least(looked->scatter, UINT16_MAX),
                                         .lost = lease->unsent + (uint32_t)lease->tracepoint.lost,
                                         .cpu_ns = hm_damon_lease_cpu_ns(lease) + lease->broker_cpu_ns};
         size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);

@@ -82,7 +82,7 @@ static void take(void *data, const struct hm_damon_gathering *list)
                                              .end = list->region[i].end,
                                              .accesses = list->region[i].accesses,
                                              .look_us = look_us};
-    struct hm_damon_looked looked = {.looks = HM_DAMON_LOOKS, .span_ms = aggregation_ms(lease)};
+    struct hm_damon_looked looked = {.way = HM_DAMON_STEADY, .looks = HM_DAMON_LOOKS, .span_ms = aggregation_ms(lease)};
     hm_damon_lease_send(lease, list->target, &looked, region, list->n);
     count(lease, list);
     lease->rounds += list->target + 1 == lease->n;

@@ -136,6 +136,28 @@ static void a_process_that_has_ended_is_left_out(void **state)
     assert_int_equal(burst.n, 0);
 }
 
+/* The first process is busy, the second not. */
+static uint32_t busy_below(uint64_t page, uint32_t look_us)
+{
+    return page < 1000 ? looks_all(page, look_us) : looks_some(page, look_us);
+}
+
+#define FIRST_LEVEL 4
+
+static void a_process_that_has_ended_has_no_share_of_the_levels(void **state)
+{
+    (void)state;
+    looks_add_range(0, 0, 1000);
+    looks_add_range(1, 2000, 3000);
+    looks_begin(2, BUDGET);
+    looks_run_round(busy_below);
+    assert_float_equal(hm_damon_probing_share_of(&probing, FIRST_LEVEL), 0.5, 0.01);
+    hm_damon_probing_leave_out(&probing, 0);
+    assert_float_equal(hm_damon_probing_share_of(&probing, FIRST_LEVEL), 1, 0);
+    hm_damon_probing_leave_out(&probing, 1);
+    assert_float_equal(hm_damon_probing_share_of(&probing, FIRST_LEVEL), 0, 0);
+}
+
 static void blocks_without_a_result_do_not_hold_up_the_round(void **state)
 {
     (void)state;
@@ -162,6 +184,7 @@ int main(void)
         cmocka_unit_test_setup(the_number_of_blocks_follows_the_budget, looks_set_up),
         cmocka_unit_test_setup(a_costly_look_makes_blocks_larger, looks_set_up),
         cmocka_unit_test_setup(a_process_that_has_ended_is_left_out, looks_set_up),
+        cmocka_unit_test_setup(a_process_that_has_ended_has_no_share_of_the_levels, looks_set_up),
         cmocka_unit_test_setup(blocks_without_a_result_do_not_hold_up_the_round, looks_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

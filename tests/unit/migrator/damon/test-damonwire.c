@@ -205,6 +205,11 @@ static void region_too_high(void)
     message.list.region[2].end = UINT64_MAX;
 }
 
+static void way_unknown(void)
+{
+    message.list.way = HM_DAMON_BURSTS + 1;
+}
+
 static void no_looks(void)
 {
     message.list.looks = 0;
@@ -228,8 +233,8 @@ static void process_unknown(void)
 static void refuses_bad_lists(void **state)
 {
     (void)state;
-    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high,      no_looks,
-                                   process_unknown,  no_span,         no_time_between_looks};
+    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high, way_unknown,
+                                   no_looks,         process_unknown, no_span,         no_time_between_looks};
     for (size_t i = 0; i < N_ROWS(spoil); i++) {
         size_t size = good_list(3);
         assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), 0);

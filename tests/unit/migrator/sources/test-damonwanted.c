@@ -241,10 +241,10 @@ static void see(void *data, const struct hm_observation *observation, size_t n)
 }
 
 /* Has the broker send a list of one region, and the source read it. */
-static void send_list(struct hm_source *source, uint32_t generation, uint32_t looks, uint32_t scatter)
+static void send_list(struct hm_source *source, uint32_t generation, enum hm_damon_way way, uint16_t scatter)
 {
     struct hm_error error = {""};
-    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .looks = looks, .scatter = scatter};
+    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .looks = 10, .way = (uint16_t)way, .scatter = scatter};
     list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << 12, (uint64_t)(MAPPED + 16) << 12, 5, 16000};
     size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, 1);
     assert_int_equal(send(end, &list, size, 0), size);
@@ -256,9 +256,14 @@ static void a_list_is_passed_on(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t looks, scatter;
+        enum hm_damon_way way;
+        uint16_t scatter;
         unsigned ways;
-    } rows[] = {{10, 0, 0}, {10, 1500, 0}, {20, 0, 1}, {20, 0, 1}, {10, 0, 2}};
+    } rows[] = {{HM_DAMON_BURSTS, 0, 0},
+                {HM_DAMON_BURSTS, 1500, 0},
+                {HM_DAMON_STEADY, 0, 1},
+                {HM_DAMON_STEADY, 0, 1},
+                {HM_DAMON_BURSTS, 0, 2}};
     struct hm_damon_watch watch;
     struct hm_error error = {""};
     memset(process, 0, sizeof(process));
@@ -267,14 +272,15 @@ static void a_list_is_passed_on(void **state)
     assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
     take(&watch, 1);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        send_list(source, watch.head.generation, rows[i].looks, 0);
+        send_list(source, watch.head.generation, rows[i].way, 0);
         float by_chance = seen.excess;
-        send_list(source, watch.head.generation, rows[i].looks, rows[i].scatter);
+        send_list(source, watch.head.generation, rows[i].way, rows[i].scatter);
         assert_int_equal(seen.page, HM_PAGE(0, MAPPED));
         assert_int_equal(seen.n_pages, 16);
         assert_float_equal((1 + seen.excess) / (1 + by_chance), 1 + rows[i].scatter / 1000.0, 1e-5);
         assert_int_equal(source->state.ways, rows[i].ways);
         assert_int_equal(source->state.rounds, 3);
+        assert_int_equal(source->state.has_rounds, rows[i].way == HM_DAMON_BURSTS);
     }
     source->close(source);
     close(end);
