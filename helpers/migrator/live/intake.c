@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "live.h"
 
 #define CHUNK 256
@@ -108,13 +109,13 @@ static bool add_movable(struct chunk *chunk, const struct hm_observation *observ
     return pages > 0;
 }
 
-/* The source looks in another way now: the decider begins anew, as nothing that it knows can be compared with that. If
- * there is no memory for a new one, the old one stays. */
+/* The source looks in another way now: the decider and the phase begin anew, as nothing that is known can be compared
+ * with that. If there is no memory for a new decider, the old one stays. */
 static void begin_anew(struct hm_live *live)
 {
     struct hm_decider *before = live->decider;
     live->intake.ways = live->intake.source->state.ways;
-    live->phase_first_round = live->intake.source->state.rounds; /* the phase lasts until all memory was looked at */
+    hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC));
     live->intake.dropped += live->intake.n_later;
     live->intake.n_later = 0;
     if (new_decider(live, NULL) != 0) {
@@ -207,7 +208,6 @@ void hm_live_open_source(struct hm_live *live)
     struct hm_error error = {{0}};
     char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
     snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
-    live->phase_first_round = 0;
     if (live->intake.n_dead == 0)
         live->intake.source = hm_source_open(options->source, &setup, why, &error);
     /* The migrator was told to end while the source was being opened. That is no failure of the source: no warning. */
@@ -222,6 +222,7 @@ void hm_live_open_source(struct hm_live *live)
         open_next(live, &setup, &error);
     }
     live->intake.ways = 0;
+    hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC)); /* the decider is new, and knows nothing yet */
     if (live->intake.source && new_decider(live, &error) != 0)
         hm_live_close_source(live);
     live->window.is_used = live->intake.source && !live->intake.source->state.knows_writes && live->window.softdirty;

@@ -180,7 +180,15 @@ bool hm_live_is_paid(struct hm_live *live);
 /* Has the source ended a round of looks since the phase began? A source without rounds always has. */
 bool hm_live_has_looked(const struct hm_live *live);
 
-/* Ends a phase: measures heat, moves pages, updates figures. Extends it instead while a decision is not paid for. */
+/* Begins a phase at `now` (CLOCK_MONOTONIC, in ns). To be called when a decider is new, too: so each decision is made
+ * from a whole phase. */
+void hm_live_begin_phase(struct hm_live *live, uint64_t now);
+/* Has the phase lasted long enough? */
+bool hm_live_phase_is_over(const struct hm_live *live, uint64_t now);
+/*
+ * Ends a phase: measures heat, moves pages, updates figures. Extends it instead while the source has not ended a round
+ * of looks, however long that takes, or a decision is not paid for (pace.h).
+ */
 void hm_live_end_phase(struct hm_live *live);
 /* Updates the figures that can be read at any time: CPU seconds, samples, processes. */
 void hm_live_update_figures(struct hm_live *live);

@@ -25,6 +25,20 @@ bool hm_live_is_told(void *data)
     return poll(&event, 1, 0) > 0;
 }
 
+void hm_live_begin_phase(struct hm_live *live, uint64_t now)
+{
+    live->account.pace.longer = 0;
+    live->phase_start_ns = now;
+    live->phase_first_sample = hm_live_samples(live);
+    live->phase_first_round = live->intake.source ? live->intake.source->state.rounds : 0;
+}
+
+bool hm_live_phase_is_over(const struct hm_live *live, uint64_t now)
+{
+    return hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
+                           hm_live_samples(live) - live->phase_first_sample);
+}
+
 /* The step has ended when the guard says so (meter/memory/guard.h); without one (single processes), when no process is
  * left. */
 static bool is_over(struct hm_live *live, int n_living)
@@ -114,7 +128,7 @@ void hm_live_run(struct hm_live *live)
 {
     uint64_t next_look = 0;
     bool watch_guard = true;
-    live->phase_start_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC));
     live->shown.progress->state = HM_PROGRESS_RUNNING;
     for (;;) {
         uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
@@ -124,9 +138,9 @@ void hm_live_run(struct hm_live *live)
             watch_guard = true;
             next_look = now + look_every(live);
         }
-        if (hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
-                            hm_live_samples(live) - live->phase_first_sample))
+        if (hm_live_phase_is_over(live, now))
             hm_live_end_phase(live);
+        now = hm_clock_ns(CLOCK_MONOTONIC); /* a phase may have begun since */
         uint64_t due = hm_pace_due(&live->account.pace, live->phase_start_ns), window = hm_live_window_due(live, now);
         if (now >= window) {
             if (hm_live_is_paid(live))

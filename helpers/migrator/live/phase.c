@@ -268,25 +268,36 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     live->account.deciding_s = 0;
 }
 
+/* Extends a phase at its end, where it is too early for a decision. */
+static bool is_extended(struct hm_live *live)
+{
+    if (live->rest.is_resting || !live->intake.source)
+        return false;
+    if (hm_live_has_looked(live))
+        return hm_pace_lengthen(&live->account.pace, hm_live_is_paid(live));
+    /* However long the round takes: memory that it has not come to would pass for cold. A dead source is replaced. */
+    hm_pace_extend(&live->account.pace);
+    return true;
+}
+
 void hm_live_end_phase(struct hm_live *live)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    if (!live->rest.is_resting && live->intake.source &&
-        hm_pace_lengthen(&live->account.pace, hm_live_has_looked(live) && hm_live_is_paid(live)))
+    hm_live_read_source(live);
+    /* Lists that have waited to be read may have begun the phase anew; so may a look, if it has opened a source. */
+    if (!hm_live_phase_is_over(live, now) || is_extended(live))
         return;
-    live->account.pace.longer = 0;
     if (!live->rest.is_resting) {
-        hm_live_read_source(live);
         double start_s = hm_live_thread_s();
         hm_live_read_maps(live);
         hm_live_look(live);
+        if (!hm_live_phase_is_over(live, now))
+            return;
         if (live->decider)
             decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
     }
     live->shown.progress->phases += live->intake.source || live->rest.is_resting;
     hm_live_update_figures(live);
-    live->phase_start_ns = now;
-    live->phase_first_sample = hm_live_samples(live);
-    live->phase_first_round = live->intake.source ? live->intake.source->state.rounds : 0;
+    hm_live_begin_phase(live, now);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "migrator/live/live.h"
 #include "unit/lib/rows.h"
 
@@ -88,6 +89,46 @@ static void a_source_that_looks_in_another_way_ends_a_round_first(void **state)
     hm_decider_free(live.decider);
 }
 
+/* A list in which the source looks in bursts from now on. */
+static int read_the_first_burst(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink,
+                                void *data, struct hm_error *error)
+{
+    source->state.ways = 1;
+    source->state.has_rounds = true;
+    return read_nothing(source, ranks, sink, data, error);
+}
+
+static void no_decision_is_made_before_a_round_has_ended(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    struct hm_options options = {.algorithm = "regions", .lat_read = 2, .lat_write = 2};
+    struct hm_source source = {.state = {.unit = 1, .samples = 70}, .read = read_the_first_burst};
+    struct hm_decider_options setup = {.algorithm = "regions", .period = 1, .max_extents = 16};
+    const uint64_t interval_ns = 1000000, lengths = 100;
+    live.options = &options;
+    live.intake.source = &source;
+    live.decider = hm_decider_new(&setup, NULL);
+    assert_non_null(live.decider);
+    live.account.pace = (struct hm_pace){.interval_ms = interval_ns / 1000000, .longer = 3};
+    /* The list waits to be read when the phase ends. With it, the phase begins anew. */
+    live.phase_start_ns = hm_clock_ns(CLOCK_MONOTONIC) - lengths * interval_ns;
+    uint64_t before = live.phase_start_ns;
+    hm_live_end_phase(&live);
+    assert_int_equal(live.n_decided, 0);
+    assert_true(live.phase_start_ns >= before + lengths * interval_ns);
+    assert_int_equal(live.account.pace.longer, 0);
+    assert_int_equal(live.phase_first_sample, 70);
+    /* The phase lasts as long as the round, however often it ends. */
+    live.phase_start_ns = before;
+    for (unsigned i = 1; i < lengths; i++) {
+        hm_live_end_phase(&live);
+        assert_int_equal(live.account.pace.longer, i);
+    }
+    assert_int_equal(live.n_decided, 0);
+    hm_decider_free(live.decider);
+}
+
 static void test_how_many_extents_an_algorithm_has(void **state)
 {
     (void)state;
@@ -106,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steps_migrator_is_never_dumpable),
         cmocka_unit_test(a_source_that_looks_in_another_way_ends_a_round_first),
+        cmocka_unit_test(no_decision_is_made_before_a_round_has_ended),
         cmocka_unit_test(test_how_many_extents_an_algorithm_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
