@@ -8,6 +8,7 @@ import os
 import pwd
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import slurm
@@ -53,23 +54,31 @@ def states():
     return [state(k) for k in range(number())]
 
 
-def kill_in_a_burst(process):
-    """Kills a broker while a kdamond is on, which stays on. It is on only for bursts of looks."""
+def one_is_on():
+    return states().count("on") == 1
+
+
+def kill_while(process, is_so):
+    """Kills a broker while is_so() is true of its kdamonds, and it stays true. Where a broker looks in bursts, its
+    kdamond is on for a tenth of a second only: so this looks often, and looks again once the broker is stopped."""
 
     def is_stopped():
-        if "on" not in states():
+        if not is_so():
             return False
         process.send_signal(signal.SIGSTOP)
         os.waitpid(process.pid, os.WUNTRACED)
-        if "on" in states():
+        if is_so():
             return True
         process.send_signal(signal.SIGCONT)
         return False
 
-    slurm.wait_for(is_stopped, "a kdamond that is on")
+    deadline = time.monotonic() + slurm.PATIENCE
+    while not is_stopped():
+        assert time.monotonic() < deadline, f"never was {is_so.__name__}: {states()}"
+        time.sleep(0.02)
     process.kill()
     process.wait()
-    assert states().count("on") == 1
+    assert is_so()
 
 
 @contextlib.contextmanager
@@ -122,3 +131,20 @@ def sleeper(user):
     finally:
         process.kill()
         process.wait()
+
+
+@contextlib.contextmanager
+def programs(count, mib, kind="write", user="alice"):
+    """Run programs whose accesses go mostly to one tenth of their memory, unless `kind` says otherwise
+    (programs/hotrange.c). Gives (pid, start, end, start of the hot tenth, end of the hot tenth) of each."""
+    folder = slurm.folder_of(user)
+    go = folder / "go"
+    ready = [folder / f"ready{i}" for i in range(count)]
+    running = [start(user, "hotrange", str(mib), kind, str(path), str(go)) for path in ready]
+    try:
+        slurm.wait_for(lambda: all(path.exists() for path in ready), "programs with a hot tenth")
+        words = [path.read_text().split() for path in ready]
+        yield [(int(pid), *(int(word, 16) for word in rest)) for pid, *rest in words]
+    finally:
+        go.touch()
+        assert [program.wait(slurm.PATIENCE) for program in running] == [0] * count

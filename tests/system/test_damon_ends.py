@@ -9,7 +9,7 @@ from pathlib import Path
 import damonclient
 import pytest
 import slurm
-from damonbroker import BROKER, KDAMONDS, broker, kill_in_a_burst, number, sleeper, states, write
+from damonbroker import BROKER, KDAMONDS, broker, kill_while, number, one_is_on, sleeper, states, write
 from processes import descriptors_of
 
 
@@ -18,7 +18,7 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
         with broker(run_dir) as (process, path):
             client = damonclient.Client(path)
             assert client.ask([watched]).n == 1
-            kill_in_a_burst(process)
+            kill_while(process, one_is_on)
         with broker(run_dir) as (_, path):
             assert states().count("on") == 0
             assert damonclient.Client(path).ask([watched]).n == 1
@@ -26,7 +26,7 @@ def test_killed_broker_leaves_nothing_for_long(run_dir):
         with broker(run_dir) as (process, path):
             client = damonclient.Client(path)
             assert client.ask([watched]).n == 1
-            kill_in_a_burst(process)
+            kill_while(process, one_is_on)
         slurm.run(f"{BROKER} --run-dir {run_dir} --clean")
         assert number() == 0
 
@@ -60,7 +60,7 @@ def test_wherever_a_broker_is_killed_the_next_one_knows_what_is_its_own(run_dir)
                     client = damonclient.Client(path)
                     answer = client.ask([watched])
                     assert answer.n == 1, answer
-                    kill_in_a_burst(process)
+                    kill_while(process, one_is_on)
                 assert states() == ["on", "off"]
                 marks.append((first / "contexts/0/monitoring_attrs/intervals/update_us").read_text().strip())
                 if leave:
@@ -137,7 +137,7 @@ def test_reap_finds_what_a_dead_broker_left(is_old):
             client = damonclient.Client(run_dir / "damon.sock")
             assert client.ask([watched]).n == 1
             slurm.run("hybridmem reap")  # the broker lives: reap leaves it alone
-            kill_in_a_burst(process)
+            kill_while(process, one_is_on)
         finally:
             process.kill()
             process.wait()
@@ -154,7 +154,7 @@ def test_someone_elses_kdamonds_after_a_crash_are_not_taken_over(run_dir):
     with broker(run_dir, "--kdamonds", "2") as (process, path):
         client = damonclient.Client(path)
         assert client.ask([os.getpid()]).n == 1
-        kill_in_a_burst(process)
+        kill_while(process, one_is_on)
     write(KDAMONDS / "0" / "state", "off")
     write(KDAMONDS / "nr_kdamonds", "0")
     write(KDAMONDS / "nr_kdamonds", "2")

@@ -3,11 +3,11 @@
  * A program with a known hot tenth: nine of ten of its accesses, at random addresses, go to a tenth of its memory, the
  * others anywhere.
  *
- *     hotrange MIB read|write READY-FILE GO-FILE
+ *     hotrange MIB read|write|sweep READY-FILE GO-FILE
  *
- * `read`: all memory is only read. `write`: the hot tenth is written. READY-FILE gets the pid and, in
- * hexadecimal, where the memory and its hot tenth begin and end. The program ends when GO-FILE exists, and prints its
- * accesses and CPU seconds.
+ * `read`: all memory is only read. `write`: the hot tenth is written. `sweep`: no part is hot, as each page is written
+ * every few milliseconds. READY-FILE gets the pid and, in hexadecimal, where the memory and its hot tenth begin and
+ * end. The program ends when GO-FILE exists, and prints its accesses and CPU seconds.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -43,14 +43,22 @@ static uint64_t next_random(uint64_t x)
     return x ^ x << 17;
 }
 
+/* Writes each page once. Returns the number of accesses. */
+static size_t sweep(volatile char *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        memory[at]++;
+    return bytes / PAGE;
+}
+
 int main(int argc, char **argv)
 {
-    const struct timespec rest = {.tv_nsec = 15000000};
     size_t bytes = argc == 5 ? strtoull(argv[1], NULL, 10) << 20 : 0;
-    bool is_write = bytes && strcmp(argv[2], "write") == 0;
+    bool is_write = bytes && strcmp(argv[2], "write") == 0, is_sweep = bytes && strcmp(argv[2], "sweep") == 0;
+    const struct timespec rest = {.tv_nsec = is_sweep ? 2000000 : 15000000};
     uint64_t x = 88172645463325252u, accesses = 0, sum = 0;
     if (bytes == 0) {
-        fprintf(stderr, "usage: hotrange MIB read|write READY-FILE GO-FILE\n");
+        fprintf(stderr, "usage: hotrange MIB read|write|sweep READY-FILE GO-FILE\n");
         return 2;
     }
     volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,15 +66,15 @@ int main(int argc, char **argv)
         perror("hotrange: memory");
         return 1;
     }
-    for (size_t at = 0; at < bytes; at += PAGE)
-        memory[at] = 1;
+    sweep(memory, bytes);
     size_t hot = bytes / 10 / PAGE * PAGE, start = bytes / 10 * 6 / PAGE * PAGE;
     if (write_ready(argv[3], memory, bytes, start, hot)) {
         perror("hotrange: ready file");
         return 1;
     }
     while (access(argv[4], F_OK)) {
-        for (int i = 0; i < BATCH; i++) {
+        accesses += is_sweep ? sweep(memory, bytes) : BATCH;
+        for (int i = 0; !is_sweep && i < BATCH; i++) {
             x = next_random(x);
             bool is_hot = x % 1024 < 922;
             size_t at = is_hot ? start + (x >> 10) % hot : (x >> 10) % bytes;
@@ -75,7 +83,6 @@ int main(int argc, char **argv)
             else
                 sum += (unsigned char)memory[at];
         }
-        accesses += BATCH;
         nanosleep(&rest, NULL); /* spares the guest's host, which emulates each access */
     }
     printf("%lu accesses, sum %lu, %.2f s\n", accesses, sum, (double)clock() / CLOCKS_PER_SEC);
