@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The estimate of density.h: weigh() finds the probability that a node's halves differ, descend() makes the spans. */
+/* The estimate of density.h: weigh() finds the probability that a node's halves differ, descend() makes the spans,
+ * unless the cells by themselves explain the samples better (densitycells.h). */
 #include <math.h>
 
+#include "densitycells.h"
 #include "densityline.h"
 
 #define LEAST_TO_SPLIT 4.0  /* samples in a node: with fewer, its halves can hardly be told apart */
@@ -229,11 +231,16 @@ void hm_density_estimate(struct hm_density *density, hm_density_take *take, void
     value(&descent, &root, NULL);
     while (root.size < density->length)
         root.size *= 2;
+    double log_ratio;
     for (descent.least = LEAST_TO_SPLIT;; descent.least *= 2) {
         descent.n_weighed = 0;
-        weigh(&descent, &root);
+        log_ratio = weigh(&descent, &root);
         if (descent.n_weighed < density->n_nodes)
             break;
     }
-    descend(&descent, &root);
+    const struct hm_apart apart = hm_apart_weigh(density, descent.dispersion);
+    if (apart.log_ratio > log_ratio)
+        hm_apart_estimate(density, &apart, take, data);
+    else
+        descend(&descent, &root);
 }

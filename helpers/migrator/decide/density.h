@@ -5,7 +5,8 @@
  * again, which makes a tree whose nodes are the pieces. One can stop halving at any point; all ways to stop are
  * averaged, each weighted by how likely it makes the samples (Willems, Shtarkov and Tjalkens, "The context-tree
  * weighting method", IEEE Transactions on Information Theory 1995). So densely sampled memory gets sharp borders at any
- * place, thinly sampled memory gets even heat, and noise is not taken for heat. For the decision code.
+ * place, thinly sampled memory gets even heat, and noise is not taken for heat. Where neighbours have nothing in
+ * common, each piece that was looked at is estimated by itself (densitycells.h). For the decision code.
  */
 #ifndef HM_MIGRATOR_DECIDE_DENSITY_H
 #define HM_MIGRATOR_DECIDE_DENSITY_H

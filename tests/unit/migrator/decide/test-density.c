@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "migrator/decide/density.h"
 
 /* the estimated heat of each page */
@@ -188,6 +189,21 @@ static void test_borders_without_evidence_go(void **state)
     assert_true(cells.cell[0].reads == 96 && cells.cell[0].excess == 96 * 900);
 }
 
+/* Ranges that were looked at, with differences that are noise, are as hot as each other. */
+static void test_noise_between_ranges_is_no_heat(void **state)
+{
+    (void)state;
+    struct hm_observation seen[512];
+    for (size_t i = 0; i < 512; i++) { /* each is worth half a counted sample to one and a half */
+        struct hm_random random = {i};
+        float reads = 2.0F + 2.0F * (float)(hm_random_next(&random) >> 62);
+        seen[i] = (struct hm_observation){.page = 4 * i, .n_pages = 4, .reads = reads, .excess = 4};
+    }
+    estimate(seen, 512);
+    for (uint64_t page = 0; page < 2048; page++)
+        assert_true(heat_of[page] > 0.8 * 1.25 && heat_of[page] < 1.2 * 1.25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_no_edge_is_hotter),
         cmocka_unit_test(test_a_vague_neighbour_lends_no_heat),
         cmocka_unit_test(test_few_nodes_will_do),
+        cmocka_unit_test(test_noise_between_ranges_is_no_heat),
         cmocka_unit_test(test_borders_without_evidence_go),
         cmocka_unit_test(test_few_samples_are_even),
         cmocka_unit_test(test_borders_come_out),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The other estimate of density.h, for heat that neighbours do not share: each cell by itself. The cells' heats are
+ * taken to be drawn from a Gamma distribution whose mean is that of all samples; a cell's heat is the posterior mean
+ * (an empirical Bayes estimate: Clayton and Kaldor, Biometrics 1987). So the fewer samples a cell has, the nearer it is
+ * to the mean. Only for samples that are spread over ranges: where single pages were sampled, the cells are where the
+ * samples are, and say nothing about neighbours without one. For density*.c only.
+ */
+#ifndef HM_MIGRATOR_DECIDE_DENSITYCELLS_H
+#define HM_MIGRATOR_DECIDE_DENSITYCELLS_H
+
+#include "density.h"
+
+/* What is known of all cells together. */
+struct hm_apart {
+    double dispersion;  /* variance of the sum of weighted samples, divided by its mean */
+    double mean;        /* samples per page and worth */
+    double gap_worth;   /* how much a sample in memory without samples would tell */
+    double write_share; /* of all samples */
+    /* how much likelier the samples are than if all pages had one rate: the logarithm, as in density.c; negative where
+     * this estimate is of no use */
+    double log_ratio;
+};
+
+/* Weighs how well the estimate explains the samples. The line must be laid out. */
+struct hm_apart hm_apart_weigh(const struct hm_density *density, double dispersion);
+/* Passes all spans to `take` by ascending page. */
+void hm_apart_estimate(const struct hm_density *density, const struct hm_apart *apart, hm_density_take *take,
+                       void *data);
+
+#endif
