@@ -168,7 +168,7 @@ static void open_account(struct hm_live *live)
     hm_tally_init(&live->account.tally, options->seed, options->hot_by_writes);
     hm_node_map_fill(&live->account.node_map, tiers, 2);
     live->account.has_cgroup = options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, options->cgroup) == 0;
-    hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, hm_live_job_s(live));
+    hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, live->account.n_cpus, hm_live_job_s(live));
 }
 
 /* Opens the view for `hybridmem top`. If that fails, the step's memory is migrated all the same. */

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "purse.h"
 
+#include "base/advance.h"
+
 #define LEARN 0.5   /* weight of the latest measurement */
 #define DECISIONS 2 /* times the cost of a decision that is saved before one is made: half of it is for the moves */
 #define ENOUGH 64   /* pages: fewer say nothing about the cost of one */
 #define FIRST_PAGE_S 20e-6 /* assumed CPU time for moving a page, until it is measured: a few times the usual one */
 
-void hm_purse_init(struct hm_purse *purse, double share, double job_s)
+void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s)
 {
-    *purse = (struct hm_purse){.share = share, .job_s = job_s};
+    *purse = (struct hm_purse){.share = share, .n_cpus = n_cpus > 0 ? n_cpus : 1, .job_s = job_s};
+}
+
+/* Earns for this CPU time of the job. */
+static void earn(struct hm_purse *purse, double job_s)
+{
+    double before = hm_advance_sum(purse->ran_s);
+    purse->ran_s += job_s / purse->n_cpus;
+    purse->saved_s += purse->share * purse->n_cpus * (hm_advance_sum(purse->ran_s) - before);
 }
 
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
 {
     if (job_s > purse->job_s)
-        purse->saved_s += purse->share * (job_s - purse->job_s);
+        earn(purse, job_s - purse->job_s);
     purse->saved_s -= spent_s - purse->spent_s;
     purse->job_s = job_s;
     purse->spent_s = spent_s;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The purse: the migrator's budget of CPU time. It earns a share of what the step's processes use, spends what it uses
- * itself, and saves the rest. What a phase may cost follows from the savings. Pure.
+ * itself, and saves the rest. What a phase may cost follows from the savings. An advance (base/advance.h) lets it earn
+ * more at first, and less afterwards. Pure.
  */
 #ifndef HM_MIGRATOR_LIVE_PURSE_H
 #define HM_MIGRATOR_LIVE_PURSE_H
@@ -13,14 +14,16 @@
 
 struct hm_purse {
     double share;          /* share of the job's CPU time that is earned */
+    unsigned n_cpus;       /* of the job */
+    double ran_s;          /* how long the job has run, if it kept all its CPUs busy: its CPU time divided by them */
     double saved_s;        /* earned and not spent, in seconds; negative: in debt */
     double job_s, spent_s; /* CPU time of the job and of the migrator at the last look */
     double page_s;         /* measured CPU time for moving one page; 0: not measured yet */
     double decision_s;     /* measured CPU time of one decision without moving; 0: not measured yet */
 };
 
-/* Begins to earn `share` of the CPU time that the job uses beyond `job_s`. */
-void hm_purse_init(struct hm_purse *purse, double share, double job_s);
+/* Begins to earn `share` of the CPU time that the job uses beyond `job_s` on `n_cpus` CPUs, with the advance. */
+void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s);
 /*
  * Enters the CPU seconds of the job and of the migrator so far. If the job's sum shrinks, as processes have ended,
  * nothing is earned.

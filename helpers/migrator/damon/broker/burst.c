@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/advance.h"
 #include "base/amount.h"
 #include "base/clock.h"
 #include "burstlists.h"
@@ -35,14 +36,16 @@ static uint64_t used_ns(const struct hm_damon_lease *lease)
 }
 
 /*
- * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call.
- * Returns the CPU time in ns.
+ * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call. In
+ * the client's first two minutes there is an advance on the budget (base/advance.h). Returns the CPU time in ns.
  */
-static uint64_t settle(struct hm_damon_lease *lease, uint32_t paid, double share)
+static uint64_t settle(struct hm_damon_lease *lease, uint32_t budget, double share)
 {
     uint64_t spent_ns = used_ns(lease) - lease->bursts.settled_ns;
+    double age_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - lease->since_ns) / SECOND_NS;
+    double paid = budget * 1e-6 * hm_advance_rate(age_s);
     lease->bursts.settled_ns += spent_ns;
-    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (paid * 1e-6));
+    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / paid);
     return spent_ns;
 }
 

@@ -36,6 +36,7 @@ int lease_set_up(void **state)
     kernel_set_number("0");
     lease_begin_broker();
     hm_damon_lease_open(&lease, 1, pair[0], &peer);
+    kernel.now_ns += 1000 * SECOND_NS; /* the time of the advance on the budget (base/advance.h) is over */
     lease_client = pair[1];
     return 0;
 }

@@ -110,6 +110,31 @@ static void the_next_burst_waits_as_long_as_the_budget_wants(void **state)
     assert_in_range(sum_ns / BURSTS, wanted_ns * 8 / 10, wanted_ns * 12 / 10);
 }
 
+/* How long bursts wait in the mean, for a client that connected so many seconds ago. */
+static double mean_wait_s(double age_s)
+{
+    uint64_t sum_ns = 0;
+    for (int i = 0; i < BURSTS; i++) {
+        lease.since_ns = kernel.now_ns - (uint64_t)(age_s * 1e9);
+        sum_ns += run_burst();
+        kernel.now_ns = lease.bursts.next_ns;
+    }
+    return (double)sum_ns / BURSTS / 1e9;
+}
+
+/* What is learned early is of use for longest: twice the budget in two minutes, and no more than it in ten. */
+static void an_advance_on_the_budget_is_paid_back(void **state)
+{
+    (void)state;
+    burst_watch_one();
+    kernel.burst_cpu_ns = 20 * MS_NS; /* 2 s of a 1 % budget */
+    run_burst();
+    kernel.now_ns = lease.bursts.next_ns;
+    assert_float_equal(mean_wait_s(10), 1, 0.15);
+    assert_float_equal(mean_wait_s(300), 2 / 0.75, 0.4);
+    assert_float_equal(mean_wait_s(700), 2, 0.3);
+}
+
 /* Neither does a watch that begins anew, nor one that ends a burst before its lists have come. */
 static void asking_again_brings_no_burst_earlier(void **state)
 {
@@ -221,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_list_says_what_its_looks_stand_for, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(the_next_burst_waits_as_long_as_the_budget_wants, burst_set_up,
                                         burst_tear_down),
+        cmocka_unit_test_setup_teardown(an_advance_on_the_budget_is_paid_back, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(asking_again_brings_no_burst_earlier, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_client_hears_of_the_broker_in_a_long_pause, burst_set_up, burst_tear_down),
         cmocka_unit_test_setup_teardown(a_client_hears_of_the_broker_while_bursts_find_nothing, burst_set_up,

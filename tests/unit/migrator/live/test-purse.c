@@ -21,17 +21,41 @@ static void test_earned_and_spent(void **state)
         double job_s, spent_s, saved_s;
     } rows[] = {
         {100, 0, 0},                          /* CPU time before the start does not count */
-        {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved over phases */
-        {300, 2, 0},                          /* an idle job earns nothing */
-        {300, 3, -1},      {250, 3, -1},      /* processes have ended */
-        {350, 3, 0},       {450, 3.5, 0.5},
+        {700, 6, 0},                          /* the time of the advance is over */
+        {800, 6.25, 0.75}, {900, 6.25, 1.75}, /* saved over phases */
+        {900, 8, 0},                          /* an idle job earns nothing */
+        {900, 9, -1},      {850, 9, -1},      /* processes have ended */
+        {950, 9, 0},       {1050, 9.5, 0.5},
     };
     struct hm_purse purse;
-    hm_purse_init(&purse, 0.01, 100);
+    hm_purse_init(&purse, 0.01, 1, 100);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         hm_purse_look(&purse, rows[i].job_s, rows[i].spent_s);
         assert_float_equal(purse.saved_s, rows[i].saved_s, 1e-9);
     }
+}
+
+/* In the job's first two minutes, counted in CPU time of all its CPUs, twice the share is earned; in ten minutes the
+ * share. */
+static void test_an_advance_is_paid_back(void **state)
+{
+    (void)state;
+    static const struct {
+        double job_s, earned_s;
+    } rows[] = {
+        {100, 0},    {140, 0.8}, {340, 4.8}, /* twice the share */
+        {240, 4.8},  {440, 6.3},             /* processes have ended, and others go on where they were */
+        {540, 7.05}, {1200, 12}, {1300, 13}, {1500, 15},
+    };
+    struct hm_purse purse;
+    hm_purse_init(&purse, 0.01, 2, 100);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        hm_purse_look(&purse, rows[i].job_s, 0);
+        assert_float_equal(purse.saved_s, rows[i].earned_s, 1e-9);
+    }
+    hm_purse_init(&purse, 0.01, 0, 0); /* nobody knows how many CPUs there are */
+    hm_purse_look(&purse, 600, 0);
+    assert_float_equal(purse.saved_s, 6, 1e-9);
 }
 
 static void test_parts_and_pages(void **state)
@@ -138,9 +162,13 @@ static void test_resting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_earned_and_spent),  cmocka_unit_test(test_parts_and_pages),
-        cmocka_unit_test(test_what_a_page_costs), cmocka_unit_test(test_decisions_leave_half_for_moving),
-        cmocka_unit_test(test_is_there_work),     cmocka_unit_test(test_resting),
+        cmocka_unit_test(test_earned_and_spent),
+        cmocka_unit_test(test_an_advance_is_paid_back),
+        cmocka_unit_test(test_parts_and_pages),
+        cmocka_unit_test(test_what_a_page_costs),
+        cmocka_unit_test(test_decisions_leave_half_for_moving),
+        cmocka_unit_test(test_is_there_work),
+        cmocka_unit_test(test_resting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
