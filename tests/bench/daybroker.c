@@ -109,6 +109,7 @@ static void add_slot(struct hm_damon_list *list, const struct day_slot *slot, ui
             (struct hm_damon_region){.start = (first + i * part) * PAGE,
                                      .end = (first + (i + 1) * part) * PAGE,
                                      .accesses = (uint32_t)(is_hot ? LOOKS - 4 + day_random(4) : day_random(2)),
+                                     .looks = LOOKS,
                                      .look_us = LOOK_US};
     }
 }
@@ -118,7 +119,6 @@ static void send_list(uint32_t process, const struct day_rank *rank)
     struct hm_damon_list list = {.process = process,
                                  .rounds = broker.rounds,
                                  .span_ms = SPAN_MS,
-                                 .looks = LOOKS,
                                  .lost = broker.lost,
                                  .cpu_ns = broker.cpu_ns += 1000000};
     for (uint64_t i = 0; i < DAY_SLOTS; i++)

@@ -65,8 +65,7 @@ static void use_reply(const union hm_damon_message *message)
     if (message->head.kind != HM_DAMON_LIST)
         return;
     for (uint32_t i = 0; i < list->head.n; i++) {
-        struct hm_observation heat =
-            hm_damon_heat(&list->region[i], list->looks, list->span_ms * 1e-3, HM_DAMON_TARGETS - 1);
+        struct hm_observation heat = hm_damon_heat(&list->region[i], list->span_ms * 1e-3, HM_DAMON_TARGETS - 1);
         if (heat.n_pages == 0 || !(heat.reads >= 0) || !(heat.excess >= 0) || !isfinite(heat.excess) ||
             HM_PAGE_SPACE(heat.page) != HM_DAMON_TARGETS - 1)
             abort();

@@ -25,11 +25,11 @@ RANGES = 6
 PROCESS = struct.Struct(f"=QiI{2 * RANGES}Q")
 ANSWER_REST = struct.Struct("=II160s")
 LIST_REST = struct.Struct("=IIIIIIQ")
-REGION = struct.Struct("=QQII")
+REGION = struct.Struct("=QQHHI")
 
 Answer = namedtuple("Answer", "generation n number text")
-Region = namedtuple("Region", "start end accesses look_us")
-List = namedtuple("List", "generation process rounds span_ms looks lost cpu_s regions")
+Region = namedtuple("Region", "start end accesses looks look_us")
+List = namedtuple("List", "generation process rounds span_ms lost way cpu_s regions")
 
 
 def start_time(pid):
@@ -67,10 +67,10 @@ def parse(data):
     if kind == ANSWER:
         number, _, text = ANSWER_REST.unpack_from(data, HEAD.size)
         return Answer(generation, n, number, text.split(b"\0")[0].decode())
-    process, rounds, span_ms, looks, lost, _, cpu_ns = LIST_REST.unpack_from(data, HEAD.size)
+    process, rounds, span_ms, lost, _, way, cpu_ns = LIST_REST.unpack_from(data, HEAD.size)
     at = HEAD.size + LIST_REST.size
     regions = [Region(*REGION.unpack_from(data, at + i * REGION.size)) for i in range(n)]
-    return List(generation, process, rounds, span_ms, looks, lost, cpu_ns / 1e9, regions)
+    return List(generation, process, rounds, span_ms, lost, way, cpu_ns / 1e9, regions)
 
 
 class Client:
@@ -125,10 +125,10 @@ class Client:
         self.socket.close()
 
 
-def rate(region, looks):
+def rate(region):
     """How often a page of the region is used, per microsecond, as the share of looks that have found a use tells
     (helpers/migrator/damon/heat.h)."""
-    return -math.log1p(-min(region.accesses / looks, 1 - 0.5 / looks)) / region.look_us
+    return -math.log1p(-min(region.accesses / region.looks, 1 - 0.5 / region.looks)) / region.look_us
 
 
 def found(lists, hot_start, hot_end):
@@ -136,7 +136,7 @@ def found(lists, hot_start, hot_end):
     of these are looked at as the hot range has, so that 1.0 means that DAMON has found it exactly."""
     room = hot_end - hot_start
     inside = 0.0
-    for _, region in sorted((-rate(region, one.looks), region) for one in lists for region in one.regions):
+    for _, region in sorted((-rate(region), region) for one in lists for region in one.regions):
         size = region.end - region.start
         overlap = max(0, min(region.end, hot_end) - max(region.start, hot_start))
         taken = min(1.0, room / size)
@@ -156,7 +156,7 @@ def main():
         client.receive(60)
         while client.lists:
             one = client.lists.pop(0)
-            accessed = sum(r.accesses for r in one.regions) / one.looks / len(one.regions)
+            accessed = sum(r.accesses / r.looks for r in one.regions) / len(one.regions)
             times = sorted({r.look_us for r in one.regions})
             print(
                 f"{time.monotonic() - begin:.1f} s: process {one.process}, round {one.rounds}, {len(one.regions)} "

@@ -15,7 +15,7 @@ BUDGET = 0.003  # of a CPU
 # After a burst the broker waits for half of what the budget wants, or more: the wait is of random length.
 MOST_SHARE = 2 * BUDGET
 INTERVAL_MS = 1000
-LOOKS = 10  # at each region, in a burst; looks that never stop come in lists of 20
+BURSTS = 1  # the way of looking that a list tells (wire.h)
 FEW = ("--kdamonds", "2")
 
 
@@ -52,9 +52,9 @@ def test_bursts_keep_to_the_memory_and_the_budget_and_outlive_no_broker(run_dir)
             os.sched_setaffinity(one[0], {0})  # DAMON only sees what is translated anew (test_damon.py)
         with broker(run_dir, *FEW) as (process, path):
             client = watch(path, pid, memory)
-            begin, first = wait_for_list(client, lambda one: one.looks == LOOKS)
+            begin, first = wait_for_list(client, lambda one: one.way == BURSTS)
             end, last = wait_for_list(client, lambda one: one.rounds > first.rounds)
-            lists = [one for one in client.lists if one.looks == LOOKS and one.rounds == first.rounds]
+            lists = [one for one in client.lists if one.way == BURSTS and one.rounds == first.rounds]
             assert len(lists) > 1
             # Together, the regions of a round are the memory: each part of it is in one of them.
             regions = sorted(region for one in lists for region in one.regions)

@@ -9,12 +9,13 @@
  * then the program waits while one of them is made. */
 #define SATURATED 0.9
 
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, double span_s, uint32_t space)
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, double span_s, uint32_t space)
 {
+    double looks = region->looks;
     uint64_t first = region->start >> PAGE_SHIFT;
     uint64_t n_pages = ((region->end + PAGE_MASK) >> PAGE_SHIFT) - first;
     double most = 1 - 0.5 / looks;
-    double p = (double)region->accesses / looks;
+    double p = region->accesses / looks;
     p = p < most ? p : most;
     double touches = -log1p(-p), pages = (double)n_pages;
     double reads = touches * pages * span_s / (region->look_us * 1e-6);
@@ -22,6 +23,6 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32
     return (struct hm_observation){.page = HM_PAGE(space, first),
                                    .n_pages = n_pages,
                                    .reads = (float)reads,
-                                   .is_saturated = (double)region->accesses >= SATURATED * looks,
+                                   .is_saturated = region->accesses >= SATURATED * looks,
                                    .excess = (float)fmax(dispersion - 1, 0)};
 }

@@ -36,7 +36,6 @@
  *
  * It would be less than 0 only where the span is shorter than the looks took.
  */
-struct hm_observation hm_damon_heat(const struct hm_damon_region *region, uint32_t looks, double span_s,
-                                    uint32_t space);
+struct hm_observation hm_damon_heat(const struct hm_damon_region *region, double span_s, uint32_t space);
 
 #endif

@@ -41,6 +41,18 @@ struct hm_damon_burst {
     struct hm_damon_probe probe[HM_DAMON_MOST_PROBES]; /* by process, then page; in general no two are neighbours */
 };
 
+/* What DAMON has said of a page of the burst. */
+struct hm_damon_seen {
+    bool is_known;
+    uint32_t accesses; /* looks that have found a use */
+};
+
+/* A visit's result. */
+struct hm_damon_visit {
+    uint32_t accesses, looks; /* looks that have found a use; the number of those that count */
+    uint32_t look_us;         /* time between two looks, as it was measured */
+};
+
 struct hm_damon_probing {
     struct hm_random random;
     unsigned n_processes, n_ranges;
@@ -63,12 +75,10 @@ struct hm_damon_probing {
     uint64_t begun_ns, span_ns;          /* when this round began; how long a round takes */
     uint8_t level[HM_DAMON_MOST_BLOCKS]; /* of each block: 0 is the shortest time; HM_DAMON_LEVELS: the usual one */
     bool is_done[HM_DAMON_MOST_BLOCKS];  /* the block had its visit in this round */
+    /* the last visit, if the block is visited again at once; else accesses is 0 */
+    struct hm_damon_visit before[HM_DAMON_MOST_BLOCKS];
     struct {
-        uint8_t accesses; /* looks of its last visit that found a use, if it is visited again at once; else 0 */
-        uint32_t look_us;
-    } before[HM_DAMON_MOST_BLOCKS];
-    struct {
-        uint8_t accesses, level; /* of the last visit; HM_DAMON_LEVELS: none yet */
+        uint8_t accesses, looks, level; /* of the last visit; level HM_DAMON_LEVELS: none yet */
     } last[HM_DAMON_MOST_BLOCKS];
     double differed, expected; /* squared differences between two visits of a block, and what chance explains of them */
 };
@@ -90,12 +100,18 @@ void hm_damon_probing_leave_out(struct hm_damon_probing *probing, uint32_t proce
  */
 void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_burst *burst);
 /*
- * Takes a visit's result: how many of the HM_DAMON_VISIT_LOOKS looks have found a use. Returns false where it tells
- * nothing, or nothing new, or the block is visited again, with a shorter time. Else `region` gets what the round has
- * found about the block. `look_us` is the time between two looks as it was measured.
+ * How many of the HM_DAMON_VISIT_LOOKS looks at the process of the burst's page `first`, its first one, were made while
+ * the process ran. `seen` is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares
+ * its CPUs, only so many looks count as have found its hottest pages in use.
+ */
+uint32_t hm_damon_probing_count_looks(const struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+                                      unsigned first, const struct hm_damon_seen *seen);
+/*
+ * Takes a visit's result. Returns false where it tells nothing, or nothing new, or the block is visited again, with a
+ * shorter time. Else `region` gets what the round has found about the block.
  */
 bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i,
-                           uint32_t accesses, uint32_t look_us, struct hm_damon_region *region);
+                           const struct hm_damon_visit *visit, struct hm_damon_region *region);
 /* Nothing is known of this visit. */
 void hm_damon_probing_skip(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i);
 /*

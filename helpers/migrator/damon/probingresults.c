@@ -8,10 +8,17 @@
 
 #define PAGE_SHIFT 12
 #define STEP 2 /* levels: how far a block moves where all looks, or none, found a use */
-/* Of HM_DAMON_VISIT_LOOKS: a visit that finds more uses than SATURATED tells less than one with a shorter time would. A
- * page of which that is true is hardly used so seldom that only LIKELY looks find a use. */
-#define SATURATED 8
-#define LIKELY 6
+/* A visit of whose looks more than this share find a use tells less than one with a shorter time would. A page of which
+ * that is true is hardly used so seldom that only the share LIKELY of its looks find a use. */
+#define SATURATED 0.8
+#define LIKELY 0.6
+/* One of HOTTEST of a process's pages, or more, is in use whenever the process runs. Of fewer pages than LEAST_PAGES
+ * nobody knows whether it is; and fewer looks than LEAST_LOOKS tell next to nothing. */
+#define HOTTEST 32
+#define LEAST_PAGES 8
+#define LEAST_LOOKS 3
+/* With the times of so many levels, from the shortest on, a process that shares its CPUs waits for whole looks. */
+#define WAITS 2
 /* The usual level falls where more of a burst's visits than MANY found nearly all looks in use, and rises where more
  * than MOST found none. */
 #define MANY 0.3
@@ -21,23 +28,25 @@
 #define FADE 0.98        /* weight that older visits keep at each burst */
 #define KEEP 0.9         /* weight that what older bursts took keeps at each burst */
 
-static double rate(uint32_t accesses, uint32_t look_us)
+static double rate(double share, uint32_t look_us)
 {
-    double share = fmin((double)accesses / HM_DAMON_VISIT_LOOKS, 1 - 0.5 / HM_DAMON_VISIT_LOOKS);
-    return -log1p(-share) / look_us;
+    return -log1p(-fmin(share, 1 - 0.5 / HM_DAMON_VISIT_LOOKS)) / look_us;
 }
 
 /* Compares a visit with the one before of the same block, if it was at the same level. */
-static void compare(struct hm_damon_probing *probing, uint32_t block, unsigned level, uint32_t accesses)
+static void compare(struct hm_damon_probing *probing, uint32_t block, unsigned level,
+                    const struct hm_damon_visit *visit)
 {
+    double accesses = visit->accesses, looks = visit->looks;
     if (probing->last[block].level == level) {
-        const double n = 2 * HM_DAMON_VISIT_LOOKS; /* looks of both visits */
-        double difference = (double)accesses - probing->last[block].accesses;
+        double before = probing->last[block].looks, n = looks + before; /* looks of both visits */
         double share = (accesses + probing->last[block].accesses) / n;
+        double difference = accesses - probing->last[block].accesses * looks / before;
         probing->differed += difference * difference;
-        probing->expected += n * share * (1 - share) * n / (n - 1);
+        probing->expected += looks * share * (1 - share) * (1 + looks / before) * n / (n - 1);
     }
     probing->last[block].accesses = (uint8_t)accesses;
+    probing->last[block].looks = (uint8_t)looks;
     probing->last[block].level = (uint8_t)level;
 }
 
@@ -47,38 +56,71 @@ double hm_damon_probing_spread(const struct hm_damon_probing *probing)
     return spread > 1 ? spread : 1;
 }
 
-bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i,
-                           uint32_t accesses, uint32_t look_us, struct hm_damon_region *region)
+uint32_t hm_damon_probing_count_looks(const struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+                                      unsigned first, const struct hm_damon_seen *seen)
 {
+    unsigned found[HM_DAMON_VISIT_LOOKS + 1] = {0}, n = 0, n_hottest = 0;
+    uint32_t process = burst->probe[first].process;
+    unsigned shortest = probing->process[process].shortest;
+    for (unsigned i = first; i < burst->n && burst->probe[i].process == process; i++)
+        if (seen[i].is_known) {
+            found[hm_least(seen[i].accesses, HM_DAMON_VISIT_LOOKS)]++;
+            n++;
+        }
+    if (n < LEAST_PAGES || shortest == 0 || burst->level >= shortest + WAITS)
+        return HM_DAMON_VISIT_LOOKS;
+    for (uint32_t looks = HM_DAMON_VISIT_LOOKS; looks > LEAST_LOOKS; looks--) {
+        n_hottest += found[looks];
+        if (n_hottest * HOTTEST >= n)
+            return looks;
+    }
+    return LEAST_LOOKS;
+}
+
+/* Does the visit find the block too hot for its level? Then the block is visited again, with a shorter time. */
+static bool is_too_hot(struct hm_damon_probing *probing, uint32_t block, unsigned level, unsigned shortest,
+                       const struct hm_damon_visit *visit)
+{
+    if (visit->accesses <= SATURATED * visit->looks || level <= shortest)
+        return false;
+    unsigned step = visit->accesses == visit->looks ? STEP : 1;
+    probing->level[block] = (uint8_t)(level > shortest + step ? level - step : shortest);
+    probing->before[block] = *visit;
+    return true;
+}
+
+bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i,
+                           const struct hm_damon_visit *seen, struct hm_damon_region *region)
+{
+    struct hm_damon_visit visit = *seen;
     uint32_t block = burst->probe[i].block;
     unsigned shortest = probing->process[burst->probe[i].process].shortest;
     uint64_t first, end;
     unsigned range = burst->probe[i].range;
     if (burst->level < shortest)
         return false;
-    probing->n_busy += accesses > SATURATED;
-    probing->n_idle += accesses == 0;
-    compare(probing, block, burst->level, accesses);
+    visit.accesses = visit.accesses < visit.looks ? visit.accesses : visit.looks;
+    probing->n_busy += visit.accesses > SATURATED * visit.looks;
+    probing->n_idle += visit.accesses == 0;
+    compare(probing, block, burst->level, &visit);
     if (probing->is_done[block])
         return false;
     probing->level[block] = (uint8_t)burst->level;
-    if (accesses > SATURATED && burst->level > shortest) {
-        unsigned step = accesses == HM_DAMON_VISIT_LOOKS ? STEP : 1;
-        probing->level[block] = (uint8_t)(burst->level > shortest + step ? burst->level - step : shortest);
-        probing->before[block].accesses = (uint8_t)accesses;
-        probing->before[block].look_us = look_us;
+    if (is_too_hot(probing, block, burst->level, shortest, &visit))
         return false;
-    }
     /* The longer time before tells more where the shorter one found far fewer uses: the program has waited then. */
-    if (probing->before[block].accesses > 0 && rate(LIKELY, probing->before[block].look_us) > rate(accesses, look_us)) {
-        accesses = probing->before[block].accesses;
-        look_us = probing->before[block].look_us;
-    } else if (accesses == 0) {
+    const struct hm_damon_visit *before = &probing->before[block];
+    if (before->accesses > 0 &&
+        rate(LIKELY, before->look_us) > rate((double)visit.accesses / visit.looks, visit.look_us))
+        visit = *before;
+    else if (visit.accesses == 0)
         probing->level[block] = (uint8_t)hm_least(burst->level + STEP, HM_DAMON_LEVELS - 1);
-    }
     hm_probing_find_pages(probing, block, &range, &first, &end);
-    *region = (struct hm_damon_region){
-        .start = first << PAGE_SHIFT, .end = end << PAGE_SHIFT, .accesses = accesses, .look_us = look_us};
+    *region = (struct hm_damon_region){.start = first << PAGE_SHIFT,
+                                       .end = end << PAGE_SHIFT,
+                                       .accesses = (uint16_t)visit.accesses,
+                                       .looks = (uint16_t)visit.looks,
+                                       .look_us = visit.look_us};
     hm_probing_finish(probing, block);
     return true;
 }

@@ -101,8 +101,8 @@ static int check_list(const struct hm_damon_list *list, struct hm_error *error)
         return hm_fail(error, EBADMSG, "a list of process %u: use 0 to %d", list->process, HM_DAMON_TARGETS - 1);
     if (list->way > HM_DAMON_BURSTS)
         return hm_fail(error, EBADMSG, "a list of way %u: use 0 to %d", list->way, HM_DAMON_BURSTS);
-    if (list->looks == 0 || list->span_ms == 0)
-        return hm_fail(error, EBADMSG, "a list with %u looks in %u ms: both are 1 or more", list->looks, list->span_ms);
+    if (list->span_ms == 0)
+        return hm_fail(error, EBADMSG, "a list of 0 ms: use 1 or more");
     for (uint32_t at = 0; at < list->head.n; at++) {
         const struct hm_damon_region *region = &list->region[at];
         if (region->start < before || region->end <= region->start || region->end > MAX_ADDRESS)
@@ -110,6 +110,11 @@ static int check_list(const struct hm_damon_list *list, struct hm_error *error)
                            (unsigned long long)region->start, (unsigned long long)region->end);
         if (region->look_us == 0)
             return hm_fail(error, EBADMSG, "region %u: 0 us between two looks: use 1 or more", at);
+        if (region->looks == 0 || region->accesses > region->looks)
+            return hm_fail(error, EBADMSG,
+                           "region %u: %u of %u looks found an access: use 1 look or more, and at most that"
+                           " number of accesses",
+                           at, region->accesses, region->looks);
         before = region->end;
     }
     return 0;

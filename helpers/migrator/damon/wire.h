@@ -69,7 +69,8 @@ struct hm_damon_answer {
 
 struct hm_damon_region {
     uint64_t start, end; /* addresses */
-    uint32_t accesses;   /* number of looks that found an access; all were at one page, chosen at random */
+    uint16_t accesses;   /* number of looks that found an access */
+    uint16_t looks;      /* the number of those that count; all were at one page, chosen at random */
     uint32_t look_us;    /* time between two looks */
 };
 
@@ -79,11 +80,10 @@ struct hm_damon_list {
     uint32_t process; /* index in the client's list of this generation */
     uint32_t rounds;  /* rounds that had ended before this list's looks were made */
     uint32_t span_ms; /* how long a round takes: the time that the looks stand for */
-    uint32_t looks;   /* at each region */
     uint32_t lost;    /* lists and records lost since the client connected: its socket or the kernel's ring was full */
     /* how much more than by chance two visits of the same memory differ, in thousandths; 0: no more */
-    uint16_t scatter;
-    uint16_t way;    /* hm_damon_way */
+    uint32_t scatter;
+    uint32_t way;    /* hm_damon_way */
     uint64_t cpu_ns; /* CPU time that kdamonds and the broker have used for this client so far */
     struct hm_damon_region region[HM_DAMON_REGIONS];
 };

@@ -247,12 +247,12 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
         return; /* the process has ended, and another may have its slot */
     state->rounds = list->rounds;
     state->has_rounds = list->way == HM_DAMON_BURSTS;
-    state->ways += source->way >= 0 && source->way != list->way;
-    source->way = list->way;
+    state->ways += source->way >= 0 && source->way != (int)list->way;
+    source->way = (int)list->way;
     size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
         if (list->region[i].accesses > 0) {
-            observation[n] = hm_damon_heat(&list->region[i], list->looks, list->span_ms * 1e-3, space);
+            observation[n] = hm_damon_heat(&list->region[i], list->span_ms * 1e-3, space);
             observation[n].excess += (1 + observation[n].excess) * (float)list->scatter / 1000;
             n++;
         }

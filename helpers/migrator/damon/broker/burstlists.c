@@ -67,11 +67,14 @@ static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_
     const struct hm_damon_burst *burst = &lease->bursts.pages;
     uint32_t process = burst->probe[i].process, n = 0;
     bool own = hm_damon_lease_owns(lease, process);
+    uint32_t looks = hm_damon_probing_count_looks(probing, burst, i, lease->bursts.found);
     for (; i < burst->n && burst->probe[i].process == process; i++)
         if (!own || !lease->bursts.found[i].is_known)
             hm_damon_probing_skip(probing, burst, i);
         else
-            n += hm_damon_probing_take(probing, burst, i, lease->bursts.found[i].accesses, look_us, &region[n]);
+            n += hm_damon_probing_take(probing, burst, i,
+                                       &(struct hm_damon_visit){lease->bursts.found[i].accesses, looks, look_us},
+                                       &region[n]);
     if (n > 0)
         hm_damon_lease_send(lease, process, looked, region, n);
     *is_told = *is_told || n > 0;
@@ -83,7 +86,6 @@ bool hm_damon_burst_tell(struct hm_damon_lease *lease)
     const struct hm_damon_probing *probing = &lease->bursts.probing;
     uint32_t look_us = measure_look_us(lease);
     const struct hm_damon_looked looked = {.way = HM_DAMON_BURSTS,
-                                           .looks = HM_DAMON_VISIT_LOOKS,
                                            .span_ms = (uint32_t)(probing->span_ns / MS_NS),
                                            .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};
     bool is_told = false;

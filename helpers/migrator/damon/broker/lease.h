@@ -69,10 +69,7 @@ struct hm_damon_lease {
     struct {
         struct hm_damon_probing probing;
         struct hm_damon_burst pages; /* of the last burst, or of the one that runs */
-        struct {
-            bool is_known;
-            uint32_t accesses;
-        } found[HM_DAMON_MOST_PROBES];
+        struct hm_damon_seen found[HM_DAMON_MOST_PROBES];
         uint32_t n_targets, n_lists;        /* its processes, and those whose list has come */
         bool has_come[HM_DAMON_TARGETS];    /* which these are, in the order of the burst */
         uint64_t on_ns, told_ns;            /* when DAMON was on, when the last list came */

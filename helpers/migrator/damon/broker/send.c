@@ -40,9 +40,8 @@ void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const s
         struct hm_damon_list message = {.process = lease->index[process],
                                         .rounds = lease->rounds,
                                         .span_ms = looked->span_ms > 0 ? looked->span_ms : 1,
-                                        .looks = looked->looks,
-                                        .way = (uint16_t)looked->way,
-                                        .scatter = (uint16_t)hm_least(looked->scatter, UINT16_MAX),
+                                        .way = looked->way,
+                                        .scatter = looked->scatter,
                                         .lost = lease->unsent + (uint32_t)lease->tracepoint.lost,
                                         .cpu_ns = hm_damon_lease_cpu_ns(lease) + lease->broker_cpu_ns};
         size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);

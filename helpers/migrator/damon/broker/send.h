@@ -14,7 +14,7 @@ bool hm_damon_lease_answer(const struct hm_damon_lease *lease, int number, const
 /* What all regions of a list have in common (wire.h). */
 struct hm_damon_looked {
     enum hm_damon_way way;
-    uint32_t looks, span_ms, scatter;
+    uint32_t span_ms, scatter;
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 #include "regions.h"
 #include "send.h"
@@ -80,9 +81,10 @@ static void take(void *data, const struct hm_damon_gathering *list)
     for (uint32_t i = 0; i < list->n; i++)
         region[i] = (struct hm_damon_region){.start = list->region[i].start,
                                              .end = list->region[i].end,
-                                             .accesses = list->region[i].accesses,
+                                             .accesses = (uint16_t)hm_least(list->region[i].accesses, HM_DAMON_LOOKS),
+                                             .looks = HM_DAMON_LOOKS,
                                              .look_us = look_us};
-    struct hm_damon_looked looked = {.way = HM_DAMON_STEADY, .looks = HM_DAMON_LOOKS, .span_ms = aggregation_ms(lease)};
+    struct hm_damon_looked looked = {.way = HM_DAMON_STEADY, .span_ms = aggregation_ms(lease)};
     hm_damon_lease_send(lease, list->target, &looked, region, list->n);
     count(lease, list);
     lease->rounds += list->target + 1 == lease->n;

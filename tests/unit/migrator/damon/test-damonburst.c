@@ -47,7 +47,7 @@ static void a_list_says_what_its_looks_stand_for(void **state)
         burst_end(1);
         const struct hm_damon_list *list = &lease_hear()->list;
         assert_int_equal(list->rounds, round);
-        assert_int_equal(list->looks, HM_DAMON_VISIT_LOOKS);
+        assert_int_equal(list->region[0].looks, HM_DAMON_VISIT_LOOKS);
         assert_int_equal(list->way, HM_DAMON_BURSTS);
         assert_int_equal(list->region[0].look_us, LOOK_US);
         assert_true(list->cpu_ns == MS_NS * ++n);

@@ -24,8 +24,8 @@ static void heat_follows_the_formula(void **state)
                 {19, 2.9957323, true}, {20, 3.6888795, true},  {25, 3.6888795, true}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_region region = {
-            .start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses, .look_us = 4000};
-        struct hm_observation heat = hm_damon_heat(&region, 20, 2, 3);
+            .start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses, .looks = 20, .look_us = 4000};
+        struct hm_observation heat = hm_damon_heat(&region, 2, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
         assert_int_equal(heat.is_saturated, rows[i].is_saturated);
         assert_true(fabs(heat.reads - rows[i].touches * 500 * 512) < 0.1); /* there is time for 500 looks in 2 s */
@@ -38,8 +38,8 @@ static void heat_follows_the_formula(void **state)
 static void a_short_round_is_taken(void **state)
 {
     (void)state;
-    struct hm_damon_region region = {.end = 4096, .accesses = 5, .look_us = 16000};
-    struct hm_observation heat = hm_damon_heat(&region, 10, 0.001, 0);
+    struct hm_damon_region region = {.end = 4096, .accesses = 5, .looks = 10, .look_us = 16000};
+    struct hm_observation heat = hm_damon_heat(&region, 0.001, 0);
     assert_true(hm_observation_is_valid(&heat));
 }
 
@@ -71,8 +71,8 @@ static void the_variance_is_as_it_says(void **state)
             double samples = 0;
             for (size_t i = 0; i < N_ROWS(pages); i++) {
                 struct hm_damon_region region = {
-                    .end = 4096 * pages[i], .accesses = look(probabilities[p], &seed), .look_us = 1000};
-                struct hm_observation heat = hm_damon_heat(&region, LOOKS, ROUND_S, 0);
+                    .end = 4096 * pages[i], .accesses = look(probabilities[p], &seed), .looks = LOOKS, .look_us = 1000};
+                struct hm_observation heat = hm_damon_heat(&region, ROUND_S, 0);
                 samples += (double)heat.reads;
                 said += (double)heat.reads * (1 + (double)heat.excess);
             }

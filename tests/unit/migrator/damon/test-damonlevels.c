@@ -154,6 +154,47 @@ static void the_spread_tells_what_chance_does_not_explain(void **state)
     }
 }
 
+/* What a burst has found of a process: so many pages, each with so many looks that found a use. */
+struct some_pages {
+    int n, accesses;
+};
+
+static void looks_while_a_process_waits_do_not_count(void **state)
+{
+    (void)state;
+    static const struct {
+        double share; /* of time that the process runs */
+        unsigned level;
+        struct some_pages found[4];
+        uint32_t looks;
+    } rows[] = {
+        {0.5, 3, {{4, 7}, {60, 3}}, 7},                    /* four pages of 64 are in use whenever it runs */
+        {0.5, 4, {{4, 7}, {60, 3}}, 7},                    /* the same with twice the time */
+        {0.5, 3, {{1, 10}, {2, 7}, {61, 3}}, 7},           /* one page alone may be so by chance */
+        {0.5, 3, {{2, 4}, {62, 0}}, 4},                    /* most of its memory is idle */
+        {0.5, 3, {{64, 1}}, 3},                            /* it ran in three looks, or is seldom in use */
+        {0.5, 3, {{7, 5}}, HM_DAMON_VISIT_LOOKS},          /* too few pages tell nothing */
+        {0.5, 5, {{4, 7}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
+        {1, 3, {{4, 7}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_damon_seen seen[HM_DAMON_MOST_PROBES] = {
+            {false, 10}}; /* nothing is known of another process's page */
+        looks_set_up(NULL);
+        looks_add_range(0, 0, 1000);
+        looks_add_range(1, 0, 1000);
+        looks_begin(2, BUDGET);
+        hm_damon_probing_set_share(&probing, 1, rows[i].share);
+        burst = (struct hm_damon_burst){.level = rows[i].level, .n = 1};
+        for (const struct some_pages *some = rows[i].found; some->n > 0; some++)
+            for (int k = 0; k < some->n; k++) {
+                burst.probe[burst.n].process = 1;
+                seen[burst.n++] = (struct hm_damon_seen){true, (uint32_t)some->accesses};
+            }
+        assert_int_equal(hm_damon_probing_count_looks(&probing, &burst, 1, seen), rows[i].looks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup(no_process_is_looked_at_while_it_waits_for_its_cpu, looks_set_up),
         cmocka_unit_test_setup(what_is_not_in_use_is_looked_at_for_longer_in_the_next_round, looks_set_up),
         cmocka_unit_test_setup(a_shorter_look_that_finds_nothing_does_not_take_back_the_longer_one, looks_set_up),
+        cmocka_unit_test_setup(looks_while_a_process_waits_do_not_count, looks_set_up),
         cmocka_unit_test_setup(the_spread_tells_what_chance_does_not_explain, looks_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

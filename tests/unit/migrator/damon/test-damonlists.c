@@ -119,9 +119,9 @@ static void hand_over(struct model *model, const struct simdamon *damon, uint32_
         struct hm_damon_region region = {.start = (MODEL_BASE + from->first) << 12,
                                          .end = (MODEL_BASE + from->first + from->n_pages) << 12,
                                          .accesses = from->accesses,
+                                         .looks = HM_DAMON_LOOKS,
                                          .look_us = look_us};
-        struct hm_observation seen =
-            hm_damon_heat(&region, HM_DAMON_LOOKS, HM_DAMON_LOOKS * look_us * 1e-6, from->space);
+        struct hm_observation seen = hm_damon_heat(&region, HM_DAMON_LOOKS * look_us * 1e-6, from->space);
         if (from->accesses > 0)
             hm_decider_observe(model->decider, &seen, 1);
     }

@@ -28,7 +28,7 @@ static void the_kdamond_is_on_from_the_answer_on(void **state)
     const struct hm_damon_list *list = &lease_hear()->list;
     assert_int_equal(list->head.kind, HM_DAMON_LIST);
     assert_int_equal(list->process, 0);
-    assert_int_equal(list->looks, HM_DAMON_LOOKS);
+    assert_int_equal(list->region[0].looks, HM_DAMON_LOOKS);
     assert_int_equal(list->way, HM_DAMON_STEADY);
     assert_int_equal(list->span_ms, 419);
     assert_int_equal(list->region[0].accesses, HM_DAMON_LOOKS / 2);

@@ -30,11 +30,10 @@ static size_t good_watch(uint32_t n)
 static size_t good_list(uint32_t n)
 {
     memset(&message, 0, sizeof(message));
-    message.list.looks = 20;
     message.list.span_ms = 10000;
     for (uint32_t i = 0; i < n; i++)
-        message.list.region[i] =
-            (struct hm_damon_region){.start = 4096 * (i + 1), .end = 4096 * (i + 2), .look_us = 1000 + i};
+        message.list.region[i] = (struct hm_damon_region){
+            .start = 4096 * (i + 1), .end = 4096 * (i + 2), .accesses = 20, .looks = 20, .look_us = 1000 + i};
     return hm_damon_wire_begin(&message, HM_DAMON_LIST, 7, n);
 }
 
@@ -212,7 +211,12 @@ static void way_unknown(void)
 
 static void no_looks(void)
 {
-    message.list.looks = 0;
+    message.list.region[1].looks = message.list.region[1].accesses = 0;
+}
+
+static void more_than_looks(void)
+{
+    message.list.region[1].accesses++;
 }
 
 static void no_span(void)
@@ -233,8 +237,9 @@ static void process_unknown(void)
 static void refuses_bad_lists(void **state)
 {
     (void)state;
-    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high, way_unknown,
-                                   no_looks,         process_unknown, no_span,         no_time_between_looks};
+    void (*const spoil[])(void) = {region_backwards, region_overlaps, region_too_high,
+                                   way_unknown,      more_than_looks, no_looks,
+                                   process_unknown,  no_span,         no_time_between_looks};
     for (size_t i = 0; i < N_ROWS(spoil); i++) {
         size_t size = good_list(3);
         assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), 0);

@@ -38,6 +38,7 @@ void model_begin_at(struct model *model, double period, double error, unsigned n
     options.period = period;
     options.error = error;
     options.counts_memory = true;
+    options.max_extents = 8192; /* as a migrator has them */
     begin(model, &options, n_spaces, capacity);
 }
 

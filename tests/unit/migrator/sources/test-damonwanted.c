@@ -241,11 +241,11 @@ static void see(void *data, const struct hm_observation *observation, size_t n)
 }
 
 /* Has the broker send a list of one region, and the source read it. */
-static void send_list(struct hm_source *source, uint32_t generation, enum hm_damon_way way, uint16_t scatter)
+static void send_list(struct hm_source *source, uint32_t generation, enum hm_damon_way way, uint32_t scatter)
 {
     struct hm_error error = {""};
-    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .looks = 10, .way = (uint16_t)way, .scatter = scatter};
-    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << 12, (uint64_t)(MAPPED + 16) << 12, 5, 16000};
+    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .way = way, .scatter = scatter};
+    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << 12, (uint64_t)(MAPPED + 16) << 12, 5, 10, 16000};
     size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, 1);
     assert_int_equal(send(end, &list, size, 0), size);
     assert_int_equal(source->read(source, first_of(1), see, NULL, &error), 0);
@@ -257,7 +257,7 @@ static void a_list_is_passed_on(void **state)
     (void)state;
     static const struct {
         enum hm_damon_way way;
-        uint16_t scatter;
+        uint32_t scatter;
         unsigned ways;
     } rows[] = {{HM_DAMON_BURSTS, 0, 0},
                 {HM_DAMON_BURSTS, 1500, 0},
