@@ -8,8 +8,6 @@
 
 #define LEAST_TO_SPLIT 4.0  /* samples in a node: with fewer, its halves can hardly be told apart */
 #define MOST_EXPONENT 600.0 /* e to the power of this is still a finite double */
-#define LEAST_WORTH 1e-12   /* smallest worth of a sample, which may be spread over very many pages */
-#define SHARE_PRIOR 2.0     /* weight, in samples, of the whole's share of writes when a part's share is estimated */
 
 /* One estimate: weigh() goes down the tree of halves, again with a larger `least` where it finds too many nodes; then
  * descend() goes down it once. */
@@ -44,16 +42,13 @@ static double mass_of(const struct node *node)
     return fmax(node->to.before.mass - node->from.before.mass, 0);
 }
 
-/*
- * How much a sample in the node tells (`worth`). A node without samples takes the value of `other`. Neither a weight
- * above 1 nor a spread over many pages makes a sample tell more.
- */
+/* How much a sample in the node tells (`worth`). A node without samples takes the value of `other`. */
 static double worth_of(const struct node *node, const struct node *other)
 {
     double variance = node->to.before.variance - node->from.before.variance, mass = mass_of(node);
     if (mass <= 0 || variance <= 0)
         return other ? worth_of(other, NULL) : 1;
-    return fmax(fmin(mass / variance, 1), LEAST_WORTH);
+    return hm_line_worth(mass, variance);
 }
 
 /* Sets the node's worth and samples. */
@@ -156,11 +151,10 @@ static double weigh(struct descent *descent, const struct node *node)
     return (odds > MOST_EXPONENT ? odds : log1p(exp(odds))) - M_LN2;
 }
 
-/* The share of writes in a half's samples. The fewer they are, the closer it is to `above`, the share of the whole. */
 static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
     double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;
-    return (writes + SHARE_PRIOR * above) / (node->samples + SHARE_PRIOR);
+    return hm_line_write_share(writes, node->samples, above);
 }
 
 static void put_leaf(const struct descent *descent, const struct node *node)
@@ -231,15 +225,17 @@ void hm_density_estimate(struct hm_density *density, hm_density_take *take, void
     value(&descent, &root, NULL);
     while (root.size < density->length)
         root.size *= 2;
-    double log_ratio;
+    double tree_ratio;
     for (descent.least = LEAST_TO_SPLIT;; descent.least *= 2) {
         descent.n_weighed = 0;
-        log_ratio = weigh(&descent, &root);
+        tree_ratio = weigh(&descent, &root);
         if (descent.n_weighed < density->n_nodes)
             break;
     }
-    const struct hm_apart apart = hm_apart_weigh(density, descent.dispersion);
-    if (apart.log_ratio > log_ratio)
+    struct hm_apart apart = {.log_ratio = -INFINITY};
+    if (density->cells->n <= density->most_apart)
+        apart = hm_apart_weigh(density, descent.dispersion);
+    if (apart.log_ratio > tree_ratio)
         hm_apart_estimate(density, &apart, take, data);
     else
         descend(&descent, &root);

@@ -3,98 +3,128 @@
 
 #include <math.h>
 
-#define LEAST_WORTH 1e-12 /* smallest worth of a sample, which may be spread over very many pages */
-#define LEAST_CELLS 32    /* with fewer, nothing is known of their distribution */
-#define SHARE_PRIOR 2.0   /* weight, in samples, of the whole's share of writes when a cell's share is estimated */
-/*
- * The shape with which a cell's heat is estimated: heat differs much. One Gamma distribution does not fit very many
- * cold cells and a few very hot ones; the shape that explains the many best would draw the hottest cells to the mean.
- */
-#define SHAPE 0.5
+#include "densityline.h"
 
-/* Shapes with which the samples are explained, from heats that are much alike to such that are not. */
-static const double shapes[] = {8, 4, 2, 1, SHAPE};
+#define LEAST_CELLS 32 /* with fewer, nothing is known of their distribution */
+
+/*
+ * Shapes of the Gamma distribution, from heats that are much alike to such that are not. One of them does not fit very
+ * many cold cells and a few very hot ones: so a cell's heat is the mean over all shapes, each weighted by how likely it
+ * makes the cell's samples.
+ */
+static const double shapes[] = {8, 4, 2, 1, 0.5};
+#define N_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 /* The samples of a cell, as in density.c; `seen` are its pages times what a sample is worth. */
 struct part {
     double pages, mass, samples, seen, writes;
 };
 
-static struct part part_of(const struct hm_density *density, const struct hm_apart *apart, size_t i)
+/* The worth of a cell without samples is `otherwise`. */
+static struct part part_of(const struct hm_density *density, double dispersion, double otherwise, size_t i)
 {
     const struct hm_density_sum *from = &density->before[i], *to = &density->before[i + 1];
     double mass = to->mass - from->mass, variance = to->variance - from->variance;
-    double worth = mass > 0 && variance > 0 ? fmax(fmin(mass / variance, 1), LEAST_WORTH) : apart->gap_worth;
+    double worth = mass > 0 && variance > 0 ? hm_line_worth(mass, variance) : otherwise;
     double pages = (double)density->cells->cell[i].n_pages;
     return (struct part){.pages = pages,
-                         .mass = mass / apart->dispersion,
-                         .samples = mass / apart->dispersion * worth,
+                         .mass = mass / dispersion,
+                         .samples = mass / dispersion * worth,
                          .seen = pages * worth,
-                         .writes = (to->writes - from->writes) / apart->dispersion * worth};
+                         .writes = (to->writes - from->writes) / dispersion * worth};
 }
 
-/*
- * How much likelier the part's samples, a Poisson count with exposure `seen`, are under the Gamma distribution (they
- * are negative binomial then) than with the mean rate: the logarithm.
- */
-static double log_of_part(const struct part *part, double shape, double mean)
-{
-    double scale = shape / mean;
-    return lgamma(part->samples + shape) - lgamma(shape) + shape * log(scale / (scale + part->seen)) -
-           part->samples * log((scale + part->seen) * mean) + mean * part->seen;
-}
-
-/* Pages between cells count as so many cells without samples, of the mean size. */
+/* Pages without samples. */
 static struct part gap_of(const struct hm_apart *apart, double pages)
 {
     return (struct part){.pages = pages, .seen = pages * apart->gap_worth};
 }
 
-/* The logarithm for all cells and the gaps, which are n_gaps cells of `unit` pages. */
-static double log_of_all(const struct hm_density *density, const struct hm_apart *apart, double unit, double n_gaps,
-                         double shape)
+/*
+ * How likely the part's samples, a Poisson count with exposure `seen`, are if the rate is drawn from the Gamma
+ * distribution (they are negative binomial then): the logarithm, without what is equal for all shapes. `log_gamma` is
+ * lgamma(shape).
+ */
+static double log_drawn(const struct part *part, double shape, double log_gamma, double mean)
 {
-    const struct part gap = gap_of(apart, unit);
-    double sum = n_gaps * log_of_part(&gap, shape, apart->mean);
+    double more = log1p(part->seen * mean / shape);
+    return lgamma(part->samples + shape) - log_gamma - shape * more - part->samples * (more + log(shape));
+}
+
+/* Adds a part to the logarithms of all shapes, compared with the mean rate, as if there were `times` such parts. */
+static void add_part(const struct part *part, double times, double mean, double log_ratio[N_SHAPES])
+{
+    for (size_t s = 0; s < N_SHAPES; s++)
+        log_ratio[s] += times * (log_drawn(part, shapes[s], lgamma(shapes[s]), mean) + mean * part->seen);
+}
+
+/* Sets what the samples of all cells tell together. */
+static void sum_up(const struct hm_density *density, struct hm_apart *apart, double *pages)
+{
+    double known_pages = 0, known_seen = 0, samples = 0;
+    *pages = 0;
     for (size_t i = 0; i < density->cells->n; i++) {
-        struct part part = part_of(density, apart, i);
-        sum += log_of_part(&part, shape, apart->mean);
+        struct part part = part_of(density, apart->dispersion, 0, i);
+        *pages += part.pages;
+        known_pages += part.mass > 0 ? part.pages : 0;
+        known_seen += part.seen;
+        samples += part.samples;
     }
-    return sum;
+    const struct hm_density_sum *all = &density->before[density->cells->n];
+    double length = (double)density->length;
+    apart->gap_worth = known_seen / known_pages;
+    apart->rate = samples / (known_seen + (length - known_pages) * apart->gap_worth);
+    apart->mean = all->mass / apart->dispersion / length;
+    apart->write_share = all->writes / all->mass;
 }
 
 struct hm_apart hm_apart_weigh(const struct hm_density *density, double dispersion)
 {
-    struct hm_apart apart = {.dispersion = dispersion, .gap_worth = 1, .log_ratio = -1};
+    struct hm_apart apart = {.dispersion = dispersion, .log_ratio = -INFINITY};
+    double log_ratio[N_SHAPES] = {0}, pages;
     size_t n = density->cells->n;
     const struct hm_density_sum *all = &density->before[n];
-    double pages = 0, seen = 0, samples = 0;
     if (n < LEAST_CELLS || all->mass <= 0 || all->variance <= all->mass)
         return apart;
+    sum_up(density, &apart, &pages);
+    /* Pages between cells count as so many cells without samples, of the mean size. */
+    double unit = pages / (double)n;
+    struct part gap = gap_of(&apart, unit);
+    add_part(&gap, ((double)density->length - pages) / unit, apart.rate, log_ratio);
     for (size_t i = 0; i < n; i++) {
-        struct part part = part_of(density, &apart, i);
-        pages += part.pages;
-        seen += part.seen;
-        samples += part.samples;
+        struct part part = part_of(density, dispersion, apart.gap_worth, i);
+        add_part(&part, 1, apart.rate, log_ratio);
     }
-    double gap_pages = (double)density->length - pages, unit = pages / (double)n;
-    apart.gap_worth = seen / pages;
-    apart.mean = samples / (seen + gap_pages * apart.gap_worth);
-    apart.write_share = all->writes / all->mass;
-    for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
-        apart.log_ratio = fmax(apart.log_ratio, log_of_all(density, &apart, unit, gap_pages / unit, shapes[s]));
+    /* The price of a choice among the shapes, and of one free parameter. */
+    double price = log((double)N_SHAPES) + 0.5 * log((double)n);
+    for (size_t s = 0; s < N_SHAPES; s++)
+        apart.log_ratio = fmax(apart.log_ratio, log_ratio[s] - price);
     return apart;
+}
+
+/* The posterior mean of the part's heat per page. */
+static double heat_of(const struct hm_apart *apart, const struct part *part)
+{
+    double log_weight[N_SHAPES], most = -INFINITY, sum = 0, heat = 0;
+    for (size_t s = 0; s < N_SHAPES; s++) {
+        log_weight[s] = log_drawn(part, shapes[s], lgamma(shapes[s]), apart->mean);
+        most = fmax(most, log_weight[s]);
+    }
+    for (size_t s = 0; s < N_SHAPES; s++) {
+        double weight = exp(log_weight[s] - most);
+        sum += weight;
+        heat += weight * (part->samples + shapes[s]) / (part->seen + shapes[s] / apart->mean);
+    }
+    return heat / sum * apart->dispersion;
 }
 
 static void put(const struct hm_apart *apart, uint64_t first, uint64_t n_pages, const struct part *part,
                 hm_density_take *take, void *data)
 {
-    double heat = (part->samples + SHAPE) / (part->seen + SHAPE / apart->mean) * apart->dispersion;
-    double writes = part->writes + SHARE_PRIOR * apart->write_share;
     struct hm_span span = {.first = first,
                            .n_pages = n_pages,
-                           .heat = heat,
-                           .write_share = writes / (part->samples + SHARE_PRIOR),
+                           .heat = heat_of(apart, part),
+                           .write_share = hm_line_write_share(part->writes, part->samples, apart->write_share),
                            .variance = part->mass * part->pages / part->seen};
     take(data, &span);
 }
@@ -108,7 +138,7 @@ void hm_apart_estimate(const struct hm_density *density, const struct hm_apart *
         uint64_t at = density->stretch[s].first, end = at + density->stretch[s].n_pages;
         for (; i < cells->n && cells->cell[i].first < end && cells->cell[i].first >= at; i++) {
             const struct hm_cell *cell = &cells->cell[i];
-            const struct part part = part_of(density, apart, i);
+            const struct part part = part_of(density, apart->dispersion, apart->gap_worth, i);
             /* A gap of many pages is no better known than one as large as the cell after it. */
             const struct part gap = gap_of(apart, fmin((double)(cell->first - at), part.pages));
             if (cell->first > at)

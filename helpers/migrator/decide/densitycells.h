@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other estimate of density.h, for heat that neighbours do not share: each cell by itself. The cells' heats are
- * taken to be drawn from a Gamma distribution whose mean is that of all samples; a cell's heat is the posterior mean
- * (an empirical Bayes estimate: Clayton and Kaldor, Biometrics 1987). So the fewer samples a cell has, the nearer it is
+ * taken to be drawn from a Gamma distribution whose mean is that of all pages; a cell's heat is the posterior mean (an
+ * empirical Bayes estimate: Clayton and Kaldor, Biometrics 1987). So the fewer samples a cell has, the nearer it is
  * to the mean. Only for samples that are spread over ranges: where single pages were sampled, the cells are where the
  * samples are, and say nothing about neighbours without one. For density*.c only.
  */
@@ -14,11 +14,12 @@
 /* What is known of all cells together. */
 struct hm_apart {
     double dispersion;  /* variance of the sum of weighted samples, divided by its mean */
-    double mean;        /* samples per page and worth */
+    double mean;        /* samples per page */
+    double rate;        /* the same, each cell weighted by what its samples are worth: the rate if all have one */
     double gap_worth;   /* how much a sample in memory without samples would tell */
     double write_share; /* of all samples */
-    /* how much likelier the samples are than if all pages had one rate: the logarithm, as in density.c; negative where
-     * this estimate is of no use */
+    /* how much likelier the samples are than if all pages had one rate, less the price of the choice: the logarithm, as
+     * in density.c; -INFINITY where this estimate is of no use */
     double log_ratio;
 };
 

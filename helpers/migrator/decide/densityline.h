@@ -3,6 +3,8 @@
 #ifndef HM_MIGRATOR_DECIDE_DENSITYLINE_H
 #define HM_MIGRATOR_DECIDE_DENSITYLINE_H
 
+#include <math.h>
+
 #include "density.h"
 
 /* A place on the line, and the sums before it. */
@@ -10,6 +12,21 @@ struct hm_line_place {
     struct hm_density_sum before;
     uint64_t even_until; /* the end of the cell that the place is in; 0: the place is in no cell */
 };
+
+/* How much a sample tells, compared with a counted one (0..1), where the samples are `mass` and have this variance.
+ * Neither a weight above 1 nor a spread over many pages makes a sample tell more. Both are above 0. */
+static inline double hm_line_worth(double mass, double variance)
+{
+    const double least = 1e-12; /* a sample may be spread over very many pages */
+    return fmax(fmin(mass / variance, 1), least);
+}
+
+/* The share of writes in samples. The fewer they are, the closer it is to `above`, the share of the whole. */
+static inline double hm_line_write_share(double writes, double samples, double above)
+{
+    const double prior = 2; /* weight, in samples, of the whole's share */
+    return (writes + prior * above) / (samples + prior);
+}
 
 /* Lays the cells out on the line: sets sums, stretches and length. */
 void hm_line_lay_out(struct hm_density *density);

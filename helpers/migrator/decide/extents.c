@@ -81,6 +81,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
+    extents->density.most_apart = options->max_extents;
     extents->classes = FINEST_CLASSES;
     if (allocate(extents))
         return &extents->base;
@@ -167,9 +168,11 @@ static void add_span(void *data, const struct hm_span *span)
     extents->reached = span->first + span->n_pages;
 }
 
-/* Makes the extents. If there are too many, makes them again with coarser classes of heat. */
+/* Makes the extents. If there are too many, makes them again with coarser classes of heat; the next phase may do with
+ * finer ones. */
 static void estimate(struct hm_extents *extents)
 {
+    extents->classes = fmin(2 * extents->classes, FINEST_CLASSES);
     do {
         if (extents->is_full)
             extents->classes /= 2;

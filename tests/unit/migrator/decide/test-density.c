@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "migrator/decide/density.h"
+#include "migrator/replay/sampler.h"
 
 /* the estimated heat of each page */
 static double heat_of[2048];
@@ -32,8 +33,12 @@ static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_
     static struct hm_stretch stretch[512];
     static struct hm_observation pending[512];
     struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, 1, 1};
-    struct hm_density density = {
-        .cells = &cells, .before = before, .stretch = stretch, .differs = differs, .n_nodes = n_nodes};
+    struct hm_density density = {.cells = &cells,
+                                 .before = before,
+                                 .stretch = stretch,
+                                 .differs = differs,
+                                 .most_apart = 512,
+                                 .n_nodes = n_nodes};
     uint64_t next = 0;
     memset(heat_of, 0, sizeof(heat_of));
     for (size_t i = 0; i < count; i++)
@@ -189,19 +194,90 @@ static void test_borders_without_evidence_go(void **state)
     assert_true(cells.cell[0].reads == 96 && cells.cell[0].excess == 96 * 900);
 }
 
+/* A Poisson count (Knuth). */
+static int count_by_chance(struct hm_random *random, double mean)
+{
+    int count = 0;
+    for (double left = hm_random_share(random); left > exp(-mean); left *= hm_random_share(random))
+        count++;
+    return count;
+}
+
+/* Looks at `n` ranges of four pages that are equally hot: a use of a range counts once, and heat is the uses of a page.
+ */
+static void estimate_ranges(struct hm_random *random, size_t n, double mean)
+{
+    struct hm_observation seen[512];
+    size_t n_seen = 0;
+    for (size_t i = 0; i < n; i++) {
+        int uses = count_by_chance(random, mean);
+        if (uses > 0)
+            seen[n_seen++] =
+                (struct hm_observation){.page = 4 * i, .n_pages = 4, .reads = 4 * (float)uses, .excess = 3};
+    }
+    estimate(seen, n_seen);
+}
+
 /* Ranges that were looked at, with differences that are noise, are as hot as each other. */
 static void test_noise_between_ranges_is_no_heat(void **state)
 {
     (void)state;
-    struct hm_observation seen[512];
-    for (size_t i = 0; i < 512; i++) { /* each is worth half a counted sample to one and a half */
-        struct hm_random random = {i};
-        float reads = 2.0F + 2.0F * (float)(hm_random_next(&random) >> 62);
-        seen[i] = (struct hm_observation){.page = 4 * i, .n_pages = 4, .reads = reads, .excess = 4};
+    static const size_t counts[] = {40, 100, 500};
+    static const double means[] = {0.5, 1, 4};
+    for (size_t row = 0; row < 9; row++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct hm_random random = {seed};
+            size_t n = counts[row % 3];
+            double mean = means[row / 3];
+            estimate_ranges(&random, n, mean);
+            for (uint64_t page = 0; page < 4 * n;
+                 page++) /* what is before the first use, or after the last, has none */
+                if (heat_of[page] > 0 && (heat_of[page] < 0.5 * mean || heat_of[page] > 2 * mean))
+                    fail_msg("%zu ranges, mean %g, seed %d: page %d has %.2f", n, mean, (int)seed, (int)page,
+                             heat_of[page]);
+        }
+}
+
+/* Adds the pages of a span, which are in no earlier one. */
+static void add_pages(void *data, const struct hm_span *span)
+{
+    uint64_t *pages = data;
+    assert_true(span->first >= pages[0] && span->n_pages > 0);
+    assert_true(isfinite(span->heat) && span->heat > 0 && span->write_share >= 0 && span->write_share <= 1);
+    pages[0] = span->first + span->n_pages;
+    pages[1] += span->n_pages;
+}
+
+/* All memory is in a span, also between ranges and in several spaces, and where only writes count. */
+static void test_all_pages_are_in_a_span(void **state)
+{
+    (void)state;
+    for (int only_writes = 0; only_writes < 2; only_writes++) {
+        static struct hm_cell cell[2][512];
+        static struct hm_density_sum before[513];
+        static float differs[2048];
+        static struct hm_stretch stretch[512];
+        static struct hm_observation pending[512];
+        struct hm_cells cells = {cell[0], cell[1], 0, 512, pending, 0, 512, !only_writes, 1};
+        struct hm_density density = {.cells = &cells,
+                                     .before = before,
+                                     .stretch = stretch,
+                                     .differs = differs,
+                                     .most_apart = 512,
+                                     .n_nodes = 2048};
+        uint64_t pages[2] = {0};
+        for (uint32_t i = 0; i < 200; i++) /* a gap after each range, a space of its own for each half */
+            hm_cells_add(&cells, &(struct hm_observation){.page = HM_PAGE(i / 100, 100 + 8 * (i % 100)),
+                                                          .n_pages = 5,
+                                                          .reads = i % 9 == 4 ? 200 : 5,
+                                                          .writes = i % 7 == 2 ? 100 : 0,
+                                                          .excess = 4,
+                                                          .knows_writes = true});
+        hm_cells_sort_in(&cells);
+        hm_cells_age(&cells, 0.5);
+        hm_density_estimate(&density, add_pages, pages);
+        assert_int_equal(pages[1], 2 * (99 * 8 + 5));
     }
-    estimate(seen, 512);
-    for (uint64_t page = 0; page < 2048; page++)
-        assert_true(heat_of[page] > 0.8 * 1.25 && heat_of[page] < 1.2 * 1.25);
 }
 
 int main(void)
@@ -213,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_a_vague_neighbour_lends_no_heat),
         cmocka_unit_test(test_few_nodes_will_do),
         cmocka_unit_test(test_noise_between_ranges_is_no_heat),
+        cmocka_unit_test(test_all_pages_are_in_a_span),
         cmocka_unit_test(test_borders_without_evidence_go),
         cmocka_unit_test(test_few_samples_are_even),
         cmocka_unit_test(test_borders_come_out),
