@@ -108,7 +108,7 @@ static void add_slot(struct hm_damon_list *list, const struct day_slot *slot, ui
         list->region[list->head.n++] =
             (struct hm_damon_region){.start = (first + i * part) * PAGE,
                                      .end = (first + (i + 1) * part) * PAGE,
-                                     .accesses = (uint32_t)(is_hot ? LOOKS - 4 + day_random(4) : day_random(2)),
+                                     .accesses = (uint16_t)(is_hot ? LOOKS - 4 + day_random(4) : day_random(2)),
                                      .looks = LOOKS,
                                      .look_us = LOOK_US};
     }

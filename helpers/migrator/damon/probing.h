@@ -65,6 +65,7 @@ struct hm_damon_probing {
         uint32_t n_probes; /* in each burst; 0 where it has ended */
         uint32_t cursor;   /* where the next burst begins to look for blocks */
         unsigned shortest; /* level */
+        double running;    /* if it shares its CPUs: the share of looks that were made while it ran, in the mean */
         bool has_ended;
     } process[HM_DAMON_TARGETS];
     uint64_t block_pages; /* a power of two; blocks begin at multiples of it, but not before their range */
@@ -102,9 +103,10 @@ void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_b
 /*
  * How many of the HM_DAMON_VISIT_LOOKS looks at the process of the burst's page `first`, its first one, were made while
  * the process ran. `seen` is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares
- * its CPUs, only so many looks count as have found its hottest pages in use.
+ * its CPUs, only so many looks count as have found its hottest pages in use. How many these are in the mean of the last
+ * bursts is noted: pages of processes that run seldom are used as seldom.
  */
-uint32_t hm_damon_probing_count_looks(const struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+uint32_t hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
                                       unsigned first, const struct hm_damon_seen *seen);
 /*
  * Takes a visit's result. Returns false where it tells nothing, or nothing new, or the block is visited again, with a

@@ -80,6 +80,7 @@ void hm_probing_cut(struct hm_damon_probing *probing, uint64_t block_pages, cons
         probing->process[p].n_blocks = probing->n_blocks - probing->process[p].first_block;
         probing->process[p].cursor = 0;
         probing->process[p].shortest = SHARED_LEVEL;
+        probing->process[p].running = 1; /* until it is measured */
     }
     memset(probing->level, HM_PROBING_UNKNOWN, sizeof(probing->level));
     memset(probing->last, HM_PROBING_UNKNOWN, sizeof(probing->last));

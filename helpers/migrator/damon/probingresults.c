@@ -12,8 +12,8 @@
  * that is true is hardly used so seldom that only the share LIKELY of its looks find a use. */
 #define SATURATED 0.8
 #define LIKELY 0.6
-/* One of HOTTEST of a process's pages, or more, is in use whenever the process runs. Of fewer pages than LEAST_PAGES
- * nobody knows whether it is; and fewer looks than LEAST_LOOKS tell next to nothing. */
+/* One of HOTTEST of a process's pages, but two at least, are in use whenever the process runs. Of fewer pages than
+ * LEAST_PAGES nobody knows whether they are; and fewer looks than LEAST_LOOKS tell next to nothing. */
 #define HOTTEST 32
 #define LEAST_PAGES 8
 #define LEAST_LOOKS 3
@@ -27,10 +27,12 @@
 #define PAIRS 100        /* weight of that */
 #define FADE 0.98        /* weight that older visits keep at each burst */
 #define KEEP 0.9         /* weight that what older bursts took keeps at each burst */
+#define LEARN 0.1        /* weight of the latest burst in the share of looks that a process runs in */
 
-static double rate(double share, uint32_t look_us)
+/* How often a page is used, per microsecond, of whose looks this share finds a use (as in heat.h). */
+static double rate(double share, const struct hm_damon_visit *visit)
 {
-    return -log1p(-fmin(share, 1 - 0.5 / HM_DAMON_VISIT_LOOKS)) / look_us;
+    return -log1p(-fmin(share, 1 - 0.5 / visit->looks)) / visit->look_us;
 }
 
 /* Compares a visit with the one before of the same block, if it was at the same level. */
@@ -56,25 +58,41 @@ double hm_damon_probing_spread(const struct hm_damon_probing *probing)
     return spread > 1 ? spread : 1;
 }
 
-uint32_t hm_damon_probing_count_looks(const struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+/* Do some of the looks at the process's pages find it waiting for a CPU? */
+static bool has_waits(const struct hm_damon_probing *probing, uint32_t process, unsigned level)
+{
+    unsigned shortest = probing->process[process].shortest;
+    return shortest > 0 && level < shortest + WAITS;
+}
+
+/* So many looks have found the hottest of n pages in use; found[k] pages were in use in k looks. */
+static uint32_t looks_of_hottest(const unsigned found[HM_DAMON_VISIT_LOOKS + 1], unsigned n)
+{
+    unsigned n_hottest = 0;
+    for (uint32_t looks = HM_DAMON_VISIT_LOOKS; looks > LEAST_LOOKS; looks--) {
+        n_hottest += found[looks];
+        if (n_hottest > 1 && n_hottest * HOTTEST >= n)
+            return looks;
+    }
+    return LEAST_LOOKS;
+}
+
+uint32_t hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
                                       unsigned first, const struct hm_damon_seen *seen)
 {
-    unsigned found[HM_DAMON_VISIT_LOOKS + 1] = {0}, n = 0, n_hottest = 0;
+    unsigned found[HM_DAMON_VISIT_LOOKS + 1] = {0}, n = 0;
     uint32_t process = burst->probe[first].process;
-    unsigned shortest = probing->process[process].shortest;
     for (unsigned i = first; i < burst->n && burst->probe[i].process == process; i++)
         if (seen[i].is_known) {
             found[hm_least(seen[i].accesses, HM_DAMON_VISIT_LOOKS)]++;
             n++;
         }
-    if (n < LEAST_PAGES || shortest == 0 || burst->level >= shortest + WAITS)
+    if (n < LEAST_PAGES || !has_waits(probing, process, burst->level))
         return HM_DAMON_VISIT_LOOKS;
-    for (uint32_t looks = HM_DAMON_VISIT_LOOKS; looks > LEAST_LOOKS; looks--) {
-        n_hottest += found[looks];
-        if (n_hottest * HOTTEST >= n)
-            return looks;
-    }
-    return LEAST_LOOKS;
+    uint32_t looks = looks_of_hottest(found, n);
+    double *running = &probing->process[process].running;
+    *running += LEARN * ((double)looks / HM_DAMON_VISIT_LOOKS - *running);
+    return looks;
 }
 
 /* Does the visit find the block too hot for its level? Then the block is visited again, with a shorter time. */
@@ -100,6 +118,9 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     if (burst->level < shortest)
         return false;
     visit.accesses = visit.accesses < visit.looks ? visit.accesses : visit.looks;
+    /* The looks that count were made while the process ran: it does so for this share of the time. */
+    if (has_waits(probing, burst->probe[i].process, burst->level))
+        visit.look_us = (uint32_t)(visit.look_us / probing->process[burst->probe[i].process].running);
     probing->n_busy += visit.accesses > SATURATED * visit.looks;
     probing->n_idle += visit.accesses == 0;
     compare(probing, block, burst->level, &visit);
@@ -110,8 +131,7 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
         return false;
     /* The longer time before tells more where the shorter one found far fewer uses: the program has waited then. */
     const struct hm_damon_visit *before = &probing->before[block];
-    if (before->accesses > 0 &&
-        rate(LIKELY, before->look_us) > rate((double)visit.accesses / visit.looks, visit.look_us))
+    if (before->accesses > 0 && rate(LIKELY, before) > rate((double)visit.accesses / visit.looks, &visit))
         visit = *before;
     else if (visit.accesses == 0)
         probing->level[block] = (uint8_t)hm_least(burst->level + STEP, HM_DAMON_LEVELS - 1);

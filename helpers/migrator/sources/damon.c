@@ -339,8 +339,9 @@ const struct hm_source_row hm_source_damon = {
              "the broker hybridmem-damon with a kdamond to spare",
     .knows = "address by region; whether a page was accessed between two looks, not by load or store; how often only "
              "where the time between two looks can be fitted to it",
-    .cost = "a kernel thread and the broker, held to half of overhead= by the measured CPU time (for looks that never "
-            "stop: the thread alone, to three tenths); it does not flush TLBs: pages whose translation stays cached "
-            "look idle",
+    .cost =
+        "a kernel thread and the broker, held to half of overhead= by the measured CPU time, and at first to all of it "
+        "(for looks that never stop: the thread alone, to three tenths); it does not flush TLBs: pages whose "
+        "translation stays cached look idle",
     .open = open_source,
 };

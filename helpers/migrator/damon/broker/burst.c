@@ -35,17 +35,24 @@ static uint64_t used_ns(const struct hm_damon_lease *lease)
     return hm_damon_lease_cpu_ns(lease) + lease->broker_cpu_ns;
 }
 
+/* How long the client's process has run, in s. */
+static double age_s(const struct hm_damon_lease *lease)
+{
+    return (double)lease->peer.age_s + (double)(hm_clock_ns(CLOCK_MONOTONIC) - lease->since_ns) / SECOND_NS;
+}
+
 /*
  * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call. In
- * the client's first two minutes there is an advance on the budget (base/advance.h). Returns the CPU time in ns.
+ * the first two minutes of the client's process there is an advance on the budget (base/advance.h). A client that
+ * connects again gets no other one. Returns the CPU time in ns.
  */
-static uint64_t settle(struct hm_damon_lease *lease, uint32_t budget, double share)
+static uint64_t settle(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, double share)
 {
+    double rate = hm_advance_rate(age_s(lease), lease->bursts.first_age_s);
+    uint32_t budget = hm_damon_thread_budget(broker, lease, (uint32_t)(lease->wanted_budget * rate));
     uint64_t spent_ns = used_ns(lease) - lease->bursts.settled_ns;
-    double age_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - lease->since_ns) / SECOND_NS;
-    double paid = budget * 1e-6 * hm_advance_rate(age_s);
     lease->bursts.settled_ns += spent_ns;
-    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / paid);
+    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (budget * 1e-6));
     return spent_ns;
 }
 
@@ -79,7 +86,9 @@ void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damo
     const struct hm_damon_needs needs = needs_of(broker, lease);
     /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
      * on. Looks all the time need no wait after them, as the time in which they were made has paid for them. */
-    settle(lease, needs.budget, 1);
+    if (lease->bursts.first_age_s == 0)
+        lease->bursts.first_age_s = age_s(lease);
+    settle(broker, lease, 1);
     lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now);
     hm_damon_probing_begin(&lease->bursts.probing, lease->target, lease->n, &needs, now);
     look_at_shares(lease, now);
@@ -159,7 +168,7 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
         lease->bursts.said_ns = now;
     /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
     double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
-    uint64_t spent_ns = settle(lease, needs.budget, jitter);
+    uint64_t spent_ns = settle(broker, lease, jitter);
     pay_for_block(broker, lease, lease->bursts.blocked_ns);
     uint32_t rounds = lease->bursts.probing.rounds;
     hm_damon_probing_end(&lease->bursts.probing, &lease->bursts.pages, (double)spent_ns / SECOND_NS, &needs, now);

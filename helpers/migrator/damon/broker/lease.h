@@ -78,9 +78,10 @@ struct hm_damon_lease {
         uint64_t blocked_ns;                /* how long it took to turn DAMON on, and to try to turn it off */
         uint64_t said_ns;                   /* when the client was told something, or that there is nothing to tell */
         unsigned n_refused;                 /* bursts in a row that the kernel did not begin */
-        uint64_t next_ns;                   /* before this no burst begins */
-        uint64_t settled_ns;                /* CPU time that earlier bursts have paid for */
-        unsigned calm;                      /* rounds in a row in which most blocks were used seldom */
+        double first_age_s;  /* how long the client's process had run when its first burst was due; 0: none was */
+        uint64_t next_ns;    /* before this no burst begins */
+        uint64_t settled_ns; /* CPU time that earlier bursts have paid for */
+        unsigned calm;       /* rounds in a row in which most blocks were used seldom */
     } bursts;
     uint32_t rounds; /* rounds that have ended, for the client */
     uint32_t unsent; /* lists that could not be sent, and what earlier tracepoints have lost */

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/amount.h"
+#include "base/clock.h"
 #include "base/fields.h"
 #include "base/files.h"
 #include "base/process.h"
@@ -20,6 +22,7 @@
 #include "target.h"
 
 #define STEP "/step_"
+#define SECOND_NS UINT64_C(1000000000)
 #define MOST_ENTRY (1 << 20) /* bytes; none is as long */
 
 /* Reads a whole entry, terminated. The caller frees it. Returns NULL where there is no file of ours with this name, or
@@ -102,6 +105,16 @@ static int find_job(const char *run_dir, struct hm_damon_peer *peer, struct hm_e
     return hm_damon_targets_live(&peer->pidfd, 1) ? 0 : hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
 }
 
+/* How long the process has run, in s. Where that is not known, it is taken to be old. */
+static uint64_t age_of(pid_t pid)
+{
+    struct hm_process process;
+    const long ticks = sysconf(_SC_CLK_TCK);
+    if (hm_process_identify(pid, &process) != 0 || ticks <= 0)
+        return UINT32_MAX;
+    return hm_less(hm_clock_ns(CLOCK_BOOTTIME) / SECOND_NS, process.start_time / (uint64_t)ticks);
+}
+
 int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error)
 {
     struct ucred credentials;
@@ -112,6 +125,7 @@ int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, 
     peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     if (peer->pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
+    peer->age_s = age_of(peer->pid);
     if (find_job(run_dir, peer, error) == 0)
         return 0;
     int number = errno;

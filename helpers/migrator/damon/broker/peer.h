@@ -7,15 +7,17 @@
 #ifndef HM_MIGRATOR_DAMON_BROKER_PEER_H
 #define HM_MIGRATOR_DAMON_BROKER_PEER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 
 struct hm_damon_peer {
     pid_t pid;
-    uid_t uid;   /* whose processes it may name */
-    uid_t owner; /* whose place it takes: the user of the job in which it runs */
-    int pidfd;   /* -1: not known, in tests */
+    uid_t uid;      /* whose processes it may name */
+    uid_t owner;    /* whose place it takes: the user of the job in which it runs */
+    int pidfd;      /* -1: not known, in tests */
+    uint64_t age_s; /* how long it had run when it connected */
 };
 
 /*

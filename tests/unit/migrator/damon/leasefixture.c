@@ -15,6 +15,8 @@
 #include "migrator/damon/folder.h"
 #include "unit/lib/scratch.h"
 
+#define OLD_S 1000 /* the time of the advance on the budget (base/advance.h) is over */
+
 struct hm_damon_broker broker;
 struct hm_damon_lease lease;
 int lease_client;
@@ -28,7 +30,8 @@ void lease_begin_broker(void)
 int lease_set_up(void **state)
 {
     (void)state;
-    const struct hm_damon_peer peer = {.pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1};
+    const struct hm_damon_peer peer = {
+        .pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1, .age_s = OLD_S};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
@@ -36,7 +39,6 @@ int lease_set_up(void **state)
     kernel_set_number("0");
     lease_begin_broker();
     hm_damon_lease_open(&lease, 1, pair[0], &peer);
-    kernel.now_ns += 1000 * SECOND_NS; /* the time of the advance on the budget (base/advance.h) is over */
     lease_client = pair[1];
     return 0;
 }

@@ -195,6 +195,32 @@ static void looks_while_a_process_waits_do_not_count(void **state)
     }
 }
 
+/* A process that runs in half of the looks uses its pages half as often as these tell; one that never waits does not.
+ */
+static void what_a_process_uses_while_it_runs_is_less_over_all_time(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        uint32_t uses_of_hottest, look_us;
+    } rows[] = {{0.5, 5, 32000}, {0.5, 10, 16000}, {1, 5, 16000}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_damon_seen seen[64];
+        struct hm_damon_region region;
+        looks_set_up(NULL);
+        looks_add_range(0, 0, 1000);
+        looks_begin(1, BUDGET);
+        hm_damon_probing_set_share(&probing, 0, rows[i].share);
+        burst = (struct hm_damon_burst){.level = 4, .n = 64};
+        for (int k = 0; k < 64; k++)
+            seen[k] = (struct hm_damon_seen){true, k < 4 ? rows[i].uses_of_hottest : 1};
+        for (int k = 0; k < 100; k++)
+            hm_damon_probing_count_looks(&probing, &burst, 0, seen);
+        assert_true(hm_damon_probing_take(&probing, &burst, 9, &(struct hm_damon_visit){1, 5, 16000}, &region));
+        assert_in_range(region.look_us, rows[i].look_us - 100, rows[i].look_us + 100);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_not_in_use_is_looked_at_for_longer_in_the_next_round, looks_set_up),
         cmocka_unit_test_setup(a_shorter_look_that_finds_nothing_does_not_take_back_the_longer_one, looks_set_up),
         cmocka_unit_test_setup(looks_while_a_process_waits_do_not_count, looks_set_up),
+        cmocka_unit_test_setup(what_a_process_uses_while_it_runs_is_less_over_all_time, looks_set_up),
         cmocka_unit_test_setup(the_spread_tells_what_chance_does_not_explain, looks_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
