@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An advance on a budget of CPU time: what is learned early is of use for the longest time. In the first two minutes
- * twice the budget is there, then three quarters of it, until the advance is paid back: after ten minutes. Pure.
+ * twice the budget is there, then three quarters of it, until the advance is paid back: if all of it was spent, after
+ * ten minutes. Pure.
  */
 #ifndef HM_BASE_ADVANCE_H
 #define HM_BASE_ADVANCE_H
@@ -10,25 +11,19 @@
 #define HM_ADVANCE_MORE 2.0
 #define HM_ADVANCE_LESS 0.75
 
-/* When the advance is paid back, if it was taken from second `from` on. */
-static inline double hm_advance_end(double from)
+/* The budget after `s` seconds, as a multiple of the usual one, if `owed_s` of the advance are not paid back. */
+static inline double hm_advance_rate(double s, double owed_s)
 {
-    double taken = from < HM_ADVANCE_S ? (HM_ADVANCE_S - from) * (HM_ADVANCE_MORE - 1) : 0;
-    return HM_ADVANCE_S + taken / (1 - HM_ADVANCE_LESS);
+    return s < HM_ADVANCE_S ? HM_ADVANCE_MORE : owed_s > 0 ? HM_ADVANCE_LESS : 1;
 }
 
-/* The budget after `s` seconds, as a multiple of the usual one, if it is spent from second `from` on. */
-static inline double hm_advance_rate(double s, double from)
-{
-    return s < HM_ADVANCE_S ? HM_ADVANCE_MORE : s < hm_advance_end(from) ? HM_ADVANCE_LESS : 1;
-}
-
-/* The budget of the first `s` seconds together, as a multiple of the usual one of a second. */
+/* The budget of the first `s` seconds together, as a multiple of the usual one of a second, if all of it is spent. */
 static inline double hm_advance_sum(double s)
 {
+    const double end_s = HM_ADVANCE_S + HM_ADVANCE_S * (HM_ADVANCE_MORE - 1) / (1 - HM_ADVANCE_LESS);
     if (s < HM_ADVANCE_S)
         return s * HM_ADVANCE_MORE;
-    if (s < hm_advance_end(0))
+    if (s < end_s)
         return HM_ADVANCE_S * HM_ADVANCE_MORE + (s - HM_ADVANCE_S) * HM_ADVANCE_LESS;
     return s;
 }

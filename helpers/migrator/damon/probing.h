@@ -51,6 +51,7 @@ struct hm_damon_seen {
 struct hm_damon_visit {
     uint32_t accesses, looks; /* looks that have found a use; the number of those that count */
     uint32_t look_us;         /* time between two looks, as it was measured */
+    double running;           /* share of the time in which the process ran, if looks were left out for that; else 1 */
 };
 
 struct hm_damon_probing {
@@ -65,7 +66,8 @@ struct hm_damon_probing {
         uint32_t n_probes; /* in each burst; 0 where it has ended */
         uint32_t cursor;   /* where the next burst begins to look for blocks */
         unsigned shortest; /* level */
-        double running;    /* if it shares its CPUs: the share of looks that were made while it ran, in the mean */
+        double running;    /* share of looks that were made while it ran, in the mean of n_running bursts or more */
+        unsigned n_running;
         bool has_ended;
     } process[HM_DAMON_TARGETS];
     uint64_t block_pages; /* a power of two; blocks begin at multiples of it, but not before their range */
@@ -101,13 +103,13 @@ void hm_damon_probing_leave_out(struct hm_damon_probing *probing, uint32_t proce
  */
 void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_burst *burst);
 /*
- * How many of the HM_DAMON_VISIT_LOOKS looks at the process of the burst's page `first`, its first one, were made while
- * the process ran. `seen` is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares
- * its CPUs, only so many looks count as have found its hottest pages in use. How many these are in the mean of the last
- * bursts is noted: pages of processes that run seldom are used as seldom.
+ * Sets which looks of the burst count, and `running`, for all visits of the process of the burst's page `first`, its
+ * first one. `seen` is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares its
+ * CPUs, only so many looks count as have found its hottest pages in use. How many these are in the mean of the last
+ * bursts says for which share of the time it runs: over all time its pages are used so much less.
  */
-uint32_t hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
-                                      unsigned first, const struct hm_damon_seen *seen);
+void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned first,
+                                  const struct hm_damon_seen *seen, struct hm_damon_visit *visit);
 /*
  * Takes a visit's result. Returns false where it tells nothing, or nothing new, or the block is visited again, with a
  * shorter time. Else `region` gets what the round has found about the block.

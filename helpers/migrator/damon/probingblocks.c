@@ -80,7 +80,6 @@ void hm_probing_cut(struct hm_damon_probing *probing, uint64_t block_pages, cons
         probing->process[p].n_blocks = probing->n_blocks - probing->process[p].first_block;
         probing->process[p].cursor = 0;
         probing->process[p].shortest = SHARED_LEVEL;
-        probing->process[p].running = 1; /* until it is measured */
     }
     memset(probing->level, HM_PROBING_UNKNOWN, sizeof(probing->level));
     memset(probing->last, HM_PROBING_UNKNOWN, sizeof(probing->last));
@@ -126,6 +125,7 @@ void hm_damon_probing_begin(struct hm_damon_probing *probing, const struct hm_da
     probing->usual = HM_PROBING_FIRST;
     for (unsigned p = 0; p < n; p++) {
         probing->process[p].has_ended = false;
+        probing->process[p].running = probing->process[p].n_running = 0;
         for (uint32_t r = 0; r < process[p].n_ranges; r++) {
             probing->range[probing->n_ranges].process = p;
             probing->range[probing->n_ranges].first = process[p].range[r].start >> PAGE_SHIFT;

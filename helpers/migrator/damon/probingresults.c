@@ -77,8 +77,8 @@ static uint32_t looks_of_hottest(const unsigned found[HM_DAMON_VISIT_LOOKS + 1],
     return LEAST_LOOKS;
 }
 
-uint32_t hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
-                                      unsigned first, const struct hm_damon_seen *seen)
+void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned first,
+                                  const struct hm_damon_seen *seen, struct hm_damon_visit *visit)
 {
     unsigned found[HM_DAMON_VISIT_LOOKS + 1] = {0}, n = 0;
     uint32_t process = burst->probe[first].process;
@@ -87,12 +87,14 @@ uint32_t hm_damon_probing_count_looks(struct hm_damon_probing *probing, const st
             found[hm_least(seen[i].accesses, HM_DAMON_VISIT_LOOKS)]++;
             n++;
         }
+    visit->looks = HM_DAMON_VISIT_LOOKS;
+    visit->running = 1;
     if (n < LEAST_PAGES || !has_waits(probing, process, burst->level))
-        return HM_DAMON_VISIT_LOOKS;
-    uint32_t looks = looks_of_hottest(found, n);
-    double *running = &probing->process[process].running;
-    *running += LEARN * ((double)looks / HM_DAMON_VISIT_LOOKS - *running);
-    return looks;
+        return;
+    visit->looks = looks_of_hottest(found, n);
+    double share = (double)visit->looks / HM_DAMON_VISIT_LOOKS, *running = &probing->process[process].running;
+    *running += (share - *running) * fmax(LEARN, 1.0 / ++probing->process[process].n_running);
+    visit->running = *running;
 }
 
 /* Does the visit find the block too hot for its level? Then the block is visited again, with a shorter time. */
@@ -118,9 +120,7 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     if (burst->level < shortest)
         return false;
     visit.accesses = visit.accesses < visit.looks ? visit.accesses : visit.looks;
-    /* The looks that count were made while the process ran: it does so for this share of the time. */
-    if (has_waits(probing, burst->probe[i].process, burst->level))
-        visit.look_us = (uint32_t)(visit.look_us / probing->process[burst->probe[i].process].running);
+    visit.look_us = (uint32_t)(visit.look_us / visit.running);
     probing->n_busy += visit.accesses > SATURATED * visit.looks;
     probing->n_idle += visit.accesses == 0;
     compare(probing, block, burst->level, &visit);

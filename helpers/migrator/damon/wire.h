@@ -71,7 +71,7 @@ struct hm_damon_region {
     uint64_t start, end; /* addresses */
     uint16_t accesses;   /* number of looks that found an access */
     uint16_t looks;      /* the number of those that count; all were at one page, chosen at random */
-    uint32_t look_us;    /* time between two looks */
+    uint32_t look_us;    /* time between two looks; longer for a process that ran in a part of the time only */
 };
 
 /* Some of one process's regions, by ascending address. In a round, each part of the watched memory is in one region. */

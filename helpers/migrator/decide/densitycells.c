@@ -12,7 +12,9 @@
  * many cold cells and a few very hot ones: so a cell's heat is the mean over all shapes, each weighted by how likely it
  * makes the cell's samples.
  */
-static const double shapes[] = {8, 4, 2, 1, 0.5};
+static const struct shape {
+    double shape, log_gamma; /* lgamma(shape) */
+} shapes[] = {{8, 8.525161361065415}, {4, 1.791759469228055}, {2, 0}, {1, 0}, {0.5, 0.5723649429247001}};
 #define N_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 /* The samples of a cell, as in density.c; `seen` are its pages times what a sample is worth. */
@@ -42,20 +44,22 @@ static struct part gap_of(const struct hm_apart *apart, double pages)
 
 /*
  * How likely the part's samples, a Poisson count with exposure `seen`, are if the rate is drawn from the Gamma
- * distribution (they are negative binomial then): the logarithm, without what is equal for all shapes. `log_gamma` is
- * lgamma(shape).
+ * distribution (they are negative binomial then): the logarithm, without what is equal for all shapes.
  */
-static double log_drawn(const struct part *part, double shape, double log_gamma, double mean)
+static double log_drawn(const struct part *part, const struct shape *shape, double mean)
 {
-    double more = log1p(part->seen * mean / shape);
-    return lgamma(part->samples + shape) - log_gamma - shape * more - part->samples * (more + log(shape));
+    double more = log1p(part->seen * mean / shape->shape);
+    double counted = part->samples > 0 ? lgamma(part->samples + shape->shape) - shape->log_gamma -
+                                             part->samples * (more + log(shape->shape))
+                                       : 0;
+    return counted - shape->shape * more;
 }
 
 /* Adds a part to the logarithms of all shapes, compared with the mean rate, as if there were `times` such parts. */
 static void add_part(const struct part *part, double times, double mean, double log_ratio[N_SHAPES])
 {
     for (size_t s = 0; s < N_SHAPES; s++)
-        log_ratio[s] += times * (log_drawn(part, shapes[s], lgamma(shapes[s]), mean) + mean * part->seen);
+        log_ratio[s] += times * (log_drawn(part, &shapes[s], mean) + mean * part->seen);
 }
 
 /* Sets what the samples of all cells tell together. */
@@ -107,13 +111,13 @@ static double heat_of(const struct hm_apart *apart, const struct part *part)
 {
     double log_weight[N_SHAPES], most = -INFINITY, sum = 0, heat = 0;
     for (size_t s = 0; s < N_SHAPES; s++) {
-        log_weight[s] = log_drawn(part, shapes[s], lgamma(shapes[s]), apart->mean);
+        log_weight[s] = log_drawn(part, &shapes[s], apart->mean);
         most = fmax(most, log_weight[s]);
     }
     for (size_t s = 0; s < N_SHAPES; s++) {
         double weight = exp(log_weight[s] - most);
         sum += weight;
-        heat += weight * (part->samples + shapes[s]) / (part->seen + shapes[s] / apart->mean);
+        heat += weight * (part->samples + shapes[s].shape) / (part->seen + shapes[s].shape / apart->mean);
     }
     return heat / sum * apart->dispersion;
 }

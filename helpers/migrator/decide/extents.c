@@ -81,7 +81,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
-    extents->density.most_apart = options->max_extents;
+    extents->density.most_apart = CELLS / 2;
     extents->classes = FINEST_CLASSES;
     if (allocate(extents))
         return &extents->base;
@@ -172,7 +172,8 @@ static void add_span(void *data, const struct hm_span *span)
  * finer ones. */
 static void estimate(struct hm_extents *extents)
 {
-    extents->classes = fmin(2 * extents->classes, FINEST_CLASSES);
+    if (extents->base.n_extents < extents->base.options.max_extents / 4)
+        extents->classes = fmin(2 * extents->classes, FINEST_CLASSES);
     do {
         if (extents->is_full)
             extents->classes /= 2;

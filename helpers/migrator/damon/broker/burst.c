@@ -43,15 +43,18 @@ static double age_s(const struct hm_damon_lease *lease)
 
 /*
  * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call. In
- * the first two minutes of the client's process there is an advance on the budget (base/advance.h). A client that
- * connects again gets no other one. Returns the CPU time in ns.
+ * the first two minutes of the client's process there is an advance on the budget (base/advance.h). Returns the CPU
+ * time in ns.
  */
 static uint64_t settle(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, double share)
 {
-    double rate = hm_advance_rate(age_s(lease), lease->bursts.first_age_s);
+    double rate = hm_advance_rate(age_s(lease), lease->bursts.owed_s);
+    uint32_t usual = hm_damon_thread_budget(broker, lease, lease->wanted_budget);
     uint32_t budget = hm_damon_thread_budget(broker, lease, (uint32_t)(lease->wanted_budget * rate));
     uint64_t spent_ns = used_ns(lease) - lease->bursts.settled_ns;
     lease->bursts.settled_ns += spent_ns;
+    lease->bursts.owed_s += (double)spent_ns / SECOND_NS * (1 - (double)usual / budget);
+    lease->bursts.owed_s = lease->bursts.owed_s > 0 ? lease->bursts.owed_s : 0;
     lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (budget * 1e-6));
     return spent_ns;
 }
@@ -77,7 +80,7 @@ static void look_at_shares(struct hm_damon_lease *lease, uint64_t now)
     lease->bursts.looked_ns = now;
 }
 
-void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+void hm_damon_burst_prepare(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     lease->bursts.calm = lease->bursts.n_refused = 0;
@@ -86,8 +89,7 @@ void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damo
     const struct hm_damon_needs needs = needs_of(broker, lease);
     /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
      * on. Looks all the time need no wait after them, as the time in which they were made has paid for them. */
-    if (lease->bursts.first_age_s == 0)
-        lease->bursts.first_age_s = age_s(lease);
+    lease->bursts.owed_s += hm_damon_debts_take(&broker->debts, &lease->peer);
     settle(broker, lease, 1);
     lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now);
     hm_damon_probing_begin(&lease->bursts.probing, lease->target, lease->n, &needs, now);

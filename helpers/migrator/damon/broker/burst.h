@@ -6,7 +6,7 @@
 #include "lease.h"
 
 /* Begins anew with the processes that the lease watches now. */
-void hm_damon_burst_prepare(const struct hm_damon_broker *broker, struct hm_damon_lease *lease);
+void hm_damon_burst_prepare(struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 /*
  * Begins a burst if it is due, or ends the one that runs if all of its lists have come, and sends what they say.
  * Returns 0, or -1 with a text: the kernel did not start the kdamond, or it cannot be followed.

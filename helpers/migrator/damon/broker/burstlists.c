@@ -67,14 +67,15 @@ static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_
     const struct hm_damon_burst *burst = &lease->bursts.pages;
     uint32_t process = burst->probe[i].process, n = 0;
     bool own = hm_damon_lease_owns(lease, process);
-    uint32_t looks = hm_damon_probing_count_looks(probing, burst, i, lease->bursts.found);
-    for (; i < burst->n && burst->probe[i].process == process; i++)
+    struct hm_damon_visit visit = {.look_us = look_us};
+    hm_damon_probing_count_looks(probing, burst, i, lease->bursts.found, &visit);
+    for (; i < burst->n && burst->probe[i].process == process; i++) {
+        visit.accesses = lease->bursts.found[i].accesses;
         if (!own || !lease->bursts.found[i].is_known)
             hm_damon_probing_skip(probing, burst, i);
         else
-            n += hm_damon_probing_take(probing, burst, i,
-                                       &(struct hm_damon_visit){lease->bursts.found[i].accesses, looks, look_us},
-                                       &region[n]);
+            n += hm_damon_probing_take(probing, burst, i, &visit, &region[n]);
+    }
     if (n > 0)
         hm_damon_lease_send(lease, process, looked, region, n);
     *is_told = *is_told || n > 0;

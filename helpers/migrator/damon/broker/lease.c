@@ -217,6 +217,7 @@ void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease 
     stop(broker, lease);
     hm_damon_tracepoint_close(&lease->tracepoint);
     hm_damon_pool_take_back(&broker->pool, lease->client);
+    hm_damon_debts_note(&broker->debts, &lease->peer, lease->bursts.owed_s);
     close(lease->fd);
     if (lease->peer.pidfd >= 0)
         close(lease->peer.pidfd);

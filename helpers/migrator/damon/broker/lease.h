@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "debts.h"
 #include "migrator/damon/pool.h"
 #include "migrator/damon/probing.h"
 #include "migrator/damon/tune.h"
@@ -25,6 +26,7 @@ struct hm_damon_broker {
     struct hm_damon_owned owned;
     struct hm_damon_pool pool;
     struct hm_damon_slots slots[HM_DAMON_KDAMONDS];
+    struct hm_damon_debts debts;
     struct hm_damon_layout layout; /* id 0: not known; `problem` says why */
     struct hm_error problem;       /* why DAMON cannot be used at all; "": it can */
     uint64_t change_ns;            /* CLOCK_MONOTONIC before which no settings are changed, for any client */
@@ -78,10 +80,10 @@ struct hm_damon_lease {
         uint64_t blocked_ns;                /* how long it took to turn DAMON on, and to try to turn it off */
         uint64_t said_ns;                   /* when the client was told something, or that there is nothing to tell */
         unsigned n_refused;                 /* bursts in a row that the kernel did not begin */
-        double first_age_s;  /* how long the client's process had run when its first burst was due; 0: none was */
-        uint64_t next_ns;    /* before this no burst begins */
-        uint64_t settled_ns; /* CPU time that earlier bursts have paid for */
-        unsigned calm;       /* rounds in a row in which most blocks were used seldom */
+        double owed_s;                      /* CPU time of an advance on the budget that is not paid back */
+        uint64_t next_ns;                   /* before this no burst begins */
+        uint64_t settled_ns;                /* CPU time that earlier bursts have paid for */
+        unsigned calm;                      /* rounds in a row in which most blocks were used seldom */
     } bursts;
     uint32_t rounds; /* rounds that have ended, for the client */
     uint32_t unsent; /* lists that could not be sent, and what earlier tracepoints have lost */

@@ -105,14 +105,16 @@ static int find_job(const char *run_dir, struct hm_damon_peer *peer, struct hm_e
     return hm_damon_targets_live(&peer->pidfd, 1) ? 0 : hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
 }
 
-/* How long the process has run, in s. Where that is not known, it is taken to be old. */
-static uint64_t age_of(pid_t pid)
+/* Finds when the process began. Where that is not known, it is taken to be old. */
+static void find_age(struct hm_damon_peer *peer)
 {
     struct hm_process process;
     const long ticks = sysconf(_SC_CLK_TCK);
-    if (hm_process_identify(pid, &process) != 0 || ticks <= 0)
-        return UINT32_MAX;
-    return hm_less(hm_clock_ns(CLOCK_BOOTTIME) / SECOND_NS, process.start_time / (uint64_t)ticks);
+    peer->age_s = UINT32_MAX;
+    if (hm_process_identify(peer->pid, &process) != 0 || ticks <= 0)
+        return;
+    peer->start_time = process.start_time;
+    peer->age_s = hm_less(hm_clock_ns(CLOCK_BOOTTIME) / SECOND_NS, process.start_time / (uint64_t)ticks);
 }
 
 int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, struct hm_error *error)
@@ -125,7 +127,7 @@ int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, 
     peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     if (peer->pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
-    peer->age_s = age_of(peer->pid);
+    find_age(peer);
     if (find_job(run_dir, peer, error) == 0)
         return 0;
     int number = errno;

@@ -14,10 +14,11 @@
 
 struct hm_damon_peer {
     pid_t pid;
-    uid_t uid;      /* whose processes it may name */
-    uid_t owner;    /* whose place it takes: the user of the job in which it runs */
-    int pidfd;      /* -1: not known, in tests */
-    uint64_t age_s; /* how long it had run when it connected */
+    uid_t uid;           /* whose processes it may name */
+    uid_t owner;         /* whose place it takes: the user of the job in which it runs */
+    int pidfd;           /* -1: not known, in tests */
+    uint64_t start_time; /* of the process, as in base/process.h; 0: not known */
+    uint64_t age_s;      /* how long it had run when it connected */
 };
 
 /*

@@ -191,7 +191,9 @@ static void looks_while_a_process_waits_do_not_count(void **state)
                 burst.probe[burst.n].process = 1;
                 seen[burst.n++] = (struct hm_damon_seen){true, (uint32_t)some->accesses};
             }
-        assert_int_equal(hm_damon_probing_count_looks(&probing, &burst, 1, seen), rows[i].looks);
+        struct hm_damon_visit visit = {0};
+        hm_damon_probing_count_looks(&probing, &burst, 1, seen, &visit);
+        assert_int_equal(visit.looks, rows[i].looks);
     }
 }
 
@@ -202,22 +204,23 @@ static void what_a_process_uses_while_it_runs_is_less_over_all_time(void **state
     (void)state;
     static const struct {
         double share;
+        unsigned n; /* pages of the process in the burst */
         uint32_t uses_of_hottest, look_us;
-    } rows[] = {{0.5, 5, 32000}, {0.5, 10, 16000}, {1, 5, 16000}};
+    } rows[] = {{0.5, 64, 5, 32000}, {0.5, 64, 10, 16000}, {1, 64, 5, 16000}, {0.5, 7, 5, 16000}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_seen seen[64];
         struct hm_damon_region region;
+        struct hm_damon_visit visit = {.accesses = 1, .look_us = 16000};
         looks_set_up(NULL);
         looks_add_range(0, 0, 1000);
         looks_begin(1, BUDGET);
         hm_damon_probing_set_share(&probing, 0, rows[i].share);
-        burst = (struct hm_damon_burst){.level = 4, .n = 64};
+        burst = (struct hm_damon_burst){.level = 4, .n = rows[i].n};
         for (int k = 0; k < 64; k++)
             seen[k] = (struct hm_damon_seen){true, k < 4 ? rows[i].uses_of_hottest : 1};
-        for (int k = 0; k < 100; k++)
-            hm_damon_probing_count_looks(&probing, &burst, 0, seen);
-        assert_true(hm_damon_probing_take(&probing, &burst, 9, &(struct hm_damon_visit){1, 5, 16000}, &region));
-        assert_in_range(region.look_us, rows[i].look_us - 100, rows[i].look_us + 100);
+        hm_damon_probing_count_looks(&probing, &burst, 0, seen, &visit);
+        assert_true(hm_damon_probing_take(&probing, &burst, 5, &visit, &region));
+        assert_int_equal(region.look_us, rows[i].look_us);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/process.h"
 #include "job/ledger/ledger.h"
 #include "migrator/damon/broker/peer.h"
 #include "unit/lib/rows.h"
@@ -81,6 +82,10 @@ static void a_process_of_no_job_is_refused(void **state)
         assert_int_equal(errno, EPERM);
     else
         close(peer.pidfd);
+    struct hm_process own;
+    assert_int_equal(hm_process_identify(getpid(), &own), 0);
+    assert_int_equal(peer.start_time, own.start_time);
+    assert_in_range(peer.age_s, 0, 3600); /* it began with this test */
     close(pair[0]);
     close(pair[1]);
 }

@@ -139,16 +139,17 @@ static void run_burst(void)
 {
     static struct hm_damon_burst burst;
     static struct hm_damon_seen seen[HM_DAMON_MOST_PROBES];
-    uint32_t looks = 0;
+    struct hm_damon_visit visited = {.looks = 0};
     hm_damon_probing_choose(&probing, &burst);
     for (unsigned i = 0; i < burst.n; i++)
         seen[i] = (struct hm_damon_seen){true, visit(&burst.probe[i], burst.look_us * 1e-3)};
     for (unsigned i = 0; i < burst.n; i++) {
         struct hm_damon_region region;
         if (i == 0 || burst.probe[i].process != burst.probe[i - 1].process)
-            looks = hm_damon_probing_count_looks(&probing, &burst, i, seen);
-        const struct hm_damon_visit visit = {seen[i].accesses, looks, burst.look_us};
-        if (hm_damon_probing_take(&probing, &burst, i, &visit, &region))
+            hm_damon_probing_count_looks(&probing, &burst, i, seen, &visited);
+        visited.accesses = seen[i].accesses;
+        visited.look_us = burst.look_us;
+        if (hm_damon_probing_take(&probing, &burst, i, &visited, &region))
             observe(&region, burst.probe[i].process);
     }
     double cpu_s = burst.n * VISIT_S;
