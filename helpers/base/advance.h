@@ -17,15 +17,4 @@ static inline double hm_advance_rate(double s, double owed_s)
     return s < HM_ADVANCE_S ? HM_ADVANCE_MORE : owed_s > 0 ? HM_ADVANCE_LESS : 1;
 }
 
-/* The budget of the first `s` seconds together, as a multiple of the usual one of a second, if all of it is spent. */
-static inline double hm_advance_sum(double s)
-{
-    const double end_s = HM_ADVANCE_S + HM_ADVANCE_S * (HM_ADVANCE_MORE - 1) / (1 - HM_ADVANCE_LESS);
-    if (s < HM_ADVANCE_S)
-        return s * HM_ADVANCE_MORE;
-    if (s < end_s)
-        return HM_ADVANCE_S * HM_ADVANCE_MORE + (s - HM_ADVANCE_S) * HM_ADVANCE_LESS;
-    return s;
-}
-
 #endif

@@ -44,8 +44,7 @@ CAP = "16M"  # less than the ranks together can have of the fast tier at the sta
 # the two are exchanged. If all differences were believed, each phase would exchange CAP.
 NOISE = 8 * slurm.MIB
 RECOVERED = 0.85  # the least share of the fast tier in a steady state, and two phases after a jump
-CPU_LIMIT = 0.01  # of the job's CPU time; half of it for sampling
-CPUS = 2  # of a job (migration.Hotset)
+CPU_LIMIT = 0.01  # of the job's CPU time
 
 
 def room_for(footprint):
@@ -93,14 +92,6 @@ def cost_of_migration():
     return found
 
 
-def allowed_cost(job_s):
-    """CPU seconds that migration may have cost when the job has used `job_s`. What is for deciding and moving is spent
-    early: twice in the first two minutes of all CPUs, three quarters until ten are over."""
-    ran_s = job_s / CPUS
-    advanced_s = 2 * min(ran_s, 120) + 0.75 * max(min(ran_s, 600) - 120, 0) + max(ran_s - 600, 0)
-    return CPU_LIMIT / 2 * (job_s + CPUS * advanced_s)
-
-
 def test_without_a_migrator_the_hot_tenth_stays_on_the_slow_nodes(make):
     hotset = make("off")
     stretch(hotset, "without", most=0.15)
@@ -122,7 +113,7 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     def is_within_its_share():
         job_s, ours = migration.cpu_seconds(hotset.job_id), cost_of_migration()
         print(f"job {job_s} s", ours)
-        return sum(ours.values()) <= allowed_cost(job_s)
+        return sum(ours.values()) <= CPU_LIMIT * job_s
 
     # The start costs more than its share, which later phases make up for; a migrator that overspends never gets there.
     slurm.wait_for(is_within_its_share, f"{CPU_LIMIT:.0%} of the job's CPU time", every=migration.QUIET)

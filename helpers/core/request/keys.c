@@ -132,8 +132,7 @@ static const struct hm_key keys[] = {
      .about = source_about},
     {"overhead", HM_KEYS_MIGRATOR, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
      "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%",
-     .about = "share of the CPU time that sampling and moving may cost: 0.01% to 10%; in a step's first two minutes "
-              "at most twice that, over ten minutes no more"},
+     .about = "share of the CPU time that sampling and moving may cost: 0.01% to 10%"},
     {"rate", HM_KEYS_MIGRATOR, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
      "bytes per second, at least 1M, digits and K, M, G or T, as in 200M", "rate=200M",
      .about = "bytes moved per second at most: 200M"},

@@ -58,6 +58,7 @@ struct hm_decider_options {
     /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */
     double error;
     bool counts_memory; /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
+    bool has_blocks;    /* observations are of blocks of memory that stay the same, each looked at by itself */
 };
 
 /* Why an extent stays or moves; hm_verdict_text() gives the words. */

@@ -32,7 +32,7 @@ struct hm_density {
     struct hm_density_sum *before; /* by cell, the last is the sum of all; room for cells->room + 1 */
     struct hm_stretch *stretch;    /* room for cells->room */
     float *differs;    /* by node of the tree: the probability that its halves differ, 0..1; room for n_nodes */
-    size_t most_apart; /* with more cells than this, none is estimated by itself: the spans would be too many */
+    size_t most_apart; /* with more cells than this, none is estimated by itself */
     size_t n_nodes, n_stretches;
     uint64_t length; /* of the line, in pages */
 };

@@ -3,8 +3,8 @@
  * The other estimate of density.h, for heat that neighbours do not share: each cell by itself. The cells' heats are
  * taken to be drawn from a Gamma distribution whose mean is that of all pages; a cell's heat is the posterior mean (an
  * empirical Bayes estimate: Clayton and Kaldor, Biometrics 1987). So the fewer samples a cell has, the nearer it is
- * to the mean. Only for samples that are spread over ranges: where single pages were sampled, the cells are where the
- * samples are, and say nothing about neighbours without one. For density*.c only.
+ * to the mean. Only for blocks that were looked at one by one: where single pages were sampled, or regions whose
+ * borders wander, the cells are where chance has cut them. For density*.c only.
  */
 #ifndef HM_MIGRATOR_DECIDE_DENSITYCELLS_H
 #define HM_MIGRATOR_DECIDE_DENSITYCELLS_H

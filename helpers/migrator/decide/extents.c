@@ -81,7 +81,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
-    extents->density.most_apart = CELLS / 2;
+    extents->density.most_apart = options->has_blocks ? CELLS / 2 : 0;
     extents->classes = FINEST_CLASSES;
     if (allocate(extents))
         return &extents->base;

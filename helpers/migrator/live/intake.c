@@ -37,6 +37,7 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
         .hot_by_writes = options->hot_by_writes,
         .error = state->error,
         .counts_memory = state->counts_memory,
+        .has_blocks = state->has_rounds,
     };
     live->decider = hm_decider_new(&setup, error);
     return live->decider ? 0 : -1;
@@ -115,6 +116,8 @@ static void begin_anew(struct hm_live *live)
 {
     struct hm_decider *before = live->decider;
     live->intake.ways = live->intake.source->state.ways;
+    if (live->intake.source->state.has_rounds)
+        hm_purse_take_advance(&live->account.purse);
     hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC));
     live->intake.dropped += live->intake.n_later;
     live->intake.n_later = 0;

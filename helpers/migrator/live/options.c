@@ -27,7 +27,7 @@ static const struct hm_option rows[] = {
      0},
     {"--source", "NAME", "one of those below, or the best (default: auto)", hm_option_source, 0, 0, 0},
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
-    {"--overhead", "PERCENT%", "share of CPU time, twice at first (default: 1%)", hm_option_overhead, 0, 0, 0},
+    {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
     {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
     {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 10, DAY_MS},
     {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,

@@ -16,9 +16,20 @@ void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double
 /* Earns for this CPU time of the job. */
 static void earn(struct hm_purse *purse, double job_s)
 {
-    double before = hm_advance_sum(purse->ran_s);
+    double usual_s = purse->share * job_s;
+    double rate = purse->has_advance ? hm_advance_rate(purse->ran_s, purse->owed_s) : 1;
     purse->ran_s += job_s / purse->n_cpus;
-    purse->saved_s += purse->share * purse->n_cpus * (hm_advance_sum(purse->ran_s) - before);
+    purse->saved_s += usual_s * rate;
+    purse->owed_s += usual_s * (rate - 1);
+}
+
+void hm_purse_take_advance(struct hm_purse *purse)
+{
+    if (!purse->has_advance && purse->ran_s < HM_ADVANCE_S) {
+        purse->owed_s = purse->share * purse->ran_s * purse->n_cpus * (HM_ADVANCE_MORE - 1);
+        purse->saved_s += purse->owed_s;
+    }
+    purse->has_advance = true;
 }
 
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The purse: the migrator's budget of CPU time. It earns a share of what the step's processes use, spends what it uses
- * itself, and saves the rest. What a phase may cost follows from the savings. An advance (base/advance.h) lets it earn
- * more at first, and less afterwards. Pure.
+ * itself, and saves the rest. What a phase may cost follows from the savings. With an advance (base/advance.h) it
+ * earns more at first, and less afterwards. Pure.
  */
 #ifndef HM_MIGRATOR_LIVE_PURSE_H
 #define HM_MIGRATOR_LIVE_PURSE_H
@@ -13,22 +13,26 @@
 #define HM_PURSE_LEAST 512 /* pages that may be moved in any phase, so that there is progress; one huge page */
 
 struct hm_purse {
-    double share;          /* share of the job's CPU time that is earned */
-    unsigned n_cpus;       /* of the job */
-    double ran_s;          /* how long the job has run, if it kept all its CPUs busy: its CPU time divided by them */
+    double share;    /* share of the job's CPU time that is earned */
+    unsigned n_cpus; /* of the job */
+    double ran_s;    /* how long the job has run, if it kept all its CPUs busy: its CPU time divided by them */
+    bool has_advance;
+    double owed_s;         /* of the advance, what is not paid back */
     double saved_s;        /* earned and not spent, in seconds; negative: in debt */
     double job_s, spent_s; /* CPU time of the job and of the migrator at the last look */
     double page_s;         /* measured CPU time for moving one page; 0: not measured yet */
     double decision_s;     /* measured CPU time of one decision without moving; 0: not measured yet */
 };
 
-/* Begins to earn `share` of the CPU time that the job uses beyond `job_s` on `n_cpus` CPUs, with the advance. */
+/* Begins to earn `share` of the CPU time that the job uses beyond `job_s` on `n_cpus` CPUs. */
 void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s);
 /*
  * Enters the CPU seconds of the job and of the migrator so far. If the job's sum shrinks, as processes have ended,
  * nothing is earned.
  */
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
+/* There is an advance from now on, and for the time since the beginning. */
+void hm_purse_take_advance(struct hm_purse *purse);
 /* CPU seconds that an activity may take if it is given `share` of the savings; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
 /* Is there enough for one decision, and as much for its moves? */

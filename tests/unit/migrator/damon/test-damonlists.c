@@ -159,7 +159,7 @@ static void begin(struct trial *trial, const struct program *program, uint64_t s
                                       .n_ranges = RANKS * (program->kind == BESIDE_SMALL ? N_RANGES : 1)}};
     trial->program.random.state = seed;
     trial->settings = hm_damon_tune_first(&trial->needs);
-    model_begin_at(&trial->model, HM_DAMON_TOUCH, HM_DAMON_ERROR, RANKS, CAPACITY);
+    model_begin_at(&trial->model, HM_DAMON_TOUCH, HM_DAMON_ERROR, false, RANKS, CAPACITY);
     for (uint64_t page = 0; page < CAPACITY / RANKS; page++)
         for (unsigned space = 0; space < RANKS; space++, trial->model.used++)
             trial->model.is_fast[space][page] = true;

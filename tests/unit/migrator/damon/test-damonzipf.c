@@ -103,7 +103,7 @@ static void begin(uint64_t seed)
     now_ms = 0;
     memset(&probing, 0, sizeof(probing));
     probing.random.state = seed;
-    model_begin_at(&model, HM_DAMON_TOUCH, HM_DAMON_ERROR, RANKS, CAPACITY);
+    model_begin_at(&model, HM_DAMON_TOUCH, HM_DAMON_ERROR, true, RANKS, CAPACITY);
     for (unsigned space = 0; space < RANKS; space++) {
         for (uint64_t page = 0; page < CAPACITY / RANKS; page++, model.used++)
             model.is_fast[space][page] = true;

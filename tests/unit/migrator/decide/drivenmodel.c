@@ -31,7 +31,8 @@ void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, 
     begin(model, &options, n_spaces, capacity);
 }
 
-void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity)
+void model_begin_at(struct model *model, double period, double error, bool has_blocks, unsigned n_spaces,
+                    uint64_t capacity)
 {
     struct hm_decider_options options = usual;
     options.algorithm = "regions";
@@ -39,6 +40,7 @@ void model_begin_at(struct model *model, double period, double error, unsigned n
     options.error = error;
     options.counts_memory = true;
     options.max_extents = 8192; /* as a migrator has them */
+    options.has_blocks = has_blocks;
     begin(model, &options, n_spaces, capacity);
 }
 

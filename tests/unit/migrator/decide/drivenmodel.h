@@ -23,8 +23,9 @@ typedef double model_heat(const void *data, unsigned space, uint64_t page, doubl
 /* Begins with all pages in the slow tier. `capacity` is the fast tier's. */
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity);
 /* The same with the default algorithm. A sample stands for `period` accesses to memory; `error` is that of struct
- * hm_decider_options. */
-void model_begin_at(struct model *model, double period, double error, unsigned n_spaces, uint64_t capacity);
+ * hm_decider_options, as is has_blocks. */
+void model_begin_at(struct model *model, double period, double error, bool has_blocks, unsigned n_spaces,
+                    uint64_t capacity);
 void model_end(struct model *model);
 /* Runs one phase of `samples` samples, and carries out its plan with a budget of `moves` pages. */
 void model_phase(struct model *model, unsigned samples, model_heat *heat, const void *data, uint64_t moves);

@@ -21,11 +21,10 @@ static void test_earned_and_spent(void **state)
         double job_s, spent_s, saved_s;
     } rows[] = {
         {100, 0, 0},                          /* CPU time before the start does not count */
-        {700, 6, 0},                          /* the time of the advance is over */
-        {800, 6.25, 0.75}, {900, 6.25, 1.75}, /* saved over phases */
-        {900, 8, 0},                          /* an idle job earns nothing */
-        {900, 9, -1},      {850, 9, -1},      /* processes have ended */
-        {950, 9, 0},       {1050, 9.5, 0.5},
+        {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved over phases */
+        {300, 2, 0},                          /* an idle job earns nothing */
+        {300, 3, -1},      {250, 3, -1},      /* processes have ended */
+        {350, 3, 0},       {450, 3.5, 0.5},
     };
     struct hm_purse purse;
     hm_purse_init(&purse, 0.01, 1, 100);
@@ -35,27 +34,29 @@ static void test_earned_and_spent(void **state)
     }
 }
 
-/* In the job's first two minutes, counted in CPU time of all its CPUs, twice the share is earned; in ten minutes the
- * share. */
+/* In the job's first two minutes, counted in CPU time of all its CPUs, twice the share is earned, also for the time
+ * before the advance was taken; in ten minutes the share. */
 static void test_an_advance_is_paid_back(void **state)
 {
     (void)state;
     static const struct {
-        double job_s, earned_s;
-    } rows[] = {
-        {100, 0},    {140, 0.8}, {340, 4.8}, /* twice the share */
-        {240, 4.8},  {440, 6.3},             /* processes have ended, and others go on where they were */
-        {540, 7.05}, {1200, 12}, {1300, 13}, {1500, 15},
-    };
-    struct hm_purse purse;
-    hm_purse_init(&purse, 0.01, 2, 100);
+        double taken_at, earned_120_s, earned_600_s, earned_900_s; /* CPU time of the job; what is earned in seconds */
+    } rows[] = {{0, 4.8, 12, 18}, {60, 4.8, 12, 18}, {480, 2.4, 12, 18}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        hm_purse_look(&purse, rows[i].job_s, 0);
-        assert_float_equal(purse.saved_s, rows[i].earned_s, 1e-9);
+        double at_240 = 0, at_1200 = 0;
+        struct hm_purse purse;
+        hm_purse_init(&purse, 0.01, 2, 100);
+        for (double job_s = 1; job_s <= 1800; job_s++) {
+            hm_purse_look(&purse, 100 + job_s, 0);
+            if (job_s >= rows[i].taken_at)
+                hm_purse_take_advance(&purse);
+            at_240 = job_s <= 240 ? purse.saved_s : at_240;
+            at_1200 = job_s <= 1200 ? purse.saved_s : at_1200;
+        }
+        assert_float_equal(at_240, rows[i].earned_120_s, 0.05);
+        assert_float_equal(at_1200, rows[i].earned_600_s, 0.05);
+        assert_float_equal(purse.saved_s, rows[i].earned_900_s, 0.05);
     }
-    hm_purse_init(&purse, 0.01, 0, 0); /* nobody knows how many CPUs there are */
-    hm_purse_look(&purse, 600, 0);
-    assert_float_equal(purse.saved_s, 6, 1e-9);
 }
 
 static void test_parts_and_pages(void **state)
