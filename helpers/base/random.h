@@ -18,4 +18,10 @@ static inline uint64_t hm_random_next(struct hm_random *random)
     return z ^ (z >> 31);
 }
 
+/* A random number, 0 <= x < 1. */
+static inline double hm_random_share(struct hm_random *random)
+{
+    return (double)(hm_random_next(random) >> 11) * 0x1p-53;
+}
+
 #endif

@@ -50,8 +50,7 @@ struct hm_damon_seen {
 /* A visit's result. */
 struct hm_damon_visit {
     uint32_t accesses, looks; /* looks that have found a use; the number of those that count */
-    uint32_t look_us;         /* time between two looks, as it was measured */
-    double running;           /* share of the time in which the process ran, if looks were left out for that; else 1 */
+    uint32_t look_us;         /* time between two looks, as it was measured; see hm_damon_probing_count_looks */
 };
 
 struct hm_damon_probing {
@@ -103,10 +102,10 @@ void hm_damon_probing_leave_out(struct hm_damon_probing *probing, uint32_t proce
  */
 void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_burst *burst);
 /*
- * Sets which looks of the burst count, and `running`, for all visits of the process of the burst's page `first`, its
- * first one. `seen` is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares its
- * CPUs, only so many looks count as have found its hottest pages in use. How many these are in the mean of the last
- * bursts says for which share of the time it runs: over all time its pages are used so much less.
+ * Sets which looks of the burst count, for all visits of the process of the burst's page `first`, its first one. `seen`
+ * is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares its CPUs, only so many
+ * looks count as have found its hottest pages in use. How many these are in the mean of the last bursts says for which
+ * share of the time it runs. Over all time its pages are used so much less: visit->look_us is made longer.
  */
 void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned first,
                                   const struct hm_damon_seen *seen, struct hm_damon_visit *visit);

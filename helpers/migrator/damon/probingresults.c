@@ -88,13 +88,12 @@ void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct
             n++;
         }
     visit->looks = HM_DAMON_VISIT_LOOKS;
-    visit->running = 1;
     if (n < LEAST_PAGES || !has_waits(probing, process, burst->level))
         return;
     visit->looks = looks_of_hottest(found, n);
     double share = (double)visit->looks / HM_DAMON_VISIT_LOOKS, *running = &probing->process[process].running;
     *running += (share - *running) * fmax(LEARN, 1.0 / ++probing->process[process].n_running);
-    visit->running = *running;
+    visit->look_us = (uint32_t)(visit->look_us / *running);
 }
 
 /* Does the visit find the block too hot for its level? Then the block is visited again, with a shorter time. */
@@ -120,7 +119,6 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     if (burst->level < shortest)
         return false;
     visit.accesses = visit.accesses < visit.looks ? visit.accesses : visit.looks;
-    visit.look_us = (uint32_t)(visit.look_us / visit.running);
     probing->n_busy += visit.accesses > SATURATED * visit.looks;
     probing->n_idle += visit.accesses == 0;
     compare(probing, block, burst->level, &visit);

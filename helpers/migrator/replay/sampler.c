@@ -4,11 +4,6 @@
 /* Draws with a mean above this are made in parts, so that (1 - p)^n does not underflow. */
 #define LARGE_MEAN 16
 
-double hm_random_share(struct hm_random *random)
-{
-    return (double)(hm_random_next(random) >> 11) * 0x1p-53;
-}
-
 uint64_t hm_random_below(struct hm_random *random, uint64_t below)
 {
     return (uint64_t)(((unsigned __int128)hm_random_next(random) * below) >> 64);

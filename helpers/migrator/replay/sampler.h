@@ -5,8 +5,6 @@
 
 #include "base/random.h"
 
-/* A random number, 0 <= x < 1. */
-double hm_random_share(struct hm_random *random);
 /* A random number, 0 <= x < below; `below` is at least 1. */
 uint64_t hm_random_below(struct hm_random *random, uint64_t below);
 

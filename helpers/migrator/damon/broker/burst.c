@@ -43,13 +43,12 @@ static double age_s(const struct hm_damon_lease *lease)
 
 /*
  * Puts the next burst off, by `share` of the time in which the budget pays for what was spent since the last call. In
- * the first two minutes of the client's process there is an advance on the budget (base/advance.h). Returns the CPU
- * time in ns.
+ * the first two minutes of the client's process there is an advance on the `usual` budget (base/advance.h). Returns the
+ * CPU time in ns.
  */
-static uint64_t settle(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, double share)
+static uint64_t settle(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint32_t usual, double share)
 {
     double rate = hm_advance_rate(age_s(lease), lease->bursts.owed_s);
-    uint32_t usual = hm_damon_thread_budget(broker, lease, lease->wanted_budget);
     uint32_t budget = hm_damon_thread_budget(broker, lease, (uint32_t)(lease->wanted_budget * rate));
     uint64_t spent_ns = used_ns(lease) - lease->bursts.settled_ns;
     lease->bursts.settled_ns += spent_ns;
@@ -90,7 +89,7 @@ void hm_damon_burst_prepare(struct hm_damon_broker *broker, struct hm_damon_leas
     /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
      * on. Looks all the time need no wait after them, as the time in which they were made has paid for them. */
     lease->bursts.owed_s += hm_damon_debts_take(&broker->debts, &lease->peer);
-    settle(broker, lease, 1);
+    settle(broker, lease, needs.budget, 1);
     lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now);
     hm_damon_probing_begin(&lease->bursts.probing, lease->target, lease->n, &needs, now);
     look_at_shares(lease, now);
@@ -169,8 +168,8 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
     if (hm_damon_burst_tell(lease))
         lease->bursts.said_ns = now;
     /* The wait is of random length: bursts in step with the program would see the same part of its work each time. */
-    double jitter = 0.5 + (double)(hm_random_next(&lease->bursts.probing.random) >> 11) * 0x1p-53;
-    uint64_t spent_ns = settle(broker, lease, jitter);
+    double share = 0.5 + hm_random_share(&lease->bursts.probing.random);
+    uint64_t spent_ns = settle(broker, lease, needs.budget, share);
     pay_for_block(broker, lease, lease->bursts.blocked_ns);
     uint32_t rounds = lease->bursts.probing.rounds;
     hm_damon_probing_end(&lease->bursts.probing, &lease->bursts.pages, (double)spent_ns / SECOND_NS, &needs, now);

@@ -212,8 +212,8 @@ int hm_damon_lease_wait_ms(const struct hm_damon_lease *lease)
 
 void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 {
-    lease->off_ns =
-        0; /* a last try: if it fails, the kdamond is turned off when it is lent again, or the broker ends */
+    /* A last try: if it fails, the kdamond is turned off when it is lent again, or the broker ends. */
+    lease->off_ns = 0;
     stop(broker, lease);
     hm_damon_tracepoint_close(&lease->tracepoint);
     hm_damon_pool_take_back(&broker->pool, lease->client);

@@ -65,8 +65,8 @@ struct hm_damon_lease {
          */
         double bytes, accessed_bytes, touched_bytes;
         bool is_tuned; /* the first settings were compared with their cost */
-        bool is_blind; /* most looks found most of the memory in use, and the budget allows no shorter time between them
-                        */
+        /* most looks found most of the memory in use, and the budget allows no shorter time between them */
+        bool is_blind;
     } steady;
     struct {
         struct hm_damon_probing probing;

@@ -93,7 +93,7 @@ uint32_t looks_run_burst(uses *count, double visit_s, uint32_t budget)
         struct hm_damon_region region;
         uint32_t accesses = count(probe->page, burst.look_us);
         if (!hm_damon_probing_take(&probing, &burst, i,
-                                   &(struct hm_damon_visit){accesses, HM_DAMON_VISIT_LOOKS, burst.look_us, 1}, &region))
+                                   &(struct hm_damon_visit){accesses, HM_DAMON_VISIT_LOOKS, burst.look_us}, &region))
             continue;
         assert_true(n_found < HM_DAMON_MOST_BLOCKS);
         found[n_found].process = probe->process;

@@ -145,10 +145,11 @@ static void run_burst(void)
         seen[i] = (struct hm_damon_seen){true, visit(&burst.probe[i], burst.look_us * 1e-3)};
     for (unsigned i = 0; i < burst.n; i++) {
         struct hm_damon_region region;
-        if (i == 0 || burst.probe[i].process != burst.probe[i - 1].process)
+        if (i == 0 || burst.probe[i].process != burst.probe[i - 1].process) {
+            visited.look_us = burst.look_us;
             hm_damon_probing_count_looks(&probing, &burst, i, seen, &visited);
+        }
         visited.accesses = seen[i].accesses;
-        visited.look_us = burst.look_us;
         if (hm_damon_probing_take(&probing, &burst, i, &visited, &region))
             observe(&region, burst.probe[i].process);
     }
