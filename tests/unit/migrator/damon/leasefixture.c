@@ -27,19 +27,23 @@ void lease_begin_broker(void)
     snprintf(broker.state_path, sizeof(broker.state_path), "%s/" HM_DAMON_STATE, scratch);
 }
 
+void lease_connect(uint32_t client, const struct hm_damon_peer *peer)
+{
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    hm_damon_lease_open(&lease, client, pair[0], peer);
+    lease_client = pair[1];
+}
+
 int lease_set_up(void **state)
 {
     (void)state;
     const struct hm_damon_peer peer = {
         .pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1, .age_s = OLD_S};
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return -1;
     kernel = (struct kernel){.now_ns = SECOND_NS, .owner = getuid(), .accesses = 5};
     kernel_set_number("0");
     lease_begin_broker();
-    hm_damon_lease_open(&lease, 1, pair[0], &peer);
-    lease_client = pair[1];
+    lease_connect(1, &peer);
     return 0;
 }
 

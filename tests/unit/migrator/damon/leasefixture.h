@@ -16,6 +16,8 @@ extern int lease_client; /* the client's end of the socket */
 
 int lease_set_up(void **state);
 int lease_tear_down(void **state);
+/* Has a client of this number and process connect: it has the lease from now on. */
+void lease_connect(uint32_t client, const struct hm_damon_peer *peer);
 /* Begins a broker that knows nothing of an earlier one. */
 void lease_begin_broker(void);
 /* Asks for a kdamond before any process is known. */

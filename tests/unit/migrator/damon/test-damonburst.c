@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -131,13 +130,10 @@ static void run_until(uint64_t age_s)
 static void connect_again(uint64_t age_s)
 {
     struct hm_damon_peer peer = lease.peer;
-    int pair[2];
     peer.age_s = age_s;
     close(lease_client);
     hm_damon_lease_close(&broker, &lease);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    hm_damon_lease_open(&lease, 2, pair[0], &peer);
-    lease_client = pair[1];
+    lease_connect(2, &peer);
     burst_watch_one();
 }
 

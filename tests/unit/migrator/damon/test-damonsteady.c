@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -40,28 +39,27 @@ static void the_kdamond_is_on_from_the_answer_on(void **state)
     assert_true(steady_is_on(0) && kernel.starts == 1);
 }
 
-/* Has the lease of the second kdamond watch this process. */
-static void watch_from(struct hm_damon_lease *other, int pair[2])
+/* Has the lease of the second kdamond watch this process. Returns the client's end of its socket. */
+static int watch_from(struct hm_damon_lease *other)
 {
     const struct hm_damon_lease first = lease;
     const int client = lease_client;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    hm_damon_lease_open(&lease, 2, pair[0], &first.peer);
-    lease_client = pair[1];
+    lease_connect(2, &first.peer);
     steady_watch(1);
+    const int end = lease_client;
     *other = lease;
     lease = first;
     lease_client = client;
     assert_int_equal(other->kdamond, 1);
+    return end;
 }
 
 static void settings_change_again_after_as_long_as_a_change_took(void **state)
 {
     (void)state;
     struct hm_damon_lease other;
-    int pair[2];
     steady_watch(1);
-    watch_from(&other, pair);
+    const int end = watch_from(&other);
     for (int k = 0; k < 2; k++)
         kernel_use_cpu(k, SECOND_NS); /* over 10 s that is a tenth of a CPU instead of a hundredth */
     kernel.lists = 1;
@@ -80,7 +78,7 @@ static void settings_change_again_after_as_long_as_a_change_took(void **state)
     hm_damon_lease_work(&broker, &other);
     assert_int_equal(kernel.commits, 2);
     hm_damon_lease_close(&broker, &other);
-    close(pair[1]);
+    close(end);
 }
 
 /* If ranges were not counted, no region would be left for the large ranges of a process with many small ones. If a
