@@ -6,22 +6,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "pagesize.h"
+
 /* The kernel marks a new page as written even where nobody has cleared marks before. So it is enough to write to a new
  * page, and to look at its mark. */
 static bool look(void)
 {
     char path[64];
-    long size = sysconf(_SC_PAGESIZE);
+    size_t size = hm_page_size();
     uint64_t entry = 0;
     snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)getpid());
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page != MAP_FAILED) {
         *(volatile char *)page = 2;
-        off_t at = (off_t)((uintptr_t)page / (size_t)size * sizeof(entry));
+        off_t at = (off_t)((uintptr_t)page / size * sizeof(entry));
         if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != (ssize_t)sizeof(entry))
             entry = 0;
-        munmap(page, (size_t)size);
+        munmap(page, size);
     }
     if (fd >= 0)
         close(fd);

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
                                                .period = 65536,
                                                .read_gain = 1,
                                                .write_gain = 4,
+                                               .page_bytes = 4096,
                                                .promote_cost = 64 * (2 + 1),
                                                .demote_cost = 64 * (1 + 5),
                                                .max_extents = (unsigned)atoi(argv[2])};

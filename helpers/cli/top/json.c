@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/pagesize.h"
 #include "cli/draw/figures.h"
 #include "print.h"
 #include "slurm/stepname.h"
@@ -37,12 +38,13 @@ static json_t *build_rows(const struct hm_view *view)
     for (uint32_t i = 0; i < view->n_rows; i++) {
         const struct hm_view_row *row = &view->row[i];
         char address[24];
-        snprintf(address, sizeof(address), "0x%" PRIx64, row->first << 12);
+        snprintf(address, sizeof(address), "0x%" PRIx64, row->first << hm_page_shift());
         json_array_append_new(rows, json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:f}", "pid", (json_int_t)row->pid,
-                                              "address", address, "bytes", count(row->n_pages << 12), "fast_bytes",
-                                              count(row->fast_pages << 12), "slow_bytes", count(row->slow_pages << 12),
-                                              "reads", has_reads ? json_real((double)row->reads) : json_null(),
-                                              "writes", (double)row->writes));
+                                              "address", address, "bytes", count(row->n_pages << hm_page_shift()),
+                                              "fast_bytes", count(row->fast_pages << hm_page_shift()), "slow_bytes",
+                                              count(row->slow_pages << hm_page_shift()), "reads",
+                                              has_reads ? json_real((double)row->reads) : json_null(), "writes",
+                                              (double)row->writes));
     }
     return hm_figures_whole(rows, view->n_rows);
 }

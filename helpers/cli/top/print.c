@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pagesize.h"
 #include "base/size.h"
 #include "slurm/stepname.h"
 
-#define PAGE 4096
 #define MARGIN 16      /* columns before a map */
 #define LEVELS 8       /* number of levels of heat, without "none" */
 #define MOST_CELLS 400 /* widest map, in cells, on any terminal */
@@ -172,7 +172,7 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
         double per_cell = fill_cells(row, end, cells, count);
         fprintf(out, "%-10u heat ", row->pid);
         put_heat(out, cells, count, hottest, screen);
-        fprintf(out, "%10s tier ", hm_size_format((uint64_t)(per_cell * PAGE), size, sizeof(size)));
+        fprintf(out, "%10s tier ", hm_size_format((uint64_t)(per_cell * (double)hm_page_size()), size, sizeof(size)));
         put_tiers(out, cells, count);
         lines -= 2;
     }

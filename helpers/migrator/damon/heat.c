@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#define PAGE_SHIFT 12
-#define PAGE_MASK ((UINT64_C(1) << PAGE_SHIFT) - 1)
+#include "base/pagesize.h"
+
 /* If at least this share of the looks found an access, nobody knows how many accesses there were. It is not 1: now and
  * then the program waits while one of them is made. */
 #define SATURATED 0.9
@@ -12,8 +12,8 @@
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, double span_s, uint32_t space)
 {
     double looks = region->looks;
-    uint64_t first = region->start >> PAGE_SHIFT;
-    uint64_t n_pages = ((region->end + PAGE_MASK) >> PAGE_SHIFT) - first;
+    uint64_t first = region->start >> hm_page_shift();
+    uint64_t n_pages = ((region->end + hm_page_size() - 1) >> hm_page_shift()) - first;
     double most = 1 - 0.5 / looks;
     double p = region->accesses / looks;
     p = p < most ? p : most;

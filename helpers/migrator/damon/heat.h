@@ -3,14 +3,19 @@
 #ifndef HM_MIGRATOR_DAMON_HEAT_H
 #define HM_MIGRATOR_DAMON_HEAT_H
 
+#include "base/pagesize.h"
 #include "migrator/decide/decide.h"
 #include "wire.h"
 
 /*
- * Accesses to memory that one touch of a page stands for. A look only finds that a page was used: for one of its 64
- * lines, for all of them, or many times. Programs that use much memory mostly sweep through whole pages.
+ * Accesses to memory that one touch of a page stands for: one to each of its lines. A look only finds that a page was
+ * used: for one of its lines, for all of them, or many times. Programs that use much memory mostly sweep through whole
+ * pages.
  */
-#define HM_DAMON_TOUCH 64
+static inline uint64_t hm_damon_touch(void)
+{
+    return hm_page_size() / HM_LINE_BYTES;
+}
 
 /*
  * Relative error of the estimate that more looks do not reduce. A page looks idle while its translation stays in a TLB,

@@ -31,7 +31,7 @@
 struct hm_damon_probe {
     uint32_t process; /* index */
     uint32_t block, range;
-    uint64_t page; /* its number: address / 4096 */
+    uint64_t page; /* its number: address / hm_page_size() */
 };
 
 struct hm_damon_burst {

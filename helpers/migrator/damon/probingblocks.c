@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/pagesize.h"
 
-#define PAGE_SHIFT 12
 #define SHARED_LEVEL 3       /* 8 ms: a process that shares its CPUs seldom waits longer for one */
 #define ALONE 0.9            /* share of time: a process that runs so long shares its CPUs with none */
 #define FIRST_VISIT_S 100e-6 /* assumed CPU time of a visit, until it is measured */
 #define ROUND_PHASES 6       /* a round should take no longer than this, if blocks of SMALLEST pages allow that */
-#define SMALLEST 16          /* pages of a block: 64 KiB; smaller ones are seldom unlike their neighbours */
+#define SMALLEST 16          /* pages of a block: 64 KiB or more; smaller ones are seldom unlike their neighbours */
 /*
  * A burst has so few pages that the CPU time for looking at them once is this share of the time between two looks at
  * the first level. Kernels before 6.7 end an aggregation by the clock: what this takes is missing from the looks there.
@@ -128,8 +128,8 @@ void hm_damon_probing_begin(struct hm_damon_probing *probing, const struct hm_da
         probing->process[p].running = probing->process[p].n_running = 0;
         for (uint32_t r = 0; r < process[p].n_ranges; r++) {
             probing->range[probing->n_ranges].process = p;
-            probing->range[probing->n_ranges].first = process[p].range[r].start >> PAGE_SHIFT;
-            probing->range[probing->n_ranges++].end = process[p].range[r].end >> PAGE_SHIFT;
+            probing->range[probing->n_ranges].first = process[p].range[r].start >> hm_page_shift();
+            probing->range[probing->n_ranges++].end = process[p].range[r].end >> hm_page_shift();
         }
     }
     hm_probing_cut(probing, hm_probing_choose_size(probing, needs), needs);

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/amount.h"
+#include "base/pagesize.h"
 
-#define PAGE_SHIFT 12
 #define STEP 2 /* levels: how far a block moves where all looks, or none, found a use */
 /* A visit of whose looks more than this share find a use tells less than one with a shorter time would. A page of which
  * that is true is hardly used so seldom that only the share LIKELY of its looks find a use. */
@@ -134,8 +134,8 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     else if (visit.accesses == 0)
         probing->level[block] = (uint8_t)hm_least(burst->level + STEP, HM_DAMON_LEVELS - 1);
     hm_probing_find_pages(probing, block, &range, &first, &end);
-    *region = (struct hm_damon_region){.start = first << PAGE_SHIFT,
-                                       .end = end << PAGE_SHIFT,
+    *region = (struct hm_damon_region){.start = first << hm_page_shift(),
+                                       .end = end << hm_page_shift(),
                                        .accesses = (uint16_t)visit.accesses,
                                        .looks = (uint16_t)visit.looks,
                                        .look_us = visit.look_us};

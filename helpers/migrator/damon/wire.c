@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/pagesize.h"
+
 #define MAX_ADDRESS (UINT64_C(1) << 57)
-#define PAGE 4096
 
 static const struct {
     size_t fixed, each; /* bytes of the fixed part, and of each entry */
@@ -53,7 +54,7 @@ static int check_ranges(const struct hm_damon_process *process, struct hm_error 
     for (uint32_t i = 0; i < process->n_ranges; i++) {
         const struct hm_damon_range *range = &process->range[i];
         if (range->start < before || range->end <= range->start || range->end > MAX_ADDRESS ||
-            (range->start | range->end) % PAGE != 0)
+            (range->start | range->end) % hm_page_size() != 0)
             return hm_fail(error, EINVAL, "process %d: range %u from %#llx to %#llx: not pages in ascending order",
                            process->pid, i, (unsigned long long)range->start, (unsigned long long)range->end);
         before = range->end;

@@ -54,6 +54,7 @@ static int check_options(const struct hm_decider_options *options, struct hm_err
     if (check_number("period", options->period, 1, error) < 0 ||
         check_number("read_gain", options->read_gain, 0, error) < 0 ||
         check_number("write_gain", options->write_gain, 0, error) < 0 ||
+        check_number("page_bytes", (double)options->page_bytes, 1, error) < 0 ||
         check_number("promote_cost", options->promote_cost, 0, error) < 0 ||
         check_number("demote_cost", options->demote_cost, 0, error) < 0)
         return -1;

@@ -24,7 +24,7 @@
 
 /*
  * Numbers for the pages of all processes of a step: the process's index (`space`) in the upper 18 bits, the page number
- * (address / 4096) in the lower 46, enough for 57-bit addresses. An extent never reaches over two spaces.
+ * (address / size of a page) in the lower 46, enough for 57-bit addresses. An extent never reaches over two spaces.
  */
 #define HM_PAGE_BITS 46
 #define HM_PAGE(space, number) (((uint64_t)(space) << HM_PAGE_BITS) | (number))
@@ -51,8 +51,9 @@ struct hm_decider_options {
     double read_gain;      /* extra cost of a read from the slow tier, in reads from the fast tier: slow latency / fast
                               latency - 1 */
     double write_gain;     /* the same for writes */
-    double promote_cost;   /* cost to promote one page, in the same unit: 64 lines are read slowly and written fast */
-    double demote_cost;    /* cost to demote one page: 64 lines are read fast and written slowly */
+    uint64_t page_bytes;   /* size of a page */
+    double promote_cost;   /* cost to promote one page, in the same unit: its lines are read slowly and written fast */
+    double demote_cost;    /* cost to demote one page: its lines are read fast and written slowly */
     unsigned max_extents;  /* 16 .. 1048576; for "bins" the number of bins */
     bool hot_by_writes;    /* only writes count: memory that is only read is as cold as unused memory */
     /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */

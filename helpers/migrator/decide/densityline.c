@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "densityline.h"
 
-#define HOLE 512 /* pages (2 MiB): a longer run of pages without samples is a hole */
-
 static void add_cell(struct hm_density_sum *sum, const struct hm_cells *cells, const struct hm_cell *cell)
 {
     double counted = (double)(cell->reads + cell->writes);
@@ -27,7 +25,7 @@ void hm_line_lay_out(struct hm_density *density)
         density->before[i] = sum;
         add_cell(&sum, cells, cell);
         if (last && HM_PAGE_SPACE(last->first) == HM_PAGE_SPACE(cell->first) &&
-            cell->first - (last->first + last->n_pages) <= HOLE) {
+            cell->first - (last->first + last->n_pages) <= density->hole) {
             density->length += hm_cell_end(cell) - (last->first + last->n_pages);
             last->n_pages = hm_cell_end(cell) - last->first;
         } else {

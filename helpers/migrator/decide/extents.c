@@ -12,9 +12,10 @@
 #include "extentsparts.h"
 #include "misses.h"
 
-#define CELLS 32768       /* most cells */
-#define NODES (4 * CELLS) /* most nodes of the estimate: those of the cells, and those above them */
-#define PENDING 16384     /* most observations that wait to be sorted into cells */
+#define CELLS 32768              /* most cells */
+#define HOLE (UINT64_C(2) << 20) /* bytes: a longer run of pages without samples is a hole */
+#define NODES (4 * CELLS)        /* most nodes of the estimate: those of the cells, and those above them */
+#define PENDING 16384            /* most observations that wait to be sorted into cells */
 #define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
 #define FINEST_CLASSES 4.0    /* classes of heat for each doubling, to begin with: a new one every factor 2^(1/4) */
 #define COARSEST_CLASSES 0.01 /* their number is halved while there are too many extents, down to about this */
@@ -81,6 +82,7 @@ static struct hm_decider *create(const struct hm_decider_options *options)
         options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
+    extents->density.hole = HOLE / options->page_bytes;
     extents->density.most_apart = options->has_blocks ? CELLS / 2 : 0;
     extents->classes = FINEST_CLASSES;
     if (allocate(extents))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/pagesize.h"
 #include "live.h"
 
 #define CHUNK 256
@@ -26,13 +27,15 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
     const struct hm_source_state *state = &live->intake.source->state;
+    double lines = (double)hm_page_size() / HM_LINE_BYTES; /* of a page */
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
         .period = (double)state->unit,
         .read_gain = options->lat_read - 1,
         .write_gain = options->lat_write - 1,
-        .promote_cost = 64 * (options->lat_read + 1),
-        .demote_cost = 64 * (1 + options->lat_write),
+        .page_bytes = hm_page_size(),
+        .promote_cost = lines * (options->lat_read + 1),
+        .demote_cost = lines * (1 + options->lat_write),
         .max_extents = hm_live_max_extents(options),
         .hot_by_writes = options->hot_by_writes,
         .error = state->error,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/pagesize.h"
 #include "core/apply/policy.h"
 #include "core/request/request.h"
 
@@ -80,12 +81,13 @@ static void open_cap(struct hm_live *live)
     const struct hm_options *options = live->options;
     live->cap_pages = UINT64_MAX;
     if (options->cap_percent >= 0)
-        live->cap_pages = (uint64_t)((double)hm_nodes_fast_total(&live->nodes) * options->cap_percent / 100 / 4096);
+        live->cap_pages =
+            (uint64_t)((double)hm_nodes_fast_total(&live->nodes) * options->cap_percent / 100 / (double)hm_page_size());
     else if (options->cap_bytes != UINT64_MAX)
-        live->cap_pages = options->cap_bytes / 4096;
+        live->cap_pages = options->cap_bytes / hm_page_size();
     /* In the figures 0 means "no cap", so a cap of 0 is shown as one byte. */
     if (live->cap_pages != UINT64_MAX)
-        live->shown.progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * 4096 : 1;
+        live->shown.progress->capacity_bytes = live->cap_pages > 0 ? live->cap_pages * hm_page_size() : 1;
 }
 
 /* Warns if the kernel's own tiering is on: it moves the same pages by other rules. */
@@ -163,6 +165,7 @@ static void open_account(struct hm_live *live)
     live->account.n_cpus = count_cpus(options);
     live->account.pace = (struct hm_pace){.interval_ms = options->interval_ms,
                                           .phase_samples = options->phase_samples,
+                                          .page_bytes = hm_page_size(),
                                           .rate = options->rate,
                                           .end_s = options->end_s};
     hm_tally_init(&live->account.tally, options->seed, options->hot_by_writes);

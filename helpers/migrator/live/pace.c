@@ -3,7 +3,6 @@
 
 #include "base/amount.h"
 
-#define PAGE 4096
 #define SHARE_OF_REST 0.1 /* largest share of the remaining time for moving: a longer move could not pay off */
 #define LEARN 0.5         /* weight of the latest measurement */
 #define ENOUGH (1 << 20)  /* bytes: a smaller move says nothing about the speed */
@@ -37,9 +36,9 @@ bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid)
 }
 
 /* Bytes as pages; UINT64_MAX, no limit, for more pages than there can be. */
-static uint64_t pages_of(double bytes)
+static uint64_t pages_of(const struct hm_pace *pace, double bytes)
 {
-    double pages = bytes / PAGE;
+    double pages = bytes / (double)pace->page_bytes;
     return pages >= 0x1p52 ? UINT64_MAX : pages <= 0 ? 0 : (uint64_t)pages;
 }
 
@@ -47,11 +46,11 @@ uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s)
 {
     uint64_t budget = UINT64_MAX;
     if (pace->rate > 0)
-        budget = pages_of((double)pace->rate * ((double)pace->interval_ms / 1000));
+        budget = pages_of(pace, (double)pace->rate * ((double)pace->interval_ms / 1000));
     if (pace->end_s > 0 && now_s >= pace->end_s)
         return 0;
     if (pace->end_s > 0 && pace->bytes_per_s > 0)
-        budget = hm_least(budget, pages_of((double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
+        budget = hm_least(budget, pages_of(pace, (double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
     return budget;
 }
 

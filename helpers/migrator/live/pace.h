@@ -12,6 +12,7 @@ struct hm_pace {
     uint64_t interval_ms;   /* length of a phase; if phases count samples, only the rate limit uses it */
     uint64_t phase_samples; /* samples after which a phase ends; 0: phases are by time */
     unsigned longer;        /* how many times this phase was extended so far, each time by its normal length */
+    uint64_t page_bytes;    /* size of a page */
     uint64_t rate;          /* limit on moving, in bytes per second; 0: no limit */
     int64_t end_s;          /* CLOCK_REALTIME of the job's time limit; 0: not known */
     double bytes_per_s;     /* speed of moving so far; 0: not known */

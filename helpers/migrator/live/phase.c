@@ -5,6 +5,7 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
+#include "base/pagesize.h"
 #include "live.h"
 
 #define LOOK_SHARE 0.2     /* share of the purse's CPU time that may be spent on looking up where pages are */
@@ -50,13 +51,13 @@ static void look_at_memory(struct hm_live *live, struct end *end)
     sum_up(live->gaps, end->n_gaps, in_gaps);
     if (!hm_live_read_usage(live, bytes))
         for (int tier = 0; tier < 2; tier++)
-            bytes[tier] = (in_extents[tier] + in_gaps[tier]) * 4096;
+            bytes[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
     live->shown.view.fast_bytes = bytes[0];
     live->shown.view.slow_bytes = bytes[1];
-    end->used_pages = bytes[0] / 4096;
+    end->used_pages = bytes[0] / hm_page_size();
     end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
     hm_nodes_refresh(&live->nodes);
-    uint64_t room = end->used_pages + hm_nodes_fast_room(&live->nodes) / 4096;
+    uint64_t room = end->used_pages + hm_nodes_fast_room(&live->nodes) / hm_page_size();
     end->capacity_pages = room < live->cap_pages ? room : live->cap_pages;
 }
 
@@ -167,22 +168,23 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
     live->account.deciding_s -= moving_s;
-    hm_pace_learn(&live->account.pace, moved * 4096, live->mover.busy_s);
+    hm_pace_learn(&live->account.pace, moved * hm_page_size(), live->mover.busy_s);
     hm_purse_learn(&live->account.purse, moved, moving_s);
 }
 
 /* Notes how much was above the cap: before the first move, and at the end of phases. */
 static void watch_cap(struct hm_live *live, const struct end *end)
 {
-    uint64_t bytes[2], used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * 4096;
+    uint64_t bytes[2],
+        used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * hm_page_size();
     struct hm_progress *progress = live->shown.progress;
     if (live->cap_pages == UINT64_MAX)
         return;
     if (live->n_decided == 0)
-        progress->first_above_cap_bytes = hm_less(end->used_pages, live->cap_pages) * 4096;
+        progress->first_above_cap_bytes = hm_less(end->used_pages, live->cap_pages) * hm_page_size();
     if (hm_live_read_usage(live, bytes))
         used = bytes[0];
-    uint64_t above = hm_less(used, live->cap_pages * 4096);
+    uint64_t above = hm_less(used, live->cap_pages * hm_page_size());
     if (above > progress->above_cap_bytes)
         progress->above_cap_bytes = above;
 }
@@ -229,10 +231,10 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
 {
     struct hm_progress *progress = live->shown.progress;
     const struct hm_moved *moved = &live->mover.moved;
-    progress->promoted_bytes += moved->promoted * 4096;
-    progress->demoted_bytes += moved->demoted * 4096;
+    progress->promoted_bytes += moved->promoted * hm_page_size();
+    progress->demoted_bytes += moved->demoted * hm_page_size();
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
-        progress->unmoved_bytes[i] += moved->unmoved[i] * 4096;
+        progress->unmoved_bytes[i] += moved->unmoved[i] * hm_page_size();
     progress->fast_share = hm_tally_fast(&live->account.tally);
     progress->last_fast_share = live->account.tally.last;
     progress->best_share = hm_tally_best(&live->account.tally);
@@ -241,8 +243,8 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
         hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
     hm_live_update_figures(live);
     struct hm_view *view = &live->shown.view;
-    view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * 4096 / phase_s : 0;
-    view->demoted_per_s = phase_s > 0 ? (double)moved->demoted * 4096 / phase_s : 0;
+    view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * hm_page_size() / phase_s : 0;
+    view->demoted_per_s = phase_s > 0 ? (double)moved->demoted * hm_page_size() / phase_s : 0;
     view->n_rows = hm_viewserver_rows(end->extent, end->n_extents, &live->intake.ranks, view->row);
 }
 

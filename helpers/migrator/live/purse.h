@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_PURSE_LEAST 512 /* pages that may be moved in any phase, so that there is progress; one huge page */
+#define HM_PURSE_LEAST 512 /* pages that may be moved in any phase, so that there is progress: 2 MiB or more */
 
 struct hm_purse {
     double share;    /* share of the job's CPU time that is earned */

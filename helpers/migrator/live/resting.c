@@ -2,6 +2,7 @@
 /* Resting: a step with nothing to move costs next to nothing, as there is no source and no look at a page. */
 #include <stdio.h>
 
+#include "base/pagesize.h"
 #include "live.h"
 
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
@@ -31,7 +32,7 @@ static void begin_rest(struct hm_live *live)
 
 void hm_live_rest(struct hm_live *live)
 {
-    uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * 4096;
+    uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
     bool is_known = hm_live_read_usage(live, bytes);
     if (is_known) {
         live->shown.view.fast_bytes = bytes[0];

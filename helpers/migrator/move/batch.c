@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pagesize.h"
+
 #define UNWRITTEN INT_MIN /* neither a node nor an errno: the kernel did not write this entry */
 #define ROUNDS 8          /* most calls for one list: a call may end early because some pages were not moved */
 
 static void *address_of(uint64_t page)
 {
-    return (void *)(uintptr_t)(page << 12);
+    return (void *)(uintptr_t)(page << hm_page_shift());
 }
 
 /* Asks where address[0 .. count - 1] are. The answers are in status[]. */
@@ -191,7 +193,7 @@ static size_t end_of_block(const struct hm_batch *batch, size_t first)
     const struct hm_candidate *head = &batch->candidate[first];
     size_t i = first + 1;
     while (head->may_be_huge && i < batch->n && batch->candidate[i].to == head->to &&
-           batch->candidate[i].page / HM_HUGE_PAGES == head->page / HM_HUGE_PAGES)
+           batch->candidate[i].page / hm_huge_pages() == head->page / hm_huge_pages())
         i++;
     return i;
 }
@@ -237,7 +239,7 @@ static void move_huge(struct hm_batch *batch, pid_t pid)
         size_t i = heads[h];
         if (batch->candidate[i].outcome != HM_OUTCOME_MOVED || batch->status[h] != batch->candidate[i].to)
             continue;
-        batch->candidate[i].n_moved = HM_HUGE_PAGES;
+        batch->candidate[i].n_moved = hm_huge_pages();
         for (size_t j = i + 1, end = end_of_block(batch, i); j < end; j++)
             settle(&batch->candidate[j], HM_OUTCOME_WITH_HUGE);
     }

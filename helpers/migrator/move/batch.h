@@ -14,7 +14,7 @@
 #include "migrator/figures/progress.h"
 #include "migrator/watch/maps.h"
 
-#define HM_BATCH_PAGES 8192 /* most candidates in a batch */
+#define HM_BATCH_PAGES 8192 /* most candidates in a batch: those of a huge page, however large pages are */
 
 enum hm_outcome {
     HM_OUTCOME_NONE, /* not tried */
@@ -29,7 +29,7 @@ struct hm_candidate {
     int from, to;  /* nodes */
     bool may_be_huge;
     uint16_t aside;   /* pages that hm_nodes_take has reserved for this move */
-    uint16_t n_moved; /* pages that its own move has moved, itself included: 0, 1 or HM_HUGE_PAGES */
+    uint16_t n_moved; /* pages that its own move has moved, itself included: 0, 1 or hm_huge_pages() */
     uint8_t outcome;  /* enum hm_outcome, with enum hm_unmoved added to HM_OUTCOME_UNMOVED */
 };
 

@@ -8,12 +8,13 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/pagesize.h"
 
 #define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
 #define LEAST_BATCH 128 /* smallest value of batch_pages, and the first */
 #define BATCH_S 0.03    /* wanted time of a batch: a request to end waits only for a few of these */
 #define WINDOW 4096     /* moves that are sorted by process together */
-#define LOOK 1024       /* pages looked up together */
+#define LOOK 1024       /* pages looked up together; more where a huge page has more */
 
 int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error)
@@ -65,7 +66,7 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
     uint64_t *moved = mover->to_fast ? &mover->moved.promoted : &mover->moved.demoted;
     *moved += candidate->n_moved;
     if (candidate->n_moved > 0) {
-        hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * 4096);
+        hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * hm_page_size());
         mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
         if (!mover->to_fast)
             mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
@@ -87,8 +88,8 @@ static void give_back(struct hm_mover *mover)
     const struct hm_batch *batch = mover->batch;
     for (size_t i = 0; i < batch->n; i++) {
         uint64_t aside = batch->candidate[i].aside, used = batch->candidate[i].n_moved;
-        hm_nodes_give(mover->nodes, batch->candidate[i].to, aside * 4096);
-        hm_nodes_give(mover->nodes, batch->candidate[i].to, 0 - used * 4096);
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, aside * hm_page_size());
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, 0 - used * hm_page_size());
         if (mover->to_fast && mover->room_pages != UINT64_MAX)
             mover->room_pages += aside - used;
     }
@@ -135,15 +136,15 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     const struct hm_candidate *before = batch->n > 0 ? candidate - 1 : NULL;
     *candidate = (struct hm_candidate){.page = page, .from = from, .to = -1, .may_be_huge = may_be_huge};
     if (may_be_huge && before && before->may_be_huge && before->from == from &&
-        before->page / HM_HUGE_PAGES == page / HM_HUGE_PAGES) {
+        before->page / hm_huge_pages() == page / hm_huge_pages()) {
         candidate->to = before->to;
         batch->n++;
         return true;
     }
-    uint64_t wanted = may_be_huge ? HM_HUGE_PAGES : 1;
+    uint64_t wanted = may_be_huge ? hm_huge_pages() : 1;
     if (mover->to_fast && mover->room_pages < wanted)
         return false;
-    candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * 4096);
+    candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * hm_page_size());
     if (candidate->to < 0)
         return false;
     if (mover->to_fast && mover->room_pages != UINT64_MAX)
@@ -154,15 +155,15 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
 }
 
 /*
- * Adds the page. A batch that has batch_pages already is carried out first, but not within a huge page: that stays in
- * one batch unless the batch reaches HM_BATCH_PAGES. If there is no room for the page, the batch is carried out, which
+ * Adds the page. A batch that has batch_pages already, or has no room for the whole of a huge page that begins, is
+ * carried out first. A huge page stays in one batch. If there is no room for the page, the batch is carried out, which
  * may free some, and the page is tried again.
  */
 static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
     struct hm_batch *batch = mover->batch;
-    bool is_whole = !may_be_huge || page % HM_HUGE_PAGES == 0;
-    if ((batch->n >= mover->batch_pages && is_whole) || batch->n == HM_BATCH_PAGES)
+    size_t more = !may_be_huge ? 1 : page % hm_huge_pages() == 0 ? hm_huge_pages() : 0;
+    if ((batch->n >= mover->batch_pages && more > 0) || batch->n + more > HM_BATCH_PAGES || batch->n == HM_BATCH_PAGES)
         flush(mover);
     if (add(mover, page, from, may_be_huge))
         return true;
@@ -176,7 +177,7 @@ static bool add_or_flush(struct hm_mover *mover, uint64_t page, int from, bool m
  */
 static bool may_be_huge(const struct hm_range *range, const uint64_t *page, const int *status, size_t i, size_t n)
 {
-    uint64_t block = page[i] / HM_HUGE_PAGES * HM_HUGE_PAGES, end = block + HM_HUGE_PAGES;
+    uint64_t block = page[i] / hm_huge_pages() * hm_huge_pages(), end = block + hm_huge_pages();
     if (block < range->first || end > range->first + range->n_pages)
         return false;
     bool next_differs = i + 1 < n && page[i] + 1 < end && (page[i + 1] != page[i] + 1 || status[i + 1] != status[i]);
@@ -193,13 +194,14 @@ static bool is_spent(const struct hm_mover *mover, uint64_t limit)
 static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_t first, uint64_t end, uint64_t *limit)
 {
     pid_t pid = mover->ranks->rank[mover->space].pid;
-    uint64_t page[LOOK];
-    int status[LOOK];
+    uint64_t *page = mover->page;
+    int *status = mover->status;
+    size_t look = hm_most(LOOK, hm_huge_pages());
     hm_present_begin(&mover->present, first, end, mover->turn);
     for (;;) {
         if (is_spent(mover, *limit) || mover->stop(mover->data))
             return false;
-        size_t n = hm_present_next(&mover->present, page, LOOK);
+        size_t n = hm_present_next(&mover->present, page, look);
         if (n == 0)
             return true;
         if (hm_batch_query(mover->batch, pid, page, status, n) != 0)

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/marks.h"
+#include "base/pagesize.h"
 
-#define PAGE_SHIFT 12
 /* Limits of one PAGEMAP_SCAN, as it holds the process's mmap lock: */
-#define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB */
+#define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB or more */
 #define SCAN_PAGES 8192               /* present pages */
 #define SCAN_RANGES 256
 #define PAGE_IS_PRESENT (UINT64_C(1) << 3)
@@ -35,7 +35,7 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
      */
     double place = (double)(turn / 2 + 1) * GOLDEN;
     place -= (double)(uint64_t)place;
-    present->at = (first + (uint64_t)(place * (double)(end - first))) / HM_HUGE_PAGES * HM_HUGE_PAGES;
+    present->at = (first + (uint64_t)(place * (double)(end - first))) / hm_huge_pages() * hm_huge_pages();
     present->at = present->at > first ? present->at : first;
     present->later = (struct hm_range){first, present->at - first};
 }
@@ -59,8 +59,8 @@ static bool scan(struct hm_present *present)
     uint64_t end = present->end - present->at > SCAN_SPAN ? present->at + SCAN_SPAN : present->end;
     struct hm_present_scan request = {
         .size = sizeof(request),
-        .start = present->at << PAGE_SHIFT,
-        .end = end << PAGE_SHIFT,
+        .start = present->at << hm_page_shift(),
+        .end = end << hm_page_shift(),
         .vec = (uintptr_t)range,
         .vec_len = SCAN_RANGES,
         .max_pages = SCAN_PAGES,
@@ -72,8 +72,8 @@ static bool scan(struct hm_present *present)
     if (n < 0 && errno != ESRCH)
         return false;
     for (int i = 0; i < n; i++)
-        add_run(present, range[i].start >> PAGE_SHIFT, (range[i].end - range[i].start) >> PAGE_SHIFT);
-    uint64_t reached = request.walk_end >> PAGE_SHIFT;
+        add_run(present, range[i].start >> hm_page_shift(), (range[i].end - range[i].start) >> hm_page_shift());
+    uint64_t reached = request.walk_end >> hm_page_shift();
     present->at = n >= 0 && reached > present->at ? reached : present->end;
     return true;
 }
@@ -131,8 +131,8 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room)
     size_t n = 0;
     while (n < room && (present->next < present->n_runs || find_runs(present))) {
         struct hm_range *run = &present->run[present->next];
-        bool is_next_block = n > 0 && run->first / HM_HUGE_PAGES != page[n - 1] / HM_HUGE_PAGES;
-        if (is_next_block && n + HM_HUGE_PAGES > room)
+        bool is_next_block = n > 0 && run->first / hm_huge_pages() != page[n - 1] / hm_huge_pages();
+        if (is_next_block && n + hm_huge_pages() > room)
             break;
         page[n++] = run->first++;
         if (--run->n_pages == 0)

@@ -52,8 +52,8 @@ void hm_present_close(struct hm_present *present);
  */
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn);
 /*
- * Finds the next present pages, at most `room`, which must be HM_HUGE_PAGES or more; pages that can be of one huge page
- * come together. They may be gone as soon as they are found. Returns their number; 0: no more.
+ * Finds the next present pages, at most `room`, which must be hm_huge_pages() or more; pages that can be of one huge
+ * page come together. They may be gone as soon as they are found. Returns their number; 0: no more.
  */
 size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
 

@@ -2,13 +2,14 @@
 #include "residence.h"
 
 #define LOOKS_LEAST 4 /* least number of looks for an extent */
+#define AT_ONCE 512   /* pages that are looked up together */
 
 struct look { /* pages of one process that are to be looked up */
     const struct hm_residence *residence;
     uint32_t space;
     size_t n;
-    uint64_t page[HM_HUGE_PAGES];
-    struct hm_extent *extent[HM_HUGE_PAGES];
+    uint64_t page[AT_ONCE];
+    struct hm_extent *extent[AT_ONCE];
 };
 
 static bool is_there(const struct hm_residence *residence, uint32_t space)
@@ -20,7 +21,7 @@ static bool is_there(const struct hm_residence *residence, uint32_t space)
 /* Looks the pages up, and counts them in fast_pages and slow_pages of their extents. */
 static void answer(struct look *look)
 {
-    int status[HM_HUGE_PAGES];
+    int status[AT_ONCE];
     const struct hm_residence *residence = look->residence;
     size_t n = look->n;
     look->n = 0;
@@ -40,7 +41,7 @@ static void add(struct look *look, struct hm_extent *extent, uint64_t page)
 {
     look->page[look->n] = page;
     look->extent[look->n++] = extent;
-    if (look->n == HM_HUGE_PAGES)
+    if (look->n == AT_ONCE)
         answer(look);
 }
 
@@ -113,12 +114,12 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
 
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count)
 {
-    uint64_t number[HM_HUGE_PAGES];
-    int status[HM_HUGE_PAGES];
+    uint64_t number[AT_ONCE];
+    int status[AT_ONCE];
     for (size_t done = 0; done < count;) {
         uint32_t space = HM_PAGE_SPACE(page[done]);
         size_t n = 0;
-        while (done + n < count && n < HM_HUGE_PAGES && HM_PAGE_SPACE(page[done + n]) == space) {
+        while (done + n < count && n < AT_ONCE && HM_PAGE_SPACE(page[done + n]) == space) {
             number[n] = HM_PAGE_NUMBER(page[done + n]);
             n++;
         }

@@ -6,13 +6,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/amount.h"
+#include "base/pagesize.h"
 #include "base/perfopen.h"
 
-/* Maps the ring, with fewer pages if the limit of locked memory does not allow `pages`. Returns 0, or -1 with errno. */
-static int map_ring(struct hm_perf_slot *slot, unsigned pages)
+/* Maps the ring, with less data if the limit of locked memory does not allow `data_bytes`. Returns 0, or -1 with errno.
+ */
+static int map_ring(struct hm_perf_slot *slot, size_t data_bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (; pages > 0; pages /= 2) {
+    size_t page = hm_page_size();
+    for (size_t pages = hm_most(data_bytes / page, 1); pages > 0; pages /= 2) {
         size_t bytes = (pages + 1) * page;
         void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, slot->fd[0], 0);
         if (map != MAP_FAILED) {
@@ -27,7 +30,7 @@ static int map_ring(struct hm_perf_slot *slot, unsigned pages)
 }
 
 int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
-                      unsigned long flags, unsigned pages)
+                      unsigned long flags, size_t data_bytes)
 {
     for (int e = 0; e < HM_PERF_EVENTS; e++)
         slot->fd[e] = -1;
@@ -36,7 +39,7 @@ int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *a
         slot->fd[e] = hm_perf_open(&attr[e], open_pid, cpu, flags);
         if (slot->fd[e] < 0 || ioctl(slot->fd[e], PERF_EVENT_IOC_ID, &slot->id[e]) != 0)
             goto failed;
-        if (e == 0 && map_ring(slot, pages) != 0)
+        if (e == 0 && map_ring(slot, data_bytes) != 0)
             goto failed;
         if (e > 0 && ioctl(slot->fd[e], PERF_EVENT_IOC_SET_OUTPUT, slot->fd[0]) != 0)
             goto failed;
@@ -75,7 +78,7 @@ uint64_t hm_perf_slot_head(const struct hm_perf_slot *slot)
 size_t hm_perf_slot_read(const struct hm_perf_slot *slot, uint64_t sample_type, uint64_t head,
                          struct hm_ring_sample *out, size_t room, struct hm_ring_counts *counts)
 {
-    size_t control = (size_t)sysconf(_SC_PAGESIZE);
+    size_t control = hm_page_size();
     struct hm_ring ring = {
         .data = (const char *)slot->page + control, .size = slot->bytes - control, .sample_type = sample_type};
     uint64_t tail = slot->page->data_tail; /* only this process writes it */

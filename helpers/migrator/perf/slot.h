@@ -23,12 +23,12 @@ struct hm_perf_slot {
 };
 
 /*
- * Opens `n` sampling events as `attr` describes them, and maps a ring of `pages` data pages (a power of two; fewer if
- * the user's limit of locked memory is reached). `open_pid` and `cpu` are those of perf_event_open(2). Returns 0, or -1
- * with errno and nothing left open.
+ * Opens `n` sampling events as `attr` describes them, and maps a ring with `data_bytes` of data (a power of two; one
+ * page at least; less if the user's limit of locked memory is reached). `open_pid` and `cpu` are those of
+ * perf_event_open(2). Returns 0, or -1 with errno and nothing left open.
  */
 int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
-                      unsigned long flags, unsigned pages);
+                      unsigned long flags, size_t data_bytes);
 void hm_perf_slot_close(struct hm_perf_slot *slot);
 /* From now on, takes a sample every `period` events. An event that cannot be changed keeps its period. */
 void hm_perf_slot_set_period(const struct hm_perf_slot *slot, uint64_t period);

@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
+#include "base/pagesize.h"
 #include "replay.h"
 
-#define HM_LINES_PER_PAGE 64 /* lines of 64 bytes: the number of accesses to read or write a page */
+#define HM_LINES_PER_PAGE (HM_TRACE_PAGE / HM_LINE_BYTES) /* the number of accesses to read or write a page */
 
 struct hm_placement {
     const struct hm_trace *trace;

@@ -165,6 +165,7 @@ static int start(struct run *run, struct hm_error *error)
                                          .period = options->period,
                                          .read_gain = options->latency_read - 1,
                                          .write_gain = options->latency_write - 1,
+                                         .page_bytes = HM_TRACE_PAGE,
                                          .promote_cost = HM_LINES_PER_PAGE * (options->latency_read + 1),
                                          .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
                                          .max_extents = options->max_extents,

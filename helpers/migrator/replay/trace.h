@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#define HM_TRACE_PAGE 4096 /* bytes of a page, whatever the kernel's pages were where the trace was recorded */
+
 struct hm_trace_row {
     uint32_t page;                  /* index into hm_trace.page */
     uint32_t raw_reads, raw_writes; /* loads and stores */

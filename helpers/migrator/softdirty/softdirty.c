@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/marks.h"
+#include "base/pagesize.h"
 #include "migrator/watch/resident.h"
 
 #define WINDOW_MS 50
-#define PAGE 4096
 #define CLEAR "4"                                    /* written to clear_refs, clears the soft-dirty marks */
 #define TRIAL_PAGES 64                               /* pages of our own on which the cost of a fault is measured */
 #define CHUNK 8                                      /* neighbouring pages read together */
@@ -97,19 +97,20 @@ static int measure_fault(struct hm_softdirty *softdirty, struct hm_error *error)
 {
     if (!hm_marks_are_kept())
         return hm_fail(error, ENOTSUP, "this kernel has no soft-dirty marks (CONFIG_MEM_SOFT_DIRTY)");
-    char *pages = mmap(NULL, TRIAL_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t page = hm_page_size(), bytes = TRIAL_PAGES * page;
+    char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return hm_fail_errno(error, "no memory for soft-dirty marks");
-    madvise(pages, TRIAL_PAGES * PAGE, MADV_NOHUGEPAGE);
-    memset(pages, 1, TRIAL_PAGES * PAGE);
+    madvise(pages, bytes, MADV_NOHUGEPAGE);
+    memset(pages, 1, bytes);
     int result = clear_marks(getpid());
     if (result != 0)
         hm_fail_errno(error, "soft-dirty marks cannot be cleared");
     uint64_t start_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    for (int i = 0; i < TRIAL_PAGES; i++)
-        ((volatile char *)pages)[i * PAGE] = 2;
+    for (size_t i = 0; i < TRIAL_PAGES; i++)
+        ((volatile char *)pages)[i * page] = 2;
     uint64_t end_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    munmap(pages, TRIAL_PAGES * PAGE);
+    munmap(pages, bytes);
     softdirty->state.fault_us = (double)(end_ns - start_ns) / TRIAL_PAGES / 1000;
     return result;
 }

@@ -309,7 +309,7 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
     }
     source->base = (struct hm_source){.row = &hm_source_damon,
                                       .state = {.name = "damon",
-                                                .unit = HM_DAMON_TOUCH,
+                                                .unit = hm_damon_touch(),
                                                 .error = HM_DAMON_ERROR,
                                                 .is_time = true,
                                                 .counts_memory = true},

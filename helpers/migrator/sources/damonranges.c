@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-#define PAGE_SHIFT 12
+#include "base/pagesize.h"
+
 #define LOST 0.02       /* share of the pages that may be left out: small pieces far from each other */
 #define GAP_GROWTH 4    /* gaps of up to g pages are closed, then up to 4 g + 1 */
 #define STILL_LOST 0.05 /* share of the pages that may be outside before new ranges are chosen */
@@ -79,7 +80,8 @@ void hm_damon_ranges_choose(const struct hm_maps *maps, uint64_t resident, struc
             break; /* ends at the latest when everything is one piece */
     process->n_ranges = (uint32_t)kept.n;
     for (size_t i = 0; i < kept.n; i++)
-        process->range[i] = (struct hm_damon_range){kept.piece[i].first << PAGE_SHIFT, kept.piece[i].end << PAGE_SHIFT};
+        process->range[i] =
+            (struct hm_damon_range){kept.piece[i].first << hm_page_shift(), kept.piece[i].end << hm_page_shift()};
 }
 
 /* Length of the ranges in pages, holes included. */
@@ -87,7 +89,7 @@ static uint64_t measure_length(const struct hm_damon_process *process)
 {
     uint64_t length = 0;
     for (uint32_t i = 0; i < process->n_ranges; i++)
-        length += (process->range[i].end >> PAGE_SHIFT) - (process->range[i].start >> PAGE_SHIFT);
+        length += (process->range[i].end >> hm_page_shift()) - (process->range[i].start >> hm_page_shift());
     return length;
 }
 
@@ -95,8 +97,8 @@ bool hm_damon_ranges_fit(const struct hm_damon_process *process, const struct hm
 {
     uint64_t held = 0, length = measure_length(process);
     for (uint32_t i = 0; i < process->n_ranges; i++) {
-        uint64_t first = process->range[i].start >> PAGE_SHIFT;
-        held += hm_maps_count(maps, first, (process->range[i].end >> PAGE_SHIFT) - first);
+        uint64_t first = process->range[i].start >> hm_page_shift();
+        held += hm_maps_count(maps, first, (process->range[i].end >> hm_page_shift()) - first);
     }
     if ((double)(maps->n_pages - held) > part(maps, resident, STILL_LOST))
         return false;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/pagesize.h"
 #include "base/perfopen.h"
 #include "perfwatchparts.h"
 
@@ -72,7 +73,7 @@ static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot
             continue;
         out[n] = hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->source.state.period,
                                watch->source.state.unit);
-        out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> 12);
+        out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> hm_page_shift());
     }
     return n;
 }

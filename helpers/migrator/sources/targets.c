@@ -20,11 +20,12 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-/* Data pages of a ring, by the number of rings: less than 64 MiB of locked memory in all. */
+/* Bytes of data in a ring, by the number of rings: less than 64 MiB of locked memory in all with pages of 4 KiB. Each
+ * ring has a page at least. */
 static const struct {
     size_t slots;
-    unsigned pages;
-} ring_sizes[] = {{256, 16}, {1024, 4}, {HM_PERF_SLOTS, 1}};
+    size_t bytes;
+} ring_sizes[] = {{256, 64 << 10}, {1024, 16 << 10}, {HM_PERF_SLOTS, 4 << 10}};
 
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
 {
@@ -45,7 +46,7 @@ static int add(struct hm_perf_watched *watch, pid_t pid, int target, pid_t open_
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
     slot->pid = pid;
     slot->target = target;
-    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring_sizes[size].pages) !=
+    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring_sizes[size].bytes) !=
         0)
         goto failed;
     if (epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_SHIFT 12
+#include "base/pagesize.h"
+
 #define MOST_ADDRESS (UINT64_C(1) << 58) /* page numbers must fit into 46 bits; addresses have 57 bits at most */
 
 /* Reads digits of a base up to the character `stop`. Returns what follows it, or NULL. */
@@ -56,14 +57,15 @@ int hm_maps_parse_line(const char *line, struct hm_range *range)
     size_t digits = strspn(at, "0123456789");
     bool has_inode = strspn(at, "0") < digits;
     at += digits;
-    if (digits == 0 || (*at != ' ' && *at != '\n' && *at != '\0') || start >= end || (start | end) & 4095)
+    if (digits == 0 || (*at != ' ' && *at != '\n' && *at != '\0') || start >= end ||
+        (start | end) % hm_page_size() != 0)
         return hm_fail(NULL, EBADMSG, "no mapping");
     at += strspn(at, " ");
     size_t length = strcspn(at, "\n");
     memcpy(name, at, length < sizeof(name) - 1 ? length : sizeof(name) - 1);
     if (has_inode || mode[3] != 'p' || memcmp(mode, "---", 3) == 0 || end > MOST_ADDRESS || !is_own_name(name))
         return 0;
-    *range = (struct hm_range){start >> PAGE_SHIFT, (end - start) >> PAGE_SHIFT};
+    *range = (struct hm_range){start >> hm_page_shift(), (end - start) >> hm_page_shift()};
     return 1;
 }
 

@@ -13,10 +13,9 @@
 
 #include "base/error.h"
 
-#define HM_HUGE_PAGES 512    /* pages of a transparent huge page, and its alignment */
 #define HM_MAPS_RANGES 65536 /* of one process; the kernel allows 65530 mappings by default */
 
-struct hm_range { /* pages of 4096 bytes */
+struct hm_range { /* the kernel's pages (base/pagesize.h) */
     uint64_t first, n_pages;
 };
 

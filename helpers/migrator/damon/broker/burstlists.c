@@ -2,10 +2,10 @@
 #include "burstlists.h"
 
 #include "base/amount.h"
+#include "base/pagesize.h"
 #include "send.h"
 
 #define MS_NS UINT64_C(1000000)
-#define PAGE_SHIFT 12
 
 /* The first probe of the burst's target t. */
 static unsigned first_of(const struct hm_damon_burst *burst, uint32_t t)
@@ -33,7 +33,7 @@ void hm_damon_burst_note(void *data, const struct hm_damon_gathering *list)
     if (!hm_damon_lease_owns(lease, process))
         return;
     for (uint32_t r = 0; r < list->n; r++) {
-        uint64_t page = list->region[r].start >> PAGE_SHIFT;
+        uint64_t page = list->region[r].start >> hm_page_shift();
         while (i < burst->n && burst->probe[i].process == process && burst->probe[i].page < page)
             i++;
         if (i == burst->n || burst->probe[i].process != process)

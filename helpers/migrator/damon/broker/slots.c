@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "attribute.h"
+#include "base/pagesize.h"
 #include "sysfs.h"
 
-#define PAGE 4096
 /* limits for DAMON's number of regions: with these it never has to split or join pages */
 #define LEAST_REGIONS 3
 #define MOST_REGIONS (2 * HM_DAMON_MOST_PROBES)
@@ -113,8 +113,8 @@ static int write_address(int fd, uint64_t address, struct hm_error *error)
 static int write_pages(const struct hm_damon_slots *slots, const struct hm_damon_burst *burst, struct hm_error *error)
 {
     for (unsigned i = 0; i < burst->n; i++)
-        if (write_address(slots->file[i].start, burst->probe[i].page * PAGE, error) != 0 ||
-            write_address(slots->file[i].end, (burst->probe[i].page + 1) * PAGE, error) != 0)
+        if (write_address(slots->file[i].start, burst->probe[i].page * hm_page_size(), error) != 0 ||
+            write_address(slots->file[i].end, (burst->probe[i].page + 1) * hm_page_size(), error) != 0)
             return -1;
     return 0;
 }

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/pagesize.h"
 #include "caps.h"
 
-#define PAGE 4096
-#define RING_BYTES ((size_t)(128 * PAGE)) /* 7,000 records: two aggregations with nearly the most regions */
+#define RING_BYTES                                                                                                     \
+    ((size_t)512                                                                                                       \
+     << 10) /* pages, a power of two of them: 7,000 records: two aggregations with nearly the most regions */
 #define FORMAT "events/damon/damon_aggregated/format"
 
 static int open_tracefs(void)
@@ -31,7 +33,7 @@ static int open_tracefs(void)
 
 int hm_damon_tracepoint_find(struct hm_damon_layout *layout, struct hm_error *error)
 {
-    char text[PAGE];
+    char text[4096];
     int tracefs = open_tracefs();
     if (tracefs < 0)
         return hm_fail_errno(error, "cannot open the kernel's tracefs for DAMON's tracepoint");
@@ -63,9 +65,9 @@ int hm_damon_tracepoint_open(struct hm_damon_tracepoint *tracepoint, const struc
     hm_damon_caps_raise();
     tracepoint->fd = (int)syscall(SYS_perf_event_open, &attributes, kdamond, -1, -1, PERF_FLAG_FD_CLOEXEC);
     hm_damon_caps_lower();
-    tracepoint->map = tracepoint->fd < 0
-                          ? MAP_FAILED
-                          : mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, tracepoint->fd, 0);
+    tracepoint->map = tracepoint->fd < 0 ? MAP_FAILED
+                                         : mmap(NULL, hm_page_size() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                                tracepoint->fd, 0);
     if (tracepoint->map != MAP_FAILED)
         return 0;
     hm_fail_errno(error, "cannot follow kdamond %d by perf", (int)kdamond);
@@ -82,8 +84,8 @@ void hm_damon_tracepoint_read(struct hm_damon_tracepoint *tracepoint, const stru
         return;
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail =
-        hm_damon_gathering_read(layout, (const uint8_t *)tracepoint->map + PAGE, RING_BYTES, page->data_tail, head,
-                                tracepoint->gathering, &tracepoint->lost, sink, data);
+        hm_damon_gathering_read(layout, (const uint8_t *)tracepoint->map + hm_page_size(), RING_BYTES, page->data_tail,
+                                head, tracepoint->gathering, &tracepoint->lost, sink, data);
     __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
@@ -107,7 +109,7 @@ void hm_damon_tracepoint_close(struct hm_damon_tracepoint *tracepoint)
 {
     int number = errno;
     if (tracepoint->map)
-        munmap(tracepoint->map, PAGE + RING_BYTES);
+        munmap(tracepoint->map, hm_page_size() + RING_BYTES);
     if (tracepoint->fd >= 0)
         close(tracepoint->fd);
     free(tracepoint->gathering);

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
+
 pid_t burst_child;
 
 int burst_set_up(void **state)
@@ -87,8 +89,8 @@ void burst_assert_list(uint32_t process)
     assert_int_equal(list->process, process);
     assert_int_equal(list->head.n, 2);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(list->region[i].start, i == 0 ? 4096 : 12288);
-        assert_int_equal(list->region[i].end, i == 0 ? 8192 : 16384);
+        assert_int_equal(list->region[i].start, hm_page_size() * (i == 0 ? 1 : 3));
+        assert_int_equal(list->region[i].end, hm_page_size() * (i == 0 ? 2 : 4));
         assert_int_equal(list->region[i].accesses, 5);
     }
 }

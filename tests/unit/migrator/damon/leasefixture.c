@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "base/process.h"
 #include "migrator/damon/folder.h"
 #include "unit/lib/scratch.h"
@@ -65,7 +66,8 @@ struct hm_damon_answer lease_watch_ranges(const pid_t *pid, uint32_t n, uint32_t
         assert_int_equal(hm_process_identify(pid[i], &its), 0);
         watch.process[i] = (struct hm_damon_process){.pid = pid[i], .start_time = its.start_time, .n_ranges = n_ranges};
         for (uint32_t r = 0; r < n_ranges; r++)
-            watch.process[i].range[r] = (struct hm_damon_range){(2 * r + 1) * 4096, (2 * r + 2) * 4096};
+            watch.process[i].range[r] =
+                (struct hm_damon_range){(2 * r + 1) * hm_page_size(), (2 * r + 2) * hm_page_size()};
     }
     size_t size = hm_damon_wire_begin(&watch, HM_DAMON_WATCH, 1, n);
     assert_int_equal(send(lease_client, &watch, size, 0), size);

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/files.h"
+#include "base/pagesize.h"
 #include "migrator/damon/broker/lease.h"
 
 #define FILES 64
@@ -243,8 +244,9 @@ static unsigned give_bursts_list(const struct hm_damon_burst *burst, uint32_t t,
     list.target = t;
     list.time_ns = kernel.told_ns;
     for (list.n = 0; i < burst->n && probe[i].process == probe[first].process; i++)
-        list.region[list.n++] = (struct hm_damon_found){
-            .start = probe[i].page * 4096, .end = (probe[i].page + 1) * 4096, .accesses = kernel.accesses};
+        list.region[list.n++] = (struct hm_damon_found){.start = probe[i].page * hm_page_size(),
+                                                        .end = (probe[i].page + 1) * hm_page_size(),
+                                                        .accesses = kernel.accesses};
     if (kernel.lists >> t & 1)
         sink(data, &list);
     return i;
@@ -255,8 +257,10 @@ static void give_steady_list(uint32_t t, hm_damon_gathering_sink *sink, void *da
     static struct hm_damon_gathering list;
     list.target = t;
     list.n = kernel.idle_pages > 0 ? 2 : 1;
-    list.region[0] = (struct hm_damon_found){.start = 4096, .end = 8192, .accesses = kernel.accesses};
-    list.region[1] = (struct hm_damon_found){.start = 8192, .end = 8192 + kernel.idle_pages * 4096};
+    list.region[0] =
+        (struct hm_damon_found){.start = hm_page_size(), .end = 2 * hm_page_size(), .accesses = kernel.accesses};
+    list.region[1] = (struct hm_damon_found){.start = 2 * hm_page_size(),
+                                             .end = 2 * hm_page_size() + kernel.idle_pages * hm_page_size()};
     if (kernel.lists >> t & 1)
         sink(data, &list);
 }

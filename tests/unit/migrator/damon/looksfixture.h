@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pagesize.h"
 #include "migrator/damon/probing.h"
 
-#define PAGE 4096
+#define PAGE hm_page_size()
 #define INTERVAL_MS 10000
 #define BUDGET 10000   /* millionths of a CPU */
 #define VISIT_S 100e-6 /* CPU time of a visit, as assumed at first */

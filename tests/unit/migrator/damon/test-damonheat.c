@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/damon/heat.h"
 #include "migrator/decide/algorithm.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 
 static void heat_follows_the_formula(void **state)
@@ -23,8 +25,11 @@ static void heat_follows_the_formula(void **state)
     } rows[] = {{0, 0, false},         {10, 0.6931472, false}, {17, 1.8971200, false}, {18, 2.3025851, true},
                 {19, 2.9957323, true}, {20, 3.6888795, true},  {25, 3.6888795, true}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_damon_region region = {
-            .start = 0x10000, .end = 0x10000 + 4096 * 512, .accesses = rows[i].accesses, .looks = 20, .look_us = 4000};
+        struct hm_damon_region region = {.start = 16 * hm_page_size(),
+                                         .end = (16 + 512) * hm_page_size(),
+                                         .accesses = rows[i].accesses,
+                                         .looks = 20,
+                                         .look_us = 4000};
         struct hm_observation heat = hm_damon_heat(&region, 2, 3);
         assert_true(heat.page == HM_PAGE(3, 16) && heat.n_pages == 512 && !heat.knows_writes && heat.writes == 0);
         assert_int_equal(heat.is_saturated, rows[i].is_saturated);
@@ -38,7 +43,7 @@ static void heat_follows_the_formula(void **state)
 static void a_short_round_is_taken(void **state)
 {
     (void)state;
-    struct hm_damon_region region = {.end = 4096, .accesses = 5, .looks = 10, .look_us = 16000};
+    struct hm_damon_region region = {.end = hm_page_size(), .accesses = 5, .looks = 10, .look_us = 16000};
     struct hm_observation heat = hm_damon_heat(&region, 0.001, 0);
     assert_true(hm_observation_is_valid(&heat));
 }
@@ -70,8 +75,10 @@ static void the_variance_is_as_it_says(void **state)
         for (int list = 0; list < LISTS; list++) {
             double samples = 0;
             for (size_t i = 0; i < N_ROWS(pages); i++) {
-                struct hm_damon_region region = {
-                    .end = 4096 * pages[i], .accesses = look(probabilities[p], &seed), .looks = LOOKS, .look_us = 1000};
+                struct hm_damon_region region = {.end = hm_page_size() * pages[i],
+                                                 .accesses = look(probabilities[p], &seed),
+                                                 .looks = LOOKS,
+                                                 .look_us = 1000};
                 struct hm_observation heat = hm_damon_heat(&region, ROUND_S, 0);
                 samples += (double)heat.reads;
                 said += (double)heat.reads * (1 + (double)heat.excess);
@@ -91,5 +98,5 @@ int main(void)
         cmocka_unit_test(a_short_round_is_taken),
         cmocka_unit_test(the_variance_is_as_it_says),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_WITH_BOTH_SIZES(tests);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/damon/heat.h"
 #include "simdamon.h"
 #include "unit/migrator/decide/drivenmodel.h"
@@ -116,8 +117,8 @@ static void hand_over(struct model *model, const struct simdamon *damon, uint32_
 {
     for (size_t i = 0; i < damon->n; i++) {
         const struct simdamon_region *from = &damon->region[i];
-        struct hm_damon_region region = {.start = (MODEL_BASE + from->first) << 12,
-                                         .end = (MODEL_BASE + from->first + from->n_pages) << 12,
+        struct hm_damon_region region = {.start = (MODEL_BASE + from->first) << hm_page_shift(),
+                                         .end = (MODEL_BASE + from->first + from->n_pages) << hm_page_shift(),
                                          .accesses = from->accesses,
                                          .looks = HM_DAMON_LOOKS,
                                          .look_us = look_us};
@@ -159,7 +160,7 @@ static void begin(struct trial *trial, const struct program *program, uint64_t s
                                       .n_ranges = RANKS * (program->kind == BESIDE_SMALL ? N_RANGES : 1)}};
     trial->program.random.state = seed;
     trial->settings = hm_damon_tune_first(&trial->needs);
-    model_begin_at(&trial->model, HM_DAMON_TOUCH, HM_DAMON_ERROR, false, RANKS, CAPACITY);
+    model_begin_at(&trial->model, hm_damon_touch(), HM_DAMON_ERROR, false, RANKS, CAPACITY);
     for (uint64_t page = 0; page < CAPACITY / RANKS; page++)
         for (unsigned space = 0; space < RANKS; space++, trial->model.used++)
             trial->model.is_fast[space][page] = true;

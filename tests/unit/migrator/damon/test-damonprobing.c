@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "looksfixture.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 
 #define GIB_PAGES (UINT64_C(1) << 18)
@@ -187,5 +188,5 @@ int main(void)
         cmocka_unit_test_setup(a_process_that_has_ended_has_no_share_of_the_levels, looks_set_up),
         cmocka_unit_test_setup(blocks_without_a_result_do_not_hold_up_the_round, looks_set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_WITH_BOTH_SIZES(tests);
 }

@@ -9,8 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/damon/wire.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
+
+#define PAGE hm_page_size()
 
 static struct hm_error error;
 static union hm_damon_message message;
@@ -22,8 +26,8 @@ static size_t good_watch(uint32_t n)
     message.watch.interval_ms = 10000;
     message.watch.budget = 5000;
     for (uint32_t i = 0; i < n; i++)
-        message.watch.process[i] =
-            (struct hm_damon_process){.pid = (int32_t)(100 + i), .n_ranges = 2, .range = {{4096, 8192}, {8192, 40960}}};
+        message.watch.process[i] = (struct hm_damon_process){
+            .pid = (int32_t)(100 + i), .n_ranges = 2, .range = {{PAGE, 2 * PAGE}, {2 * PAGE, 10 * PAGE}}};
     return hm_damon_wire_begin(&message, HM_DAMON_WATCH, 7, n);
 }
 
@@ -32,8 +36,11 @@ static size_t good_list(uint32_t n)
     memset(&message, 0, sizeof(message));
     message.list.span_ms = 10000;
     for (uint32_t i = 0; i < n; i++)
-        message.list.region[i] = (struct hm_damon_region){
-            .start = 4096 * (i + 1), .end = 4096 * (i + 2), .accesses = 20, .looks = 20, .look_us = 1000 + i};
+        message.list.region[i] = (struct hm_damon_region){.start = hm_page_size() * (i + 1),
+                                                          .end = hm_page_size() * (i + 2),
+                                                          .accesses = 20,
+                                                          .looks = 20,
+                                                          .look_us = 1000 + i};
     return hm_damon_wire_begin(&message, HM_DAMON_LIST, 7, n);
 }
 
@@ -89,17 +96,17 @@ static void many_ranges(void)
 
 static void range_backwards(void)
 {
-    message.watch.process[1].range[1].end = 4096;
+    message.watch.process[1].range[1].end = PAGE;
 }
 
 static void range_overlaps(void)
 {
-    message.watch.process[1].range[1].start = 4096;
+    message.watch.process[1].range[1].start = PAGE;
 }
 
 static void range_of_part_of_a_page(void)
 {
-    message.watch.process[1].range[0].start = 4095;
+    message.watch.process[1].range[0].start = PAGE / 2;
 }
 
 static void range_too_high(void)
@@ -280,5 +287,5 @@ int main(void)
         cmocka_unit_test(refuses_bad_lists),
         cmocka_unit_test(an_answers_text_goes_with_its_number),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_WITH_BOTH_SIZES(tests);
 }

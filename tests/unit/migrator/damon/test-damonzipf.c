@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/damon/heat.h"
 #include "migrator/damon/probing.h"
 #include "migrator/replay/sampler.h"
@@ -103,12 +104,13 @@ static void begin(uint64_t seed)
     now_ms = 0;
     memset(&probing, 0, sizeof(probing));
     probing.random.state = seed;
-    model_begin_at(&model, HM_DAMON_TOUCH, HM_DAMON_ERROR, true, RANKS, CAPACITY);
+    model_begin_at(&model, hm_damon_touch(), HM_DAMON_ERROR, true, RANKS, CAPACITY);
     for (unsigned space = 0; space < RANKS; space++) {
         for (uint64_t page = 0; page < CAPACITY / RANKS; page++, model.used++)
             model.is_fast[space][page] = true;
         process[space] = (struct hm_damon_process){
-            .n_ranges = 1, .range = {{MODEL_BASE << 12, (MODEL_BASE + BLOCKS * BLOCK_PAGES) << 12}}};
+            .n_ranges = 1,
+            .range = {{MODEL_BASE << hm_page_shift(), (MODEL_BASE + BLOCKS * BLOCK_PAGES) << hm_page_shift()}}};
     }
     hm_damon_probing_begin(&probing, process, RANKS, &needs, 0);
     for (unsigned space = 0; space < RANKS; space++)

@@ -21,8 +21,13 @@ static void begin(struct model *model, const struct hm_decider_options *options,
     model->state = 1;
 }
 
-static const struct hm_decider_options usual = {
-    .period = 65536, .read_gain = 1, .write_gain = 4, .promote_cost = 192, .demote_cost = 384, .max_extents = 1000};
+static const struct hm_decider_options usual = {.period = 65536,
+                                                .read_gain = 1,
+                                                .write_gain = 4,
+                                                .page_bytes = 4096,
+                                                .promote_cost = 192,
+                                                .demote_cost = 384,
+                                                .max_extents = 1000};
 
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
 {

@@ -15,6 +15,7 @@ static struct hm_decider *new_bins(void)
                                                .period = 1,
                                                .read_gain = 1,
                                                .write_gain = 4,
+                                               .page_bytes = 4096,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
                                                .max_extents = 16};

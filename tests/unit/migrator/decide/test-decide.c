@@ -19,14 +19,16 @@ static const struct hm_decider_options good = {.algorithm = "regions",
                                                .period = 65536,
                                                .read_gain = 1,
                                                .write_gain = 4,
+                                               .page_bytes = 4096,
                                                .promote_cost = 192,
                                                .demote_cost = 384,
                                                .max_extents = 1000};
 
 static void test_bad_options(void **state)
 {
-    static const char *const words[] = {"algorithm", "algorithm",  "max_extents",  "max_extents", "period", "period",
-                                        "read_gain", "write_gain", "promote_cost", "demote_cost", "error",  "error"};
+    static const char *const words[] = {"algorithm", "algorithm", "max_extents", "max_extents",  "period",
+                                        "period",    "read_gain", "write_gain",  "promote_cost", "demote_cost",
+                                        "error",     "error",     "page_bytes"};
     (void)state;
     for (size_t i = 0; i < N_ROWS(words); i++) {
         struct hm_decider_options options = good;
@@ -38,6 +40,7 @@ static void test_bad_options(void **state)
         options.write_gain = i == 7 ? INFINITY : 0;
         options.promote_cost = i == 8 ? -1 : 0;
         options.demote_cost = i == 9 ? NAN : 0;
+        options.page_bytes = i == 12 ? 0 : 4096;
         options.error = i == 10 ? -0.1 : i == 11 ? 1.1 : 0;
         errno = 0;
         assert_null(hm_decider_new(&options, &error));

@@ -38,6 +38,7 @@ static void estimate_in(size_t n_nodes, const struct hm_observation *seen, size_
                                  .stretch = stretch,
                                  .differs = differs,
                                  .most_apart = 512,
+                                 .hole = 512,
                                  .n_nodes = n_nodes};
     uint64_t next = 0;
     memset(heat_of, 0, sizeof(heat_of));
@@ -268,6 +269,7 @@ static void test_all_pages_are_in_a_span(void **state)
                                      .stretch = stretch,
                                      .differs = differs,
                                      .most_apart = 512,
+                                     .hole = 512,
                                      .n_nodes = 2048};
         uint64_t pages[2] = {0};
         for (uint32_t i = 0; i < 200; i++) /* a gap after each range, a space of its own for each half */

@@ -74,19 +74,24 @@ static void test_budget(void **state)
         uint64_t pages;
     } rows[] = {
         {{.interval_ms = 10000}, 1000, UINT64_MAX},
-        {{.interval_ms = 10000, .rate = 200 << 20}, 1000, 512000},      /* 2000 MiB in a phase */
-        {{.interval_ms = 500, .rate = 4096}, 1000, 0},                  /* half a page */
-        {{.interval_ms = 10000, .rate = UINT64_MAX}, 1000, UINT64_MAX}, /* more pages than there can be */
-        {{.interval_ms = 10000, .end_s = 2000}, 1000, UINT64_MAX},      /* the speed of moving is not known yet */
+        {{.interval_ms = 10000, .rate = 200 << 20}, 1000, 512000},        /* 2000 MiB in a phase */
+        {{.interval_ms = 500, .rate = 4096}, 1000, 0},                    /* half a page */
+        {{.interval_ms = 1000000, .rate = UINT64_MAX}, 1000, UINT64_MAX}, /* more pages than there can be */
+        {{.interval_ms = 10000, .end_s = 2000}, 1000, UINT64_MAX},        /* the speed of moving is not known yet */
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1000, 100000}, /* a tenth of 1000 s */
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3, .rate = 4096}, 1000, 10},
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1999, 100},
         {{.interval_ms = 10000, .end_s = 2000}, 2000, 0},
         {{.interval_ms = 10000, .end_s = 2000, .rate = 4096}, 3000, 0},
     };
-    for (size_t i = 0; i < N_ROWS(rows); i++)
-        if (hm_pace_budget(&rows[i].pace, rows[i].now_s) != rows[i].pages)
-            fail_msg("row %zu: %llu", i, (unsigned long long)hm_pace_budget(&rows[i].pace, rows[i].now_s));
+    for (size_t i = 0; i < 2 * N_ROWS(rows); i++) { /* with pages of 4 KiB, then with pages of 64 KiB */
+        struct hm_pace pace = rows[i / 2].pace;
+        uint64_t pages = rows[i / 2].pages;
+        pace.page_bytes = i % 2 ? 65536 : 4096;
+        pages = i % 2 && pages != UINT64_MAX ? pages / 16 : pages;
+        if (hm_pace_budget(&pace, rows[i / 2].now_s) != pages)
+            fail_msg("row %zu: %llu", i / 2, (unsigned long long)hm_pace_budget(&pace, rows[i / 2].now_s));
+    }
 }
 
 static void test_phases_left(void **state)

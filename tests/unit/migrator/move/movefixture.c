@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 struct hm_nodes nodes;
-struct hm_range range = {FIRST, PAGES};
+struct hm_range range;
 struct hm_mover mover;
 bool is_ours, is_stopped;
 static struct hm_maps maps[1];
@@ -37,7 +37,8 @@ static bool stop(void *data)
 static void add_node(int id)
 {
     struct hm_node_state *node = &nodes.node[id];
-    *node = (struct hm_node_state){.id = id, .is_fast = id < 2, .total_bytes = 1u << 30, .free_bytes = PAGES * 4096u};
+    *node = (struct hm_node_state){
+        .id = id, .is_fast = id < 2, .total_bytes = 1u << 30, .free_bytes = PAGES * hm_page_size()};
     for (int other = 0; other < 4; other++)
         node->distance[other] = (uint8_t)(id == other ? 10 : (id ^ other) == 2 ? 17 : 28);
     nodes.index[id] = (int8_t)id;
@@ -57,6 +58,7 @@ int move_set_up(void **state)
     nodes.n = 4;
     for (int id = 0; id < 4; id++)
         add_node(id);
+    range = (struct hm_range){FIRST, PAGES};
     maps[0] = (struct hm_maps){.range = &range, .n = 1, .room = 1, .n_pages = PAGES};
     is_ours = true;
     is_stopped = false;

@@ -49,7 +49,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 
 static unsigned index_of(const void *page)
 {
-    uint64_t number = (uint64_t)(uintptr_t)page >> 12;
+    uint64_t number = (uint64_t)(uintptr_t)page >> hm_page_shift();
     assert_true(number >= FIRST && number < FIRST + PAGES);
     return (unsigned)(number - FIRST);
 }
@@ -57,9 +57,9 @@ static unsigned index_of(const void *page)
 /* The pages that move together with this one. */
 static void whole(unsigned page, unsigned *first, unsigned *count)
 {
-    bool is_huge = kernel.is_huge[page / HM_HUGE_PAGES];
-    *first = is_huge ? page / HM_HUGE_PAGES * HM_HUGE_PAGES : page;
-    *count = is_huge ? HM_HUGE_PAGES : 1;
+    bool is_huge = kernel.is_huge[page / hm_huge_pages()];
+    *first = is_huge ? page / hm_huge_pages() * hm_huge_pages() : page;
+    *count = is_huge ? hm_huge_pages() : 1;
 }
 
 /* Moves those of the entries `from` to `end` - 1 that are isolated to their nodes. Returns how many did not move (no
@@ -186,12 +186,12 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     struct hm_present_scan *scan = argument;
     assert_int_equal(fd, PAGEMAP);
     assert_true(request == HM_PRESENT_SCAN && scan->vec_len > 0);
-    for (uint64_t page = scan->start >> 12; page < scan->end >> 12; page++) {
+    for (uint64_t page = scan->start >> hm_page_shift(); page < scan->end >> hm_page_shift(); page++) {
         if (page < FIRST || page >= FIRST + PAGES || kernel.node[page - FIRST] == ABSENT)
             continue;
-        scan->walk_end = (page + 1) << 12;
+        scan->walk_end = (page + 1) << hm_page_shift();
         *(struct hm_present_range *)(uintptr_t)scan->vec =
-            (struct hm_present_range){page << 12, scan->walk_end, scan->return_mask};
+            (struct hm_present_range){page << hm_page_shift(), scan->walk_end, scan->return_mask};
         return 1;
     }
     scan->walk_end = scan->end;

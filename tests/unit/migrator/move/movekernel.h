@@ -10,21 +10,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/pagesize.h"
 #include "migrator/move/batch.h"
 
 #define MODEL_PID 77
 #define FIRST 0x10000u /* first page number of the mapping, aligned to a huge page */
-#define PAGES 4096u
+#define PAGES ((unsigned)(8 * hm_huge_pages()))
+#define MOST_PAGES 65536u /* with pages of 64 KiB */
 #define ABSENT (-ENOENT)
 
 struct move_kernel {
-    int node[PAGES]; /* a node, or ABSENT */
-    bool is_huge[PAGES / HM_HUGE_PAGES], is_shared[PAGES], is_pinned[PAGES];
-    int closed, full;                 /* closed: a node that is refused; full: one without a free page; -1: none */
-    int result;                       /* errno of each moving call; 0: it works */
-    unsigned moves, submitted[PAGES]; /* number of moving calls, and of those that named the page */
-    size_t n_submitted, n_asked;      /* pages that were to be moved, and pages whose node was asked for */
-    double page_s, took_s, longest_s; /* seconds for one page, for all calls, and for the longest call */
+    int node[MOST_PAGES]; /* a node, or ABSENT */
+    bool is_huge[8], is_shared[MOST_PAGES], is_pinned[MOST_PAGES];
+    int closed, full;                      /* closed: a node that is refused; full: one without a free page; -1: none */
+    int result;                            /* errno of each moving call; 0: it works */
+    unsigned moves, submitted[MOST_PAGES]; /* number of moving calls, and of those that named the page */
+    size_t n_submitted, n_asked;           /* pages that were to be moved, and pages whose node was asked for */
+    double page_s, took_s, longest_s;      /* seconds for one page, for all calls, and for the longest call */
 };
 
 extern struct move_kernel kernel;

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "movefixture.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 
 static void test_only_what_is_elsewhere_is_submitted(void **state)
@@ -23,8 +24,8 @@ static void test_only_what_is_elsewhere_is_submitted(void **state)
     assert_int_equal(kernel_count_on(0), 100);
     assert_int_equal(kernel.moves, 1);
     assert_int_equal(kernel.n_asked, 200); /* holes are not asked for */
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 100) * 4096u);
-    assert_int_equal(nodes.node[2].free_bytes, (PAGES + 100) * 4096u);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 100) * hm_page_size());
+    assert_int_equal(nodes.node[2].free_bytes, (PAGES + 100) * hm_page_size());
 }
 
 static void test_outside_of_mappings_is_left_alone(void **state)
@@ -87,7 +88,7 @@ static void test_each_goes_to_the_nearest_node(void **state)
     promote(0, 100);
     for (unsigned i = 0; i < 100; i++)
         assert_int_equal(kernel.node[i], i % 2 ? 0 : 1);
-    nodes.node[0].free_bytes = 10 * 4096;
+    nodes.node[0].free_bytes = 10 * hm_page_size();
     promote(100, 100); /* 50 of them from node 2: ten find room on the near node, the others on the far one */
     assert_int_equal(mover.moved.promoted, 200);
     assert_int_equal(kernel_count_on(0), 60);
@@ -99,11 +100,11 @@ static void test_huge_pages_are_moved_once(void **state)
     (void)state;
     for (unsigned block = 0; block < 4; block++)
         kernel.is_huge[block] = true;
-    promote(0, 4 * HM_HUGE_PAGES);
+    promote(0, 4 * hm_huge_pages());
     assert_int_equal(kernel.n_submitted, 4);
-    assert_int_equal(kernel.moves, 1);
-    assert_int_equal(mover.moved.promoted, 4 * HM_HUGE_PAGES);
-    assert_int_equal(kernel_count_on(0), 4 * HM_HUGE_PAGES);
+    assert_int_equal(kernel.moves, (4 * hm_huge_pages() - 1) / HM_BATCH_PAGES + 1);
+    assert_int_equal(mover.moved.promoted, 4 * hm_huge_pages());
+    assert_int_equal(kernel_count_on(0), 4 * hm_huge_pages());
     for (int reason = 0; reason < HM_UNMOVED_REASONS; reason++)
         assert_int_equal(mover.moved.unmoved[reason], 0);
 }
@@ -112,26 +113,26 @@ static void test_a_part_of_a_huge_page_counts_whole(void **state)
 {
     (void)state;
     kernel.is_huge[1] = kernel.is_huge[2] = true;
-    promote(HM_HUGE_PAGES + 100, 20);
-    assert_int_equal(mover.moved.promoted, HM_HUGE_PAGES);
+    promote(hm_huge_pages() + 100, 20);
+    assert_int_equal(mover.moved.promoted, hm_huge_pages());
     assert_int_equal(kernel.n_submitted, 1);
-    promote(2 * HM_HUGE_PAGES + 33, 1); /* a single page of a huge page moves all of it, too */
-    assert_int_equal(mover.moved.promoted, 2 * HM_HUGE_PAGES);
-    promote(3 * HM_HUGE_PAGES + 33, 1); /* a single small page */
-    assert_int_equal(mover.moved.promoted, 2 * HM_HUGE_PAGES + 1);
+    promote(2 * hm_huge_pages() + 33, 1); /* a single page of a huge page moves all of it, too */
+    assert_int_equal(mover.moved.promoted, 2 * hm_huge_pages());
+    promote(3 * hm_huge_pages() + 33, 1); /* a single small page */
+    assert_int_equal(mover.moved.promoted, 2 * hm_huge_pages() + 1);
     assert_int_equal(kernel.n_submitted, 3);
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * HM_HUGE_PAGES - 1) * 4096u);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 2 * hm_huge_pages() - 1) * hm_page_size());
 }
 
 static void test_small_pages_where_huge_ones_could_be(void **state)
 {
     (void)state;
     kernel.is_huge[1] = true;
-    promote(0, 3 * HM_HUGE_PAGES);
-    assert_int_equal(mover.moved.promoted, 3 * HM_HUGE_PAGES);
+    promote(0, 3 * hm_huge_pages());
+    assert_int_equal(mover.moved.promoted, 3 * hm_huge_pages());
     assert_int_equal(kernel.moves, 2);
-    assert_int_equal(kernel.n_submitted, 2 * HM_HUGE_PAGES + 1);
-    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 3 * HM_HUGE_PAGES) * 4096u);
+    assert_int_equal(kernel.n_submitted, 2 * hm_huge_pages() + 1);
+    assert_int_equal(nodes.node[0].free_bytes, (PAGES - 3 * hm_huge_pages()) * hm_page_size());
 }
 
 static void test_limits(void **state)
@@ -165,12 +166,13 @@ static void test_limits(void **state)
 static void test_huge_pages_keep_the_cap(void **state)
 {
     (void)state;
+    uint64_t room = 2 * hm_huge_pages() - 24;
     memset(kernel.is_huge, 1, sizeof(kernel.is_huge));
-    hm_mover_begin(&mover, 1000, UINT64_MAX);
+    hm_mover_begin(&mover, room, UINT64_MAX);
     promote(0, PAGES);
-    assert_int_equal(mover.moved.promoted, HM_HUGE_PAGES); /* a second huge page would exceed the room */
-    assert_int_equal(kernel_count_on(0), HM_HUGE_PAGES);
-    assert_int_equal(mover.room_pages, 1000 - HM_HUGE_PAGES);
+    assert_int_equal(mover.moved.promoted, hm_huge_pages()); /* a second huge page would exceed the room */
+    assert_int_equal(kernel_count_on(0), hm_huge_pages());
+    assert_int_equal(mover.room_pages, room - hm_huge_pages());
 }
 
 static void test_demoting_makes_room(void **state)
@@ -206,7 +208,7 @@ static void test_calls_are_short(void **state)
     static const struct {
         double page_s, longest_s;
         unsigned most_calls;
-    } rows[] = {{1e-6, 0.03, 4}, {1e-5, 0.04, 6}, {1e-4, 0.04, 20}, {4e-4, 0.06, PAGES / 128}};
+    } rows[] = {{1e-6, 0.03, 4}, {1e-5, 0.04, 6}, {1e-4, 0.04, 20}, {4e-4, 0.06, 32}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(move_tear_down(NULL) | move_set_up(NULL), 0);
         hm_mover_free(&mover); /* back to the initial state */
@@ -246,5 +248,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_calls_are_short, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_stop, move_set_up, move_tear_down),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest large[] = {
+        cmocka_unit_test_setup_teardown(test_only_what_is_elsewhere_is_submitted, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_each_goes_to_the_nearest_node, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_huge_pages_are_moved_once, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_part_of_a_huge_page_counts_whole, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_huge_pages_keep_the_cap, move_set_up, move_tear_down),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    page_shift = SHIFT_64K;
+    return failed + cmocka_run_group_tests(large, NULL, NULL);
 }

@@ -15,10 +15,11 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/move/present.h"
 #include "unit/lib/rows.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE hm_page_size()
 #define TIB_PAGES (UINT64_C(1) << 28)
 #define ROOM 1024
 /* pages that this process pretends to have mapped: next to none of them is present */
@@ -97,7 +98,7 @@ static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
         assert_true(more <= ROOM);
         if (more == 0)
             return n;
-        assert_true(n == 0 || page[0] / HM_HUGE_PAGES != found[n - 1] / HM_HUGE_PAGES);
+        assert_true(n == 0 || page[0] / hm_huge_pages() != found[n - 1] / hm_huge_pages());
         assert_true(n + more <= N_ROWS(found));
         memcpy(found + n, page, more * sizeof(page[0]));
         n += more;

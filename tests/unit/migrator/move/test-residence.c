@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/live/tally.h"
 #include "migrator/live/viewserver.h"
 #include "migrator/move/residence.h"
@@ -36,7 +37,7 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
         return -1;
     }
     for (unsigned long i = 0; i < count; i++) {
-        uint64_t page = (uint64_t)(uintptr_t)pages[i] >> 12;
+        uint64_t page = (uint64_t)(uintptr_t)pages[i] >> hm_page_shift();
         status[i] = page < 5000 ? 0 : page < 100000 || page % 2 == 0 ? 2 : -ENOENT;
     }
     return 0;

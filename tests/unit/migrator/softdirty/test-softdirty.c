@@ -13,10 +13,11 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/softdirty/parts.h"
 #include "unit/lib/rows.h"
 
-#define PAGE 4096
+#define PAGE hm_page_size()
 #define PAGES 512 /* pages that are written, and as many that are read */
 
 static struct hm_error error;

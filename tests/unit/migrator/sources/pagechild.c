@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
+
 static struct order current;
 static unsigned char *area;
 
@@ -18,7 +20,7 @@ static void *touch(void *unused)
 {
     (void)unused;
     for (int i = current.first; i < PAGES; i += current.step)
-        *(volatile unsigned char *)(area + (size_t)i * 4096) = 1;
+        *(volatile unsigned char *)(area + (size_t)i * hm_page_size()) = 1;
     return NULL;
 }
 
@@ -62,9 +64,10 @@ void start(struct child *child)
 {
     int to[2], from[2];
     assert_int_equal(pipe(to) | pipe(from), 0);
-    child->area = area = mmap(NULL, (size_t)PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    child->area = area =
+        mmap(NULL, (size_t)PAGES * hm_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(area != MAP_FAILED);
-    (void)madvise(area, (size_t)PAGES * 4096, MADV_NOHUGEPAGE);
+    (void)madvise(area, (size_t)PAGES * hm_page_size(), MADV_NOHUGEPAGE);
     child->pid = fork();
     assert_true(child->pid >= 0);
     if (child->pid == 0) {
@@ -92,5 +95,5 @@ void finish(struct child *child)
     close(child->from);
     assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    munmap(child->area, (size_t)PAGES * 4096);
+    munmap(child->area, (size_t)PAGES * hm_page_size());
 }

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/sources/damonranges.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 
 #define MIB UINT64_C(256) /* in pages */
@@ -34,8 +36,8 @@ static void map(uint64_t first, uint64_t n_pages)
 
 static void assert_range(uint32_t i, uint64_t first, uint64_t end)
 {
-    assert_int_equal(process.range[i].start, first * 4096);
-    assert_int_equal(process.range[i].end, end * 4096);
+    assert_int_equal(process.range[i].start, first * hm_page_size());
+    assert_int_equal(process.range[i].end, end * hm_page_size());
 }
 
 /* Returns the number of pages in all ranges. */
@@ -43,7 +45,7 @@ static uint64_t length(void)
 {
     uint64_t pages = 0;
     for (uint32_t i = 0; i < process.n_ranges; i++)
-        pages += (process.range[i].end - process.range[i].start) / 4096;
+        pages += (process.range[i].end - process.range[i].start) / hm_page_size();
     return pages;
 }
 
@@ -52,8 +54,8 @@ static uint64_t held(void)
 {
     uint64_t pages = 0;
     for (uint32_t i = 0; i < process.n_ranges; i++)
-        pages +=
-            hm_maps_count(&maps, process.range[i].start / 4096, (process.range[i].end - process.range[i].start) / 4096);
+        pages += hm_maps_count(&maps, process.range[i].start / hm_page_size(),
+                               (process.range[i].end - process.range[i].start) / hm_page_size());
     return pages;
 }
 
@@ -195,5 +197,5 @@ int main(void)
         cmocka_unit_test(a_few_new_pages_are_not_worth_a_new_watch),
         cmocka_unit_test(a_watch_of_holes_is_renewed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_WITH_BOTH_SIZES(tests);
 }

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "base/process.h"
 #include "migrator/damon/wire.h"
 #include "migrator/sources/source.h"
@@ -140,8 +141,8 @@ static void assert_is(const struct hm_damon_process *asked, uint32_t i)
     assert_int_equal(asked->pid, PID + i);
     assert_int_equal(asked->start_time, 7 * i);
     assert_int_equal(asked->n_ranges, 1);
-    assert_int_equal(asked->range[0].start, (uint64_t)(i + 1) * MAPPED << 12);
-    assert_int_equal(asked->range[0].end, (uint64_t)(i + 2) * MAPPED << 12);
+    assert_int_equal(asked->range[0].start, (uint64_t)(i + 1) * MAPPED << hm_page_shift());
+    assert_int_equal(asked->range[0].end, (uint64_t)(i + 2) * MAPPED << hm_page_shift());
 }
 
 static void the_smallest_are_left_out_up_to_a_hundredth(void **state)
@@ -245,7 +246,8 @@ static void send_list(struct hm_source *source, uint32_t generation, enum hm_dam
 {
     struct hm_error error = {""};
     struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .way = way, .scatter = scatter};
-    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << 12, (uint64_t)(MAPPED + 16) << 12, 5, 10, 16000};
+    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << hm_page_shift(),
+                                              (uint64_t)(MAPPED + 16) << hm_page_shift(), 5, 10, 16000};
     size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, 1);
     assert_int_equal(send(end, &list, size, 0), size);
     assert_int_equal(source->read(source, first_of(1), see, NULL, &error), 0);

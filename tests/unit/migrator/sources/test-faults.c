@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "base/perfopen.h"
 #include "fakeperf.h"
 #include "migrator/sources/perfwatch.h"
@@ -47,7 +48,8 @@ static void count(void *data, const struct hm_observation *observations, size_t 
 static void read_into(struct hm_source *source, struct hm_ranks *ranks, const struct child *child, struct seen *seen)
 {
     struct hm_error error = {""};
-    *seen = (struct seen){.first = (uintptr_t)child->area / 4096, .space = (uint32_t)hm_ranks_space(ranks, child->pid)};
+    *seen = (struct seen){.first = (uintptr_t)child->area / hm_page_size(),
+                          .space = (uint32_t)hm_ranks_space(ranks, child->pid)};
     if (source->read(source, ranks, count, seen, &error) != 0)
         fail_msg("%s", error.text);
 }

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/watch/maps.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 
 static void test_lines_that_are_not_valid(void **state)
@@ -87,6 +89,18 @@ static void test_lines(void **state)
         assert_int_equal(range.first, rows[i].range.first);
         assert_int_equal(range.n_pages, rows[i].range.n_pages);
     }
+}
+
+static void test_large_pages(void **state)
+{
+    (void)state;
+    struct hm_range range;
+    page_shift = SHIFT_64K;
+    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80030000 rw-p 00000000 00:00 0 \n", &range), 1);
+    assert_int_equal(range.first, 0xffff8001);
+    assert_int_equal(range.n_pages, 2);
+    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80031000 rw-p 00000000 00:00 0 \n", &range), -1);
+    page_shift = SHIFT_4K;
 }
 
 static void fill(struct hm_maps *maps, const struct hm_range *ranges, size_t count)
@@ -185,19 +199,19 @@ static void test_read(void **state)
     (void)state;
     struct hm_maps maps = {.n = 0};
     struct hm_error error = {{0}};
-    size_t size = 64 * 4096;
+    size_t size = 64 * hm_page_size();
     char *own = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(own, MAP_FAILED);
     assert_ptr_not_equal(shared, MAP_FAILED);
     assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> 12, 64), 64);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)shared >> 12, 64), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)&size >> 12, 1), 1); /* the stack */
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> hm_page_shift(), 64), 64);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)shared >> hm_page_shift(), 64), 0);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)&size >> hm_page_shift(), 1), 1); /* the stack */
     munmap(own, size);
     munmap(shared, size);
     assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> 12, 64), 0);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> hm_page_shift(), 64), 0);
     hm_maps_free(&maps);
     assert_int_equal(hm_maps_read(&maps, 1 << 30, &error), -1);
     assert_non_null(strstr(error.text, "/maps"));
@@ -206,8 +220,13 @@ static void test_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_that_are_not_valid), cmocka_unit_test(test_lines),   cmocka_unit_test(test_add),
-        cmocka_unit_test(test_find_and_count),           cmocka_unit_test(test_compare), cmocka_unit_test(test_read),
+        cmocka_unit_test(test_lines_that_are_not_valid),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_large_pages),
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_find_and_count),
+        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
