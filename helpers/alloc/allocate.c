@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pagesize.h"
 #include "base/size.h"
 #include "folders.h"
 #include "kernel.h"
@@ -130,7 +131,7 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
 /* Make a new mapping for the data. Returns NULL (ENOMEM) where that is not possible. */
 static struct hm_known *map(size_t size, size_t hint_block_bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = hm_page_size();
     uint64_t block = size > HM_ALLOCATE_MOST ? 0 : hm_place_block_bytes(size, hint_block_bytes, page, HUGE_PAGE);
     struct hm_known *known = NULL;
     if (block > 0 && hm_mappings_take(HM_MAPPINGS_LEAST)) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "base/pagesize.h"
 #include "kernel.h"
 
 #define BUCKETS 4096 /* a power of two */
@@ -104,7 +105,7 @@ void hm_known_unmap(struct hm_known *known)
 
 static struct hm_known **bucket_of(const void *data)
 {
-    uint64_t number = (uint64_t)(uintptr_t)data >> 12;
+    uint64_t number = (uint64_t)(uintptr_t)data >> hm_page_shift();
     return &bucket[(number * UINT64_C(0x9E3779B97F4A7C15)) >> 52 & (BUCKETS - 1)]; /* Fibonacci hashing */
 }
 

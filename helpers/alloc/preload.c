@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "allocate.h"
+#include "base/pagesize.h"
 #include "preload.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -139,7 +140,7 @@ static void *place(size_t bytes, const void *caller)
  * So most calls for other memory do not take the lock. */
 static size_t placed_bytes(const void *memory)
 {
-    return (uintptr_t)memory % 4096 == 0 ? hm_allocated_bytes(memory) : 0;
+    return (uintptr_t)memory % hm_page_size() == 0 ? hm_allocated_bytes(memory) : 0;
 }
 
 static void *allocate(size_t bytes, const void *caller)
@@ -173,7 +174,7 @@ static void release(void *memory)
     int number = errno;
     if (!memory || is_of_arena(memory))
         return;
-    if (((uintptr_t)memory % 4096 != 0 || !hm_deallocate(memory)) && is_ready())
+    if (((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory)) && is_ready())
         next.free(memory);
     errno = number;
 }
@@ -224,7 +225,7 @@ PUBLIC void *realloc(void *memory, size_t bytes)
  * huge pages. A valid alignment is a power of two. */
 static bool is_aligned_by_us(size_t alignment, size_t bytes)
 {
-    return alignment <= 4096 || (alignment <= HUGE_PAGE && bytes >= HUGE_PAGE);
+    return alignment <= hm_page_size() || (alignment <= HUGE_PAGE && bytes >= HUGE_PAGE);
 }
 
 static bool is_power_of_two(size_t number)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pagesize.h"
 #include "kernel.h"
 #include "known.h"
 
@@ -62,7 +63,7 @@ static bool is_file(const struct hm_alloc_run *run)
 
 PUBLIC int hm_where(const void *memory, struct hm_alloc_where *where)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = hm_page_size();
     const struct hm_known *known = find(memory);
     if (!known)
         return -1;
