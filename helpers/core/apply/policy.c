@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/installed.h"
 #include "base/marks.h"
+#include "base/pagesize.h"
 #include "base/perfopen.h"
 #include "base/size.h"
 
@@ -121,6 +122,7 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
     abilities->preferred_many = knows_mode(MPOL_PREFERRED_MANY, abilities->preferred_many);
     abilities->bind_balancing = knows_mode(MPOL_BIND | MPOL_F_NUMA_BALANCING, abilities->bind_balancing);
     abilities->weighted_interleave = knows_mode(MPOL_WEIGHTED_INTERLEAVE, abilities->weighted_interleave);
+    abilities->page_bytes = hm_page_size();
     abilities->lacks_preload = access(hm_preload_library(), R_OK) != 0;
     abilities->lacks_marks = !hm_marks_are_kept();
     abilities->lacks_store_samples = !can_sample_stores();

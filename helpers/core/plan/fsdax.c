@@ -9,7 +9,7 @@
 #include "scene.h"
 
 /* The kernel's metadata for each page of a DAX device (struct page). */
-#define PAGE_BYTES 4096
+#define USUAL_PAGE_BYTES 4096
 #define MAP_BYTES_PER_PAGE 64
 
 /* Why nothing can be made in the region, as the end of a refusal; NULL where it can be used. */
@@ -153,18 +153,24 @@ static const char *describe_end(const struct hm_scene *scene, char *out, size_t 
     return out;
 }
 
+static uint64_t page_bytes(const struct hm_scene *scene)
+{
+    return scene->abilities->page_bytes > 0 ? scene->abilities->page_bytes : USUAL_PAGE_BYTES;
+}
+
 static void explain(struct hm_scene *scene, uint64_t share)
 {
     const struct hm_plan_fsdax *fsdax = &scene->plan->fsdax;
     char size[2][24], list[HM_LIST_SHOWN + 8], end[128];
     hm_scene_reason(scene,
                     "A private DAX file system of %s on %s%s, %s; the kernel's map of its pages takes "
-                    "%s of %s (64 bytes for 4 KiB); the job's memory is placed as Linux does by itself.",
+                    "%s of %s (%d bytes for %d KiB); the job's memory is placed as Linux does by itself.",
                     hm_size_format(share, size[0], sizeof(size[0])),
                     hm_set_count(&fsdax->sockets) > 1 ? "each of " : "",
                     hm_scene_list("socket", &fsdax->sockets, list, sizeof(list)), describe_end(scene, end, sizeof(end)),
                     hm_size_format(fsdax->map_bytes, size[1], sizeof(size[1])),
-                    scene->config->fsdax_map == HM_DAX_MAP_DRAM ? "DRAM" : "it");
+                    scene->config->fsdax_map == HM_DAX_MAP_DRAM ? "DRAM" : "it", MAP_BYTES_PER_PAGE,
+                    (int)(page_bytes(scene) >> 10));
 }
 
 int hm_plan_fsdax(struct hm_scene *scene)
@@ -183,7 +189,7 @@ int hm_plan_fsdax(struct hm_scene *scene)
     fsdax->is_wanted = true;
     fsdax->is_kept = scene->request->keep;
     fsdax->size_bytes = scene->request->size_bytes;
-    fsdax->map_bytes = fsdax->size_bytes / PAGE_BYTES * MAP_BYTES_PER_PAGE;
+    fsdax->map_bytes = fsdax->size_bytes / page_bytes(scene) * MAP_BYTES_PER_PAGE;
     explain(scene, share);
     return 0;
 }

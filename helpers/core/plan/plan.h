@@ -30,6 +30,7 @@ struct hm_abilities {
     bool alone;                    /* the job is alone on the node, so system-wide weights may be changed */
     bool has_weights;              /* `weights` holds the system's present weights */
     uint8_t weights[HM_MAX_NODES]; /* by topology index */
+    uint64_t page_bytes;           /* size of the kernel's pages; 0: not known, 4 KiB are assumed */
     struct hm_dax_regions regions; /* for the mode fsdax (topology/regions.h) */
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/pagesize.h"
 #include "base/spawn.h"
 #include "mkfsparts.h"
 
@@ -35,6 +36,8 @@ static int list_words(const struct hm_filesystem *filesystem, const char *device
         snprintf(words[n++], WORD, "%s", filesystem->words[i]);
     for (int i = 0; !is_kept && i < 2 && filesystem->briefly[i]; i++)
         snprintf(words[n++], WORD, "%s", filesystem->briefly[i]);
+    snprintf(words[n++], WORD, "-b");
+    snprintf(words[n++], WORD, "%s%llu", filesystem->block_prefix, (unsigned long long)hm_page_size());
     snprintf(size, sizeof(size), "%s%lluk", filesystem->size_prefix, (unsigned long long)bytes / 1024);
     if (filesystem->size_option) {
         snprintf(words[n++], WORD, "%s", filesystem->size_option);

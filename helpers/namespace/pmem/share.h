@@ -13,8 +13,6 @@
 
 /* DAX maps files with pages of this size. Anything smaller than that, or not aligned to it, gets small pages. */
 #define HM_DAX_ALIGN (UINT64_C(2) << 20)
-/* The kernel's map of pages (struct page) takes this many bytes for each page of 4 KiB. */
-#define HM_DAX_MAP_ENTRY 64
 
 struct hm_region {
     char name[24];   /* the kernel's name, "region0" */

@@ -14,6 +14,7 @@
 
 #include "base/spawn.h"
 #include "namespace/mount/mkfs.h"
+#include "unit/lib/pageshift.h"
 
 static struct hm_error error;
 static const char *installed; /* the only installed program */
@@ -63,14 +64,18 @@ static void test_each_is_made_for_dax(void **state)
     program("/usr/sbin/mkfs.ext4", "", 0);
     assert_string_equal(hm_mkfs_name(hm_mkfs_at(0)), "ext4"); /* the default */
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 4096, false, &error), 0);
-    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard -O ^has_journal /dev/pmem0 4k");
+    assert_string_equal(words, "mkfs.ext4 -q -F -m 0 -E nodiscard -O ^has_journal -b 4096 /dev/pmem0 4k");
     assert_int_equal(hm_mkfs_run(hm_mkfs_at(0), "/dev/pmem0", 130023424, true, &error), 0);
-    assert_string_equal(words, "mkfs.ext4 -q -F -b 4096 -m 0 -E nodiscard /dev/pmem0 126976k");
+    assert_string_equal(words, "mkfs.ext4 -q -F -m 0 -E nodiscard -b 4096 /dev/pmem0 126976k");
     program("/sbin/mkfs.xfs", "", 0);
     assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 30, false, &error), 0);
-    assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 -d size=1048576k /dev/pmem1.2");
+    assert_string_equal(words, "mkfs.xfs -q -f -K -m reflink=0 -b size=4096 -d size=1048576k /dev/pmem1.2");
     assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, true, &error), 0);
-    assert_string_equal(words, "mkfs.xfs -q -f -K -b size=4096 -m reflink=0 -d size=1073741824k /dev/pmem1.2");
+    assert_string_equal(words, "mkfs.xfs -q -f -K -m reflink=0 -b size=4096 -d size=1073741824k /dev/pmem1.2");
+    page_shift = SHIFT_64K;
+    assert_int_equal(hm_mkfs_run(hm_mkfs_find("xfs"), "/dev/pmem1.2", UINT64_C(1) << 40, true, &error), 0);
+    assert_string_equal(words, "mkfs.xfs -q -f -K -m reflink=0 -b size=65536 -d size=1073741824k /dev/pmem1.2");
+    page_shift = SHIFT_4K;
     assert_null(hm_mkfs_find("btrfs"));
     assert_null(hm_mkfs_find(""));
     assert_null(hm_mkfs_at(2));
