@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "inputtext.h"
-#include "meter/count/pmu.h"
+#include "base/pmu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pmu.h"
 #include "core/topology/topology.h"
 #include "counter.h"
 #include "groupwatch.h"
 #include "meter/papi/read.h"
-#include "pmu.h"
 #include "total.h"
 
 /* The quantities that are counted. */

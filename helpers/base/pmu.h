@@ -4,13 +4,13 @@
  * "event=0x04,umask=0x03". format/TERM says to which bits of perf_event_attr a term's value goes, "config:0-7,32". Each
  * parser takes the whole text of a file, without its newline. Pure.
  */
-#ifndef HM_METER_COUNT_PMU_H
-#define HM_METER_COUNT_PMU_H
+#ifndef HM_BASE_PMU_H
+#define HM_BASE_PMU_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "error.h"
 
 #define HM_PMU_WORDS 4   /* config, config1, config2, config3 */
 #define HM_PMU_RANGES 16 /* most ranges of bits in one format */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "meter/count/pmu.h"
+#include "base/pmu.h"
 #include "unit/lib/rows.h"
 
 static void test_format_refuses(void **state)
