@@ -18,7 +18,7 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
     } rows[] = {
         {ENOENT, "the kernel has no such hardware event here (a virtual machine without a PMU?)"},
         {ENODEV, "the kernel has no such hardware event here (a virtual machine without a PMU?)"},
-        {EOPNOTSUPP, "the hardware cannot sample addresses (no PEBS, or hidden by the hypervisor)"},
+        {EOPNOTSUPP, "the hardware cannot sample addresses (no PEBS, no filters of SPE, or hidden by the hypervisor)"},
         {ENOSYS, "the kernel was built without perf events"},
         {EBUSY, "somebody else has the counter"},
         {EMFILE, "too many open files"},

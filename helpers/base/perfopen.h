@@ -21,6 +21,10 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
 /* Read kernel.perf_event_paranoid as text without its newline; "" where it cannot be read. Returns `out`. */
 char *hm_perf_read_paranoid(char *out, size_t size);
 
+/* Read the file `name` in a PMU's folder there, such as "format/event", as text without its newline. Returns 0, or -1
+ * where there is no such file. */
+int hm_perf_read_attribute(const char *pmu, const char *name, char *out, size_t size);
+
 /* The attr.type of a PMU, by its name in /sys/bus/event_source/devices. Returns -1 where the kernel has none of this
  * name. */
 int hm_perf_find_type(const char *pmu);

@@ -105,9 +105,12 @@ static bool knows_mode(int mode, bool by_version)
 static bool can_sample_stores(void)
 {
     static const char *const units[] = {"/sys/bus/event_source/devices/cpu/events/mem-stores",
-                                        "/sys/bus/event_source/devices/ibs_op"};
+                                        "/sys/bus/event_source/devices/ibs_op",
+                                        "/sys/bus/event_source/devices/arm_spe_0"};
     char text[16];
-    bool has_unit = access(units[0], F_OK) == 0 || access(units[1], F_OK) == 0;
+    bool has_unit = false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !has_unit; i++)
+        has_unit = access(units[i], F_OK) == 0;
     return has_unit && hm_perf_read_paranoid(text, sizeof(text))[0] && atoi(text) <= PARANOID_MOST;
 }
 

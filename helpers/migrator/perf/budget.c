@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "budget.h"
 
-void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted)
+void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted, uint64_t most)
 {
-    *budget = (struct hm_perf_budget){.wanted = wanted, .period = wanted, .patience = HM_PERF_PATIENCE};
+    *budget = (struct hm_perf_budget){.wanted = wanted, .most = most, .period = wanted, .patience = HM_PERF_PATIENCE};
 }
 
 static bool make_coarser(struct hm_perf_budget *budget, double spent_s, double allowed_s)
 {
     uint64_t before = budget->period;
     do {
-        if (budget->period / budget->wanted >= HM_PERF_COARSEST)
+        if (budget->period / budget->wanted >= HM_PERF_COARSEST || (budget->most && budget->period > budget->most / 2))
             break;
         budget->period *= 2;
         spent_s /= 2;

@@ -12,12 +12,13 @@
 
 struct hm_perf_budget {
     uint64_t wanted;   /* the wanted period; the one in use is never shorter */
+    uint64_t most;     /* the period is never longer; 0: no such limit */
     uint64_t period;   /* the period in use: `wanted` times a power of two */
     unsigned calm;     /* cheap spans in a row: each cost less than a quarter of what is allowed */
     unsigned patience; /* cheap spans in a row that make sampling finer again */
 };
 
-void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted);
+void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted, uint64_t most);
 
 /*
  * Adapts the period after a span in which `spent_s` of `allowed_s` CPU seconds were spent. If that is too much, or the

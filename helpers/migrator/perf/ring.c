@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define WORD sizeof(uint64_t)
+#define CHUNK_WORDS 4 /* of a record PERF_RECORD_AUX, its header included */
 #define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* The word at `position`, a multiple of 8. It never wraps, as the ring's size is a multiple of 8, too. */
@@ -99,18 +100,30 @@ static bool count_record(const struct hm_ring *ring, uint64_t position, uint64_t
     return true;
 }
 
+static bool is_sound_ring(const struct hm_ring *ring, uint64_t head, uint64_t tail)
+{
+    return ring->size >= WORD && (ring->size & (ring->size - 1)) == 0 && head - tail <= ring->size &&
+           tail % WORD == 0 && head % WORD == 0;
+}
+
+/* Reads the header at `tail`. It is copied once: the ring is shared memory, and its bytes are never read twice. Returns
+ * false if there is no sound record. */
+static bool read_header(const struct hm_ring *ring, uint64_t head, uint64_t tail, struct perf_event_header *header)
+{
+    uint64_t word = word_at(ring, tail);
+    memcpy(header, &word, WORD);
+    return header->size >= WORD && header->size % WORD == 0 && header->size <= head - tail;
+}
+
 size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,
                     struct hm_ring_counts *counts)
 {
     size_t taken = 0;
-    bool is_sound = ring->size >= WORD && (ring->size & (ring->size - 1)) == 0 && head - *tail <= ring->size &&
-                    *tail % WORD == 0 && head % WORD == 0;
+    bool is_sound = is_sound_ring(ring, head, *tail);
 
     while (is_sound && *tail != head && taken < room) {
         struct perf_event_header header;
-        uint64_t word = word_at(ring, *tail);
-        memcpy(&header, &word, WORD); /* copied once: the ring is shared memory, and its bytes are never read twice */
-        is_sound = header.size >= WORD && header.size % WORD == 0 && header.size <= head - *tail;
+        is_sound = read_header(ring, head, *tail, &header);
         if (is_sound && header.type == PERF_RECORD_SAMPLE) {
             out[taken] = (struct hm_ring_sample){.is_user = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
                                                             PERF_RECORD_MISC_USER};
@@ -128,4 +141,28 @@ size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, s
     }
     counts->samples += taken;
     return taken;
+}
+
+bool hm_ring_read_chunk(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_chunk *chunk,
+                        struct hm_ring_counts *counts)
+{
+    bool is_sound = is_sound_ring(ring, head, *tail), is_found = false;
+
+    while (is_sound && *tail != head && !is_found) {
+        struct perf_event_header header;
+        is_sound = read_header(ring, head, *tail, &header);
+        is_found = is_sound && header.type == PERF_RECORD_AUX && header.size >= CHUNK_WORDS * WORD;
+        if (is_found)
+            *chunk = (struct hm_ring_chunk){word_at(ring, *tail + WORD), word_at(ring, *tail + 2 * WORD),
+                                            word_at(ring, *tail + 3 * WORD)};
+        is_sound = is_sound && (is_found || header.type != PERF_RECORD_AUX) &&
+                   count_record(ring, *tail, header.size, header.type, counts);
+        if (is_sound)
+            *tail += header.size;
+    }
+    if (!is_sound) {
+        counts->torn++;
+        *tail = head;
+    }
+    return is_found;
 }

@@ -36,6 +36,12 @@ struct hm_ring_sample {
     bool is_user;      /* taken in user mode */
 };
 
+/* A part of an event's AUX area that the hardware has filled. */
+struct hm_ring_chunk {
+    uint64_t offset, size; /* bytes; the offset counts on from one turn of the area to the next */
+    uint64_t flags;        /* PERF_AUX_FLAG_... */
+};
+
 /* Sums over all calls. */
 struct hm_ring_counts {
     uint64_t samples;
@@ -54,5 +60,13 @@ struct hm_ring_counts {
  */
 size_t hm_ring_read(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_sample *out, size_t room,
                     struct hm_ring_counts *counts);
+
+/*
+ * The same for the records of an event with an AUX area: reads up to the next PERF_RECORD_AUX, which is counted with
+ * the others. A ring with one that is too short makes no sense. Samples are skipped. Returns false if there is none
+ * before `head`.
+ */
+bool hm_ring_read_chunk(const struct hm_ring *ring, uint64_t head, uint64_t *tail, struct hm_ring_chunk *chunk,
+                        struct hm_ring_counts *counts);
 
 #endif

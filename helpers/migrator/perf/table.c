@@ -26,6 +26,16 @@
  */
 #define IBS_COUNT_OPERATIONS (UINT64_C(1) << 19)
 
+/*
+ * Arm's Statistical Profiling Extension, where PMU and processor have it: one of PERIOD operations is sampled, whatever
+ * it is, and those that are no loads or stores are not written. So a sample stands for as many accesses as its period,
+ * as with IBS. Jitter: the period varies by up to 256, so that it does not run in step with a loop. PMSIRR_EL1.INTERVAL
+ * has 24 bits, the lower 8 of 32 being 0. The kernel makes too short a period longer without a word. What is too short
+ * depends on the processor (PMSIDR_EL1.Interval), but 4096 never is.
+ */
+#define SPE_LOADS_AND_STORES "load_filter,store_filter,jitter"
+#define SPE_PERIOD .period_multiple = 256, .period_least = 4096, .period_most = UINT64_C(0xffffff00)
+
 static const struct hm_perf_processor processors[] = {
     {.name = "Intel Skylake-SP, Cascade Lake or Cooper Lake",
      .vendor = "GenuineIntel",
@@ -63,8 +73,12 @@ static const struct hm_perf_processor processors[] = {
     {.name = "Arm",
      .vendor = "Arm",
      .family_high = UINT32_MAX,
-     .refused = "its Statistical Profiling Extension writes packets of its own into an AUX buffer, which this version "
-                "does not read"},
+     .pmu = "arm_spe_0",
+     .terms = SPE_LOADS_AND_STORES,
+     .has_packets = true,
+     SPE_PERIOD,
+     .n_events = 1,
+     .event = {{"operations", 0, 0, 0, HM_PERF_BOTH}}},
 };
 
 const struct hm_perf_processor *hm_perf_processor_at(int n)

@@ -33,8 +33,11 @@ struct hm_perf_processor {
     uint8_t model[8];           /* ends with a 0; all 0: every model */
     const char *pmu;            /* folder in /sys/bus/event_source/devices; NULL: PERF_TYPE_RAW */
     uint64_t user_only_config2; /* bits in config2 that this PMU needs for exclude_kernel; 0: none */
-    unsigned period_multiple;   /* a period must be a multiple of this */
-    const char *refused;        /* why this version does not sample on it; NULL: it does */
+    const char *terms;          /* bits of the event besides, as formats in the PMU's folder have them; NULL: none */
+    bool has_packets;           /* the hardware writes SPE's packets into an AUX area, not samples (auxarea.h) */
+    unsigned period_multiple;   /* a period must be a multiple of this, */
+    uint64_t period_least;      /* not shorter than this, */
+    uint64_t period_most;       /* and not longer than this; 0: any. Both are multiples themselves. */
     int n_events;
     struct hm_perf_event event[HM_PERF_EVENTS];
 };

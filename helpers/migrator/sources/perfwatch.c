@@ -88,15 +88,15 @@ static void mark_ended(struct hm_perf_watched *watch)
             ((struct hm_perf_slot *)event[i].data.ptr)->is_over = true;
 }
 
-static void drain(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
+static void drain(struct hm_perf_watched *watch, struct hm_perf_slot *slot, const struct hm_ranks *ranks,
                   hm_source_sink *sink, void *data)
 {
     struct hm_ring_sample sample[BATCH];
     struct hm_observation seen[BATCH];
-    uint64_t head = hm_perf_slot_head(slot);
+    struct hm_perf_heads heads = hm_perf_slot_heads(slot);
     size_t count;
     do {
-        count = hm_perf_slot_read(slot, watch->plan.attr[0].sample_type, head, sample, BATCH, &watch->counts);
+        count = hm_perf_slot_read(slot, watch->plan.attr[0].sample_type, &heads, sample, BATCH, &watch->counts);
         size_t n = translate(watch, slot, ranks, sample, count, seen);
         if (n > 0)
             sink(data, seen, n);
@@ -222,18 +222,20 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     }
     int cpu = sched_getcpu();
     watch->plan = tried;
-    watch->is_wide = try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
+    watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
     watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
     watch->since_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    hm_perf_budget_init(&watch->budget, plan->period);
+    hm_perf_budget_init(&watch->budget, plan->period, plan->period_most);
     watch->source = (struct hm_source){
         .row = row, .fd = fd, .poll_ms = POLL_MS, .update = hm_perf_update, .read = read_all, .close = close_all};
     watch->source.state = (struct hm_source_state){.period = plan->period, .unit = plan->period, .kernel_cpu_s = -1};
     watch->source.state.knows_writes = plan->kind[0] != HM_PERF_UNKNOWN;
     snprintf(watch->source.state.name, HM_SOURCE_NAME, "%s", row->name);
-    snprintf(watch->source.state.how, sizeof(watch->source.state.how), "%s",
-             watch->is_wide
-                 ? "the whole cgroup, on each CPU"
-                 : "each thread by itself: the whole cgroup would need CAP_PERFMON or perf_event_paranoid 0");
+    const char *how = "each thread by itself: the whole cgroup would need CAP_PERFMON or perf_event_paranoid 0";
+    if (plan->has_packets)
+        how = "each thread by itself: packets of SPE do not tell whose they are";
+    else if (watch->is_wide)
+        how = "the whole cgroup, on each CPU";
+    snprintf(watch->source.state.how, sizeof(watch->source.state.how), "%s", how);
     return &watch->source;
 }

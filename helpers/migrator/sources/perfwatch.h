@@ -16,7 +16,9 @@ struct hm_perf_plan {
     int n_events;
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */
     enum hm_perf_kind kind[HM_PERF_EVENTS];
-    uint64_t period; /* the wanted period; a multiple of the processor's period_multiple */
+    bool has_packets;     /* the hardware writes into an AUX area, in SPE's packets; then n_events is 1 */
+    uint64_t period;      /* the wanted period; a multiple of the processor's period_multiple */
+    uint64_t period_most; /* the period is never longer; 0: no such limit */
 };
 
 /* Sets what all events have in common: user mode only, addresses, read in batches. */

@@ -34,7 +34,8 @@ struct hm_source_state {
     bool knows_writes;
     double error;       /* relative error of heat that more samples do not reduce, 0..1 (hm_decider_options) */
     bool counts_memory; /* observations count accesses to memory; false: caches may have served them */
-    /* lost: records that the kernel dropped; throttled: times that it reduced the rate */
+    /* lost: records that the kernel dropped, or times that SPE said that some are missing; throttled: times that the
+     * kernel reduced the rate */
     uint64_t samples, lost, throttled;
     bool has_rounds; /* it looks at one part of the memory after the other, and has looked at all of it in a round */
     uint64_t rounds; /* those that have ended */

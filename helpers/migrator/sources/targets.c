@@ -20,12 +20,16 @@
 
 #define ONLINE "/sys/devices/system/cpu/online"
 
-/* Bytes of data in a ring, by the number of rings: less than 64 MiB of locked memory in all with pages of 4 KiB. Each
- * ring has a page at least. */
+/*
+ * Bytes of data in a ring, by the number of rings: less than 64 MiB of locked memory in all with pages of 4 KiB. Each
+ * ring has a page at least. With an AUX area for the samples, the ring says little; both have less than 96 MiB in all.
+ */
 static const struct {
     size_t slots;
-    size_t bytes;
-} ring_sizes[] = {{256, 64 << 10}, {1024, 16 << 10}, {HM_PERF_SLOTS, 4 << 10}};
+    size_t ring, small_ring, aux;
+} ring_sizes[] = {{256, 64 << 10, 16 << 10, 64 << 10},
+                  {1024, 16 << 10, 4 << 10, 16 << 10},
+                  {HM_PERF_SLOTS, 4 << 10, 4 << 10, 8 << 10}};
 
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
 {
@@ -46,8 +50,9 @@ static int add(struct hm_perf_watched *watch, pid_t pid, int target, pid_t open_
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
     slot->pid = pid;
     slot->target = target;
-    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring_sizes[size].bytes) !=
-        0)
+    size_t ring = watch->plan.has_packets ? ring_sizes[size].small_ring : ring_sizes[size].ring;
+    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring,
+                          watch->plan.has_packets ? ring_sizes[size].aux : 0) != 0)
         goto failed;
     if (epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {
         int number = errno;

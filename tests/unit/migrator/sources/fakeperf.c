@@ -2,15 +2,16 @@
 #include "fakeperf.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/perfopen.h"
 
 struct fake_perf fake;
-const struct hm_perf_cpu fake_intel = {"GenuineIntel", 6, 0x8f, false};
+const struct hm_perf_cpu fake_intel = {"GenuineIntel", 6, 0x8f, false}, fake_arm = {"Arm", 0, 0, false};
 const struct hm_source_setup usual = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .stop = -1};
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -29,7 +30,7 @@ int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigne
         return -1;
     fake.opened++;
     return fake.is_real ? (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC)
-                        : open("/dev/null", O_RDONLY | O_CLOEXEC);
+                        : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* one that can be polled */
 }
 
 int hm_perf_read_cpu(struct hm_perf_cpu *cpu)
@@ -41,7 +42,18 @@ int hm_perf_read_cpu(struct hm_perf_cpu *cpu)
 int hm_perf_find_type(const char *pmu)
 {
     (void)pmu;
-    return 11;
+    return fake.has_no_pmu ? -1 : 11;
+}
+
+/* The bits of SPE's events, as its driver shows them. */
+int hm_perf_read_attribute(const char *pmu, const char *name, char *out, size_t size)
+{
+    static const char *const formats[][2] = {
+        {"format/load_filter", "config:33"}, {"format/store_filter", "config:34"}, {"format/jitter", "config:16"}};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && strcmp(pmu, "arm_spe_0") == 0; i++)
+        if (strcmp(name, formats[i][0]) == 0 && !fake.has_no_formats)
+            return snprintf(out, size, "%s", formats[i][1]) < (int)size ? 0 : -1;
+    return -1;
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)

@@ -18,6 +18,8 @@ struct fake_perf {
     bool refuses_wide;           /* events on a whole CPU are refused, also with is_real; then no cgroup is watched */
     int raw, software;           /* errno of hardware and software events; 0: they work */
     int user_only;               /* errno of hardware events that leave out the kernel; 0: as `raw` */
+    bool has_no_pmu;             /* the kernel does not show the processor's PMU, */
+    bool has_no_formats;         /* or no bits of its events */
     int opened;                  /* number of events */
     struct perf_event_attr last; /* of the last event */
     struct hm_perf_cpu cpu;
@@ -25,7 +27,7 @@ struct fake_perf {
 };
 
 extern struct fake_perf fake;
-extern const struct hm_perf_cpu fake_intel;
+extern const struct hm_perf_cpu fake_intel, fake_arm;
 extern const struct hm_source_setup usual; /* 1 % of two CPUs, phases of 10 s */
 
 /* Set-up of a test: an Intel processor on which everything works. */

@@ -14,8 +14,7 @@
 #include "migrator/sources/perfwatch.h"
 #include "unit/lib/rows.h"
 
-static const struct hm_perf_cpu amd = {"AuthenticAMD", 0x19, 0x11, false}, arm = {"Arm", 0, 0, false},
-                                other = {"Other", 1, 1, false};
+static const struct hm_perf_cpu amd = {"AuthenticAMD", 0x19, 0x11, false}, other = {"Other", 1, 1, false};
 
 static void test_bad_names(void **state)
 {
@@ -71,7 +70,9 @@ static void test_auto(void **state)
         {&fake_intel, 0, 0, EINVAL, false, "faults", "in this form", ""},
         {&amd, 0, 0, 0, true, "perf", "", "each thread"},
         {&amd, 0, 0, EINVAL, false, "perf", "", ""}, /* without swfilt, which leaves the kernel out */
-        {&arm, 0, 0, 0, false, "faults", "AUX buffer", ""},
+        {&fake_arm, 0, 0, 0, false, "perf", "", "each thread by itself: packets of SPE"},
+        {&fake_arm, EACCES, 0, 0, false, "faults", "perf: Arm: the kernel refuses", ""},
+        {&fake_arm, EOPNOTSUPP, 0, 0, false, "faults", "no filters of SPE", ""},
         {&other, 0, 0, 0, false, "faults", "no events of this processor are known", ""},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -138,6 +139,51 @@ static void test_attributes(void **state)
     source->close(source);
 }
 
+/* What SPE is asked for: loads and stores, with jitter; a period that it can have; nothing before there is an AUX area.
+ */
+static void test_attributes_of_spe(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t asked, used;
+    } rows[] = {{0, 65536},
+                {100, 4096},
+                {4096, 4096},
+                {4097, 4352},
+                {100000, 100096},
+                {UINT64_C(1) << 32, 0xffffff00},
+                {UINT64_C(1) << 40, 0xffffff00}};
+    char why[HM_WARNING];
+    fake.cpu = fake_arm;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_source_setup setup = usual;
+        setup.period = rows[i].asked;
+        struct hm_source *source = hm_source_open("perf", &setup, why, NULL);
+        assert_non_null(source);
+        assert_int_equal(source->state.period, rows[i].used);
+        assert_int_equal(fake.last.sample_period, rows[i].used);
+        source->close(source);
+    }
+    assert_int_equal(fake.last.type, 11);
+    assert_int_equal(fake.last.config, UINT64_C(1) << 33 | UINT64_C(1) << 34 | 1 << 16);
+    assert_true(fake.last.config1 == 0 && fake.last.config2 == 0);
+    assert_true(fake.last.disabled && fake.last.exclude_kernel && !fake.last.inherit);
+}
+
+static void test_arm_without_spe(void **state)
+{
+    (void)state;
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    fake.cpu = fake_arm;
+    fake.has_no_formats = true;
+    assert_null(hm_source_open("perf", &usual, why, &error));
+    assert_non_null(strstr(error.text, "Arm: the PMU has no format for the term \"load_filter\""));
+    fake.has_no_pmu = true;
+    assert_null(hm_source_open("perf", &usual, why, &error));
+    assert_non_null(strstr(error.text, "Arm: the kernel shows no arm_spe_0"));
+}
+
 static void test_weigh(void **state)
 {
     (void)state;
@@ -174,6 +220,8 @@ int main(void)
         cmocka_unit_test_setup(test_table, fake_perf_reset),
         cmocka_unit_test_setup(test_auto, fake_perf_reset),
         cmocka_unit_test_setup(test_attributes, fake_perf_reset),
+        cmocka_unit_test_setup(test_attributes_of_spe, fake_perf_reset),
+        cmocka_unit_test_setup(test_arm_without_spe, fake_perf_reset),
         cmocka_unit_test_setup(test_weigh, fake_perf_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
