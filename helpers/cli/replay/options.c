@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/picture.h"
+#include "migrator/replay/algorithms.h"
 
 #define LEAST_BINS 16
 #define MOST_BINS 1048576
@@ -33,7 +34,7 @@ static int take_algorithm(void *data, const char *text, struct hm_error *error)
     struct hm_replay_words *options = data;
     const char *name, *about;
     char known[200] = "";
-    for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
+    for (int i = 0; hm_replay_algorithm_at(i, &name, &about); i++) {
         if (strcmp(name, text) == 0) {
             options->replay.algorithm = name;
             return 0;
@@ -138,7 +139,7 @@ static void print_help(void)
            "\n"
            "  --fast PERCENT       size of the fast tier, in percent of all pages that the\n"
            "                       trace touches (default: 10%%)\n");
-    for (int i = 0; hm_algorithm_at(i, &name, &about); i++) {
+    for (int i = 0; hm_replay_algorithm_at(i, &name, &about); i++) {
         snprintf(text, sizeof(text), "%s%s", about, i == 0 ? " (default)" : "");
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, 32, text, "%23s%-8s", i > 0 ? "" : "  --algorithm NAME     ", name);
     }
@@ -188,7 +189,7 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
                                                    .latency_read = 2,
                                                    .latency_write = 5,
                                                    .seed = 1}};
-    hm_algorithm_at(0, &options->replay.algorithm, &about);
+    hm_replay_algorithm_at(0, &options->replay.algorithm, &about);
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/words.h"
 #include "cli/draw/table.h"
+#include "migrator/replay/algorithms.h"
 
 #define PAGE 4096
 #define INDENT 2 /* of a line's continuation */
@@ -66,10 +67,11 @@ static void write_share(double share, char cell[HM_TABLE_CELL])
 static void write_name(const struct hm_replay_report *report, size_t row, char cell[HM_TABLE_CELL])
 {
     static const char *const names[] = {"ours", "first touch", "static oracle", "per-phase oracle"};
-    if (row == 0)
-        snprintf(cell, HM_TABLE_CELL, "%s (%s)", names[row], report->options->algorithm);
+    const char *algorithm = report->options->algorithm;
+    if (row > 0 || hm_replay_is_rival(algorithm))
+        snprintf(cell, HM_TABLE_CELL, "%s", row > 0 ? names[row] : algorithm);
     else
-        snprintf(cell, HM_TABLE_CELL, "%s", names[row]);
+        snprintf(cell, HM_TABLE_CELL, "%s (%s)", names[row], algorithm);
 }
 
 static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
@@ -119,7 +121,8 @@ static void print_gain(FILE *out, size_t screen, const struct hm_replay_report *
         snprintf(text, sizeof(text), "Nothing was gained, where the static oracle is %.1f %% better than first touch",
                  100 * possible / first);
     if (worse > 0.05)
-        snprintf(more, sizeof(more), "; ours is %.1f %% worse than first touch", worse);
+        snprintf(more, sizeof(more), "; %s is %.1f %% worse than first touch",
+                 hm_replay_is_rival(report->options->algorithm) ? report->options->algorithm : "ours", worse);
     hm_words_put_text(out, screen, INDENT, "%s%s.", text, more);
 }
 

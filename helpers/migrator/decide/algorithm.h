@@ -33,6 +33,10 @@ struct hm_algorithm {
 
 extern const struct hm_algorithm hm_algorithm_regions, hm_algorithm_bins;
 
+/* As hm_decider_new(), with a row instead of the name in the options. */
+struct hm_decider *hm_decider_new_of(const struct hm_algorithm *algorithm, const struct hm_decider_options *options,
+                                     struct hm_error *error);
+
 struct hm_decider {
     const struct hm_algorithm *algorithm;
     struct hm_decider_options options;

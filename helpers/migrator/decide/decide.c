@@ -63,10 +63,10 @@ static int check_options(const struct hm_decider_options *options, struct hm_err
     return 0;
 }
 
-struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error)
+struct hm_decider *hm_decider_new_of(const struct hm_algorithm *algorithm, const struct hm_decider_options *options,
+                                     struct hm_error *error)
 {
-    const struct hm_algorithm *algorithm = find_algorithm(options->algorithm, error);
-    if (!algorithm || check_options(options, error) < 0)
+    if (check_options(options, error) < 0)
         return NULL;
     struct hm_decider *decider = algorithm->create(options);
     if (!decider) {
@@ -74,6 +74,12 @@ struct hm_decider *hm_decider_new(const struct hm_decider_options *options, stru
         return NULL;
     }
     return decider;
+}
+
+struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error)
+{
+    const struct hm_algorithm *algorithm = find_algorithm(options->algorithm, error);
+    return algorithm ? hm_decider_new_of(algorithm, options, error) : NULL;
 }
 
 void hm_decider_free(struct hm_decider *decider)

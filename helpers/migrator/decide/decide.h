@@ -103,6 +103,11 @@ struct hm_budget {
     uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all extents */
     uint64_t move_pages;     /* most pages to move at the end of this phase; UINT64_MAX: no limit */
     double phases_left;      /* phases until the job's known end; negative: not known */
+    /*
+     * What a read took in this phase, in reads from the idle fast tier. Only algorithms that are there for comparison
+     * (migrator/rivals) use it: ours have the gains of the options.
+     */
+    double fast_latency, slow_latency;
 };
 
 struct hm_decider;
@@ -145,7 +150,7 @@ struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 
-/* Bytes that the decider uses. They do not change during its life. */
+/* Bytes that the decider uses. They do not change during its life (but for those of migrator/rivals). */
 size_t hm_decider_bytes(const struct hm_decider *decider);
 
 const char *hm_verdict_text(enum hm_verdict verdict);

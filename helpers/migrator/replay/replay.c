@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algorithms.h"
 #include "base/clock.h"
 #include "placement.h"
 #include "sampler.h"
@@ -134,7 +135,9 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
     struct hm_budget budget = {.capacity_pages = run->placement.capacity,
                                .used_pages = run->placement.used,
                                .move_pages = UINT64_MAX,
-                               .phases_left = -1};
+                               .phases_left = -1,
+                               .fast_latency = 1,
+                               .slow_latency = run->options->latency_read};
     const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
     run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
     extent = hm_decider_extents(run->decider, &n_extents);
@@ -173,7 +176,7 @@ static int start(struct run *run, struct hm_error *error)
     size_t most = 0;
     for (size_t phase = 0; phase < run->trace->n_phases; phase++)
         most = run->trace->phase[phase].count > most ? run->trace->phase[phase].count : most;
-    run->decider = hm_decider_new(&decider, error);
+    run->decider = hm_replay_decider(&decider, error);
     if (!run->decider)
         return -1;
     run->observation = calloc(most + 1, sizeof(*run->observation));

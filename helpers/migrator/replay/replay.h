@@ -15,9 +15,9 @@
 enum hm_sampled { HM_SAMPLED_RAW, HM_SAMPLED_MEM };
 
 struct hm_replay_options {
-    double fast; /* share of the pages ever touched, 0..1: capacity = floor(pages * fast) */
-    const char *algorithm;
-    double period; /* accesses that one sample stands for, at least 1 */
+    double fast;           /* share of the pages ever touched, 0..1: capacity = floor(pages * fast) */
+    const char *algorithm; /* a name from hm_replay_algorithm_at() */
+    double period;         /* accesses that one sample stands for, at least 1 */
     enum hm_sampled sampled;
     unsigned max_extents;               /* the key `bins` */
     double latency_read, latency_write; /* of the slow tier; the fast tier's is 1 */
