@@ -8,7 +8,6 @@
 
 #include "migrator/decide/decide.h"
 
-#define COLUMNS "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes"
 #define N_COUNTS 4
 #define FEWEST_ROWS 4096
 
@@ -149,8 +148,8 @@ static int parse_line(struct reader *reader, const char *at, const char *end)
         parse_header(reader, at, end);
         return 0;
     }
-    if ((size_t)(end - at) != strlen(COLUMNS) || memcmp(at, COLUMNS, strlen(COLUMNS)) != 0)
-        return fail(reader, "neither a header (#) nor the line of columns: " COLUMNS);
+    if ((size_t)(end - at) != strlen(HM_TRACE_COLUMNS) || memcmp(at, HM_TRACE_COLUMNS, strlen(HM_TRACE_COLUMNS)) != 0)
+        return fail(reader, "neither a header (#) nor the line of columns: " HM_TRACE_COLUMNS);
     reader->has_columns = true;
     return 0;
 }

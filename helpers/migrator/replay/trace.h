@@ -9,6 +9,8 @@
 #include "base/error.h"
 
 #define HM_TRACE_PAGE 4096 /* bytes of a page, whatever the kernel's pages were where the trace was recorded */
+/* The line before the first row. */
+#define HM_TRACE_COLUMNS "phase,page_hex,raw_reads,raw_writes,mem_reads,mem_writes"
 
 struct hm_trace_row {
     uint32_t page;                  /* index into hm_trace.page */
