@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts child processes: hm_spawn_start starts a program, hm_spawn_call runs a function. No other C code of hybridmem
- * forks. hm_spawn_start may be called by any program, also inside Slurm's daemons; only programs that run as root call
- * hm_spawn_call. A child inherits only what the caller names: no blocked or ignored signals, no open descriptors, and
- * no protection from the OOM killer (a daemon may have a score of -1000, which would make the child unkillable). A
- * program inherits no environment either. Neither function works while the calling thread holds a lock that jobs wait
- * for (heldlock.h).
+ * starts processes, but cli/trace/program.c, whose program is to inherit everything. hm_spawn_start may be called by
+ * any program, also inside Slurm's daemons; only programs that run as root call hm_spawn_call. A child inherits only
+ * what the caller names: no blocked or ignored signals, no open descriptors, and no protection from the OOM killer (a
+ * daemon may have a score of -1000, which would make the child unkillable). A program inherits no environment either.
+ * Neither function works while the calling thread holds a lock that jobs wait for (heldlock.h).
  */
 #ifndef HM_BASE_SPAWN_H
 #define HM_BASE_SPAWN_H

@@ -66,26 +66,54 @@ static int tell(const struct hm_words *words, int letter)
     return hm_output_end(name, 0, EXIT_SUCCESS);
 }
 
-int hm_words_parse(int argc, char **argv, const struct hm_words *words)
+/* The option that getopt_long has found: a number of the table, or the letter of an option. */
+static const struct hm_word *find_word(const struct hm_words *words, int found)
+{
+    const struct hm_word *word = words->word;
+    if (found >= FIRST)
+        return &word[found - FIRST];
+    while (word->letter != (char)found)
+        word++;
+    return word;
+}
+
+/* `order` is "+" if the first word that is no option ends them. */
+static int parse(int argc, char **argv, const struct hm_words *words, const char *order)
 {
     struct option table[HM_WORDS_MOST + 3] = {{0}};
+    char letters[2 * HM_WORDS_MOST + sizeof("+:hV")];
+    size_t used = (size_t)snprintf(letters, sizeof(letters), "%s:hV", order);
     size_t n = words->n < HM_WORDS_MOST ? words->n : HM_WORDS_MOST;
-    for (size_t i = 0; i < n; i++)
-        table[i] = (struct option){words->word[i].name, words->word[i].flag ? no_argument : required_argument, NULL,
-                                   (int)(FIRST + i)};
+    for (size_t i = 0; i < n; i++) {
+        const struct hm_word *word = &words->word[i];
+        table[i] = (struct option){word->name, word->flag ? no_argument : required_argument, NULL, (int)(FIRST + i)};
+        if (word->letter)
+            used +=
+                (size_t)snprintf(letters + used, sizeof(letters) - used, "%c%s", word->letter, word->flag ? "" : ":");
+    }
     table[n] = (struct option){"help", no_argument, NULL, 'h'};
     table[n + 1] = (struct option){"version", no_argument, NULL, 'V'};
 
     opterr = 0; /* getopt's own messages begin with the program's path */
-    for (int letter; (letter = getopt_long(argc, argv, ":hV", table, NULL)) != -1;) {
+    for (int letter; (letter = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
         if (letter == 'h' || letter == 'V')
             return tell(words, letter);
         if (letter == '?' || letter == ':')
             return refuse_option(words, letter, argv[optind - 1]);
-        if (take(words, &words->word[letter - FIRST]) != 0)
+        if (take(words, find_word(words, letter)) != 0)
             return HM_WORDS_BAD;
     }
     return -1;
+}
+
+int hm_words_parse(int argc, char **argv, const struct hm_words *words)
+{
+    return parse(argc, argv, words, "");
+}
+
+int hm_words_parse_before(int argc, char **argv, const struct hm_words *words)
+{
+    return parse(argc, argv, words, "+");
 }
 
 void hm_words_put_row(FILE *out, size_t columns, size_t column, const char *text, const char *head, ...)

@@ -24,6 +24,7 @@ struct hm_word {
     /* Gets the argument and checks it. Returns 0, or -1: with a text, which is printed after the option's name, or with
      * an empty one where it has printed everything itself. */
     int (*take)(void *data, const char *argument, struct hm_error *error);
+    char letter; /* its short form; '\0': it has none */
 };
 
 struct hm_words {
@@ -37,6 +38,9 @@ struct hm_words {
 /* Parse the options. Returns -1 to go on with the words from argv[optind] on, or the exit status where the command is
  * done. */
 int hm_words_parse(int argc, char **argv, const struct hm_words *words);
+/* The same for a command that runs a program: the first word that is no option is the program, and all words after it
+ * are the program's. */
+int hm_words_parse_before(int argc, char **argv, const struct hm_words *words);
 
 /* Width at which rows are wrapped: the width of the terminal, if `out` (stdout or stderr) is one. Else 0 (do not wrap),
  * as programs that read the output expect one line for each thing. */

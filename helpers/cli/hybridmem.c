@@ -34,6 +34,7 @@ static const struct {
     {"ingest", "take records into a history, for reports over years", NULL},
     {"top", "what a running migrator does", NULL},
     {"meter", "the power and the memory traffic of this node", NULL},
+    {"trace", "record which pages a program uses, for replay", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
     {"bench", "the bandwidth of memory that libhybridmem places", NULL},
     {"sources", "which sources of samples the migrator has on this node", NULL},

@@ -18,6 +18,7 @@ COMMANDS = [
     "ingest",
     "top",
     "meter",
+    "trace",
     "replay",
     "bench",
     "sources",
@@ -56,7 +57,7 @@ def test_each_command_is_there_and_has_help(command):
     assert re.match(rf"usage: hybridmem {command}", by_option.stdout, re.IGNORECASE)
 
 
-PROGRAMS = ["tiers", "plan", "top", "meter", "replay", "bench", "sources", "config", "spool"]
+PROGRAMS = ["tiers", "plan", "top", "meter", "trace", "replay", "bench", "sources", "config", "spool"]
 PARTS = ["namespace", "papi", "slurmenergy"]  # not every build has these
 EXAMPLE = "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP"
 

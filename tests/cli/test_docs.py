@@ -143,14 +143,14 @@ def test_man_pages_name_pages_that_are_there(page):
 
 
 @pytest.mark.parametrize(
-    "command", ["tiers", "plan", "show", "report", "export", "top", "meter", "replay", "bench", "config"]
+    "command", ["tiers", "plan", "show", "report", "export", "top", "meter", "trace", "replay", "bench", "config"]
 )
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
     text = helper(f"hybridmem-{command}", "--help").stdout
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"
-    others = {"--hybrid-mem", "--disallowed"}  # of sbatch and lstopo
+    others = {"--hybrid-mem", "--disallowed", "--tool", "--trace-mem"}  # of sbatch, lstopo and valgrind
     assert set(re.findall(options, page)) - others == set(re.findall(options, text)) - others
 
 

@@ -27,6 +27,7 @@ COMMANDS = [
     "sources",
     "tiers",
     "top",
+    "trace",
 ]
 PARTS = [("namespace", has_ndctl), ("papi", has_papi), ("slurmenergy", has_slurmenergy)]
 PRESENT = [name for name, is_there in PARTS if is_there]

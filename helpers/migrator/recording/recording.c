@@ -6,12 +6,14 @@
 #include <stdio.h>
 
 #include "migrator/decide/decide.h"
+#include "migrator/replay/trace.h"
 
 #define PAGE_SHIFT 12
 #define LINES_SHIFT (PAGE_SHIFT - HM_LINE_SHIFT) /* a page has 2^6 lines */
 #define ADDRESS_BITS (HM_RECORDING_PAGE_BITS + PAGE_SHIFT)
 #define ROW 128 /* room for a row */
 
+_Static_assert(1 << PAGE_SHIFT == HM_TRACE_PAGE, "pages are those of traces");
 _Static_assert(HM_RECORDING_SPACES == 1u << (HM_PAGE_BITS - HM_RECORDING_PAGE_BITS),
                "the number of a process and that of a page make the number of a page in a trace");
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the user's program as if it were run alone: it has the terminal, the environment and all descriptors, gets the
+ * signals that are sent to this process, and its end becomes that of this process. (base/spawn.h starts programs that
+ * are to inherit nothing.)
+ */
+#ifndef HM_CLI_TRACE_PROGRAM_H
+#define HM_CLI_TRACE_PROGRAM_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* Looks for a program as a shell does: a name without a slash in PATH. Returns 0 and its path, or -1 with a text:
+ * ENOENT, EACCES. */
+int hm_program_find(const char *name, char path[PATH_MAX], struct hm_error *error);
+
+struct hm_program {
+    pid_t pid;
+    int signals; /* descriptor; becomes readable when hm_program_attend has something to do */
+    bool has_ended;
+    int status; /* of wait(2), once it has ended */
+};
+
+/* Starts the program, with descriptor `given` of this process as descriptor `number`. Returns 0, or -1 with a text. */
+int hm_program_start(struct hm_program *program, const char *path, char *const *arguments, int given, int number,
+                     struct hm_error *error);
+/* Passes signals on, and notices the end. */
+void hm_program_attend(struct hm_program *program);
+/* Returns the program's exit status; where a signal has ended it, ends this process by the same signal. */
+int hm_program_end(const struct hm_program *program);
+
+#endif
