@@ -171,7 +171,7 @@ void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config)
             PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC,
         .exclude_kernel = 1,
         .exclude_hv = 1,
-        .watermark = 1, /* a watermark of 0 bytes means half of the ring, whatever its size */
+        .watermark = 1, /* a watermark of 0 bytes means half of the ring, or AUX area, whatever its size */
     };
     /* A software event with PERF_SAMPLE_PERIOD samples every event, whatever its period. */
     if (type == PERF_TYPE_SOFTWARE)

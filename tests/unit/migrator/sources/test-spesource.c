@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests the source perf on an Arm processor with SPE. Below the calls perf_event_open, mmap and ioctl everything is
- * made up: a control page, a ring and an AUX area, into which the test writes as kernel and hardware would.
+ * made up: a control page, a ring and an AUX area, into which the test writes as kernel and hardware would. Two
+ * children are watched; what is written is of the second one.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,7 +32,7 @@ static struct {
     struct perf_event_mmap_page *page;
     unsigned char *ring, *area;
     size_t ring_bytes, area_bytes, area_most; /* an area that is larger than area_most is refused */
-    int enabled;                              /* calls that enable the event */
+    int enabled, areas;                       /* calls that enable an event; areas mapped */
     uint64_t period;
 } kernel;
 
@@ -59,7 +60,7 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
         assert_int_equal(at, kernel.page->aux_offset);
         assert_int_equal(at, page + kernel.ring_bytes); /* right after the ring */
         assert_int_equal(size, kernel.page->aux_size);
-        assert_int_equal(kernel.enabled, 0); /* enabled before its area is there, the event would stop again */
+        assert_int_equal(kernel.enabled, kernel.areas++); /* enabled before its area is there, it would stop again */
         kernel.area = map;
         kernel.area_bytes = size;
     }
@@ -114,19 +115,21 @@ static void take(void *data, const struct hm_observation *observations, size_t c
 }
 
 struct watching {
-    struct child child;
+    struct child child[2];
     struct hm_source *source;
     struct hm_ranks ranks;
 };
 
-/* Opens the source and watches a child, which has one thread. */
+/* Opens the source and watches the children, which have one thread each. */
 static int watch(struct watching *watching, struct hm_error *error)
 {
     char why[HM_WARNING];
     fake.cpu = fake_arm;
-    start(&watching->child);
-    assert_int_equal(hm_ranks_init_list(&watching->ranks, &watching->child.pid, 1, getuid(), error), 0);
-    assert_int_equal(hm_ranks_update(&watching->ranks, error), 1);
+    start(&watching->child[0]);
+    start(&watching->child[1]);
+    pid_t pid[] = {watching->child[0].pid, watching->child[1].pid};
+    assert_int_equal(hm_ranks_init_list(&watching->ranks, pid, 2, getuid(), error), 0);
+    assert_int_equal(hm_ranks_update(&watching->ranks, error), 2);
     watching->source = hm_source_open("perf", &usual, why, error);
     assert_non_null(watching->source);
     return watching->source->update(watching->source, &watching->ranks, NULL, error);
@@ -146,7 +149,8 @@ static void end(struct watching *watching)
 {
     watching->source->close(watching->source);
     hm_ranks_free(&watching->ranks);
-    finish(&watching->child);
+    finish(&watching->child[1]); /* it has the other's pipes, too */
+    finish(&watching->child[0]);
 }
 
 static int reset(void **state)
@@ -187,10 +191,12 @@ static void test_observations(void **state)
     struct hm_error error = {""};
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     assert_int_equal(watch(&watching, &error), 0);
-    assert_int_equal(kernel.enabled, 1);
+    assert_int_equal(kernel.enabled, 2);
+    assert_non_null(strstr(watching.source->state.how, "packets of SPE"));
     put_bytes(bytes, sizeof(bytes), 0);
     read_all(&watching);
     assert_int_equal(seen.n, 2);
+    assert_int_equal(HM_PAGE_SPACE(seen.observation[0].page), 1); /* the second child's */
     assert_int_equal(HM_PAGE_NUMBER(seen.observation[0].page), 0x7fff12345678 / page);
     assert_int_equal(HM_PAGE_NUMBER(seen.observation[1].page), 0xaaaa00001ff8 / page);
     assert_true(seen.observation[0].reads == 1 && seen.observation[0].writes == 0);
@@ -198,7 +204,7 @@ static void test_observations(void **state)
     assert_true(seen.observation[0].knows_writes && seen.observation[1].knows_writes);
     assert_int_equal(watching.source->state.samples, 2);
     assert_int_equal(watching.source->state.lost, 0);
-    assert_int_equal(kernel.enabled, 2);
+    assert_int_equal(kernel.enabled, 4);
     read_all(&watching);
     assert_int_equal(seen.n, 0);
     end(&watching);
@@ -241,7 +247,7 @@ static void test_lost(void **state)
     read_all(&watching);
     assert_int_equal(seen.n, 1);
     assert_int_equal(watching.source->state.lost, 3);
-    assert_int_equal(kernel.enabled, before + 1); /* the kernel has stopped it */
+    assert_int_equal(kernel.enabled, before + 2); /* the kernel has stopped it */
     while (kernel.page->aux_head - kernel.page->aux_tail < kernel.area_bytes - sizeof(load))
         fill(load, sizeof(load)); /* the area is full of what no record tells of */
     read_all(&watching);
@@ -266,7 +272,7 @@ static void test_locked_memory(void **state)
     memset(&kernel, 0, sizeof(kernel));
     kernel.area_most = page;
     assert_int_equal(watch(&watching, &error), -1);
-    assert_non_null(strstr(error.text, "none of 1 threads can be watched"));
+    assert_non_null(strstr(error.text, "none of 2 threads can be watched"));
     assert_int_equal(kernel.enabled, 0);
     end(&watching);
 }
