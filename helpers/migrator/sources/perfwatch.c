@@ -131,7 +131,8 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
 {
     struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
     uint64_t began = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    watch->last_pid = 0; /* its space may have changed since the last call */
+    watch->last_pid = 0;    /* its space may have changed since the last call */
+    watch->last_space = -1; /* that of pid 0, which the kernel shows for processes of other pid namespaces */
     mark_ended(watch);
     for (size_t i = watch->n; i-- > 0;) {
         drain(watch, watch->slot[i], ranks, sink, data);

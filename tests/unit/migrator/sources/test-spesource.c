@@ -2,7 +2,7 @@
 /*
  * Tests the source perf on an Arm processor with SPE. Below the calls perf_event_open, mmap and ioctl everything is
  * made up: a control page, a ring and an AUX area, into which the test writes as kernel and hardware would. Two
- * children are watched; what is written is of the second one.
+ * children are watched; what is written is of the second one. The last test has samples of the kernel's instead.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -83,15 +83,19 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
     return 0;
 }
 
+static void put_record(uint32_t type, uint16_t misc, const void *data, size_t size)
+{
+    struct perf_event_header header = {type, misc, (uint16_t)(sizeof(header) + size)};
+    const unsigned char *part[] = {(const unsigned char *)&header, data};
+    for (size_t i = 0; i < sizeof(header) + size; i++)
+        kernel.ring[kernel.page->data_head++ % kernel.ring_bytes] =
+            i < sizeof(header) ? part[0][i] : part[1][i - sizeof(header)];
+}
+
 static void put_chunk(uint64_t offset, uint64_t size, uint64_t flags)
 {
-    struct {
-        struct perf_event_header header;
-        uint64_t word[3];
-    } record = {{PERF_RECORD_AUX, 0, sizeof(record)}, {offset, size, flags}};
-    for (size_t i = 0; i < sizeof(record); i++)
-        kernel.ring[(kernel.page->data_head + i) % kernel.ring_bytes] = ((unsigned char *)&record)[i];
-    kernel.page->data_head += sizeof(record);
+    uint64_t word[] = {offset, size, flags};
+    put_record(PERF_RECORD_AUX, 0, word, sizeof(word));
 }
 
 static void fill(const unsigned char *bytes, size_t size)
@@ -124,7 +128,6 @@ struct watching {
 static int watch(struct watching *watching, struct hm_error *error)
 {
     char why[HM_WARNING];
-    fake.cpu = fake_arm;
     start(&watching->child[0]);
     start(&watching->child[1]);
     pid_t pid[] = {watching->child[0].pid, watching->child[1].pid};
@@ -157,7 +160,9 @@ static int reset(void **state)
 {
     memset(&kernel, 0, sizeof(kernel));
     kernel.area_most = SIZE_MAX;
-    return fake_perf_reset(state);
+    fake_perf_reset(state);
+    fake.cpu = fake_arm;
+    return 0;
 }
 
 /* Loads and stores become observations of the right pages; what is not of user space is dropped. */
@@ -285,9 +290,7 @@ static void test_period(void **state)
     struct hm_error error = {""};
     assert_int_equal(watch(&watching, &error), 0);
     for (int i = 0; i < 40; i++) {
-        struct perf_event_header throttled = {PERF_RECORD_THROTTLE, 0, sizeof(throttled)};
-        memcpy(kernel.ring + kernel.page->data_head % kernel.ring_bytes, &throttled, sizeof(throttled));
-        kernel.page->data_head += sizeof(throttled);
+        put_record(PERF_RECORD_THROTTLE, 0, NULL, 0);
         fake.later_s += 2;
         read_all(&watching);
         assert_true(watching.source->state.period <= 0xffffff00 && watching.source->state.period % 256 == 0);
@@ -297,12 +300,33 @@ static void test_period(void **state)
     end(&watching);
 }
 
+/* Where the hardware gives samples to the kernel (PEBS here), a record has the process: of pid 0, it is none of ours.
+ */
+static void test_other_processes(void **state)
+{
+    (void)state;
+    struct watching watching;
+    struct hm_error error = {""};
+    fake.cpu = fake_intel;
+    assert_int_equal(watch(&watching, &error), 0);
+    uint32_t pid[] = {(uint32_t)watching.child[1].pid, 0, (uint32_t)getpid(), (uint32_t)watching.child[0].pid};
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = turn; i < N_ROWS(pid); i++) {
+            uint64_t word[] = {7, pid[i], 0x7fff00001000, 65536, 0};
+            put_record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, word, sizeof(word));
+        }
+        read_all(&watching);
+        assert_int_equal(seen.n, 2 - turn);
+    }
+    end(&watching);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_observations, reset), cmocka_unit_test_setup(test_turns, reset),
         cmocka_unit_test_setup(test_lost, reset),         cmocka_unit_test_setup(test_locked_memory, reset),
-        cmocka_unit_test_setup(test_period, reset),
+        cmocka_unit_test_setup(test_period, reset),       cmocka_unit_test_setup(test_other_processes, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
