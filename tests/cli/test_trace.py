@@ -199,6 +199,48 @@ def test_wrong_words_are_told_before_the_program_runs(tmp_path, words, status, s
     assert list(tmp_path.iterdir()) == []
 
 
+def fake(folder, *lines):
+    """A Valgrind that says these lines and ends with status 4. Returns an environment in which it is found."""
+    program = folder / "bin" / "valgrind"
+    program.parent.mkdir()
+    said = "".join(f"{line}\n" for line in lines)
+    program.write_text(
+        "#!/bin/bash\n"
+        "for word; do case $word in --log-fd=*) fd=${word#*=} ;; esac; done\n"
+        f"cat >&$fd <<'END'\n{said}END\nexit 4\n"
+    )
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:/usr/bin:/bin"}
+
+
+def test_what_is_missing_in_a_trace_is_told(tmp_path):
+    env = fake(
+        tmp_path,
+        "==1== Lackey, an example Valgrind tool",
+        " M 1fff8,8",
+        "==1== valgrind: Unrecognised instruction at address 0x10.",
+        "lackey: assertion failed",
+        " S 1000000000000,8",
+    )
+    done = helper("hybridmem-trace", "-o", tmp_path / "t", "true", status=4, env=env)
+    assert done.stderr.splitlines() == [
+        "hybridmem trace: Valgrind: Unrecognised instruction at address 0x10.",
+        "hybridmem trace: Valgrind: lackey: assertion failed",
+        "hybridmem trace: loads and stores that are not in the trace: 1; it has room for 1024 processes, and addresses "
+        "below 2^48",
+        "hybridmem trace: lines of Valgrind's that were not understood: 1; counts may lack what they say",
+    ]
+    keys, rows = read(tmp_path / "t")
+    assert rows == [(0, 0x1F, 1, 1, 1, 0)]
+    assert keys["left_out"][0].startswith("1 ") and keys["not_understood"][0].startswith("1 ")
+
+
+def test_a_valgrind_that_shows_nothing_leaves_no_trace(tmp_path):
+    done = helper("hybridmem-trace", "-o", tmp_path / "t", "true", status=125, env=fake(tmp_path, "==1== "))
+    assert done.stderr == "hybridmem trace: no trace: Valgrind has shown no load or store of true\n"
+    assert not (tmp_path / "t").exists()
+
+
 def test_a_trace_that_cannot_be_written_is_no_success(probe, tmp_path):
     """The program runs to its end; the file is larger than it may be."""
 

@@ -22,7 +22,7 @@ struct work {
     struct hm_recording recording;
     struct hm_valgrind valgrind;
     struct hm_program program;
-    bool shows_progress;
+    bool shows_progress, has_shown;
     int64_t shown_ms;
 };
 
@@ -33,6 +33,7 @@ static void show_progress(struct work *work)
     if (!work->shows_progress || now - work->shown_ms < SHOW_MS)
         return;
     work->shown_ms = now;
+    work->has_shown = true;
     fprintf(stderr, "\r\033[K" NAME ": phase %" PRIu64 ", %.1f million loads and stores", work->recording.phase,
             (double)(sums->raw_reads + sums->raw_writes) / 1e6);
 }
@@ -65,7 +66,7 @@ static void follow(struct work *work)
         if (has_output)
             pause_reading();
     }
-    if (work->shown_ms > 0)
+    if (work->has_shown)
         fputs("\r\033[K", stderr);
 }
 
@@ -86,11 +87,12 @@ static int finish(struct work *work, struct hm_error *error)
     free(header);
     if (result == 0 && sums->left_out > 0)
         fprintf(stderr,
-                NAME ": %" PRIu64 " loads and stores are not in the trace: it has room for %u processes, and "
-                     "addresses below 2^48\n",
+                NAME ": loads and stores that are not in the trace: %" PRIu64
+                     "; it has room for %u processes, and addresses below 2^48\n",
                 sums->left_out, HM_RECORDING_SPACES);
     if (result == 0 && work->valgrind.n_unknown > 0)
-        fprintf(stderr, NAME ": %" PRIu64 " lines of Valgrind's were not understood: counts may lack what they say\n",
+        fprintf(stderr,
+                NAME ": lines of Valgrind's that were not understood: %" PRIu64 "; counts may lack what they say\n",
                 work->valgrind.n_unknown);
     return result;
 }
@@ -103,6 +105,7 @@ static int trace(struct work *work, struct hm_error *error)
     if (hm_valgrind_start(&work->valgrind, &work->recording, &work->program, options->program, error) != 0)
         return errno == ENOENT ? HM_TRACE_NOT_FOUND : errno == EACCES ? HM_TRACE_CANNOT_RUN : HM_TRACE_FAILED;
     work->shows_progress = isatty(STDERR_FILENO);
+    work->shown_ms = hm_clock_ms(CLOCK_MONOTONIC); /* nothing is shown of short programs */
     follow(work);
     return finish(work, error) == 0 ? 0 : HM_TRACE_FAILED;
 }
