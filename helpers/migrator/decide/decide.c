@@ -148,6 +148,8 @@ const char *hm_verdict_text(enum hm_verdict verdict)
         [HM_VERDICT_COST] = "stays: the gain would not pay for the move",
         [HM_VERDICT_ROOM] = "stays: nothing colder gives way",
         [HM_VERDICT_BUDGET] = "stays: this phase's budget is used up",
+        [HM_VERDICT_SHED] = "demoted: the fast tier serves more than its share",
+        [HM_VERDICT_SHARE] = "stays: the fast tier serves its share",
     };
     return (unsigned)verdict < HM_VERDICTS ? texts[verdict] : "unknown";
 }

@@ -73,6 +73,8 @@ enum hm_verdict {
     HM_VERDICT_COST,    /* the gain would not pay for the move */
     HM_VERDICT_ROOM,    /* no colder extent gives way */
     HM_VERDICT_BUDGET,  /* this phase's budget was used up */
+    HM_VERDICT_SHED,    /* demoted: the fast tier serves more than its share ("regions" only) */
+    HM_VERDICT_SHARE,   /* the fast tier serves its share already ("regions" only) */
     HM_VERDICTS
 };
 
@@ -98,6 +100,23 @@ struct hm_move {
     bool to_fast;
 };
 
+/*
+ * How much of the heat belongs in the fast tier where its bandwidth is used up: more there would make the accesses
+ * slower, as each delays the others.
+ */
+struct hm_heat_share {
+    double fast;  /* the fast tier's best share of the accesses, without regard to its capacity; 1: as much as fits */
+    double now;   /* its share of them in the phase that ends, as it was measured; negative: not known */
+    double gain;  /* what an access gains, on the mean, of those that move to where they belong; it multiplies read_gain
+                     and write_gain */
+    double price; /* of a move of one page, instead of promote_cost and demote_cost */
+    /*
+     * Both 0.5 before the first phase, then kept from phase to phase: the decision code has here the fast tier's share
+     * as it was measured, and as the heat told it, on the mean over the phases, in which the last ones weigh more.
+     */
+    double served, told;
+};
+
 struct hm_budget {
     uint64_t capacity_pages; /* most pages of this job in the fast tier: the cap, or less if there is less room */
     uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all extents */
@@ -108,6 +127,7 @@ struct hm_budget {
      * (migrator/rivals) use it: ours have the gains of the options.
      */
     double fast_latency, slow_latency;
+    struct hm_heat_share *share; /* NULL: all heat belongs in the fast tier; for "regions" only */
 };
 
 struct hm_decider;

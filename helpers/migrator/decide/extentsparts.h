@@ -23,6 +23,10 @@ struct hm_extents {
 
 /* The expected weighted samples of an extent, per page and phase. */
 double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent);
+/* Compares the measured share of the accesses that the fast tier serves with the one that the extents' heat tells. */
+void hm_extents_learn_share(const struct hm_extents *extents, struct hm_heat_share *share);
+/* How much more heat (priority times pages) the fast tier should have; negative: less; INFINITY: as much as fits. */
+double hm_extents_heat_room(const struct hm_extents *extents, const struct hm_heat_share *share);
 /* The plan function of the algorithm's row. */
 void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget);
 

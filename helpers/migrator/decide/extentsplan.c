@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans moves between the tiers: which extents are promoted, and which are demoted to make room (extentsparts.h). */
+/*
+ * Plans moves between the tiers: which extents are promoted, and which are demoted, to make room or to leave accesses
+ * to the slow tier (extentsparts.h).
+ */
+#include <math.h>
+
 #include "base/amount.h"
 #include "extentsparts.h"
 
@@ -18,6 +23,9 @@ struct plan {
     size_t cap;          /* the extent (its index) that was demoted last for the cap */
     uint64_t cap_pages;  /* its pages that were demoted for the cap; an exchange may demote more of it */
     double belief;       /* number of phases for which a gain is expected to last, times the trust in it */
+    double promote_cost; /* of a page, as in the options */
+    double demote_cost;
+    double heat_room; /* heat (priority times pages) that the fast tier should have more; negative: less */
 };
 
 static struct hm_extent *extent_at(const struct plan *plan, size_t place)
@@ -28,7 +36,12 @@ static struct hm_extent *extent_at(const struct plan *plan, size_t place)
 /* Begins a plan without moves; the extents are in order. */
 static struct plan begin_plan(struct hm_extents *extents, const struct hm_budget *budget)
 {
-    struct plan plan = {.extents = extents, .moves_left = UINT64_MAX, .belief = LASTS};
+    struct plan plan = {.extents = extents,
+                        .moves_left = UINT64_MAX,
+                        .belief = LASTS,
+                        .promote_cost = extents->base.options.promote_cost,
+                        .demote_cost = extents->base.options.demote_cost,
+                        .heat_room = INFINITY};
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         extents->amount[i] = 0;
         extents->base.extent[i].verdict = extents->n_phases > 1 ? HM_VERDICT_PLACED : HM_VERDICT_NEW;
@@ -36,6 +49,11 @@ static struct plan begin_plan(struct hm_extents *extents, const struct hm_budget
     plan.cold_left = extents->base.n_extents > 0 ? extent_at(&plan, 0)->fast_pages : 0;
     if (budget->used_pages < budget->capacity_pages)
         plan.room = budget->capacity_pages - budget->used_pages;
+    if (budget->share) {
+        plan.heat_room = hm_extents_heat_room(extents, budget->share);
+        plan.belief *= budget->share->gain;
+        plan.promote_cost = plan.demote_cost = budget->share->price;
+    }
     return plan;
 }
 
@@ -53,6 +71,12 @@ static void move(struct plan *plan, size_t place, uint64_t pages, enum hm_verdic
     plan->extents->amount[plan->extents->order[place]] += pages;
     extent_at(plan, place)->verdict = verdict;
     plan->moves_left -= pages;
+}
+
+/* How many of `most` pages have this heat together, where each has `each`. */
+static uint64_t pages_of_heat(double heat, double each, uint64_t most)
+{
+    return heat < each * (double)most ? (uint64_t)(heat / each) : most;
 }
 
 static void demote(struct plan *plan, uint64_t pages, enum hm_verdict verdict)
@@ -73,6 +97,26 @@ static void obey_cap(struct plan *plan, uint64_t over)
     }
 }
 
+/*
+ * Demotes hot pages, so that the slow tier serves more: the hottest extents first, as few of their pages take much
+ * heat. Below the extent that does not pay, none does.
+ */
+static void shed(struct plan *plan)
+{
+    const struct hm_extents *extents = plan->extents;
+    for (size_t place = extents->base.n_extents; place-- > 0 && plan->heat_room < 0 && plan->moves_left > 0;) {
+        const struct hm_extent *extent = extent_at(plan, place);
+        uint64_t left = hm_least(extent->fast_pages - extents->amount[extents->order[place]], plan->moves_left);
+        if (extent->priority * plan->belief <= plan->demote_cost)
+            return;
+        uint64_t pages = pages_of_heat(-plan->heat_room, extent->priority, left);
+        if (pages == 0)
+            continue;
+        move(plan, place, pages, HM_VERDICT_SHED);
+        plan->heat_room += extent->priority * (double)pages;
+    }
+}
+
 /* Promotes the slow pages of an extent, as long as that pays. Returns what stopped it; HM_VERDICT_PROMOTE: nothing. */
 static enum hm_verdict promote(struct plan *plan, size_t hot)
 {
@@ -80,10 +124,14 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
     struct hm_extent *extent = extent_at(plan, hot);
     uint64_t left = extent->slow_pages;
     if (plan->room > 0 && plan->moves_left > 0) {
-        if (extent->priority * plan->belief <= options->promote_cost)
+        if (extent->priority * plan->belief <= plan->promote_cost)
             return HM_VERDICT_COST;
-        uint64_t pages = hm_least(hm_least(left, plan->room), plan->moves_left);
+        uint64_t pages =
+            pages_of_heat(plan->heat_room, extent->priority, hm_least(hm_least(left, plan->room), plan->moves_left));
+        if (pages == 0)
+            return HM_VERDICT_SHARE;
         move(plan, hot, pages, HM_VERDICT_PROMOTE);
+        plan->heat_room -= extent->priority * (double)pages;
         plan->room -= pages;
         left -= pages;
     }
@@ -92,10 +140,15 @@ static enum hm_verdict promote(struct plan *plan, size_t hot)
             return HM_VERDICT_BUDGET;
         if (!find_cold(plan, hot))
             return HM_VERDICT_ROOM;
+        double more = extent->priority - extent_at(plan, plan->cold)->priority;
         double gain = extent->priority * (1 - options->error) - extent_at(plan, plan->cold)->priority;
-        if (gain * plan->belief <= options->promote_cost + options->demote_cost)
-            return extent->priority * plan->belief <= options->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
-        uint64_t pages = hm_least(hm_least(left, plan->cold_left), plan->moves_left / 2);
+        if (gain * plan->belief <= plan->promote_cost + plan->demote_cost)
+            return extent->priority * plan->belief <= plan->promote_cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
+        uint64_t pages =
+            pages_of_heat(plan->heat_room, more, hm_least(hm_least(left, plan->cold_left), plan->moves_left / 2));
+        if (pages == 0)
+            return HM_VERDICT_SHARE;
+        plan->heat_room -= more * (double)pages;
         demote(plan, pages, HM_VERDICT_DEMOTE);
         move(plan, hot, pages, HM_VERDICT_PROMOTE);
         left -= pages;
@@ -118,6 +171,14 @@ static void promote_all(struct plan *plan)
     }
 }
 
+static void choose(struct plan *plan)
+{
+    if (plan->heat_room < 0)
+        shed(plan);
+    else
+        promote_all(plan);
+}
+
 /* How many of an extent's pages move for a gain, and not for the cap. */
 static uint64_t moved_for_gain(const struct plan *plan, size_t i)
 {
@@ -134,7 +195,7 @@ static bool is_noise(const struct plan *plan)
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
         double heat = hm_extents_heat(extents, extent) * (double)moved_for_gain(plan, i);
-        if (extent->verdict == HM_VERDICT_PROMOTE)
+        if (extent->verdict == HM_VERDICT_PROMOTE || extent->verdict == HM_VERDICT_SHED)
             gain += heat;
         else if (extent->verdict == HM_VERDICT_DEMOTE)
             gain -= heat;
@@ -169,7 +230,7 @@ static void give_out(struct hm_extents *extents, bool up)
 static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
 {
     struct plan plan = begin_plan(extents, budget);
-    promote_all(&plan);
+    choose(&plan);
     hm_trust_begin(&extents->trust);
     if (is_noise(&plan))
         return;
@@ -180,7 +241,7 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
         double pages = (double)extents->amount[i];
         double part = pages / (double)(extent->fast_pages + extent->slow_pages);
         struct hm_promise promise = {extent->first, extent->n_pages,
-                                     extent->verdict == HM_VERDICT_PROMOTE ? part : -part};
+                                     extent->verdict == HM_VERDICT_DEMOTE ? -part : part};
         hm_trust_promise(&extents->trust, &promise, hm_extents_heat(extents, extent) * pages);
     }
 }
@@ -189,15 +250,17 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_extents *extents = (struct hm_extents *)decider;
     hm_decider_order(&extents->base, extents->order);
+    if (budget->share)
+        hm_extents_learn_share(extents, budget->share);
     try_out(extents, budget);
     struct plan plan = begin_plan(extents, budget);
     plan.moves_left = budget->move_pages;
-    if (budget->phases_left >= 0 && budget->phases_left < plan.belief)
-        plan.belief = budget->phases_left;
+    if (budget->phases_left >= 0 && budget->phases_left < LASTS)
+        plan.belief *= budget->phases_left / LASTS;
     plan.belief *= hm_trust_factor(&extents->trust);
     if (budget->used_pages > budget->capacity_pages)
         obey_cap(&plan, budget->used_pages - budget->capacity_pages);
-    promote_all(&plan);
+    choose(&plan);
     if (is_noise(&plan))
         drop_moves(&plan);
     give_out(extents, false);
