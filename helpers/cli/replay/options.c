@@ -94,13 +94,25 @@ static int parse_latency(const char *text, double *latency, struct hm_error *err
 static int take_lat_read(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
+    options->has_latency = true;
     return parse_latency(text, &options->replay.latency_read, error);
 }
 
 static int take_lat_write(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
+    options->has_latency = true;
     return parse_latency(text, &options->replay.latency_write, error);
+}
+
+static int take_phase_time(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_replay_words *options = data;
+    if (hm_size_parse_amount(text, "s", &options->replay.phase_s, error) < 0)
+        return -1;
+    if (!(options->replay.phase_s > 0))
+        return hm_fail(error, EINVAL, "\"%.40s\" is no time: write more than 0, as in 0.25s", text);
+    return 0;
 }
 
 static int take_seed(void *data, const char *text, struct hm_error *error)
@@ -150,6 +162,9 @@ static void print_help(void)
            "  --lat-read X         a read from the slow tier costs X reads from the fast one\n"
            "                       (default: 2)\n"
            "  --lat-write X        the same for writes (default: 5)\n"
+           "  --load FILE          each tier's latency depends on its traffic, as FILE says\n"
+           "  --phase-time TIME    how long a phase takes, as in 0.25s; for --load (default:\n"
+           "                       what the trace says)\n"
            "  --seed N             seed of the random choice of samples (default: 1)\n"
            "  --json               one JSON object\n"
            "  --explain PHASE      also the regions at the end of that phase (counted\n"
@@ -159,8 +174,8 @@ static void print_help(void)
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
-           "Exit status: 0 shown, 1 a trace that cannot be read, or a picture or output that\n"
-           "cannot be written, 2 wrong usage.\n",
+           "Exit status: 0 shown, 1 a trace or a file of --load that cannot be read, or a\n"
+           "picture or output that cannot be written, 2 wrong usage.\n",
            HM_REPLAY_BINS);
 }
 
@@ -168,6 +183,17 @@ int hm_replayoptions_fail(int status, const char *text)
 {
     fprintf(stderr, "hybridmem replay: %s\n", text);
     return status;
+}
+
+/* Refuses options that do not go together. Returns -1, or the exit status. */
+static int check_load(const struct hm_replay_words *options)
+{
+    if (options->load && options->has_latency)
+        return hm_replayoptions_fail(HM_REPLAY_BAD,
+                                     "--lat-read and --lat-write do not go with --load, which has the latencies");
+    if (!options->load && options->replay.phase_s > 0)
+        return hm_replayoptions_fail(HM_REPLAY_BAD, "--phase-time is for --load alone: give both or none");
+    return -1;
 }
 
 int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options)
@@ -178,6 +204,7 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
         {"bins", .take = take_bins},           {"lat-read", .take = take_lat_read},
         {"lat-write", .take = take_lat_write}, {"seed", .take = take_seed},
         {"explain", .take = take_explain},     {"plot", .take = take_plot},
+        {"load", .path = &options->load},      {"phase-time", .take = take_phase_time},
         {"json", .flag = &options->json},
     };
     const struct hm_words words = {"replay", print_help, table, sizeof(table) / sizeof(table[0]), options};
@@ -199,5 +226,5 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
             HM_REPLAY_BAD, is_missing ? "the trace is missing: give one, as in: hybridmem replay app.trace.zst"
                                       : "there is more than one trace: give one");
     options->path = argv[optind];
-    return -1;
+    return check_load(options);
 }

@@ -12,8 +12,8 @@ enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = HM_WORDS_BAD }; /* exit statuses */
 
 struct hm_replay_words {
     struct hm_replay_options replay;
-    const char *path, *plot; /* plot: file of the picture; NULL: none */
-    bool json, has_explain;
+    const char *path, *plot, *load; /* plot: file of the picture, load: of the tiers under load; NULL: none */
+    bool json, has_explain, has_latency;
     uint64_t explain; /* the phase to explain */
 };
 

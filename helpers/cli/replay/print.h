@@ -16,6 +16,7 @@ struct hm_replay_report {
     const struct hm_replay_options *options;
     struct hm_replay_result result;
     struct hm_score first_touch, static_oracle, phase_oracle;
+    struct hm_score balanced; /* only under load */
 };
 
 /* Prints the result as a table. */

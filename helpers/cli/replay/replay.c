@@ -17,6 +17,7 @@
 #include "cli/draw/picture.h"
 #include "explain.h"
 #include "grid.h"
+#include "load.h"
 #include "options.h"
 #include "print.h"
 
@@ -28,6 +29,7 @@
 struct work {
     struct hm_replay_words options;
     struct hm_trace trace;
+    struct hm_load load;
     struct hm_replay_report report;
     struct hm_explained explained;
     struct hm_grid *grid; /* NULL: the user asks for no picture */
@@ -76,7 +78,8 @@ static int replay(struct work *work, struct hm_error *error)
     show_progress(work, "the best placements");
     if (work->has_no_memory || hm_replay_first_touch(&work->trace, options, &report->first_touch) < 0 ||
         hm_replay_static_oracle(&work->trace, options, &report->static_oracle) < 0 ||
-        hm_replay_phase_oracle(&work->trace, options, &report->phase_oracle) < 0)
+        hm_replay_phase_oracle(&work->trace, options, &report->phase_oracle) < 0 ||
+        (options->load && hm_replay_balanced(&work->trace, options, &report->balanced) < 0))
         goto no_memory;
     return 0;
 no_memory:
@@ -104,6 +107,25 @@ static int read_trace(struct work *work, struct hm_error *error)
     work->explained.phase = work->options.explain;
     work->explained.period = work->options.replay.period;
     work->explained.unit = work->options.replay.sampled == HM_SAMPLED_RAW ? "raw accesses" : "memory accesses";
+    return 0;
+}
+
+/* Reads the file of the tiers under load; the trace is there. Returns 0, or the exit status. */
+static int read_load(struct work *work, struct hm_error *error)
+{
+    struct hm_replay_options *options = &work->options.replay;
+    if (!work->options.load)
+        return 0;
+    if (options->phase_s == 0)
+        options->phase_s = work->trace.phase_s;
+    if (options->phase_s == 0) {
+        hm_fail(error, EINVAL,
+                "--load: the trace does not say how long a phase takes: give --phase-time, as in --phase-time 0.25s");
+        return HM_REPLAY_BAD;
+    }
+    if (hm_replayload_read(work->options.load, &work->load, error) < 0)
+        return HM_REPLAY_FAILED;
+    options->load = &work->load;
     return 0;
 }
 
@@ -149,6 +171,8 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     status = read_trace(&work, &error);
+    if (status == 0)
+        status = read_load(&work, &error);
     if (status == 0)
         status = replay(&work, &error);
     end_progress(&work);

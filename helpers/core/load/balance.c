@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define MOST_BENDS (2 * HM_CURVE_POINTS + 2)
+#define ROUNDING 1e-12 /* costs that differ by less are equal */
 
 struct hm_load_latencies hm_load_latencies(const struct hm_load *load, double fast_gbs, double slow_gbs)
 {
@@ -76,7 +77,7 @@ double hm_load_best(const struct hm_load *load, double total_gbs, double most_fa
     for (size_t i = list_bends(load, total_gbs, most, bend); i-- > 1;) {
         double at = lowest_between(load, total_gbs, bend[i - 1], bend[i]);
         double cost = hm_load_cost(load, at, total_gbs - at);
-        if (cost < least) {
+        if (cost < least * (1 - ROUNDING)) {
             least = cost;
             best = at;
         }

@@ -53,6 +53,7 @@ void hm_placement_serve(struct hm_placement *placement, size_t phase)
 {
     const struct hm_trace *trace = placement->trace;
     const struct hm_trace_row *end = trace->row + trace->phase[phase].first + trace->phase[phase].count;
+    double fast_before = placement->fast_mem, before = placement->mem;
     for (const struct hm_trace_row *row = end - trace->phase[phase].count; row < end; row++) {
         double raw = (double)row->raw_reads + row->raw_writes, mem = (double)row->mem_reads + row->mem_writes;
         bool is_fast = placement->is_fast[row->page];
@@ -66,6 +67,10 @@ void hm_placement_serve(struct hm_placement *placement, size_t phase)
                                    : row->mem_reads * placement->options->latency_read +
                                          row->mem_writes * placement->options->latency_write;
     }
+    if (placement->options->load) {
+        double fast = placement->fast_mem - fast_before;
+        hm_loaded_serve(&placement->loaded, placement->options, fast, placement->mem - before - fast);
+    }
 }
 
 void hm_placement_move(struct hm_placement *placement, size_t page)
@@ -73,6 +78,7 @@ void hm_placement_move(struct hm_placement *placement, size_t page)
     const struct hm_replay_options *options = placement->options;
     bool to_fast = placement->is_fast[page] = !placement->is_fast[page];
     placement->cost += HM_LINES_PER_PAGE * (1 + (to_fast ? options->latency_read : options->latency_write));
+    placement->loaded.moved_lines += HM_LINES_PER_PAGE;
     placement->promoted += to_fast;
     placement->demoted += !to_fast;
     placement->used += to_fast ? 1 : -UINT64_C(1);
@@ -80,10 +86,14 @@ void hm_placement_move(struct hm_placement *placement, size_t page)
 
 struct hm_score hm_placement_score(const struct hm_placement *placement)
 {
-    return (struct hm_score){.amat = placement->cost / placement->mem,
+    const struct hm_replay_options *options = placement->options;
+    double cost = options->load ? hm_loaded_cost(&placement->loaded, options) : placement->cost;
+    return (struct hm_score){.amat = cost / placement->mem,
                              .share_mem = placement->fast_mem / placement->mem,
                              .share_raw = placement->fast_raw / placement->raw,
                              .slow_writes = placement->slow_writes / placement->writes,
                              .promoted = placement->promoted,
-                             .demoted = placement->demoted};
+                             .demoted = placement->demoted,
+                             .fast_ns = hm_loaded_mean(&placement->loaded.fast),
+                             .slow_ns = hm_loaded_mean(&placement->loaded.slow)};
 }

@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/pagesize.h"
+#include "loaded.h"
 #include "replay.h"
-
-#define HM_LINES_PER_PAGE (HM_TRACE_PAGE / HM_LINE_BYTES) /* the number of accesses to read or write a page */
 
 struct hm_placement {
     const struct hm_trace *trace;
@@ -22,6 +20,7 @@ struct hm_placement {
      */
     double mem, fast_mem, raw, fast_raw, writes, slow_writes;
     uint64_t promoted, demoted;
+    struct hm_loaded loaded; /* under load: adds up what `cost` has without it */
 };
 
 /* Sets the placement up, with no page present. Returns 0 (free with hm_placement_free), or -1 (ENOMEM). */

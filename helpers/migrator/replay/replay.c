@@ -17,6 +17,7 @@ struct run {
     struct hm_placement placement;
     struct hm_decider *decider;
     struct hm_random random;
+    struct hm_heat_share share;         /* under load */
     struct hm_observation *observation; /* room for the longest phase */
     size_t n_observations;
     double accesses; /* accesses of the sampled kind so far */
@@ -138,6 +139,8 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
                                .phases_left = -1,
                                .fast_latency = 1,
                                .slow_latency = run->options->latency_read};
+    if (run->options->load)
+        hm_loaded_tell(&run->placement.loaded, run->options, &run->share, &budget);
     const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
     run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
     extent = hm_decider_extents(run->decider, &n_extents);
@@ -158,6 +161,8 @@ static int check_options(const struct hm_replay_options *options, struct hm_erro
         !isfinite(options->latency_write))
         return hm_fail(error, EINVAL, "latencies: %g and %g are out of range: use 1 or more", options->latency_read,
                        options->latency_write);
+    if (options->load && !(options->phase_s > 0 && isfinite(options->phase_s)))
+        return hm_fail(error, EINVAL, "phase_s: %g is out of range: use more than 0", options->phase_s);
     return 0;
 }
 
@@ -173,6 +178,8 @@ static int start(struct run *run, struct hm_error *error)
                                          .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
                                          .max_extents = options->max_extents,
                                          .counts_memory = options->sampled == HM_SAMPLED_MEM};
+    if (options->load)
+        hm_loaded_prices(options, &decider);
     size_t most = 0;
     for (size_t phase = 0; phase < run->trace->n_phases; phase++)
         most = run->trace->phase[phase].count > most ? run->trace->phase[phase].count : most;
@@ -188,7 +195,8 @@ static int start(struct run *run, struct hm_error *error)
 int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *options, hm_replay_watch *watch,
                   void *data, struct hm_replay_result *result, struct hm_error *error)
 {
-    struct run run = {.trace = trace, .options = options, .random = {options->seed}};
+    struct run run = {
+        .trace = trace, .options = options, .random = {options->seed}, .share = {.served = 0.5, .told = 0.5}};
     int status = check_options(options, error);
     if (status == 0)
         status = start(&run, error);

@@ -6,6 +6,7 @@
 #ifndef HM_MIGRATOR_REPLAY_REPLAY_H
 #define HM_MIGRATOR_REPLAY_REPLAY_H
 
+#include "core/load/balance.h"
 #include "migrator/decide/decide.h"
 #include "trace.h"
 
@@ -22,6 +23,10 @@ struct hm_replay_options {
     unsigned max_extents;               /* the key `bins` */
     double latency_read, latency_write; /* of the slow tier; the fast tier's is 1 */
     uint64_t seed;
+    /* Latencies that depend on the traffic of the phase (lines of 64 bytes, those of moves too), instead of the two
+     * above. NULL: none. */
+    const struct hm_load *load;
+    double phase_s; /* seconds that each phase takes; for `load` */
 };
 
 /* A placement's score over the whole trace. */
@@ -29,13 +34,16 @@ struct hm_score {
     /*
      * Mean cost of an access to memory, in accesses to the fast tier: the costs of all accesses and moves, divided by
      * the number of accesses. In the fast tier an access costs 1, in the slow tier latency_read or latency_write; a
-     * page costs 64 * (latency_read + 1) to promote, and 64 * (1 + latency_write) to demote.
+     * page costs 64 * (latency_read + 1) to promote, and 64 * (1 + latency_write) to demote. Under load an access costs
+     * the latency that its tier has in the phase, divided by that of the fast tier without load; so does each of the 64
+     * lines that a move reads from one tier and writes to the other.
      */
     double amat;
     double share_mem;           /* share of accesses to memory that the fast tier served, 0..1 */
     double share_raw;           /* share of loads and stores to pages in the fast tier, 0..1 */
     double slow_writes;         /* share of writes to memory that went to the slow tier, 0..1 */
     uint64_t promoted, demoted; /* pages */
+    double fast_ns, slow_ns;    /* under load, the mean latency of the accesses that each tier served; else NaN */
 };
 
 struct hm_replay_result {
@@ -64,7 +72,8 @@ int hm_replay_run(const struct hm_trace *trace, const struct hm_replay_options *
 
 /*
  * The score of the trace without sampling, if pages fill the fast tier in the order of their first phase, then
- * address. Uses only `fast` and the latencies of the options, as the oracles below do. Returns 0, or -1 (ENOMEM).
+ * address. Uses only `fast` and the latencies or the load of the options, as the oracles below do. Returns 0, or -1
+ * (ENOMEM).
  */
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options,
                           struct hm_score *score);
@@ -77,5 +86,13 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
  */
 int hm_replay_phase_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                            struct hm_score *score);
+
+/*
+ * The same for the least that the accesses can cost under load: in each phase the fast tier serves the share of them
+ * that costs least (hm_load_best), at most as many as its capacity in the phase's hottest pages has; a page may be
+ * there in part. Moves are not charged, and none is counted; what this does not tell of a score is NaN. The options
+ * have a load.
+ */
+int hm_replay_balanced(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "migrator/decide/decide.h"
 
 #define N_COUNTS 4
@@ -122,6 +123,18 @@ static const char *header_value(const char *at, const char *end, const char *key
     return (size_t)(end - at) > length && memcmp(at, key, length) == 0 ? at + length : NULL;
 }
 
+/* Reads seconds up to `end` or a space; 0 if they are none. */
+static double parse_seconds(const char *at, const char *end)
+{
+    char text[24] = "";
+    double seconds = 0;
+    const char *space = memchr(at, ' ', (size_t)(end - at));
+    size_t length = (size_t)((space ? space : end) - at);
+    if (length < sizeof(text))
+        memcpy(text, at, length);
+    return hm_size_parse_amount(text, "", &seconds, NULL) == 0 ? seconds : 0;
+}
+
 static void parse_header(struct reader *reader, const char *at, const char *end)
 {
     struct hm_trace *trace = reader->trace;
@@ -138,6 +151,9 @@ static void parse_header(struct reader *reader, const char *at, const char *end)
         if (parse_number(&value, space ? space : end, 10, UINT64_MAX, &trace->phase_accesses) < 0)
             trace->phase_accesses = 0;
     }
+    value = header_value(at, end, "# phase_seconds: ");
+    if (value)
+        trace->phase_s = parse_seconds(value, end);
 }
 
 static int parse_line(struct reader *reader, const char *at, const char *end)

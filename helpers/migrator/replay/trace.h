@@ -25,6 +25,7 @@ struct hm_trace_phase {
 struct hm_trace {
     char app[64];            /* "" if the header does not tell */
     uint64_t phase_accesses; /* raw accesses in a phase; 0 if the header does not tell */
+    double phase_s;          /* seconds that a phase took; 0 if the header does not tell */
     size_t n_pages;
     uint64_t *page; /* page numbers, ascending */
     size_t n_rows;
