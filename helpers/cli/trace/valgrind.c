@@ -89,7 +89,7 @@ int hm_valgrind_start(struct hm_valgrind *valgrind, struct hm_recording *recordi
                       char *const *words, struct hm_error *error)
 {
     char path[PATH_MAX], option[32];
-    int theirs;
+    int theirs = -1;
     *valgrind = (struct hm_valgrind){.recording = recording, .socket = -1};
     if (hm_program_find(words[0], path, error) != 0)
         return -1;
