@@ -68,10 +68,12 @@ void hm_loaded_tell(const struct hm_loaded *loaded, const struct hm_replay_optio
     double fast = hm_loaded_traffic(options, loaded->recent_fast / loaded->weight);
     double all = fast + hm_loaded_traffic(options, loaded->recent_slow / loaded->weight);
     double best = hm_load_best(load, all, all), moves = fabs(best - fast);
+    /* Lines move in the next phase, in which most of the moves already hold. How far these get is not known yet. */
+    double halfway = (fast + best) / 2;
     double saves = hm_load_cost(load, fast, all - fast) - hm_load_cost(load, best, all - best);
     share->fast = all > 0 ? best / all : 1;
     share->now = last > 0 ? loaded->last_fast / last : -1;
-    share->price = HM_LINES_PER_PAGE * price_of_line(load, fast, all - fast);
+    share->price = HM_LINES_PER_PAGE * price_of_line(load, halfway, all - halfway);
     share->gain = moves > 0 ? saves / moves / hm_curve_idle_ns(&load->fast) : 0;
     budget->fast_latency = loaded->last_ns.fast_ns / hm_curve_idle_ns(&load->fast);
     budget->slow_latency = loaded->last_ns.slow_ns / hm_curve_idle_ns(&load->fast);
