@@ -4,7 +4,8 @@
  *
  * The least cost is where one access more costs the same in either tier, with the time by which it delays the others.
  * Colloid balances the latencies themselves (Vuppalapati and Agarwal, Tiered Memory Management: Access Latency is the
- * Key!, SOSP 2024), as it has no curves: its balance is near the least cost, but not at it.
+ * Key!, SOSP 2024). That needs no curves, but costs more where the fast tier is near saturation: the unit tests have
+ * curves with which it is 1.4 times as much.
  */
 #ifndef HM_CORE_LOAD_BALANCE_H
 #define HM_CORE_LOAD_BALANCE_H

@@ -149,6 +149,23 @@ static void test_the_best_share(void **state)
     assert_float_equal(hm_load_best(&load, 90, 90), 90, 0); /* shared channels: the fast tier first */
 }
 
+/* Where both latencies are equal the cost is not the least: with these curves it is 1.4 times as much. */
+static void test_equal_latencies_cost_more(void **state)
+{
+    const struct hm_load load = {HM_CHANNELS_SEPARATE, CURVE({0, 100}, {50, 115}, {75, 150}, {90, 220}, {100, 400}),
+                                 CURVE({0, 250}, {60, 300}, {80, 400}, {90, 700})};
+    double total = 100, low = 0, high = total, best = hm_load_best(&load, total, total);
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        struct hm_load_latencies now = hm_load_latencies(&load, middle, total - middle);
+        low = now.fast_ns < now.slow_ns ? middle : low;
+        high = now.fast_ns < now.slow_ns ? high : middle;
+    }
+    double ratio = hm_load_cost(&load, low, total - low) / hm_load_cost(&load, best, total - best);
+    assert_true(ratio > 1.4 && ratio < 1.45);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_channels),
         cmocka_unit_test(test_the_best_share_by_brute_force),
         cmocka_unit_test(test_the_best_share),
+        cmocka_unit_test(test_equal_latencies_cost_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
