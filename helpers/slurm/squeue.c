@@ -8,7 +8,8 @@
 
 #include "program.h"
 
-#define PATIENCE_MS 2500 /* a prolog or an epilog waits for the answer */
+#define MOST_TEXT (1 << 20) /* room for an array of 50,000 tasks */
+#define PATIENCE_MS 2500    /* a prolog or an epilog waits for the answer */
 
 /* Other states are of a job that is nowhere (PENDING, REQUEUE_HOLD, SPECIAL_EXIT...) or over. */
 static bool is_running(const char *state)
@@ -32,17 +33,54 @@ int hm_squeue_parse(const char *text, uint32_t job_id)
     return 0;
 }
 
-int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error)
+/* Asks about one job in the given format; `node` "": on any. Returns 0, or -1 with a text, and with what squeue said in
+ * `text`. */
+static int ask(uint32_t job_id, const char *node, char *format, char *text, size_t size, struct hm_error *error)
 {
-    static char text[1 << 20]; /* room for an array of 50,000 tasks */
     char id[32], place[96];
-    char command[] = "squeue", plain[] = "--noheader", format[] = "--format=%A %T";
+    char command[] = "squeue", plain[] = "--noheader";
     char *words[] = {command, plain, format, id, node[0] ? place : NULL, NULL};
     snprintf(id, sizeof(id), "--jobs=%u", job_id);
     snprintf(place, sizeof(place), "--nodelist=%s", node);
-    if (hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error) != 0)
-        return strstr(text, "Invalid job id") ? 0 : -1;
-    if (strlen(text) == sizeof(text) - 1)
+    if (hm_slurmprogram_ask(words, PATIENCE_MS, text, size, error) != 0)
+        return -1;
+    if (strlen(text) == size - 1)
         return hm_fail(error, EMSGSIZE, "squeue says more of job %u than is read", job_id);
+    return 0;
+}
+
+int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *error)
+{
+    static char text[MOST_TEXT];
+    char format[] = "--format=%A %T";
+    if (ask(job_id, node, format, text, sizeof(text), error) != 0)
+        return strstr(text, "Invalid job id") ? 0 : -1;
     return hm_squeue_parse(text, job_id);
+}
+
+int hm_squeue_parse_qos(const char *text, uint32_t job_id, char *qos, size_t size, struct hm_error *error)
+{
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        unsigned id;
+        int blank = 0;
+        if (sscanf(line, "%10u%n", &id, &blank) != 1 || id != job_id || line[blank] != ' ')
+            continue;
+        const char *name = line + blank + 1;
+        size_t length = strcspn(name, " \n");
+        if (length == 0 || length >= size || strncmp(name, "(null)", length) == 0)
+            break;
+        memcpy(qos, name, length);
+        qos[length] = '\0';
+        return 0;
+    }
+    return hm_fail(error, ENODATA, "squeue names no QOS of job %u", job_id);
+}
+
+int hm_squeue_qos(uint32_t job_id, char *qos, size_t size, struct hm_error *error)
+{
+    static char text[MOST_TEXT];
+    char format[] = "--format=%A %q";
+    if (ask(job_id, "", format, text, sizeof(text), error) != 0)
+        return -1;
+    return hm_squeue_parse_qos(text, job_id, qos, size, error);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks Slurm whether a job runs, by Slurm's squeue: of a job's state, scontrol tells only after the job's name, which
- * its user may have made look like one. */
+/* Asks Slurm whether a job runs, and for its QOS, by Slurm's squeue: of a job's state, scontrol tells only after the
+ * job's name, which its user may have made look like one. */
 #ifndef HM_SLURM_SQUEUE_H
 #define HM_SLURM_SQUEUE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -20,5 +21,12 @@ int hm_squeue_is_running(uint32_t job_id, const char *node, struct hm_error *err
  * an array. Pure. Returns 1 or 0.
  */
 int hm_squeue_parse(const char *text, uint32_t job_id);
+
+/* Asks for the name of the job's QOS, which slurmd does not tell a prolog. slurmctld has 2.5 s to answer. Returns 0, or
+ * -1 with a text: also where the job has none, or its name does not fit. */
+int hm_squeue_qos(uint32_t job_id, char *qos, size_t size, struct hm_error *error);
+
+/* Reads that from the output of `squeue --noheader --format='%A %q'`. Pure. Returns 0, or -1 (ENODATA). */
+int hm_squeue_parse_qos(const char *text, uint32_t job_id, char *qos, size_t size, struct hm_error *error);
 
 #endif

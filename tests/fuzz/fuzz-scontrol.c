@@ -52,6 +52,17 @@ static void check_name(const char *text)
         abort();
 }
 
+/* A QOS that was read is one word, right after the job's number. */
+static void check_qos(const char *text)
+{
+    char qos[16], line[32];
+    if (hm_squeue_parse_qos(text, 7, qos, sizeof(qos), NULL) != 0)
+        return;
+    snprintf(line, sizeof(line), "7 %s", qos);
+    if (!qos[0] || strpbrk(qos, " \n") || !strstr(text, line))
+        abort();
+}
+
 static void check_numbering(const char *text)
 {
     struct hm_numbering numbering;
@@ -80,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (hm_squeue_parse(text, 7) == 1 && !strchr(text, '7'))
         abort();
+    check_qos(text);
     char *gap = strchr(text, '|');
     if (data[0] % 4 == 0 && gap) {
         *gap = '\0';

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,8 +37,33 @@ static void test_who_runs(void **state)
             fail_msg("\"%s\"", rows[i].text);
 }
 
+static void test_qos(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *qos; /* NULL: it is not known */
+    } rows[] = {
+        {"12 normal\n", "normal"},
+        {"12 a-b_c.d \n", "a-b_c.d"},
+        {"11 low\n12 high\n13 low\n", "high"}, /* tasks of an array */
+        {"112 low\n", NULL},
+        {"12\n13 low\n", NULL},
+        {"12 \n", NULL},
+        {"12 (null)\n", NULL}, /* no accounting */
+        {"12 sixteencharacter\n", NULL},
+        {"", NULL},
+        {"slurm_load_jobs error: Invalid job id specified\n", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char qos[16] = "";
+        int result = hm_squeue_parse_qos(rows[i].text, 12, qos, sizeof(qos), NULL);
+        if (result != (rows[i].qos ? 0 : -1) || (rows[i].qos && strcmp(qos, rows[i].qos) != 0))
+            fail_msg("\"%s\": \"%s\"", rows[i].text, qos);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_runs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_runs), cmocka_unit_test(test_qos)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
