@@ -22,6 +22,7 @@ def test_what_show_prints_is_a_file_with_the_same_values(configure):
     assert "ram = normal\n" in first and "fsdax_keep_quota = 107374182400\n" in first
     assert '    static_power = "76.8W"\n    read_energy = "12.5pJ/bit"\n    write_energy = "62.5pJ/bit"\n}\n' in first
     assert 'tier "dram" {' in first and 'default_mode = "spill"' in first and 'cluster = "mycluster"' in first
+    assert "fair_share = equal\n" in first and 'qos "urgent" {\n    weight = 3\n}\n' in first
     assert show(configure(first)) == first
 
 
@@ -30,7 +31,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 28
+    assert len(words) == 29
     said = show(configure("\n".join(word for word in words if not word.startswith(("cluster", "fsdax_keep_quota")))))
     assert said == built_in
 

@@ -40,14 +40,15 @@ const char *hm_config_path(void)
 
 static const char *rule_name(enum hm_rule_kind kind)
 {
-    static const char *const names[] = {"user", "group", "account", "partition"};
+    static const char *const names[] = {"user", "group", "account", "partition", "qos"};
     return names[kind];
 }
 
-/* Slurm stores the names of accounts in small letters. */
+/* Slurm stores the names of accounts and QOS in small letters. */
 static bool is_name(enum hm_rule_kind kind, const char *name, const char *other)
 {
-    return (kind == HM_RULE_ACCOUNT ? strcasecmp(name, other) : strcmp(name, other)) == 0;
+    bool is_small = kind == HM_RULE_ACCOUNT || kind == HM_RULE_QOS;
+    return (is_small ? strcasecmp(name, other) : strcmp(name, other)) == 0;
 }
 
 static const struct hm_config_rule *find_rule(const struct hm_config *config, enum hm_rule_kind kind, const char *name)
@@ -114,6 +115,25 @@ const char *hm_config_group_against(const struct hm_config *config, const struct
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes)
 {
     return (uint64_t)((double)region_bytes * config->keep_percent / 100);
+}
+
+bool hm_config_has_qos(const struct hm_config *config)
+{
+    for (int i = 0; i < config->n_rules; i++)
+        if (config->rule[i].kind == HM_RULE_QOS)
+            return true;
+    return false;
+}
+
+uint64_t hm_config_weight(const struct hm_config *config, const char *qos, const char *account, const char *partition)
+{
+    const struct hm_config_rule *const rules[] = {find_rule(config, HM_RULE_QOS, qos),
+                                                  find_rule(config, HM_RULE_ACCOUNT, account),
+                                                  find_rule(config, HM_RULE_PARTITION, partition)};
+    for (int i = 0; i < N_ROWS(rules); i++)
+        if (rules[i] && rules[i]->weight > 0)
+            return rules[i]->weight;
+    return 1;
 }
 
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition)

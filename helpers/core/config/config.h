@@ -17,13 +17,15 @@
 
 enum hm_channels { HM_CHANNELS_SHARED, HM_CHANNELS_SEPARATE };
 enum hm_record_who { HM_RECORD_REQUESTED, HM_RECORD_ALL };
-enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION };
+enum hm_rule_kind { HM_RULE_USER, HM_RULE_GROUP, HM_RULE_ACCOUNT, HM_RULE_PARTITION, HM_RULE_QOS };
 enum hm_dax_fs { HM_DAX_FS_EXT4, HM_DAX_FS_XFS };
 enum hm_dax_map { HM_DAX_MAP_DRAM, HM_DAX_MAP_PMEM }; /* where the kernel keeps a namespace's page metadata */
 /* the field of Slurm's database that gets the summary of a job */
 enum hm_summary { HM_SUMMARY_NONE, HM_SUMMARY_ADMIN, HM_SUMMARY_SYSTEM };
 /* the zone that slow memory is brought online in */
 enum hm_slow_ram { HM_SLOW_RAM_NONE, HM_SLOW_RAM_MOVABLE, HM_SLOW_RAM_NORMAL };
+/* how the migrators of several jobs on a node split the fast tier */
+enum hm_fair_share { HM_FAIR_SHARE_EQUAL, HM_FAIR_SHARE_CORES, HM_FAIR_SHARE_NONE };
 /* The helper programs that jobs' monitors may start, as bits. */
 enum hm_meter_programs {
     HM_METER_NONE = 0,
@@ -59,7 +61,7 @@ struct hm_config_channels {
 };
 
 /* A rule: user "alice" { modes = {...} }, or the same for a group, account or partition (which may also have
- * default_mode). */
+ * default_mode). An account, a partition and a QOS may have a weight; a QOS has nothing else. */
 struct hm_config_rule {
     enum hm_rule_kind kind;
     char name[64];
@@ -67,6 +69,7 @@ struct hm_config_rule {
     unsigned modes;                     /* bit n: mode n is allowed */
     char default_mode[HM_REQUEST_TEXT]; /* "": none; for partitions only */
     int default_line;                   /* line of default_mode in the file */
+    uint64_t weight;                    /* for the split of the fast tier; 0: not given */
 };
 
 /* The site's defaults for the keys of the migrator (the word `migrate`). */
@@ -92,6 +95,7 @@ struct hm_config {
     enum hm_log_level log_level; /* info */
     unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
+    enum hm_fair_share fair_share;    /* equal */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
     bool fsdax_trust;                 /* no; the users of fsdax trust each other */
@@ -156,6 +160,12 @@ const char *hm_summary_name(enum hm_summary summary);
 
 /* How many bytes all kept file systems together may take in a region of `region_bytes` bytes. Pure. */
 uint64_t hm_config_keep_share(const struct hm_config *config, uint64_t region_bytes);
+
+/* Does any QOS have a weight? Only then has the node to know a job's QOS. */
+bool hm_config_has_qos(const struct hm_config *config);
+/* The weight of a job for the split of the fast tier: that of its QOS, else of its account, else of its partition, else
+ * 1. A name is NULL or "" where it is not known. Pure. */
+uint64_t hm_config_weight(const struct hm_config *config, const char *qos, const char *account, const char *partition);
 
 /* The partition's default_mode, or NULL. */
 const char *hm_config_default_mode(const struct hm_config *config, const char *partition);

@@ -6,8 +6,8 @@
 
 #include "value.h"
 
-static const char *const section_names[HM_SECTIONS] = {NULL,    "tier",    "channels", "user",
-                                                       "group", "account", "partition"};
+static const char *const section_names[HM_SECTIONS] = {NULL,    "tier",    "channels",  "user",
+                                                       "group", "account", "partition", "qos"};
 
 const char *hm_configvalue_section_name(enum hm_section section)
 {
@@ -79,7 +79,8 @@ static int rule_entry(struct hm_config *config, enum hm_section section, const c
         if (config->rule[i].kind == new.kind && strcmp(config->rule[i].name, title) == 0)
             return i;
     if (config->n_rules == HM_CONFIG_RULES)
-        return hm_fail(error, EINVAL, "there are too many user, group, account and partition sections: %d are allowed",
+        return hm_fail(error, EINVAL,
+                       "there are too many user, group, account, partition and qos sections: %d are allowed",
                        HM_CONFIG_RULES);
     config->rule[config->n_rules] = new;
     return config->n_rules++;

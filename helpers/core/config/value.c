@@ -14,6 +14,7 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const filesystems[] = {"ext4", "xfs", NULL};
 static const char *const maps[] = {"dram", "pmem", NULL};
 static const char *const rams[] = {"none", "movable", "normal", NULL};
+static const char *const fair_shares[] = {"equal", "cores", "none", NULL};
 static const char *const programs[] = {"none", "papi", "slurm", "all", NULL};
 /* Only fields of Slurm's database that a job's owner cannot write: what the owner can change is not to be trusted. */
 static const char *const summaries[] = {"none", "AdminComment", "SystemComment", NULL};
@@ -33,6 +34,10 @@ static const char *const channels[] = {"shared", "separate", NULL};
     {                                                                                                                  \
         section, "modes", &hm_field_modes, offsetof(struct hm_config_rule, modes), 0, 0, NULL                          \
     }
+#define WEIGHT(section)                                                                                                \
+    {                                                                                                                  \
+        section, "weight", &hm_field_number, offsetof(struct hm_config_rule, weight), 1, 1000, NULL                    \
+    }
 #define FIELD(field) sizeof(((struct hm_config *)0)->field)
 
 static const struct hm_configfield rows[] = {
@@ -49,6 +54,7 @@ static const struct hm_configfield rows[] = {
     TOP("log_level", hm_field_choice, log_level, 0, 0, levels),
     TOP("modes", hm_field_modes, default_modes, 0, 0, NULL),
     TOP("migrate", hm_field_migrate, migrate, 0, 0, NULL),
+    TOP("fair_share", hm_field_choice, fair_share, 0, 0, fair_shares),
     TOP("fsdax_fs", hm_field_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", hm_field_choice, fsdax_map, 0, 0, maps),
     TOP("fsdax_trust", hm_field_yes_no, fsdax_trust, 0, 0, NULL),
@@ -77,6 +83,9 @@ static const struct hm_configfield rows[] = {
     RULE(HM_SECTION_GROUP),
     RULE(HM_SECTION_ACCOUNT),
     RULE(HM_SECTION_PARTITION),
+    WEIGHT(HM_SECTION_ACCOUNT),
+    WEIGHT(HM_SECTION_PARTITION),
+    WEIGHT(HM_SECTION_QOS),
     {HM_SECTION_PARTITION, "default_mode", &hm_field_request, offsetof(struct hm_config_rule, default_mode), 0, 0,
      NULL},
 };

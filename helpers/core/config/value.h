@@ -16,6 +16,7 @@ enum hm_section {
     HM_SECTION_GROUP,
     HM_SECTION_ACCOUNT,
     HM_SECTION_PARTITION,
+    HM_SECTION_QOS,
     HM_SECTIONS
 };
 
@@ -30,7 +31,7 @@ const char *hm_configvalue_word(enum hm_section section, int n, bool *is_list);
  * Returns `out`. */
 char *hm_configvalue_words(enum hm_section section, char *out, size_t size);
 
-/* Is the section a rule (user, group, account, partition)? */
+/* Is the section a rule (user, group, account, partition, qos)? */
 bool hm_configvalue_is_rule(enum hm_section section);
 
 /* Find or make the entry of `config` (a tier, channels, or rule) for a section with this title. Returns its index (0

@@ -30,6 +30,7 @@ static void test_defaults(void **state)
     assert_float_equal(defaults.reserve_percent, 2, 0);
     assert_int_equal(defaults.reap_grace_s, 600);
     assert_false(defaults.fsdax_trust);
+    assert_int_equal(defaults.fair_share, HM_FAIR_SHARE_EQUAL);
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_false(defaults.resctrl);
@@ -64,7 +65,7 @@ static const char full[] =
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
     "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
-    "modes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
+    "fair_share = cores\nmodes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
     "  read_bandwidth = 204000 write_bandwidth = 100000\n"
     "  static_power = 187.5W read_energy = 6.25pJ/bit write_energy = \"7pJ/bit\" }\n"
@@ -72,7 +73,8 @@ static const char full[] =
     "channels \"ddr+pmem\" { kind = separate }\n"
     "user \"alice\" { modes = slow }\n"
     "group \"chem-1\" { modes = { spill, interleave } }\n"
-    "account \"a.b\" { modes = { dram } }\n"
+    "account \"a.b\" { modes = { dram } weight = 4 }\n"
+    "qos \"high\" { weight = 1000 }\n"
     "partition \"main\" { default_mode = \"spill,socket=local\" }\n";
 
 static void test_every_word(void **state)
@@ -132,14 +134,49 @@ static void test_every_word(void **state)
     assert_string_equal(config.channels[0].fast, "ddr");
     assert_string_equal(config.channels[0].slow, "pmem");
     assert_int_equal(config.channels[0].channels, HM_CHANNELS_SEPARATE);
-    assert_int_equal(config.n_rules, 4);
+    assert_int_equal(config.fair_share, HM_FAIR_SHARE_CORES);
+    assert_int_equal(config.n_rules, 5);
     assert_int_equal(config.rule[1].kind, HM_RULE_GROUP);
     assert_string_equal(config.rule[1].name, "chem-1");
     assert_int_equal(config.rule[1].modes, 1u << HM_MODE_SPILL | 1u << HM_MODE_INTERLEAVE);
-    assert_false(config.rule[3].has_modes);
+    assert_int_equal(config.rule[2].weight, 4);
+    assert_int_equal(config.rule[3].weight, 1000);
+    assert_false(config.rule[4].has_modes);
     assert_string_equal(hm_config_default_mode(&config, "main"), "spill,socket=local");
     assert_null(hm_config_default_mode(&config, "other"));
     assert_null(hm_config_default_mode(&config, NULL));
+}
+
+static void test_weights(void **state)
+{
+    static const struct {
+        const char *qos, *account, *partition;
+        uint64_t weight;
+    } rows[] = {
+        {"high", "physics", "main", 9}, /* the QOS comes first, then the account */
+        {"HIGH", NULL, NULL, 9},        /* Slurm stores these names in small letters */
+        {"normal", "Physics", "main", 4},
+        {NULL, "chemistry", "main", 2}, /* the section of this account gives no weight */
+        {"", "", "main", 2},
+        {NULL, NULL, "Main", 1}, /* Slurm tells these names apart */
+        {NULL, NULL, NULL, 1},
+    };
+    struct hm_config config;
+    (void)state;
+    assert_int_equal(parse("account \"physics\" { weight = 4 modes = spill } account \"chemistry\" { modes = fast }\n"
+                           "partition \"main\" { weight = 2 }",
+                           &config, NULL),
+                     0);
+    assert_false(hm_config_has_qos(&config));
+    assert_int_equal(hm_config_weight(&config, "high", "physics", "main"), 4);
+    assert_int_equal(parse("qos \"high\" { weight = 9 } account \"physics\" { weight = 4 modes = spill }\n"
+                           "account \"chemistry\" { modes = fast } partition \"main\" { weight = 2 }",
+                           &config, NULL),
+                     0);
+    assert_true(hm_config_has_qos(&config));
+    for (size_t i = 0; i < N_ROWS(rows); i++)
+        if (hm_config_weight(&config, rows[i].qos, rows[i].account, rows[i].partition) != rows[i].weight)
+            fail_msg("row %zu", i);
 }
 
 static void test_environment_is_not_read(void **state)
@@ -260,11 +297,9 @@ static void test_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_word),
-        cmocka_unit_test(test_environment_is_not_read),
-        cmocka_unit_test(test_allows),
-        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_word),
+        cmocka_unit_test(test_weights),  cmocka_unit_test(test_environment_is_not_read),
+        cmocka_unit_test(test_allows),   cmocka_unit_test(test_channels),
         cmocka_unit_test(test_read),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -15,10 +15,10 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, fsdax_keep_share, "                \
+    "log_level, modes, migrate, fair_share, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, fsdax_keep_share, "    \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
-    "collect_wait, tier, channels, user, group, account or partition"
+    "collect_wait, tier, channels, user, group, account, partition or qos"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -35,7 +35,7 @@ static const struct refusal refusals[] = {
     {"tier \"a\" { speed = 3 }", "1: unknown word \"speed\": use nodes, kind, read_latency, read_bandwidth, "
                                  "write_bandwidth, static_power, read_energy or write_energy"},
     {"user \"a\" {\n default_mode = spill }", "2: unknown word \"default_mode\": use modes"},
-    {"partition \"a\" { mode = spill }", "1: unknown word \"mode\": use modes or default_mode"},
+    {"partition \"a\" { mode = spill }", "1: unknown word \"mode\": use modes, weight or default_mode"},
     {"channels \"a+b\" { type = shared }", "1: unknown word \"type\": use kind"},
     /* grammar */
     {"enabled yes", "1: missing equal sign after option 'enabled'" GRAMMAR},
@@ -133,6 +133,12 @@ static const struct refusal refusals[] = {
     {"migrate = \"\"", "1: migrate: it is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
     {"modes = \"spill,socket=all\"",
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
+    {"fair_share = even", "1: fair_share: \"even\" is not one of its values: use equal, cores or none"},
+    {"\nqos \"high\" { weight = 0 }", "2: qos \"high\": weight: \"0\" is not a number of 1 to 1000"},
+    {"account \"a\" { weight = 1001 }", "1: account \"a\": weight: \"1001\" is not a number of 1 to 1000"},
+    {"account \"a\" { weight = 1.5 }", "1: account \"a\": weight: \"1.5\" is not a number of 1 to 1000"},
+    {"qos \"high\" { modes = spill }", "1: unknown word \"modes\": use weight"},
+    {"user \"a\" { weight = 2 }", "1: unknown word \"weight\": use modes"},
     {"partition \"main\" { default_mode = \"spil\" }",
      "1: partition \"main\": default_mode: --hybrid-mem=spil: unknown mode \"spil\": use off, fast, slow, dram, pmem, "
      "cxl, hbm, interleave, spill, isolate, migrate or fsdax"},
@@ -229,7 +235,7 @@ static void test_too_many(void **state)
         {"channels \"a+t", "\" { kind = shared }",
          "f:9: channels \"a+t8\": there are too many channels: 8 are allowed"},
         {"user \"u", "\" { modes = spill }",
-         "f:65: user \"u64\": there are too many user, group, account and partition sections: 64 are allowed"},
+         "f:65: user \"u64\": there are too many user, group, account, partition and qos sections: 64 are allowed"},
     };
     struct hm_config config;
     (void)state;
