@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests hybridmem-monitor on a folder of files that look like a job's cgroup."""
 
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -34,6 +35,8 @@ def test_samplesfile_py_has_the_layout_of_the_monitor(job):
         (["--gid=x"], "not root"),
         (["--uid=4294967295"], "not root"),
         (["--samples-fd=3", "--cgroup=/", "--guard=/x", "--uid=1", "--gid=1"], "are for root"),
+        (["--samples-fd=3", "--cgroup=/", "--guard=/x", "--shares=/x"], "--shares and --job go together"),
+        (["--job=0"], "the number of a job"),
     ],
 )
 def test_wrong_arguments(words, said):
@@ -110,6 +113,33 @@ def test_early_samples_and_a_point_per_interval(job):
         assert found.last_mono_ns - found.first_mono_ns >= 70_000_000
         assert 1 <= found.n_points <= 2
         assert process.poll() is None
+
+
+def shares(rows):
+    """A table of shares (helpers/core/share/shares.h): {row: (job, weight, cap, bytes in fast, in slow)}."""
+    free = (0, 0, 0, 0, 0)
+    return struct.pack("=4I", 0x484D4631, 1, 16 + 128 * 40, 0) + b"".join(
+        struct.pack("=I4x4Q", *rows.get(row, free)) for row in range(128)
+    )
+
+
+def test_it_tells_other_jobs_what_this_one_uses(job, tmp_path):
+    """Without page cache, which migrators do not move. Rows of other jobs stay as they are."""
+    check_root()
+    table, unknown = tmp_path / "shares", samplesfile.NONE
+    table.write_bytes(shares({0: (8, 1, unknown, 5, 6), 3: (7, 3, 9, unknown, unknown)}))
+    with job.monitor(become=True, words=[f"--shares={table}", "--job=7"]) as process:
+        job.wait_samples()
+        assert table.read_bytes() == shares({0: (8, 1, unknown, 5, 6), 3: (7, 3, 9, 4 * MIB, 2 * MIB)})
+        job.uses(anon=(MIB, MIB, 0, MIB), file=(4 * MIB, 0, 0, 0), shmem=(MIB, 0, 0, 0))
+        expected = shares({0: (8, 1, unknown, 5, 6), 3: (7, 3, 9, 3 * MIB, MIB)})
+        wait_for(lambda: table.read_bytes() == expected, "new figures")
+        process.terminate()
+        ends(process)
+    with job.monitor(become=True, words=[f"--shares={tmp_path}/none", "--job=7"]) as process:  # it samples all the same
+        job.wait_samples()
+        process.terminate()
+        ends(process)
 
 
 def test_missing_files_are_named_and_taken_when_they_come(job):

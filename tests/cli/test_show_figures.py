@@ -24,10 +24,10 @@ def test_what_was_migrated(tmp_path):
         "regions: 20 decisions, at most one every 2.5 s, on 4000 samples of several sources",
         "not moved: busy 8.0 KiB",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
-        "cap 600.0 MiB, at most 2.0 MiB above it; cost 0.5 s of CPU time",
+        "cap 600.0 MiB, at most 2.0 MiB above it; fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
     ):
         assert part in text, part
-    made["migration"].update(above_cap_bytes=None)
+    made["migration"].update(above_cap_bytes=None, fair_share_bytes=None)
     write(tmp_path / "a", made)
     text = show(tmp_path / "a", str(made["job_id"])).stdout
     assert "cap 600.0 MiB, not known what was above it; cost" in text

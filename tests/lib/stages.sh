@@ -205,7 +205,7 @@ in_guest() {
 # All tests of the usual guest would take too long for one stage, so two subjects have stages of their own.
 usual='not slurm26 and not meter and not kmem and not reset and not accounting'
 namespaces_tests='test_(fsdax|namespace|ram)'
-migrator_tests='test_(bench|damon|migrat|isolate)'
+migrator_tests='test_(bench|damon|fair|migrat|isolate)'
 
 system_tests() { find tests/system -maxdepth 1 -name 'test_*.py' -printf '%f\n' | sort; }
 

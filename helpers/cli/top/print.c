@@ -34,6 +34,24 @@ static void format_share(double share, char *out, size_t size)
         snprintf(out, size, "%.1f %%", 100 * share);
 }
 
+/* " (at most 3.0 GiB, fair share 2.0 GiB)", as far as there are such limits. */
+static const char *format_limits(const struct hm_progress *progress, char *out, size_t size)
+{
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } limits[] = {{"at most", progress->capacity_bytes}, {"fair share", progress->share_bytes}};
+    char text[24];
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (limits[i].bytes > 0)
+            snprintf(out + strlen(out), size - strlen(out), "%s%s %s", out[0] ? ", " : " (", limits[i].name,
+                     hm_size_format(limits[i].bytes, text, sizeof(text)));
+    if (out[0])
+        snprintf(out + strlen(out), size - strlen(out), ")");
+    return out;
+}
+
 static void put_head(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen)
 {
     const struct hm_progress *progress = &view->progress;
@@ -48,16 +66,14 @@ static void put_head(FILE *out, const struct hm_view *view, const char *host, co
 static void put_sums(FILE *out, const struct hm_view *view, const struct hm_screen *screen)
 {
     const struct hm_progress *progress = &view->progress;
-    char line[256], size[4][24], share[3][24];
+    char line[256], size[4][24], share[3][24], most[96];
     uint64_t unmoved = 0;
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         unmoved += progress->unmoved_bytes[i];
     hm_size_format(view->fast_bytes, size[0], sizeof(size[0]));
     hm_size_format(view->slow_bytes, size[1], sizeof(size[1]));
-    hm_size_format(progress->capacity_bytes, size[2], sizeof(size[2]));
-    snprintf(line, sizeof(line), "memory  fast %s%s%s%s, slow %s, of %u processes", size[0],
-             progress->capacity_bytes ? " (at most " : "", progress->capacity_bytes ? size[2] : "",
-             progress->capacity_bytes ? ")" : "", size[1], progress->n_ranks);
+    snprintf(line, sizeof(line), "memory  fast %s%s, slow %s, of %u processes", size[0],
+             format_limits(progress, most, sizeof(most)), size[1], progress->n_ranks);
     hm_screen_put_line(out, screen, line);
     format_share(progress->last_fast_share, share[0], sizeof(share[0]));
     format_share(progress->fast_share, share[1], sizeof(share[1]));

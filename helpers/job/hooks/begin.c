@@ -15,6 +15,7 @@
 #include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/node/company.h"
+#include "slurm/squeue.h"
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 {
@@ -142,6 +143,20 @@ static void judge(const struct hm_config *config, const struct hm_request *reque
 }
 
 /*
+ * Notes the job's weight for the split of the fast tier. slurmd does not tell a job's QOS, so slurmctld is asked: only
+ * where a QOS has a weight, and for a job that asks for a migrator and gets it. Do not hold the lock.
+ */
+static void weigh(const struct hm_config *config, struct hm_job *job)
+{
+    char qos[64] = "";
+    struct hm_error why = {0};
+    if (hm_config_has_qos(config) && hm_request_wants(&job->plan.request, HM_WANTS_MIGRATOR) &&
+        hm_squeue_qos(job->job_id, qos, sizeof(qos), &why) != 0)
+        hm_job_warn(job, "its share of the fast tier is not that of its QOS: %s", why.text);
+    job->fair_weight = hm_config_weight(config, qos, job->account, job->partition);
+}
+
+/*
  * Puts the verdict on the request into the entry. If it is a refusal, the tasks read it there and fail: a prolog that
  * failed itself would drain the node.
  */
@@ -177,6 +192,7 @@ static void complete(const struct hm_config *config, const struct hm_begin *begi
     hm_text_copy(job->request, own->request, sizeof(job->request));
     hm_text_copy(job->refusal, own->refusal, sizeof(job->refusal));
     job->request_is_default = own->request_is_default;
+    job->fair_weight = own->fair_weight;
     job->recorded = job->recorded || own->recorded;
     if (own->request[0] && !own->refusal[0])
         job->plan.request = own->plan.request;
@@ -239,6 +255,7 @@ static int decide_and_enter(const struct hm_config *config, const char *config_e
     hm_job_init(own, begin->job_id);
     fill(config, begin, own);
     decide(config, config_error, begin, own);
+    weigh(config, own);
     own->recorded = own->recorded || config->record == HM_RECORD_ALL;
     int result = enter(config, begin, own, job, error);
     free(own);

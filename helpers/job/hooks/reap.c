@@ -15,6 +15,7 @@
 #include "job/ledger/place.h"
 #include "job/ledger/unread.h"
 #include "job/namespaces/namespaces.h"
+#include "job/node/fair.h"
 #include "job/node/mongroup.h"
 #include "job/store/store.h"
 #include "orphans.h"
@@ -215,6 +216,7 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     if (reap_entries(config, reap->grace_s))
         namespaces.has_left = true;
     hm_orphans_reap(config);
+    hm_fair_reap(config);
     move_ledger(config);
     if (reap->is_config_known) {
         hm_mongroup_shut(config);

@@ -18,6 +18,7 @@ void hm_job_init(struct hm_job *job, uint32_t job_id)
     job->array_job_id = job->array_task_id = job->het_job_id = HM_NO_ID;
     hm_dax_clear(&job->namespaces);
     hm_migration_clear(&job->migration);
+    job->fair_weight = 1;
     job->start_ns = (int64_t)hm_clock_ns(CLOCK_REALTIME);
     hm_boot_id(job->boot_id, sizeof(job->boot_id));
 }

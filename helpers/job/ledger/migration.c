@@ -42,6 +42,13 @@ static void keep_larger(uint64_t *most, uint64_t value)
     *most = value > *most ? value : *most;
 }
 
+/* 0: the step shared the fast tier with nobody. */
+static void keep_least_share(uint64_t *least, uint64_t value)
+{
+    if (value > 0 && (*least == 0 || value < *least))
+        *least = value;
+}
+
 static void keep_common(uint64_t *common, uint64_t value)
 {
     *common = *common == value ? value : 0;
@@ -93,6 +100,7 @@ static void add_sums(struct hm_progress *total, const struct hm_progress *step)
     keep_larger(&total->capacity_bytes, step->capacity_bytes);
     keep_larger(&total->above_cap_bytes, step->above_cap_bytes);
     keep_larger(&total->first_above_cap_bytes, step->first_above_cap_bytes);
+    keep_least_share(&total->least_share_bytes, step->least_share_bytes);
     total->cpu_s = sum_cpu(total->cpu_s, step->cpu_s);
     total->kernel_cpu_s =
         total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : sum_cpu(total->kernel_cpu_s, step->kernel_cpu_s);

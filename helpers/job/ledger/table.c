@@ -69,6 +69,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, start_ns),
     HM_FIELD(hm_job, end_s),
     HM_FIELD(hm_job, boot_id),
+    HM_FIELD(hm_job, fair_weight),
     HM_FIELD(hm_job, had_company),
     HM_FIELD(hm_job, has_cores),
     HM_FIELD(hm_job, cores),

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,91 +16,11 @@
 #include "base/spawn.h"
 #include "job/ledger/figurefile.h"
 #include "job/ledger/hurry.h"
+#include "job/node/fair.h"
 #include "slurm/stepname.h"
 
 #define PROGRAM HM_LIBEXECDIR "/hybridmem-migrator"
 #define PATIENCE_MS 10000 /* time to write its last figures and end; once killed, it has the same time again */
-
-/*
- * Adds an option and its value. If there is no room, `used` becomes the size of `text`, which hm_migrator_command
- * checks at the end.
- */
-__attribute__((format(printf, 3, 4))) static void add(struct hm_migrator_command *command, const char *name,
-                                                      const char *format, ...)
-{
-    char value[HM_JOB_CGROUP + 32];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(value, sizeof(value), format, arguments);
-    va_end(arguments);
-    const char *const parts[] = {name, value};
-    for (int i = 0; i < 2; i++) {
-        size_t bytes = strlen(parts[i]) + 1;
-        if (length < 0 || (size_t)length >= sizeof(value) || command->count == HM_MIGRATOR_WORDS ||
-            bytes > sizeof(command->text) - command->used) {
-            command->used = sizeof(command->text);
-            return;
-        }
-        command->word[command->count++] = memcpy(command->text + command->used, parts[i], bytes);
-        command->word[command->count] = NULL;
-        command->used += bytes;
-    }
-}
-
-static void add_nodes(struct hm_migrator_command *command, const char *name, const struct hm_set *nodes)
-{
-    char list[HM_JOB_CGROUP];
-    add(command, name, "%s", hm_set_format(nodes, list, sizeof(list)));
-}
-
-/* Adds a number, unless it is 0, which means that it was not given. */
-static void add_number(struct hm_migrator_command *command, const char *name, uint64_t number)
-{
-    if (number > 0)
-        add(command, name, "%llu", (unsigned long long)number);
-}
-
-static void add_ratio(struct hm_migrator_command *command, const char *name, double ratio)
-{
-    if (ratio > 0)
-        add(command, name, "%.9g", ratio);
-}
-
-int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrator_command *command,
-                        struct hm_error *error)
-{
-    const struct hm_plan_migration *plan = facts->plan;
-    const struct hm_migrate_keys *keys = &plan->keys;
-    memset(command, 0, sizeof(*command));
-    command->word[command->count++] = hm_text_copy(command->text, "hybridmem-migrator", sizeof(command->text));
-    command->used = strlen(command->text) + 1;
-    add(command, "--cgroup", "%s/user", facts->step_cgroup);
-    add(command, "--guard", "%s/user/cgroup.events", facts->step_cgroup);
-    add(command, "--progress-fd", "3");
-    add(command, "--uid", "%u", facts->uid);
-    add(command, "--gid", "%u", facts->gid);
-    add(command, "--job", "%u", facts->job_id);
-    add(command, "--step", "%u", facts->step_id);
-    add_nodes(command, "--fast-nodes", &plan->fast_nodes);
-    add_nodes(command, "--slow-nodes", &plan->slow_nodes);
-    add(command, "--algorithm", "%s", hm_algorithm_name(keys->algorithm));
-    add(command, "--source", "%s", keys->source);
-    add(command, "--hot-by", "%s", hm_hot_by_name(keys->hot_by));
-    add(command, "--interval", "%llums", (unsigned long long)keys->interval_ms);
-    add(command, "--overhead", "%.9g%%", keys->overhead_percent);
-    add_number(command, "--cap", plan->cap_bytes);
-    add_number(command, "--reserve", facts->reserve_bytes);
-    add_number(command, "--bins", keys->bins);
-    add_number(command, "--period", keys->period);
-    add_number(command, "--rate", keys->rate_bytes);
-    add_number(command, "--end", facts->end_s);
-    add_ratio(command, "--lat-read", plan->read_latency);
-    add_ratio(command, "--lat-write", plan->write_latency);
-    if (facts->broker)
-        add(command, "--broker", "%s", facts->broker);
-    return command->used < sizeof(command->text) ? 0
-                                                 : hm_fail(error, E2BIG, "the command line of %s is too long", PROGRAM);
-}
 
 static char *path_of(const struct hm_config *config, uint32_t job_id, uint32_t step_id, char *out, size_t size)
 {
@@ -142,9 +61,11 @@ static void remember(struct hm_job *job, const struct hm_step_migrator *place)
     }
 }
 
-int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error)
+int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, uint64_t cap_bytes,
+                      struct hm_error *error)
 {
     struct hm_step_migrator place = {.step_id = step_id};
+    struct hm_error why = {0};
     /* Slurm can start a step again. */
     if (hm_migrator_collect(config, job, step_id, error) != 0)
         return -1;
@@ -152,6 +73,8 @@ int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32
         return hm_fail(error, ESRCH, "this process is not in /proc");
     forget(job, step_id);
     remember(job, &place);
+    if (hm_fair_join(config, job, cap_bytes, &why) != 0)
+        hm_job_warn(job, "the fast tier is not shared by weight: %s", why.text);
     return hm_ledger_write(config, job, error);
 }
 
@@ -184,12 +107,15 @@ int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_
     return 0;
 }
 
-void hm_migrator_note(struct hm_job *job, uint32_t step_id, const struct hm_process *process)
+void hm_migrator_note(const struct hm_config *config, struct hm_job *job, uint32_t step_id,
+                      const struct hm_process *process)
 {
     const struct hm_step_migrator place = {.step_id = step_id, .process = process ? *process : (struct hm_process){0}};
     forget(job, step_id);
     if (place.process.pid > 0)
         remember(job, &place);
+    else
+        hm_fair_leave(config, job);
 }
 
 void hm_migrator_dismiss(const struct hm_process *process)
@@ -282,6 +208,7 @@ int hm_migrator_collect(const struct hm_config *config, struct hm_job *job, uint
         return -1;
     if (!take(config, job, step_id))
         return 0;
+    hm_fair_leave(config, job);
     return hm_ledger_write(config, job, error) == 0 ? remove_taken(config, job, error) : -1;
 }
 

@@ -19,9 +19,10 @@ struct hm_migrator_facts {
     uint64_t end_s;          /* UNIX time at which the job's time limit ends; 0: not known */
     const char *step_cgroup; /* absolute path of the step's cgroup; the tasks are in its child `user` */
     const char *broker;      /* path of the DAMON broker's socket; NULL: there is no broker */
+    const char *shares;      /* path of the table of shares (node/fair.h); NULL: the site does not share */
 };
 
-#define HM_MIGRATOR_WORDS 48
+#define HM_MIGRATOR_WORDS 56
 struct hm_migrator_command {
     int count;
     char *word[HM_MIGRATOR_WORDS + 1]; /* point into `text`; NULL-terminated */
@@ -37,10 +38,12 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
  * A migrator is started in three parts, as the lock must not be held while a program starts: begin, launch, note.
  *
  * hm_migrator_begin takes the figures that an earlier run of the step has left, and a place in the entry for the
- * migrator that this process is about to start; it writes the entry. The caller holds the lock. Returns 0, or -1 with a
- * text.
+ * migrator that this process is about to start; it writes the entry. The job then is one of those that share the fast
+ * tier; `cap_bytes` is what this migrator may keep there (0: no cap). The caller holds the lock. Returns 0, or -1 with
+ * a text.
  */
-int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, struct hm_error *error);
+int hm_migrator_begin(const struct hm_config *config, struct hm_job *job, uint32_t step_id, uint64_t cap_bytes,
+                      struct hm_error *error);
 /*
  * Starts the program. `process` identifies it for hm_migrator_stop; it may have ended already (pid 0). Do not hold the
  * lock. Returns 0, or -1 with a text and nothing left behind.
@@ -52,7 +55,8 @@ int hm_migrator_launch(const struct hm_config *config, const struct hm_migrator_
  * caller writes the entry. Where all places are in use, the migrator is not noted: it ends when the step's tasks
  * are gone (--guard).
  */
-void hm_migrator_note(struct hm_job *job, uint32_t step_id, const struct hm_process *process);
+void hm_migrator_note(const struct hm_config *config, struct hm_job *job, uint32_t step_id,
+                      const struct hm_process *process);
 
 /*
  * Asks the migrator to end, and does not wait. A task calls this where its user has chosen another placement

@@ -15,6 +15,7 @@
 #include "base/spawn.h"
 #include "core/config/lookup.h"
 #include "job/ledger/hurry.h"
+#include "job/node/fair.h"
 #include "job/node/mongroup.h"
 #include "meter/monitor/samples.h"
 
@@ -114,6 +115,7 @@ int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tie
                       struct hm_process *monitor, struct hm_error *error)
 {
     char cgroup[HM_JOB_CGROUP], guard[HM_JOB_CGROUP + 16], user[16], group[16], mongroup[HM_MONGROUP_PATH];
+    char shares_word[] = "--shares", job_word[] = "--job", shares[HM_FAIR_PATH], number[16];
     char resctrl[] = "--resctrl", variable[PATH_MAX + sizeof(SLURM_CONF) + 1];
     uid_t uid;
     gid_t gid;
@@ -141,6 +143,11 @@ int hm_monitor_launch(const struct hm_config *config, const struct hm_tiers *tie
     hm_mongroup_path(config, job->job_id, &job->mongroup, mongroup);
     if (hm_mongroup_is_whole(&job->mongroup))
         add(arguments, resctrl, mongroup);
+    if (hm_fair_make(config, NULL) == 0 && hm_fair_path(config, shares)) {
+        snprintf(number, sizeof(number), "%u", job->job_id);
+        add(arguments, shares_word, shares);
+        add(arguments, job_word, number);
+    }
     add_programs(config, arguments);
     spawn.cgroup = job->home_cgroup[0] ? job->home_cgroup : ANY_CGROUP;
     hm_hurry_begin();

@@ -69,6 +69,7 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "above_cap_bytes", has_cap ? hm_json_bytes(progress->above_cap_bytes) : json_null());
     json_object_set_new(object, "first_above_cap_bytes",
                         has_cap ? hm_json_bytes(progress->first_above_cap_bytes) : json_null());
+    json_object_set_new(object, "fair_share_bytes", number_or_null(progress->least_share_bytes));
     json_object_set_new(object, "cpu_s", real_or_null(progress->cpu_s));
     json_object_set_new(object, "kernel_cpu_s", real_or_null(progress->kernel_cpu_s));
     json_object_set_new(object, "fast_share", real_or_null(progress->fast_share));
@@ -78,18 +79,18 @@ static void set_results(json_t *object, const struct hm_progress *progress)
 
 static void set_null(json_t *object)
 {
-    static const char *const keys[] = {"algorithm",       "hot_by",
-                                       "sample_source",   "sample_source_why",
-                                       "period",          "period_unit",
-                                       "interval_s",      "phases",
-                                       "samples",         "lost",
-                                       "throttled",       "dropped",
-                                       "promoted_bytes",  "demoted_bytes",
-                                       "unmoved",         "cap_bytes",
-                                       "above_cap_bytes", "first_above_cap_bytes",
-                                       "cpu_s",           "kernel_cpu_s",
-                                       "fast_share",      "best_share",
-                                       "regret"};
+    static const char *const keys[] = {"algorithm",        "hot_by",
+                                       "sample_source",    "sample_source_why",
+                                       "period",           "period_unit",
+                                       "interval_s",       "phases",
+                                       "samples",          "lost",
+                                       "throttled",        "dropped",
+                                       "promoted_bytes",   "demoted_bytes",
+                                       "unmoved",          "cap_bytes",
+                                       "above_cap_bytes",  "first_above_cap_bytes",
+                                       "fair_share_bytes", "cpu_s",
+                                       "kernel_cpu_s",     "fast_share",
+                                       "best_share",       "regret"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());
 }

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "job/ledger/living.h"
+#include "job/node/fair.h"
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"
 #include "parts.h"
@@ -20,7 +21,7 @@ static int begin(struct hm_preparation *p, const struct hm_error *no_damon, stru
     if (lock >= 0 && hm_step_read_again(p, LOSS, error) == 0) {
         if (no_damon->text[0] && hm_sampling_may_have(p->migration.keys.source, HM_SAMPLING_BROKER))
             hm_job_warn(p->job, "DAMON cannot be used: %s", no_damon->text);
-        result = hm_migrator_begin(&step->config, p->job, step->step_id, error);
+        result = hm_migrator_begin(&step->config, p->job, step->step_id, p->migration.cap_bytes, error);
     }
     hm_ledger_unlock(lock);
     return result;
@@ -29,7 +30,7 @@ static int begin(struct hm_preparation *p, const struct hm_error *no_damon, stru
 static int launch(struct hm_preparation *p, struct hm_error *error)
 {
     struct hm_step *step = p->step;
-    char cgroup[HM_JOB_CGROUP], broker[HM_CONFIG_PATH_MAX + 16];
+    char cgroup[HM_JOB_CGROUP], broker[HM_CONFIG_PATH_MAX + 16], shares[HM_FAIR_PATH];
     const struct hm_migrator_facts facts = {.plan = &p->migration,
                                             .job_id = step->job_id,
                                             .step_id = step->step_id,
@@ -38,7 +39,8 @@ static int launch(struct hm_preparation *p, struct hm_error *error)
                                             .reserve_bytes = p->reserve_bytes,
                                             .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
                                             .step_cgroup = cgroup,
-                                            .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker))};
+                                            .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker)),
+                                            .shares = hm_fair_path(&step->config, shares)};
     if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
         return hm_fail(error, ENOENT, "slurmstepd is in no cgroup of a step");
     return hm_migrator_launch(&step->config, &facts, &step->migrator, error);
@@ -52,7 +54,7 @@ static int note(struct hm_preparation *p, const struct hm_error *failure, struct
     int result = -1;
     int lock = hm_ledger_lock(&step->config, error);
     if (lock >= 0 && hm_step_read_again(p, LOSS, error) == 0) {
-        hm_migrator_note(p->job, step->step_id, failure->text[0] ? NULL : &step->migrator);
+        hm_migrator_note(&step->config, p->job, step->step_id, failure->text[0] ? NULL : &step->migrator);
         if (failure->text[0])
             hm_job_warn(p->job, "step %s: " LOSS ": %s", hm_step_name(step->step_id, name, sizeof(name)),
                         failure->text);
@@ -74,6 +76,7 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
     /* The broker is started even if another source is asked for: DAMON may be used if that source does not work. */
     hm_damon_ensure(config, home, &no_damon);
+    (void)hm_fair_make(config, NULL); /* where it fails, the entry gets a warning (hm_migrator_begin) */
     if (begin(p, &no_damon, error) != 0)
         return -1;
     launch(p, &failure);

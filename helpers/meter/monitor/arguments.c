@@ -12,7 +12,8 @@ static int use(const char *why)
     fprintf(stderr,
             "hybridmem-monitor: %s\n"
             "usage: hybridmem-monitor --samples-fd N --cgroup DIR --guard FILE [--sysfs DIR] [--resctrl DIR]\n"
-            "                         [--papi PROGRAM] [--slurm PROGRAM] [--uid N --gid N]\n",
+            "                         [--papi PROGRAM] [--slurm PROGRAM] [--shares FILE --job ID]\n"
+            "                         [--uid N --gid N]\n",
             why);
     return 2;
 }
@@ -23,7 +24,8 @@ int hm_monitor_arguments_take(int argc, char **argv, struct hm_monitor_arguments
         {"samples-fd", required_argument, NULL, 's'}, {"cgroup", required_argument, NULL, 'c'},
         {"guard", required_argument, NULL, 'g'},      {"sysfs", required_argument, NULL, 'y'},
         {"resctrl", required_argument, NULL, 'r'},    {"papi", required_argument, NULL, 'p'},
-        {"slurm", required_argument, NULL, 'm'},      {"uid", required_argument, NULL, 'U'},
+        {"slurm", required_argument, NULL, 'm'},      {"shares", required_argument, NULL, 'h'},
+        {"job", required_argument, NULL, 'j'},        {"uid", required_argument, NULL, 'U'},
         {"gid", required_argument, NULL, 'G'},        {0}};
     *given =
         (struct hm_monitor_arguments){.sysfs = "/sys", .samples_fd = UINT64_MAX, .uid = UINT64_MAX, .gid = UINT64_MAX};
@@ -33,6 +35,10 @@ int hm_monitor_arguments_take(int argc, char **argv, struct hm_monitor_arguments
         if ((option == 'U' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->uid, NULL) != 0) ||
             (option == 'G' && hm_size_parse_number(optarg, 1, UINT32_MAX - 1, &given->gid, NULL) != 0))
             return use("--uid and --gid want the numbers of a user and a group that are not root");
+        if (option == 'j' && hm_size_parse_number(optarg, 1, UINT32_MAX, &given->job_id, NULL) != 0)
+            return use("--job wants the number of a job");
+        if (option == 'h')
+            given->shares = optarg;
         if (option == 'c')
             given->cgroup = optarg;
         if (option == 'g')
@@ -50,6 +56,8 @@ int hm_monitor_arguments_take(int argc, char **argv, struct hm_monitor_arguments
     }
     if (given->samples_fd == UINT64_MAX || !given->cgroup || !given->guard || optind != argc)
         return use("--samples-fd, --cgroup and --guard are needed, and no other words");
+    if (!given->shares != (given->job_id == 0))
+        return use("--shares and --job go together");
     bool is_root = geteuid() == 0 || getuid() == 0;
     if (is_root && (given->uid == UINT64_MAX || given->gid == UINT64_MAX))
         return use("it must not stay root: --uid and --gid say whom to become");

@@ -9,6 +9,8 @@
 
 struct hm_monitor_arguments {
     const char *cgroup, *guard, *sysfs, *resctrl;
+    const char *shares; /* the table of shares (core/share/shares.h); NULL: not given */
+    uint64_t job_id;    /* the job's row there */
     struct hm_monitor_programs programs;
     uint64_t samples_fd, uid, gid; /* UINT64_MAX: not given */
 };

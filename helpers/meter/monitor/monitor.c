@@ -22,6 +22,7 @@
 #include "arguments.h"
 #include "base/clock.h"
 #include "base/privilege.h"
+#include "core/share/shares.h"
 #include "meter.h"
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
@@ -51,6 +52,8 @@ struct monitor {
     uint64_t started_ns;
     int signals;
     struct hm_monitor_meter meter;
+    struct hm_shares *shares; /* NULL: none is kept for this job */
+    uint32_t job_id;
 };
 
 /* When to take the next sample: at the next multiple of the interval, which is the same for every monitor of the node,
@@ -83,6 +86,15 @@ static void read_meter(struct monitor *monitor, uint64_t at_least_ns)
         hm_monitor_meter_read(&monitor->meter, monitor->samples, now);
 }
 
+/* Tell the migrators of other jobs what this job uses, in bytes that migrators move: without page cache. */
+static void tell_use(const struct monitor *monitor, const struct hm_usage usage[HM_MAX_TIERS])
+{
+    uint64_t bytes[2] = {0};
+    for (uint32_t tier = 0; tier < monitor->samples->n_tiers; tier++)
+        bytes[tier > 0] = hm_usage_add(bytes[tier > 0], hm_usage_add(usage[tier].anon, usage[tier].shmem));
+    hm_shares_note(monitor->shares, monitor->job_id, bytes[0], bytes[1]);
+}
+
 /* Take a sample of the job's memory. What cannot be read is noted in the samples, and tried again at the next tick.
  * Returns false where the job's cgroup was removed. */
 static bool sample_memory(struct monitor *monitor)
@@ -104,6 +116,8 @@ static bool sample_memory(struct monitor *monitor)
     }
     if (reading.has_usage) {
         samples->has_hugetlb = samples->has_hugetlb || reading.has_hugetlb;
+        if (monitor->shares)
+            tell_use(monitor, reading.usage);
         hm_samples_add(samples, reading.usage, hm_clock_ns(CLOCK_REALTIME), hm_clock_ns(CLOCK_MONOTONIC));
     }
     return true;
@@ -241,6 +255,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "hybridmem-monitor: %s\n", error.text);
     else
         close((int)given.samples_fd);
+    if (given.shares) /* as root: no user reaches its folder */
+        monitor.shares = hm_shares_map(given.shares, NULL);
+    monitor.job_id = (uint32_t)given.job_id;
     /* Before the counters are looked for, which may take time: SIGTERM must not end the monitor without a sample. */
     monitor.signals = take_signals();
     if (!monitor.samples || monitor.signals < 0)
@@ -253,5 +270,6 @@ int main(int argc, char **argv)
     run(&monitor, is_there);
     hm_cgroup_close(&monitor.cgroup);
     hm_monitor_meter_close(&monitor.meter);
+    hm_shares_unmap(monitor.shares);
     return 0;
 }

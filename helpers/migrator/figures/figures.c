@@ -30,6 +30,8 @@ static const struct {
     {"capacity_bytes", WHOLE, offsetof(struct hm_progress, capacity_bytes)},
     {"above_cap_bytes", WHOLE, offsetof(struct hm_progress, above_cap_bytes)},
     {"first_above_cap_bytes", WHOLE, offsetof(struct hm_progress, first_above_cap_bytes)},
+    {"share_bytes", WHOLE, offsetof(struct hm_progress, share_bytes)},
+    {"least_share_bytes", WHOLE, offsetof(struct hm_progress, least_share_bytes)},
     {"cpu_s", REAL, offsetof(struct hm_progress, cpu_s)},
     {"kernel_cpu_s", REAL_OR_NULL, offsetof(struct hm_progress, kernel_cpu_s)},
     {"fast_share", REAL_OR_NULL, offsetof(struct hm_progress, fast_share)},

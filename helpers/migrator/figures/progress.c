@@ -91,6 +91,8 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, most_ranks, .most = MOST_PROCESSES),
     HM_FIELD(hm_progress, n_warnings),
     HM_FIELD_LIST(hm_progress, warning, HM_COUNTED_BY(hm_progress, n_warnings), .is_right = is_printable),
+    HM_FIELD(hm_progress, share_bytes),
+    HM_FIELD(hm_progress, least_share_bytes),
     {.name = NULL},
 };
 

@@ -66,6 +66,9 @@ struct hm_progress {
     uint32_t n_ranks, most_ranks; /* processes at the last update of the figures, and the most at any */
     uint32_t n_warnings;
     char warning[HM_PROGRESS_WARNINGS][HM_WARNING];
+    /* what the step may have of the fast tier by the job's share, now and at least so far; 0: it shares it with nobody
+     */
+    uint64_t share_bytes, least_share_bytes;
 };
 
 /* The fields of struct hm_progress, without the first three. */

@@ -88,6 +88,13 @@ struct hm_live_shown {
     struct hm_viewserver viewserver;
 };
 
+/* Share: what the step may have of the fast tier beside other jobs whose migrators use it, too. */
+struct hm_live_share {
+    int fd;         /* of the table (core/share/shares.h); -1: none */
+    uint64_t pages; /* UINT64_MAX: the job shares the tier with nobody */
+    bool is_above;  /* at the last look the step had more than that */
+};
+
 struct hm_live {
     const struct hm_options *options;
     struct hm_live_intake intake;
@@ -102,6 +109,7 @@ struct hm_live {
     struct hm_guard guard; /* tells when the step is over */
     int signals;           /* signalfd(2) of the signals that end the migrator */
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
+    struct hm_live_share share;
     /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t phase_first_round; /* the source's rounds when the phase began */
@@ -163,7 +171,13 @@ void hm_live_read_maps(struct hm_live *live);
  * there is no cgroup or the kernel does not tell.
  */
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
-/* Decides whether to rest, by what the slow tier has and by the cap. Closes the source when the rest begins. */
+/*
+ * Finds out the step's share, and notes it in the figures. `bytes` is what the step has in the fast and the slow tier;
+ * what is free there must be refreshed (hm_nodes_refresh).
+ */
+void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2]);
+/* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
+ * begins. */
 void hm_live_rest(struct hm_live *live);
 
 /* CPU seconds of this thread. */

@@ -16,6 +16,7 @@
 #include "base/pagesize.h"
 #include "core/apply/policy.h"
 #include "core/request/request.h"
+#include "core/share/shares.h"
 
 #define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
 #define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
@@ -120,6 +121,7 @@ static void init(struct hm_live *live, const struct hm_options *options)
         live->shown.viewserver.client[i] = -1;
     live->guard.fd = -1;
     live->account.cgroup.dir = -1;
+    live->share = (struct hm_live_share){.fd = -1, .pages = UINT64_MAX};
     live->rest.is_resting = true; /* until hm_live_rest decides at the first look */
 }
 
@@ -198,6 +200,8 @@ void hm_live_begin(struct hm_live *live, const struct hm_options *options)
     keep_to_slow(options);
     init(live, options);
     open_window(live);
+    if (options->shares[0]) /* as root, as no user reaches its folder */
+        live->share.fd = hm_shares_open(options->shares, NULL);
 }
 
 int hm_live_open(struct hm_live *live, struct hm_error *error)
@@ -237,6 +241,8 @@ void hm_live_close(struct hm_live *live)
         hm_cgroup_close(&live->account.cgroup);
     if (live->guard.fd >= 0)
         close(live->guard.fd);
+    if (live->share.fd >= 0)
+        close(live->share.fd);
     if (live->signals >= 0)
         close(live->signals);
     if (live->shown.progress && live->options->progress_fd >= 0)

@@ -28,6 +28,7 @@ static const struct hm_option rows[] = {
     {"--source", "NAME", "one of those below, or the best (default: auto)", hm_option_source, 0, 0, 0},
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
     {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
+    {"--shares", "FILE", "the jobs that share the fast tier; with --job", hm_option_text, FIELD(shares), 0, 0},
     {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
     {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 10, DAY_MS},
     {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,
@@ -115,6 +116,8 @@ static int check(const struct hm_options *options, struct hm_error *error)
         return hm_fail(error, EINVAL, "--fast-nodes and --slow-nodes are needed");
     if (options->has_job != (options->job_id != 0))
         return hm_fail(error, EINVAL, "--job and --step go together");
+    if (options->shares[0] && !options->has_job)
+        return hm_fail(error, EINVAL, "--shares wants --job and --step");
     if ((options->uid == HM_OPTIONS_NO_ID) != (options->gid == HM_OPTIONS_NO_ID))
         return hm_fail(error, EINVAL, "--uid and --gid go together");
     return 0;
@@ -136,6 +139,7 @@ int hm_options_parse(struct hm_options *options, int argc, char **argv, struct h
         .interval_ms = 10000,
         .overhead = 0.01,
         .broker = "",
+        .shares = "",
         .lat_read = 2,
         .lat_write = 5,
         .seed = 1,

@@ -31,11 +31,11 @@ struct hm_options {
     const char *source;
     uint64_t period; /* 0: the source chooses */
     uint64_t interval_ms, phase_samples;
-    double overhead; /* share of the job's CPU time, 0..1 */
-    uint64_t rate;   /* bytes per second; 0: no limit */
-    int64_t end_s;   /* 0: not known */
-    const char *broker;
-    double lat_read, lat_write; /* latencies of the slow tier; the fast tier's are 1 */
+    double overhead;             /* share of the job's CPU time, 0..1 */
+    uint64_t rate;               /* bytes per second; 0: no limit */
+    int64_t end_s;               /* 0: not known */
+    const char *broker, *shares; /* paths; "": not given */
+    double lat_read, lat_write;  /* latencies of the slow tier; the fast tier's are 1 */
     uint64_t seed;
     bool json, help;
 };

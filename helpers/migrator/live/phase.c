@@ -8,10 +8,11 @@
 #include "base/pagesize.h"
 #include "live.h"
 
-#define LOOK_SHARE 0.2     /* share of the purse's CPU time that may be spent on looking up where pages are */
-#define LOOK_S 0.5e-6      /* assumed CPU time of one look, until it is measured */
-#define LOOKS_MOST 262144  /* most looks in one phase */
-#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
+#define LOOK_SHARE 0.2        /* share of the purse's CPU time that may be spent on looking up where pages are */
+#define LOOK_S 0.5e-6         /* assumed CPU time of one look, until it is measured */
+#define LOOKS_MOST 262144     /* most looks in one phase */
+#define PHASES_TO_GIVE_BACK 4 /* a phase demotes this part of what the step has above its share, paid for or not */
+#define MANY_UNMOVABLE 0.1    /* a larger share of accesses to memory that cannot be moved causes a warning */
 
 struct end { /* what is known at the end of one phase */
     struct hm_extent *extent;
@@ -57,8 +58,9 @@ static void look_at_memory(struct hm_live *live, struct end *end)
     end->used_pages = bytes[0] / hm_page_size();
     end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
     hm_nodes_refresh(&live->nodes);
+    hm_live_read_share(live, bytes);
     uint64_t room = end->used_pages + hm_nodes_fast_room(&live->nodes) / hm_page_size();
-    end->capacity_pages = room < live->cap_pages ? room : live->cap_pages;
+    end->capacity_pages = hm_least(room, hm_least(live->cap_pages, live->share.pages));
 }
 
 /* Estimates the shares of accesses by tier, before anything moves. */
@@ -104,14 +106,26 @@ static int compare_priority(const void *a, const void *b)
 }
 
 /*
- * Demotes what is still above the cap, coldest first. The plan may have fallen short: pages could not be moved, the few
- * pages that were looked up in an extent misled it, or the CPU time was used up. Keeping the cap is more important than
- * the overhead.
+ * How many pages are to be demoted after the plan's moves: all that is still above the cap, and a part of what is above
+ * the share, so that the step gives back over some phases, and keeps what is hot while it does.
  */
-static void enforce_cap(struct hm_live *live, const struct end *end, uint64_t rate_pages)
+static uint64_t pages_over(const struct hm_live *live, const struct end *end)
+{
+    uint64_t used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted);
+    uint64_t above_share = hm_less(used, live->share.pages);
+    return hm_most(hm_less(used, live->cap_pages), above_share / PHASES_TO_GIVE_BACK);
+}
+
+/*
+ * Demotes what is still above the cap or the share, coldest first. The plan may have fallen short: pages could not be
+ * moved, the few pages that were looked up in an extent misled it, or the CPU time was used up. An idle step even has
+ * hardly any CPU time to use. Keeping the cap, and what other jobs have a right to, is more important than the
+ * overhead.
+ */
+static void enforce_limits(struct hm_live *live, const struct end *end, uint64_t rate_pages)
 {
     uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
-    uint64_t over = hm_less(hm_less(end->used_pages + promoted, demoted), live->cap_pages);
+    uint64_t over = pages_over(live, end);
     if (over == 0)
         return;
     live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : hm_less(rate_pages, promoted + demoted);
@@ -163,8 +177,7 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
         memcpy(moves + n, planned, n_planned * sizeof(*moves));
     hm_mover_run(&live->mover, moves, n + n_planned);
     free(moves);
-    if (live->cap_pages != UINT64_MAX)
-        enforce_cap(live, end, rate);
+    enforce_limits(live, end, rate);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
     live->account.deciding_s -= moving_s;
@@ -187,44 +200,6 @@ static void watch_cap(struct hm_live *live, const struct end *end)
     uint64_t above = hm_less(used, live->cap_pages * hm_page_size());
     if (above > progress->above_cap_bytes)
         progress->above_cap_bytes = above;
-}
-
-void hm_live_update_figures(struct hm_live *live)
-{
-    struct hm_progress *progress = live->shown.progress;
-    const struct hm_source_state none = {.kernel_cpu_s = -1};
-    const struct hm_source_state *state = live->intake.source ? &live->intake.source->state : &none;
-    if (live->intake.source) {
-        progress->period = state->period;
-        progress->period_is_time = state->is_time;
-        progress->knows_writes = state->knows_writes || live->window.is_used;
-    }
-    progress->samples = hm_live_samples(live);
-    progress->lost = live->intake.retired.lost + state->lost;
-    progress->throttled = live->intake.retired.throttled + state->throttled;
-    progress->dropped =
-        live->intake.dropped + live->intake.retired_dropped + (live->decider ? hm_decider_dropped(live->decider) : 0);
-    bool is_known = state->kernel_cpu_s >= 0 || live->intake.retired.kernel_cpu_s > 0;
-    progress->kernel_cpu_s =
-        is_known ? live->intake.retired.kernel_cpu_s + (state->kernel_cpu_s > 0 ? state->kernel_cpu_s : 0) : -1;
-    if (live->rest.is_resting && strcmp(progress->source, HM_PROGRESS_NO_SOURCE) == 0)
-        progress->kernel_cpu_s = 0;
-    if (live->window.is_used && is_known) {
-        /*
-         * The first write to a page whose mark was cleared is a page fault of the job. Clearing and reading the marks
-         * is in this process's own CPU time.
-         */
-        const struct hm_softdirty_state *dirty = hm_softdirty_state(live->window.softdirty);
-        double faults = (double)dirty->dirty_pages * dirty->fault_us * 1e-6;
-        progress->kernel_cpu_s += faults;
-    }
-    progress->cpu_s = hm_live_own_s();
-    progress->n_ranks = live->intake.ranks.n_living;
-    if (progress->n_ranks > progress->most_ranks)
-        progress->most_ranks = progress->n_ranks;
-    progress->last_ns = hm_clock_ns(CLOCK_REALTIME);
-    if (progress->first_ns == 0)
-        progress->first_ns = progress->last_ns;
 }
 
 static void write_figures(struct hm_live *live, const struct end *end, double phase_s)
@@ -276,7 +251,7 @@ static bool is_extended(struct hm_live *live)
     if (live->rest.is_resting || !live->intake.source)
         return false;
     if (hm_live_has_looked(live))
-        return hm_pace_lengthen(&live->account.pace, hm_live_is_paid(live));
+        return hm_pace_lengthen(&live->account.pace, live->share.is_above || hm_live_is_paid(live));
     /* However long the round takes: memory that it has not come to would pass for cold. A dead source is replaced. */
     hm_pace_extend(&live->account.pace);
     return true;

@@ -2,6 +2,7 @@
 /* Resting: a step with nothing to move costs next to nothing, as there is no source and no look at a page. */
 #include <stdio.h>
 
+#include "base/amount.h"
 #include "base/pagesize.h"
 #include "live.h"
 
@@ -16,6 +17,12 @@ bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
     return true;
 }
 
+/* The share in bytes, and a little more: it follows what others use, and so is never quite still. */
+static uint64_t with_slack(uint64_t pages)
+{
+    return pages == UINT64_MAX ? UINT64_MAX : (pages + pages / HM_REST_SHARE) * hm_page_size();
+}
+
 static void begin_rest(struct hm_live *live)
 {
     struct hm_progress *progress = live->shown.progress;
@@ -27,13 +34,18 @@ static void begin_rest(struct hm_live *live)
         return;
     snprintf(progress->source, sizeof(progress->source), "%s", HM_PROGRESS_NO_SOURCE);
     hm_progress_text(progress->source_why, sizeof(progress->source_why),
-                     "the step had next to nothing in the slow tier, and was not above its cap");
+                     "the step had next to nothing in the slow tier, and was not above its cap or its share");
 }
 
 void hm_live_rest(struct hm_live *live)
 {
     uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
     bool is_known = hm_live_read_usage(live, bytes);
+    if (is_known && live->share.fd >= 0) {
+        hm_nodes_refresh(&live->nodes);
+        hm_live_read_share(live, bytes);
+        cap_bytes = hm_least(cap_bytes, with_slack(live->share.pages));
+    }
     if (is_known) {
         live->shown.view.fast_bytes = bytes[0];
         live->shown.view.slow_bytes = bytes[1];

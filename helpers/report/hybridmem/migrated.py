@@ -6,7 +6,8 @@ from . import draw, fields
 
 def lines(migration):
     """At most five sentences: what was moved, how, what was not moved, an estimate of the result, the cost. Before the
-    cost is the cap: how much of the fast tier fast= allows. What was not measured is left out, or is "-"."""
+    cost are the cap, how much of the fast tier fast= allows, and the least share that the job had beside others. What
+    was not measured is left out, or is "-"."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     steps = draw.counted(fields.whole(migration, "step_count") or 0, "step")
@@ -29,6 +30,9 @@ def lines(migration):
     cost = f"cost {draw.duration(fields.figure(migration, 'cpu_s'))} of CPU time"
     kernel = fields.figure(migration, "kernel_cpu_s")
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
+    shared = fields.figure(migration, "fair_share_bytes")
+    if shared is not None:
+        cost = f"fair share beside other jobs down to {draw.size(shared)}; {cost}"
     if sizes["cap_bytes"] is not None:
         above = fields.figure(migration, "above_cap_bytes")
         kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"

@@ -254,6 +254,48 @@ static void test_screen(void **state)
     free(view);
 }
 
+static char *draw_json(const struct hm_view *view)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(hm_topprint_json(out, view, "n1"), 0);
+    fclose(out);
+    return text;
+}
+
+/* How much of the fast tier a step may have: by its own cap, and by its share beside other jobs. */
+static void test_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cap_bytes, share_bytes;
+        const char *screen, *json;
+    } rows[] = {
+        {0, 0, "fast 5.0 GiB, slow", "\"cap_bytes\":null,\"fair_share_bytes\":null"},
+        {3, 0, "fast 5.0 GiB (at most 3.0 GiB), slow", "\"cap_bytes\":3221225472,\"fair_share_bytes\":null"},
+        {0, 2, "fast 5.0 GiB (fair share 2.0 GiB), slow", "\"cap_bytes\":null,\"fair_share_bytes\":2147483648"},
+        {3, 2, "fast 5.0 GiB (at most 3.0 GiB, fair share 2.0 GiB), slow",
+         "\"cap_bytes\":3221225472,\"fair_share_bytes\":2147483648"},
+    };
+    struct hm_view *view = new_view();
+    view->fast_bytes = UINT64_C(5) << 30;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        view->progress.capacity_bytes = rows[i].cap_bytes << 30;
+        view->progress.share_bytes = rows[i].share_bytes << 30;
+        char *text = draw(view, (struct hm_screen){.columns = 120, .lines = 40});
+        if (!strstr(text, rows[i].screen))
+            fail_msg("row %zu: %s", i, text);
+        free(text);
+        text = draw_json(view);
+        if (!strstr(text, rows[i].json))
+            fail_msg("row %zu: %s", i, text);
+        free(text);
+    }
+    free(view);
+}
+
 static void test_screen_that_is_too_low(void **state)
 {
     (void)state;
@@ -296,13 +338,8 @@ static void test_large_figures(void **state)
 {
     (void)state;
     struct hm_view *view = new_view();
-    char *text = NULL;
-    size_t size;
     view->fast_bytes = view->progress.samples = view->progress.promoted_bytes = UINT64_MAX;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_int_equal(hm_topprint_json(out, view, "n1"), 0);
-    fclose(out);
+    char *text = draw_json(view);
     assert_non_null(strstr(text, "\"fast_bytes\":9223372036854775807,"));
     assert_non_null(strstr(text, "\"samples\":9223372036854775807,"));
     assert_null(strstr(text, ":-"));
@@ -355,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_ask),
         cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_screen_that_is_too_low),
         cmocka_unit_test(test_warnings_on_a_low_screen),
         cmocka_unit_test(test_large_figures),

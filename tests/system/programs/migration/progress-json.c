@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     COUNT(capacity_bytes);
     COUNT(first_above_cap_bytes);
     COUNT(above_cap_bytes);
+    COUNT(share_bytes);
     NUMBER(cpu_s);
     NUMBER(kernel_cpu_s);
     NUMBER(fast_share);

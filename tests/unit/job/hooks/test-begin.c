@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the begin of a job that wants file systems or slow memory. */
+/* Tests the begin of a job that wants file systems or slow memory, and its weight for the split of the fast tier. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,7 @@
 #include "job/namespaces/slowram.h"
 #include "slurm/cores.h"
 #include "slurm/scontrol.h"
+#include "slurm/squeue.h"
 #include "unit/job/freshledger.h"
 #include "unit/lib/machines.h"
 #include "unit/lib/rows.h"
@@ -34,7 +35,9 @@ static bool ends; /* the job ends while its file systems are made */
 static bool can_bring = true;
 static bool can_make;
 static const char *cores; /* what scontrol says of the job's cores */
-static unsigned n_cores;  /* the node's number of cores by scontrol; the true one is 8 */
+static const char *qos;   /* what squeue says of the job's QOS; NULL: it does not answer */
+static int n_asked;
+static unsigned n_cores; /* the node's number of cores by scontrol; the true one is 8 */
 
 int hm_nodetiers_read(const struct hm_config *of, struct hm_tiers *tiers, struct hm_error *why)
 {
@@ -65,6 +68,16 @@ int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, stru
     if (n_cores == 0)
         return hm_fail(why, EIO, "scontrol ended with status 1");
     *numbering = (struct hm_numbering){.cores = n_cores, .threads = 1, .release = 2411};
+    return 0;
+}
+
+int hm_squeue_qos(uint32_t job_id, char *out, size_t size, struct hm_error *why)
+{
+    assert_int_equal(job_id, 7);
+    n_asked++;
+    if (!qos)
+        return hm_fail(why, ETIMEDOUT, "squeue has not ended in time");
+    snprintf(out, size, "%s", qos);
     return 0;
 }
 
@@ -273,6 +286,50 @@ static void slow_memory_is_brought_online(void **state)
     config.ram = HM_SLOW_RAM_NONE;
 }
 
+/* slurmctld is asked for a job's QOS only where that counts: a QOS has a weight, and the job gets a migrator. */
+static void a_job_is_weighed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request, *account, *partition, *qos;
+        bool has_qos_rule;
+        int n_asked;
+        uint64_t weight;
+        const char *warning;
+    } rows[] = {
+        {"migrate", "physics", "main", "high", true, 1, 9, ""},
+        {"isolate", "physics", "main", "normal", true, 1, 4, ""},
+        {"migrate", "physics", "main", NULL, true, 1, 4, "its share of the fast tier is not that of its QOS: squeue"},
+        {"migrate", "physics", "main", "high", false, 0, 4, ""},
+        {"spill", "physics", "main", "high", true, 0, 4, ""}, /* one of its steps may still ask for a migrator */
+        {NULL, NULL, "main", "high", true, 0, 2, ""},
+        {"migrate,fast=", "physics", "main", "high", true, 0, 4, ""}, /* it is refused */
+        {"migrate", NULL, NULL, "normal", true, 1, 1, ""},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct hm_begin begin = {.job_id = 7,
+                                       .het_job_id = HM_NO_ID,
+                                       .uid = getuid(),
+                                       .gid = getgid(),
+                                       .request = rows[i].request,
+                                       .account = rows[i].account,
+                                       .partition = rows[i].partition};
+        ledger_empty(&config);
+        config.rule[0] = (struct hm_config_rule){.kind = HM_RULE_ACCOUNT, .name = "physics", .weight = 4};
+        config.rule[1] = (struct hm_config_rule){.kind = HM_RULE_PARTITION, .name = "main", .weight = 2};
+        config.rule[2] = (struct hm_config_rule){.kind = HM_RULE_QOS, .name = "high", .weight = 9};
+        config.n_rules = rows[i].has_qos_rule ? 3 : 2;
+        qos = rows[i].qos;
+        n_asked = 0;
+        assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+        assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+        if (n_asked != rows[i].n_asked || job.fair_weight != rows[i].weight)
+            fail_msg("row %zu: asked %d, weight %llu", i, n_asked, (unsigned long long)job.fair_weight);
+        assert_int_equal(job.n_warnings, rows[i].warning[0] != '\0');
+        assert_non_null(strstr(job.n_warnings > 0 ? job.warning[0] : "", rows[i].warning));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_broken_configuration_refuses_all_but_off),
         cmocka_unit_test(a_prolog_after_its_epilog_leaves_nothing),
         cmocka_unit_test(slow_memory_is_brought_online),
+        cmocka_unit_test(a_job_is_weighed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -295,6 +295,7 @@ static void test_entries_of_earlier_versions(void **state)
         if (parse(text, length, &job) != 0)
             fail_msg("%s: %s", name, error.text);
         assert_string_equal(job.user, "alice");
+        assert_int_equal(job.fair_weight, 1);
         format(&job, text, again);
         snprintf(name, sizeof(name), "%s.1", names[i]);
         read_fixture(name, text, sizeof(text));

@@ -308,15 +308,15 @@ static void test_a_place_of_a_dead_starter_is_free(void **state)
     assert_int_equal(hm_process_identify(getppid(), &job.migrator[0].starter), 0);
     job.migrator[0].step_id = 1;
     job.migrator[1] = (struct hm_step_migrator){.step_id = 2, .starter = {.pid = 4000000}};
-    assert_int_equal(hm_migrator_begin(&config, &job, STEP, &error), 0);
+    assert_int_equal(hm_migrator_begin(&config, &job, STEP, 0, &error), 0);
     reread();
     assert_int_equal(now.migrator[0].step_id, 1);
     assert_int_equal(now.migrator[1].step_id, STEP);
     assert_int_equal(now.migrator[1].starter.pid, getpid());
-    hm_migrator_note(&now, STEP, &process);
+    hm_migrator_note(&config, &now, STEP, &process);
     assert_int_equal(now.migrator[1].process.pid, 4000001);
     assert_int_equal(now.migrator[1].starter.pid, 0);
-    hm_migrator_note(&now, STEP, NULL);
+    hm_migrator_note(&config, &now, STEP, NULL);
     assert_int_equal(now.migrator[1].process.pid, 0);
     assert_int_equal(now.migrator[0].starter.pid, getppid());
 }
@@ -328,8 +328,8 @@ static void test_more_migrators_than_places(void **state)
     struct hm_process process = {.pid = 4000001};
     for (uint32_t i = 0; i < HM_JOB_MIGRATORS; i++)
         job.migrator[i] = (struct hm_step_migrator){.step_id = 100 + i, .process = {.pid = 4000000}};
-    assert_int_equal(hm_migrator_begin(&config, &job, STEP, &error), 0);
-    hm_migrator_note(&job, STEP, &process);
+    assert_int_equal(hm_migrator_begin(&config, &job, STEP, 0, &error), 0);
+    hm_migrator_note(&config, &job, STEP, &process);
     for (uint32_t i = 0; i < HM_JOB_MIGRATORS; i++)
         assert_int_equal(job.migrator[i].step_id, 100 + i);
 }

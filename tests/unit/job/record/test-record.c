@@ -194,6 +194,8 @@ static struct hm_progress ended_step(void)
     step.capacity_bytes = 600 * MIB;
     step.above_cap_bytes = 2 * MIB;
     step.first_above_cap_bytes = 100 * MIB;
+    step.share_bytes = 400 * MIB;
+    step.least_share_bytes = 300 * MIB;
     step.cpu_s = 0.25;
     step.kernel_cpu_s = 0.5;
     step.fast_share = 0.5;
@@ -218,6 +220,7 @@ static void test_migration(void **state)
     step.lost = UINT64_MAX;
     step.kernel_cpu_s = -1;
     step.fast_share = 0.9;
+    step.least_share_bytes = 200 * MIB;
     step.best_share = 0.8; /* an estimate, below fast_share: the regret is 0, not negative */
     hm_migration_add(&job.migration, &step);
     job.n_warnings = 1;

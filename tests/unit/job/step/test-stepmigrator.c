@@ -65,10 +65,11 @@ static void test_command_line(void **state)
     facts.reserve_bytes = 4096;
     facts.end_s = 1795259395;
     facts.broker = "/run/broker";
+    facts.shares = "/run/shares";
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
-    assert_string_equal(join(&command),
-                        PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
-                              "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker");
+    assert_string_equal(join(&command), PLAIN
+                        " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
+                        "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker --shares /run/shares");
     char longest[HM_JOB_CGROUP * 2];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
@@ -230,6 +231,29 @@ static void test_step_of_a_path(void **state)
     }
 }
 
+/* The total has the least share of all steps; one that shared the tier with nobody does not count. */
+static void test_the_least_share(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t shares[3], least;
+    } rows[] = {{{0, 0, 0}, 0}, {{0, 300, 200}, 200}, {{200, 0, 300}, 200}, {{300, 200, 0}, 200}};
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    assert_non_null(migration);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        hm_migration_clear(migration);
+        for (uint32_t k = 0; k < 3; k++) {
+            struct hm_progress step;
+            hm_progress_init(&step, k);
+            step.state = HM_PROGRESS_ENDED;
+            step.least_share_bytes = rows[i].shares[k];
+            hm_migration_add(migration, &step);
+        }
+        assert_int_equal(migration->total.least_share_bytes, rows[i].least);
+    }
+    free(migration);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_step_of_a_path),
+        cmocka_unit_test(test_the_least_share),
         cmocka_unit_test(test_steps_that_had_nothing_to_move),
         cmocka_unit_test(test_steps_whose_shares_are_not_known),
     };

@@ -24,7 +24,7 @@
     }
 BAD(magic, progress->magic++)
 BAD(version, progress->version++)
-BAD(bytes, progress->bytes--)
+BAD(bytes, progress->bytes = 1287)
 BAD(state, progress->state = 3)
 BAD(algorithm, memset(progress->algorithm, 'x', sizeof(progress->algorithm)))
 BAD(hot_by, memset(progress->hot_by, 'x', sizeof(progress->hot_by)))
