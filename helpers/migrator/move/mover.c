@@ -201,7 +201,7 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
     for (;;) {
         if (is_spent(mover, *limit) || mover->stop(mover->data))
             return false;
-        size_t n = hm_present_next(&mover->present, page, look);
+        size_t n = hm_present_next(&mover->present, page, mover->may_be_huge, look);
         if (n == 0)
             return true;
         if (hm_batch_query(mover->batch, pid, page, status, n) != 0)
@@ -210,7 +210,7 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
             if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast ||
                 hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, page[i])))
                 continue;
-            bool is_huge = mover->has_huge && may_be_huge(range, page, status, i, n);
+            bool is_huge = mover->has_huge && mover->may_be_huge[i] && may_be_huge(range, page, status, i, n);
             if (is_spent(mover, *limit) || !add_or_flush(mover, page[i], status[i], is_huge))
                 return false;
             --*limit;

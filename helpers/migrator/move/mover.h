@@ -41,8 +41,9 @@ struct hm_mover {
     struct hm_unmovable unmovable;
     struct hm_batch *batch;
     struct hm_present present;
-    uint64_t page[HM_BATCH_PAGES]; /* present pages that are looked up together, and their nodes */
+    uint64_t page[HM_BATCH_PAGES]; /* present pages that are looked up together, and what is known of them */
     int status[HM_BATCH_PAGES];
+    bool may_be_huge[HM_BATCH_PAGES];
     uint64_t turn;  /* number of the phase */
     uint32_t space; /* the process of the batch */
     bool to_fast;

@@ -13,6 +13,7 @@
 #define SCAN_RANGES 256
 #define PAGE_IS_PRESENT (UINT64_C(1) << 3)
 #define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
+#define PAGE_IS_HUGE (UINT64_C(1) << 6)
 #define GOLDEN 0.6180339887498949
 
 void hm_present_init(struct hm_present *present)
@@ -40,13 +41,15 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     present->later = (struct hm_range){first, present->at - first};
 }
 
-static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages)
+static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages, bool may_be_huge)
 {
     struct hm_range *last = present->n_runs > 0 ? &present->run[present->n_runs - 1] : NULL;
-    if (last && last->first + last->n_pages == first)
+    if (last && last->first + last->n_pages == first && present->may_be_huge[present->n_runs - 1] == may_be_huge) {
         last->n_pages += n_pages;
-    else
-        present->run[present->n_runs++] = (struct hm_range){first, n_pages};
+        return;
+    }
+    present->may_be_huge[present->n_runs] = may_be_huge;
+    present->run[present->n_runs++] = (struct hm_range){first, n_pages};
 }
 
 /*
@@ -66,13 +69,14 @@ static bool scan(struct hm_present *present)
         .max_pages = SCAN_PAGES,
         .category_inverted = PAGE_IS_PFNZERO,
         .category_mask = PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
-        .return_mask = PAGE_IS_PRESENT,
+        .return_mask = PAGE_IS_PRESENT | PAGE_IS_HUGE,
     };
     int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
     if (n < 0 && errno != ESRCH)
         return false;
     for (int i = 0; i < n; i++)
-        add_run(present, range[i].start >> hm_page_shift(), (range[i].end - range[i].start) >> hm_page_shift());
+        add_run(present, range[i].start >> hm_page_shift(), (range[i].end - range[i].start) >> hm_page_shift(),
+                range[i].categories & PAGE_IS_HUGE);
     uint64_t reached = request.walk_end >> hm_page_shift();
     present->at = n >= 0 && reached > present->at ? reached : present->end;
     return true;
@@ -87,7 +91,7 @@ static void read_map(struct hm_present *present)
     for (uint64_t i = 0; i < n; i++) {
         if (!(present->entry[i] & HM_MARK_PRESENT))
             continue;
-        add_run(present, present->at + i, 1);
+        add_run(present, present->at + i, 1, true);
         found++;
     }
     present->missing += found * HM_PRESENT_MISSING_EACH;
@@ -114,7 +118,7 @@ static bool find_runs(struct hm_present *present)
             present->later.n_pages = 0;
         }
         if (present->pagemap < 0) {
-            add_run(present, present->at, present->end - present->at);
+            add_run(present, present->at, present->end - present->at, true);
             present->at = present->end;
         } else {
             if (present->has_scan)
@@ -126,7 +130,7 @@ static bool find_runs(struct hm_present *present)
     return true;
 }
 
-size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room)
+size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, size_t room)
 {
     size_t n = 0;
     while (n < room && (present->next < present->n_runs || find_runs(present))) {
@@ -134,6 +138,7 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room)
         bool is_next_block = n > 0 && run->first / hm_huge_pages() != page[n - 1] / hm_huge_pages();
         if (is_next_block && n + hm_huge_pages() > room)
             break;
+        may_be_huge[n] = present->may_be_huge[present->next];
         page[n++] = run->first++;
         if (--run->n_pages == 0)
             present->next++;

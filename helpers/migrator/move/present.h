@@ -37,6 +37,7 @@ struct hm_present {
     uint64_t missing;      /* missing pages that may still be read in the page map */
     size_t n_runs, next;   /* run[next .. n_runs - 1] were found and not returned yet */
     struct hm_range run[HM_PRESENT_RUNS];
+    bool may_be_huge[HM_PRESENT_RUNS]; /* of each run: false only if the kernel says that it has no huge page */
     uint64_t entry[HM_PRESENT_ENTRIES];
 };
 
@@ -53,9 +54,10 @@ void hm_present_close(struct hm_present *present);
 void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, uint64_t turn);
 /*
  * Finds the next present pages, at most `room`, which must be hm_huge_pages() or more; pages that can be of one huge
- * page come together. They may be gone as soon as they are found. Returns their number; 0: no more.
+ * page come together. `may_be_huge` is false for pages that are in no huge page by what PAGEMAP_SCAN says; else it is
+ * true. They may be gone as soon as they are found. Returns their number; 0: no more.
  */
-size_t hm_present_next(struct hm_present *present, uint64_t *page, size_t room);
+size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, size_t room);
 
 /* PAGEMAP_SCAN and its structs page_region and pm_scan_arg as in linux/fs.h since 6.7, for older headers. */
 struct hm_present_range {

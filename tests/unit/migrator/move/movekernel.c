@@ -14,6 +14,8 @@
 
 #include "migrator/move/present.h"
 
+#define PAGE_PRESENT (UINT64_C(1) << 3)
+#define PAGE_HUGE (UINT64_C(1) << 6)
 #define PAGEMAP 1000000 /* a number that is no descriptor */
 
 struct move_kernel kernel;
@@ -189,9 +191,11 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     for (uint64_t page = scan->start >> hm_page_shift(); page < scan->end >> hm_page_shift(); page++) {
         if (page < FIRST || page >= FIRST + PAGES || kernel.node[page - FIRST] == ABSENT)
             continue;
+        uint64_t categories = PAGE_PRESENT | (kernel.is_huge[(page - FIRST) / hm_huge_pages()] ? PAGE_HUGE : 0);
+        assert_true(scan->return_mask == (PAGE_PRESENT | PAGE_HUGE));
         scan->walk_end = (page + 1) << hm_page_shift();
         *(struct hm_present_range *)(uintptr_t)scan->vec =
-            (struct hm_present_range){page << hm_page_shift(), scan->walk_end, scan->return_mask};
+            (struct hm_present_range){page << hm_page_shift(), scan->walk_end, categories};
         return 1;
     }
     scan->walk_end = scan->end;

@@ -175,6 +175,16 @@ static void test_huge_pages_keep_the_cap(void **state)
     assert_int_equal(mover.room_pages, room - hm_huge_pages());
 }
 
+/* The kernel says that no page is huge. */
+static void test_small_pages_need_no_room_for_a_huge_one(void **state)
+{
+    (void)state;
+    hm_mover_begin(&mover, 100, UINT64_MAX);
+    promote(0, PAGES);
+    assert_int_equal(mover.moved.promoted, 100);
+    assert_int_equal(kernel_count_on(0), 100);
+}
+
 static void test_demoting_makes_room(void **state)
 {
     (void)state;
@@ -244,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_small_pages_where_huge_ones_could_be, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_limits, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_keep_the_cap, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_small_pages_need_no_room_for_a_huge_one, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_demoting_makes_room, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_calls_are_short, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_stop, move_set_up, move_tear_down),
@@ -254,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_huge_pages_are_moved_once, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_part_of_a_huge_page_counts_whole, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_keep_the_cap, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_small_pages_need_no_room_for_a_huge_one, move_set_up, move_tear_down),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     page_shift = SHIFT_64K;

@@ -21,7 +21,7 @@
 
 #define PAGE hm_page_size()
 #define TIB_PAGES (UINT64_C(1) << 28)
-#define ROOM 1024
+#define MOST_ROOM 8192 /* pages of a huge page where pages have 64 KiB */
 /* pages that this process pretends to have mapped: next to none of them is present */
 #define SPARSE (UINT64_C(1) << 45)
 
@@ -34,6 +34,7 @@ static struct hm_present present;
 static bool is_old;
 static unsigned n_scans, n_reads;
 static uint64_t found[8192];
+static bool may_be_huge[MOST_ROOM];
 
 int __wrap_ioctl(int fd, unsigned long request, void *argument)
 {
@@ -64,7 +65,7 @@ static void start_with_scan(void)
 {
     start(false, SPARSE);
     hm_present_begin(&present, 0, 1, 0);
-    hm_present_next(&present, found, ROOM);
+    hm_present_next(&present, found, may_be_huge, MOST_ROOM);
     n_scans = n_reads = 0;
     if (present.has_scan)
         return;
@@ -90,12 +91,12 @@ static uint64_t page_of(const char *pages)
 /* Collects all pages in found[]. Checks that pages that can be of one huge page come from the same call. */
 static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
 {
-    size_t n = 0;
+    size_t n = 0, room = hm_page_size() > 4096 ? MOST_ROOM : 1024;
     hm_present_begin(&present, first, first + n_pages, turn);
     for (;;) {
-        uint64_t page[ROOM];
-        size_t more = hm_present_next(&present, page, ROOM);
-        assert_true(more <= ROOM);
+        uint64_t page[MOST_ROOM];
+        size_t more = hm_present_next(&present, page, may_be_huge, room);
+        assert_true(more <= room);
         if (more == 0)
             return n;
         assert_true(n == 0 || page[0] / hm_huge_pages() != found[n - 1] / hm_huge_pages());
