@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "burstfixture.h"
+#include "unit/lib/pageshift.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 

@@ -11,6 +11,7 @@
 #include "base/pagesize.h"
 #include "migrator/damon/heat.h"
 #include "simdamon.h"
+#include "unit/lib/pageshift.h"
 #include "unit/migrator/decide/drivenmodel.h"
 
 #define RANKS 4

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "steadyfixture.h"
+#include "unit/lib/pageshift.h"
 
 #define ALICE 4711
 

@@ -16,6 +16,7 @@
 #include "migrator/damon/heat.h"
 #include "migrator/damon/probing.h"
 #include "migrator/replay/sampler.h"
+#include "unit/lib/pageshift.h"
 #include "unit/migrator/decide/drivenmodel.h"
 
 #define RANKS 4
