@@ -6,7 +6,7 @@
 # needs all stages.
 stages_by_file() {
     cat << 'EOF'
-*.am|*.ac|m4/*|bootstrap            lint unit cli history dist compile
+*.am|*.ac|m4/*|bootstrap            lint unit cli history dist compile arm64
 LICENSE|*.md                        lint cli
 site-docs/*                         lint cli
 helpers/report/*|helpers/collect/*  lint unit cli history accounting cost
@@ -14,9 +14,9 @@ helpers/cli/*                       lint unit cli
 helpers/papi/*                      lint unit cli
 helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
-helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost
+helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost arm64
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
-helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost
+helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
@@ -26,7 +26,9 @@ tests/contributing/*                lint cli
 tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
+tests/testbed/*arm64                lint arm64
 tests/testbed/*                     lint guest modes
+tests/arm64/*                       lint arm64
 tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces slurm26
 tests/system/test_bench*|tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
 tests/system/test_kmem*             lint kmem

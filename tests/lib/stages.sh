@@ -27,6 +27,7 @@ modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
 guest      guest the testbed itself
+arm64      guest built for Arm with warnings as errors; the migrator in a guest whose kernel has pages of 16 KiB
 unit       fill  build with sanitizers, cmocka unit tests
 lint       fill  formatters and linters over all sources
 cost       fill  CPU time and memory within limits, and a migrator that does not grow
@@ -177,6 +178,26 @@ stage_compile() {
         fi
     done
     return $failed
+}
+
+# A build for arm64 by a cross compiler, with a link to the tree of libraries: the tree's own name changes with what is in
+# it.
+arm64_build() (
+    local tree folder=$build/arm64
+    tree=$(tests/testbed/arm64 tree) || return
+    mkdir -p "$folder"
+    ln -sfn "$tree/root" "$folder/tree"
+    export PKG_CONFIG_SYSROOT_DIR=$folder/tree PKG_CONFIG_PATH=
+    export PKG_CONFIG_LIBDIR=$folder/tree/usr/lib/aarch64-linux-gnu/pkgconfig:$folder/tree/usr/share/pkgconfig
+    configure_in "$folder" --host=aarch64-linux-gnu CC="aarch64-linux-gnu-gcc --sysroot=$folder/tree" \
+        --prefix=/usr --libexecdir=/usr/libexec --with-slurm="$folder/tree/usr"
+    make -s -C "$folder" -j2 && make -s -C "$folder/tests/unit" -j2 check TESTS=
+)
+
+stage_arm64() {
+    local folder=$build/arm64
+    counted arm64_compiles arm64_build || return
+    tests/arm64/make-initrd "$folder" "$folder/tree" "$folder/initrd" && tests/testbed/arm64 run "$folder/initrd"
 }
 
 stage_guest() {
