@@ -21,7 +21,7 @@
 #include "tune.h"
 #include "wire.h"
 
-#define HM_DAMON_VISIT_LOOKS 10   /* looks in a visit */
+#define HM_DAMON_VISIT_LOOKS 6    /* looks in a visit */
 #define HM_DAMON_MOST_PROBES 512  /* pages in a burst */
 #define HM_DAMON_MOST_BLOCKS 8192 /* as many as the decision code keeps apart with ease */
 #define HM_DAMON_LEVELS 9         /* times between two looks */

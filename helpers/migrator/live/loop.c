@@ -33,10 +33,17 @@ void hm_live_begin_phase(struct hm_live *live, uint64_t now)
     live->phase_first_round = live->intake.source ? live->intake.source->state.rounds : 0;
 }
 
+/* Does the phase wait for the end of a round of looks? However long the round takes: memory that it has not come to
+ * would pass for cold. A dead source is replaced. */
+static bool waits_for_looks(const struct hm_live *live)
+{
+    return !live->rest.is_resting && live->intake.source && !hm_live_has_looked(live);
+}
+
 bool hm_live_phase_is_over(const struct hm_live *live, uint64_t now)
 {
-    return hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
-                           hm_live_samples(live) - live->phase_first_sample);
+    return !waits_for_looks(live) && hm_pace_is_over(&live->account.pace, live->phase_start_ns, now,
+                                                     hm_live_samples(live) - live->phase_first_sample);
 }
 
 /* The step has ended when the guard says so (meter/memory/guard.h); without one (single processes), when no process is
@@ -141,7 +148,8 @@ void hm_live_run(struct hm_live *live)
         if (hm_live_phase_is_over(live, now))
             hm_live_end_phase(live);
         now = hm_clock_ns(CLOCK_MONOTONIC); /* a phase may have begun since */
-        uint64_t due = hm_pace_due(&live->account.pace, live->phase_start_ns), window = hm_live_window_due(live, now);
+        uint64_t window = hm_live_window_due(live, now);
+        uint64_t due = waits_for_looks(live) ? UINT64_MAX : hm_pace_due(&live->account.pace, live->phase_start_ns);
         if (now >= window) {
             if (hm_live_is_paid(live))
                 hm_live_begin_window(live);

@@ -23,11 +23,6 @@ bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now
                                    : now_ns >= hm_pace_due(pace, start_ns);
 }
 
-void hm_pace_extend(struct hm_pace *pace)
-{
-    pace->longer++;
-}
-
 bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid)
 {
     bool goes_on = !is_paid && pace->longer + 1 < HM_PACE_LONGEST;

@@ -23,8 +23,6 @@ uint64_t hm_pace_due(const struct hm_pace *pace, uint64_t start_ns);
 /* Has the phase ended? `samples` is the number since it began. */
 bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now_ns, uint64_t samples);
 
-/* Extends the phase by its normal length, however long it is by now. */
-void hm_pace_extend(struct hm_pace *pace);
 /*
  * At the end of a phase: if a decision is not paid for, as the purse has saved too little CPU time (purse.h), extends
  * the phase and returns true. After HM_PACE_LONGEST lengths it extends it no more.

@@ -8,7 +8,7 @@
 #include "base/pagesize.h"
 #include "live.h"
 
-#define LOOK_SHARE 0.2        /* share of the purse's CPU time that may be spent on looking up where pages are */
+#define LOOK_SHARE 0.1        /* share of the purse's CPU time that may be spent on looking up where pages are */
 #define LOOK_S 0.5e-6         /* assumed CPU time of one look, until it is measured */
 #define LOOKS_MOST 262144     /* most looks in one phase */
 #define PHASES_TO_GIVE_BACK 4 /* a phase demotes this part of what the step has above its share, paid for or not */
@@ -245,16 +245,12 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     live->account.deciding_s = 0;
 }
 
-/* Extends a phase at its end, where it is too early for a decision. */
+/* Extends a phase at its end, where a decision is not paid for. */
 static bool is_extended(struct hm_live *live)
 {
     if (live->rest.is_resting || !live->intake.source)
         return false;
-    if (hm_live_has_looked(live))
-        return hm_pace_lengthen(&live->account.pace, live->share.is_above || hm_live_is_paid(live));
-    /* However long the round takes: memory that it has not come to would pass for cold. A dead source is replaced. */
-    hm_pace_extend(&live->account.pace);
-    return true;
+    return hm_pace_lengthen(&live->account.pace, live->share.is_above || hm_live_is_paid(live));
 }
 
 void hm_live_end_phase(struct hm_live *live)

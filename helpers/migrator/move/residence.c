@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "residence.h"
 
-#define LOOKS_LEAST 4 /* least number of looks for an extent */
+#define LOOKS_LEAST 2 /* least number of looks for an extent */
 #define AT_ONCE 512   /* pages that are looked up together */
 
 struct look { /* pages of one process that are to be looked up */

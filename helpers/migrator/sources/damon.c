@@ -242,13 +242,13 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     state->kernel_cpu_s = (double)list->cpu_ns * 1e-9;
     if (list->head.generation != source->watch.head.generation || at >= source->watch.head.n)
         return;
-    uint32_t space = source->space[at];
-    if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
-        return; /* the process has ended, and another may have its slot */
     state->rounds = list->rounds;
     state->has_rounds = list->way == HM_DAMON_BURSTS;
     state->ways += source->way >= 0 && source->way != (int)list->way;
     source->way = (int)list->way;
+    uint32_t space = source->space[at];
+    if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
+        return; /* the process has ended, and another may have its slot */
     size_t n = 0;
     for (uint32_t i = 0; i < list->head.n; i++) {
         if (list->region[i].accesses > 0) {

@@ -16,9 +16,10 @@
 #define CALM_US 64000  /* between two looks, or more: so much time the looks of a kdamond that never stops have, too */
 #define CALM_SHARE 0.7 /* of the blocks */
 #define CALM 2         /* rounds */
-#define REFUSALS 5     /* bursts that are refused in a row until the watch ends */
-#define SIGN_NS (20 * SECOND_NS) /* how long the broker says nothing to a client */
-#define LATE_MS 10               /* time between two looks for the lists of a burst that is late */
+#define CREDIT_NS (30 * SECOND_NS) /* of so much time before a burst, what its budget has not spent is left for it */
+#define REFUSALS 5                 /* bursts that are refused in a row until the watch ends */
+#define SIGN_NS (20 * SECOND_NS)   /* how long the broker says nothing to a client */
+#define LATE_MS 10                 /* time between two looks for the lists of a burst that is late */
 #define LATE 4 /* a burst whose lists have not come after this many times its length, and a second, is given up */
 
 /* The needs that the client may have now: bursts may use its whole budget. */
@@ -54,8 +55,15 @@ static uint64_t settle(const struct hm_damon_broker *broker, struct hm_damon_lea
     lease->bursts.settled_ns += spent_ns;
     lease->bursts.owed_s += (double)spent_ns / SECOND_NS * (1 - (double)usual / budget);
     lease->bursts.owed_s = lease->bursts.owed_s > 0 ? lease->bursts.owed_s : 0;
-    lease->bursts.next_ns += (uint64_t)(share * (double)spent_ns / (budget * 1e-6));
+    lease->bursts.paid_ns += (uint64_t)(share * (double)spent_ns / (budget * 1e-6));
+    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, lease->bursts.paid_ns);
     return spent_ns;
+}
+
+/* Forgets what the budget of longer ago has not spent: a client has no more bursts in a row than others bear. */
+static void limit_credit(struct hm_damon_lease *lease, uint64_t now)
+{
+    lease->bursts.paid_ns = hm_most(lease->bursts.paid_ns, hm_less(now, CREDIT_NS));
 }
 
 /* Puts the next burst off, as this one has kept the broker from others for so long. */
@@ -87,10 +95,10 @@ void hm_damon_burst_prepare(struct hm_damon_broker *broker, struct hm_damon_leas
     memset(lease->bursts.process_s, 0, sizeof(lease->bursts.process_s));
     const struct hm_damon_needs needs = needs_of(broker, lease);
     /* A client that asks often gets no more bursts than others: one that was cut off is paid for, from its beginning
-     * on. Looks all the time need no wait after them, as the time in which they were made has paid for them. */
+     * on, as are looks that never stopped. */
     lease->bursts.owed_s += hm_damon_debts_take(&broker->debts, &lease->peer);
     settle(broker, lease, needs.budget, 1);
-    lease->bursts.next_ns = hm_most(lease->bursts.next_ns, now);
+    limit_credit(lease, now);
     hm_damon_probing_begin(&lease->bursts.probing, lease->target, lease->n, &needs, now);
     look_at_shares(lease, now);
 }
@@ -121,10 +129,11 @@ static bool all_live(const struct hm_damon_lease *lease)
 static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
     unsigned k = (unsigned)lease->kdamond;
-    lease->bursts.next_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    limit_credit(lease, begun_ns);
     lease->bursts.n_targets = leave_out_dead(lease);
     if (lease->bursts.n_targets == 0) {
-        lease->bursts.next_ns += SECOND_NS;
+        lease->bursts.next_ns = begun_ns + SECOND_NS;
         return 0;
     }
     hm_damon_probing_choose(&lease->bursts.probing, &lease->bursts.pages);
@@ -140,7 +149,7 @@ static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
         return -1;
     lease->bursts.on_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    lease->bursts.blocked_ns = lease->bursts.on_ns - lease->bursts.next_ns;
+    lease->bursts.blocked_ns = lease->bursts.on_ns - begun_ns;
     return 1;
 }
 
@@ -155,6 +164,18 @@ static unsigned calm_level(const struct hm_damon_lease *lease)
     while (level + 1 < HM_DAMON_LEVELS && ((uint64_t)HM_DAMON_SHORTEST_US << level) < wanted_us)
         level++;
     return level;
+}
+
+/* Tells the client at once that a round has ended: its phase may have waited for that. */
+static void tell_round(struct hm_damon_lease *lease, uint64_t now)
+{
+    const struct hm_damon_looked looked = {.way = HM_DAMON_BURSTS};
+    for (uint32_t p = 0; p < lease->n; p++)
+        if (lease->bursts.probing.process[p].n_probes > 0 && hm_damon_lease_owns(lease, p)) {
+            hm_damon_lease_send(lease, p, &looked, NULL, 0);
+            lease->bursts.said_ns = now;
+            return;
+        }
 }
 
 /* Ends the burst, and sets when the next one may begin. While the kdamond cannot be turned off, the burst goes on. */
@@ -176,6 +197,7 @@ static void end(const struct hm_damon_broker *broker, struct hm_damon_lease *lea
     if (lease->bursts.probing.rounds == rounds)
         return;
     lease->rounds++;
+    tell_round(lease, now);
     bool is_calm = hm_damon_probing_share_of(&lease->bursts.probing, calm_level(lease)) >= CALM_SHARE;
     lease->bursts.calm = is_calm ? lease->bursts.calm + 1 : 0;
     look_at_shares(lease, now);

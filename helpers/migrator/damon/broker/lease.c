@@ -23,6 +23,7 @@ void hm_damon_lease_open(struct hm_damon_lease *lease, uint32_t client, int fd, 
                                      .since_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                      .kdamond = -1,
                                      .tracepoint = {.fd = -1}};
+    lease->bursts.paid_ns = lease->since_ns;
     lease->bursts.probing.random.state = lease->since_ns ^ client;
 }
 

@@ -81,6 +81,7 @@ struct hm_damon_lease {
         uint64_t said_ns;                   /* when the client was told something, or that there is nothing to tell */
         unsigned n_refused;                 /* bursts in a row that the kernel did not begin */
         double owed_s;                      /* CPU time of an advance on the budget that is not paid back */
+        uint64_t paid_ns;                   /* the budget of the time until then is spent */
         uint64_t next_ns;                   /* before this no burst begins */
         uint64_t settled_ns;                /* CPU time that earlier bursts have paid for */
         unsigned calm;                      /* rounds in a row in which most blocks were used seldom */

@@ -35,7 +35,8 @@ bool hm_damon_lease_owns(struct hm_damon_lease *lease, uint32_t process)
 void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
                          const struct hm_damon_region *region, uint32_t n_regions)
 {
-    for (uint32_t done = 0; done < n_regions;) {
+    uint32_t done = 0;
+    do {
         uint32_t n = n_regions - done < HM_DAMON_REGIONS ? n_regions - done : HM_DAMON_REGIONS;
         struct hm_damon_list message = {.process = lease->index[process],
                                         .rounds = lease->rounds,
@@ -45,11 +46,12 @@ void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const s
                                         .lost = lease->unsent + (uint32_t)lease->tracepoint.lost,
                                         .cpu_ns = hm_damon_lease_cpu_ns(lease) + lease->broker_cpu_ns};
         size_t size = hm_damon_wire_begin(&message, HM_DAMON_LIST, lease->generation, n);
-        memcpy(message.region, &region[done], n * sizeof(message.region[0]));
+        if (n > 0)
+            memcpy(message.region, &region[done], n * sizeof(message.region[0]));
         if (send(lease->fd, &message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size) {
             lease->unsent++;
             break;
         }
         done += n;
-    }
+    } while (done < n_regions);
 }

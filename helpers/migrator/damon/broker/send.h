@@ -24,7 +24,8 @@ struct hm_damon_looked {
  * more may be sent.
  */
 bool hm_damon_lease_owns(struct hm_damon_lease *lease, uint32_t process);
-/* Sends regions of one process to the lease's client, as one or more messages. The caller has asked whose it is. */
+/* Sends regions of one process to the lease's client, as one or more messages. The caller has asked whose it is. Where
+ * there are none, the client learns how many rounds have ended. */
 void hm_damon_lease_send(struct hm_damon_lease *lease, uint32_t process, const struct hm_damon_looked *looked,
                          const struct hm_damon_region *region, uint32_t n_regions);
 

@@ -41,7 +41,7 @@ int lease_set_up(void **state)
     (void)state;
     const struct hm_damon_peer peer = {
         .pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1, .age_s = OLD_S};
-    kernel = (struct kernel){.now_ns = SECOND_NS, .owner = getuid(), .accesses = 5};
+    kernel = (struct kernel){.now_ns = SECOND_NS, .owner = getuid(), .accesses = HM_DAMON_VISIT_LOOKS / 2};
     kernel_set_number("0");
     lease_begin_broker();
     lease_connect(1, &peer);
@@ -70,6 +70,7 @@ struct hm_damon_answer lease_watch_ranges(const pid_t *pid, uint32_t n, uint32_t
                 (struct hm_damon_range){(2 * r + 1) * hm_page_size(), (2 * r + 2) * hm_page_size()};
     }
     size_t size = hm_damon_wire_begin(&watch, HM_DAMON_WATCH, 1, n);
+    lease_hear_all();
     assert_int_equal(send(lease_client, &watch, size, 0), size);
     assert_true(hm_damon_lease_serve(&broker, &lease));
     assert_int_equal(recv(lease_client, &reply, sizeof(reply), MSG_DONTWAIT), sizeof(reply));

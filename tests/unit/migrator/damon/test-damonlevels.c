@@ -15,7 +15,7 @@
 #define SHARED_US 8000
 
 #define HOT 32000 /* the first page that is always in use: each page in a block is, or none */
-#define HOT_USES 6
+#define HOT_USES 4
 
 /* From page HOT on, looks that are further apart than 2 ms always find a use. */
 static uint32_t as_hot(uint64_t page, uint32_t look_us)
@@ -42,7 +42,7 @@ static void what_is_always_in_use_is_looked_at_again_at_once(void **state)
         }
     }
     /* What was learned about a block holds in the next round: one visit is mostly enough. */
-    assert_true(n_visits[0] > probing.n_blocks * 3 / 2 && n_visits[1] < probing.n_blocks * 5 / 4);
+    assert_true(n_visits[0] > probing.n_blocks * 4 / 3 && n_visits[1] < probing.n_blocks * 5 / 4);
 }
 
 static void the_shortest_time_is_the_end(void **state)
@@ -131,7 +131,7 @@ static uint32_t by_chance(uint64_t page, uint32_t look_us)
 static uint32_t in_turns(uint64_t page, uint32_t look_us)
 {
     (void)look_us;
-    return (page / probing.block_pages + probing.rounds) % 2 ? 8 : 0;
+    return (page / probing.block_pages + probing.rounds) % 2 ? 5 : 0;
 }
 
 static void the_spread_tells_what_chance_does_not_explain(void **state)
@@ -168,14 +168,14 @@ static void looks_while_a_process_waits_do_not_count(void **state)
         struct some_pages found[4];
         uint32_t looks;
     } rows[] = {
-        {0.5, 3, {{4, 7}, {60, 3}}, 7},                    /* four pages of 64 are in use whenever it runs */
-        {0.5, 4, {{4, 7}, {60, 3}}, 7},                    /* the same with twice the time */
-        {0.5, 3, {{1, 10}, {2, 7}, {61, 3}}, 7},           /* one page alone may be so by chance */
+        {0.5, 3, {{4, 5}, {60, 3}}, 5},                    /* four pages of 64 are in use whenever it runs */
+        {0.5, 4, {{4, 5}, {60, 3}}, 5},                    /* the same with twice the time */
+        {0.5, 3, {{1, 6}, {2, 5}, {61, 3}}, 5},            /* one page alone may be so by chance */
         {0.5, 3, {{2, 4}, {62, 0}}, 4},                    /* most of its memory is idle */
         {0.5, 3, {{64, 1}}, 3},                            /* it ran in three looks, or is seldom in use */
         {0.5, 3, {{7, 5}}, HM_DAMON_VISIT_LOOKS},          /* too few pages tell nothing */
-        {0.5, 5, {{4, 7}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
-        {1, 3, {{4, 7}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
+        {0.5, 5, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
+        {1, 3, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_seen seen[HM_DAMON_MOST_PROBES] = {
@@ -206,7 +206,7 @@ static void what_a_process_uses_while_it_runs_is_less_over_all_time(void **state
         double share;
         unsigned n; /* pages of the process in the burst */
         uint32_t uses_of_hottest, look_us;
-    } rows[] = {{0.5, 64, 5, 32000}, {0.5, 64, 10, 16000}, {1, 64, 5, 16000}, {0.5, 7, 5, 16000}};
+    } rows[] = {{0.5, 64, 3, 32000}, {0.5, 64, 6, 16000}, {1, 64, 3, 16000}, {0.5, 7, 3, 16000}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_seen seen[64];
         struct hm_damon_region region;

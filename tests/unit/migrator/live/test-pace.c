@@ -53,18 +53,6 @@ static void test_phases_that_are_not_paid_for(void **state)
     assert_true(hm_pace_is_over(&pace, 0, 0, 1000));
 }
 
-static void test_phases_that_last_until_a_round_ends(void **state)
-{
-    (void)state;
-    struct hm_pace pace = {.interval_ms = 10000};
-    for (unsigned i = 2; i <= 3 * HM_PACE_LONGEST; i++) {
-        hm_pace_extend(&pace);
-        assert_int_equal(hm_pace_due(&pace, 0), i * 10 * S);
-    }
-    assert_false(hm_pace_lengthen(&pace, false)); /* now that the round has ended, the phase does, paid for or not */
-    assert_int_equal(hm_pace_due(&pace, 0), 10 * S);
-}
-
 static void test_budget(void **state)
 {
     (void)state;
@@ -125,7 +113,6 @@ int main(void)
         cmocka_unit_test(test_phases_by_time),
         cmocka_unit_test(test_phases_by_samples),
         cmocka_unit_test(test_phases_that_are_not_paid_for),
-        cmocka_unit_test(test_phases_that_last_until_a_round_ends),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_phases_left),
         cmocka_unit_test(test_learning),

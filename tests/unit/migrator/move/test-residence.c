@@ -100,9 +100,9 @@ static void test_few_looks(void **state)
     struct hm_extent extents[500];
     for (size_t i = 0; i < 500; i++)
         extents[i] = (struct hm_extent){.first = HM_PAGE(0, 1000 + 16 * i), .n_pages = 16};
-    /* each extent gets four looks, even if that is more than was asked for */
-    assert_int_equal(hm_residence_fill(&residence, extents, 500, 100), 500 * 4);
-    assert_int_equal(n_looks, 500 * 4);
+    /* each extent gets two looks, even if that is more than was asked for */
+    assert_int_equal(hm_residence_fill(&residence, extents, 500, 100), 500 * 2);
+    assert_int_equal(n_looks, 500 * 2);
     assert_int_equal(extents[0].fast_pages, 16);
     assert_int_equal(extents[499].slow_pages, 16);
 }
