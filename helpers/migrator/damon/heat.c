@@ -19,7 +19,7 @@ struct hm_observation hm_damon_heat(const struct hm_damon_region *region, double
     p = p < most ? p : most;
     double touches = -log1p(-p), pages = (double)n_pages;
     double reads = touches * pages * span_s / (region->look_us * 1e-6);
-    double dispersion = p > 0 ? reads * p / (1 - p) / (touches * touches) / looks : 1;
+    double dispersion = region->accesses > 0 ? reads / region->accesses : 1;
     return (struct hm_observation){.page = HM_PAGE(space, first),
                                    .n_pages = n_pages,
                                    .reads = (float)reads,

@@ -34,12 +34,14 @@ static inline uint64_t hm_damon_touch(void)
  *
  * p is limited to 1 - 1 / (2 * looks): pages that every look found accessed may be touched more often, but nobody knows
  * how much. These, and all pages that nearly every look found accessed, are marked as saturated. `pages` is the whole
- * span of the region: looks into holes find no access, so the sum is still right. The number of looks that found an
- * access is binomial, and the page stands for all pages. By the delta method
+ * span of the region: looks into holes find no access, so the sum is still right. The page stands for all pages, and
+ * each look that found an access tells as much as one counted sample:
  *
- *     variance / reads = reads * p / (1 - p) / t^2 / looks        `excess` is this, less 1, but at least 0
+ *     variance / reads = reads / accesses        `excess` is this, less 1, but at least 0
  *
- * It would be less than 0 only where the span is shorter than the looks took.
+ * It would be less than 0 only where the span is shorter than the looks took. While p is small this is the variance by
+ * the delta method, as the number of such looks is binomial. That one grows without bounds towards p = 1, where pages
+ * may be touched more often than the estimate says, but hardly less often: it would hide the hottest pages.
  */
 struct hm_observation hm_damon_heat(const struct hm_damon_region *region, double span_s, uint32_t space);
 

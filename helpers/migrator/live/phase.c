@@ -9,7 +9,7 @@
 #include "live.h"
 
 #define LOOK_SHARE 0.1        /* share of the purse's CPU time that may be spent on looking up where pages are */
-#define LOOK_S 0.5e-6         /* assumed CPU time of one look, until it is measured */
+#define LOOK_S 20e-6          /* assumed CPU time of one look, until it is measured: many times the usual one */
 #define LOOKS_MOST 262144     /* most looks in one phase */
 #define PHASES_TO_GIVE_BACK 4 /* a phase demotes this part of what the step has above its share, paid for or not */
 #define MANY_UNMOVABLE 0.1    /* a larger share of accesses to memory that cannot be moved causes a warning */
