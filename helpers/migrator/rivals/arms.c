@@ -99,10 +99,10 @@ static void weigh_phase(struct arms *arms, const struct hm_budget *budget)
     for (size_t i = 0; i < arms->rival.base.n_extents; i++) {
         const struct hm_extent *extent = &arms->rival.base.extent[i];
         double samples = extent->reads + extent->writes;
-        slow += extent->slow_pages > 0 ? samples : 0;
-        cost += samples;
-        if (extent->slow_pages > 0)
-            cost += extent->reads * options->read_gain + extent->writes * options->write_gain;
+        bool is_slow = extent->slow_pages > 0;
+        slow += is_slow ? samples : 0;
+        cost += is_slow ? (extent->reads + extent->writes * write_weight(options)) * budget->slow_latency
+                        : samples * budget->fast_latency;
     }
     hm_rival_change_see(&arms->change, slow);
     arms->gain = (budget->slow_latency - budget->fast_latency) * options->period * misses;

@@ -177,8 +177,8 @@ void hm_rival_make_extents(struct hm_rival *rival)
 {
     uint64_t reached = 0;
     rival->base.n_extents = 0;
-    /* Each page has a hole before it, and one after it where it is the last of its process. */
-    if (rival->n_pages >= HM_RIVAL_HOLE || !make_room(rival, 3 * rival->n_pages + 1))
+    /* Each page has a hole before it, and one after it where it is the last of its process. Indexes have 32 bits. */
+    if (rival->n_pages >= HM_RIVAL_HOLE / 3 || !make_room(rival, 3 * rival->n_pages + 1))
         return;
     for (size_t i = 0; i < rival->n_pages; i++) {
         struct hm_rival_page *page = &rival->page[i];
