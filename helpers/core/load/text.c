@@ -69,7 +69,7 @@ static int take_curve(struct reader *reader, struct hm_curve *curve)
             return -1;
         return hm_curve_of_peak(curve, latency, traffic, &reader->error);
     }
-    if (reader->n != 3)
+    if (reader->n != 3 || is_word(reader, 1, "idle"))
         return hm_fail(&reader->error, EBADMSG, "neither a point nor idle and peak: " HOW);
     if (hm_size_parse_amount(reader->word[1], "GB/s", &traffic, &reader->error) < 0 ||
         hm_size_parse_amount(reader->word[2], "ns", &latency, &reader->error) < 0)

@@ -51,6 +51,7 @@ static void test_bad_texts(void **state)
         {WHOLE "slow 9GB/s 200ns\n", "f:4: a latency of 200 ns does not follow 300"},
         {WHOLE "slow 0GB/s 400ns\n", "f:4: a traffic of 0 GB/s does not follow 0"},
         {WHOLE "slow 9GB/s\n", "f:4: neither a point nor idle and peak"},
+        {WHOLE "slow idle 9ns\n", "f:4: neither a point nor idle and peak"},
         {WHOLE "slow idle 9ns peak 9GB/s\n", "f:4: the tier has points or a peak already"},
         {WHOLE "fast 9GB/s 9ns\n", "f:4: a traffic of 9 GB/s does not follow"},
         {WHOLE "slow 9GB/s 300ns 9GB/s 300ns 9GB/s 300ns\n", "f:4: there are too many words"},
