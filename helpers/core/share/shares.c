@@ -125,16 +125,17 @@ static uint64_t wants_of(const struct hm_shares_row *row)
     return hm_least(row->cap_bytes, add(row->fast_bytes, row->slow_bytes));
 }
 
-/*
- * The monitor looks at a job only now and then, and a migrator knows its own step as it is now: the job has at least
- * what the step has.
- */
+/* The monitor looks at a job only now and then, and a migrator knows its own step, and mostly its job, as they are now:
+ * the job has at least what the step has. */
 static void see_own(struct hm_shares_row *row, const struct hm_shares_look *look)
 {
     uint64_t *const told[2] = {&row->fast_bytes, &row->slow_bytes};
-    for (int tier = 0; tier < 2; tier++)
+    for (int tier = 0; tier < 2; tier++) {
+        if (look->knows_job)
+            *told[tier] = look->job_bytes[tier];
         if (*told[tier] == HM_SHARES_UNKNOWN || *told[tier] < look->used_bytes[tier])
             *told[tier] = look->used_bytes[tier];
+    }
 }
 
 /* The step's part of the job's: see the header. */

@@ -9,6 +9,7 @@
 #ifndef HM_CORE_SHARE_SHARES_H
 #define HM_CORE_SHARE_SHARES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,8 +63,10 @@ void hm_shares_note(struct hm_shares *shares, uint32_t job_id, uint64_t fast_byt
 struct hm_shares_look {
     uint32_t job_id;
     uint64_t used_bytes[2]; /* what its step has in the fast and the slow tier */
-    uint64_t room_bytes;    /* free in the fast tier */
-    uint64_t total_bytes;   /* of the fast tier, free or not */
+    uint64_t job_bytes[2];  /* what its whole job has there; `knows_job`: it could be read */
+    bool knows_job;
+    uint64_t room_bytes;  /* free in the fast tier */
+    uint64_t total_bytes; /* of the fast tier, free or not */
 };
 
 /*
@@ -71,7 +74,9 @@ struct hm_shares_look {
  * use. Another job wants no more than the memory that it has, and no more than its cap; the job itself may grow, and so
  * wants all that its cap allows. What other steps of the job use is taken off its part; if the job is above its part,
  * each step gives back in proportion to what it uses. A job of which nobody knows what it uses counts as one that wants
- * its whole part, and what it has does not count as shared. Changes the job's own row. Returns UINT64_MAX where the job
+ * its whole part, and what it has does not count as shared. What its own job uses is as old as its monitor's last look
+ * unless the migrator knows it: then steps would be told again and again to give back what they have given back since.
+ * Changes the job's own row. Returns UINT64_MAX where the job
  * shares the tier with nobody.
  */
 uint64_t hm_shares_of_step(struct hm_shares *shares, const struct hm_shares_look *look);

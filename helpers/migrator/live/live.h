@@ -90,7 +90,9 @@ struct hm_live_shown {
 
 /* Share: what the step may have of the fast tier beside other jobs whose migrators use it, too. */
 struct hm_live_share {
-    int fd;         /* of the table (core/share/shares.h); -1: none */
+    int fd; /* of the table (core/share/shares.h); -1: none */
+    struct hm_cgroup job;
+    bool has_job;   /* `job` is open */
     uint64_t pages; /* UINT64_MAX: the job shares the tier with nobody */
     bool is_above;  /* at the last look the step had more than that */
 };
@@ -171,6 +173,11 @@ void hm_live_read_maps(struct hm_live *live);
  * there is no cgroup or the kernel does not tell.
  */
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
+/* The same of the step's job. */
+bool hm_live_read_job(struct hm_live *live, uint64_t bytes[2]);
+/* Opens the cgroup of the step's job, where there is a table of shares. Without it, what the job has is as its monitor
+ * told. */
+void hm_live_open_share(struct hm_live *live);
 /*
  * Finds out the step's share, and notes it in the figures. `bytes` is what the step has in the fast and the slow tier;
  * what is free there must be refreshed (hm_nodes_refresh).

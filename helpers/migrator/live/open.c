@@ -174,6 +174,7 @@ static void open_account(struct hm_live *live)
     hm_node_map_fill(&live->account.node_map, tiers, 2);
     live->account.has_cgroup = options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, options->cgroup) == 0;
     hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, live->account.n_cpus, hm_live_job_s(live));
+    hm_live_open_share(live);
 }
 
 /* Opens the view for `hybridmem top`. If that fails, the step's memory is migrated all the same. */
@@ -241,6 +242,8 @@ void hm_live_close(struct hm_live *live)
         hm_cgroup_close(&live->account.cgroup);
     if (live->guard.fd >= 0)
         close(live->guard.fd);
+    if (live->share.has_job)
+        hm_cgroup_close(&live->share.job);
     if (live->share.fd >= 0)
         close(live->share.fd);
     if (live->signals >= 0)

@@ -6,15 +6,24 @@
 #include "base/pagesize.h"
 #include "live.h"
 
-bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
+static bool read_usage(struct hm_live *live, struct hm_cgroup *cgroup, uint64_t bytes[2])
 {
     struct hm_reading reading;
-    if (!live->account.has_cgroup || hm_cgroup_read(&live->account.cgroup, &live->account.node_map, &reading) != 0 ||
-        !reading.has_usage)
+    if (hm_cgroup_read(cgroup, &live->account.node_map, &reading) != 0 || !reading.has_usage)
         return false;
     for (int tier = 0; tier < 2; tier++)
         bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
     return true;
+}
+
+bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
+{
+    return live->account.has_cgroup && read_usage(live, &live->account.cgroup, bytes);
+}
+
+bool hm_live_read_job(struct hm_live *live, uint64_t bytes[2])
+{
+    return live->share.has_job && read_usage(live, &live->share.job, bytes);
 }
 
 /* The share in bytes, and a little more: it follows what others use, and so is never quite still. */

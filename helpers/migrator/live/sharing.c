@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step's share of the fast tier: what the migrators of several jobs on a node leave each other. */
+#include <limits.h>
+#include <stdio.h>
+
 #include "base/pagesize.h"
 #include "core/share/shares.h"
 #include "live.h"
+
+void hm_live_open_share(struct hm_live *live)
+{
+    char path[PATH_MAX];
+    const char *step = live->options->cgroup; /* .../job_1/step_0/user */
+    if (live->share.fd < 0 || !step[0] || snprintf(path, sizeof(path), "%s/../..", step) >= (int)sizeof(path))
+        return;
+    live->share.has_job = hm_cgroup_open(&live->share.job, path) == 0;
+}
 
 void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2])
 {
     static struct hm_shares shares;
     struct hm_progress *progress = live->shown.progress;
-    const struct hm_shares_look look = {.job_id = live->options->job_id,
-                                        .used_bytes = {bytes[0], bytes[1]},
-                                        .room_bytes = hm_nodes_fast_room(&live->nodes),
-                                        .total_bytes = hm_nodes_fast_total(&live->nodes)};
+    struct hm_shares_look look = {.job_id = live->options->job_id,
+                                  .used_bytes = {bytes[0], bytes[1]},
+                                  .room_bytes = hm_nodes_fast_room(&live->nodes),
+                                  .total_bytes = hm_nodes_fast_total(&live->nodes)};
     uint64_t share = UINT64_MAX;
-    if (live->share.fd >= 0 && hm_shares_read(live->share.fd, &shares, NULL) == 0)
+    if (live->share.fd >= 0 && hm_shares_read(live->share.fd, &shares, NULL) == 0) {
+        look.knows_job = hm_live_read_job(live, look.job_bytes);
         share = hm_shares_of_step(&shares, &look);
+    }
     live->share.pages = share == UINT64_MAX ? UINT64_MAX : share / hm_page_size();
     live->share.is_above = bytes[0] > share;
     if (share == UINT64_MAX) {

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -137,6 +138,27 @@ static void test_what_a_step_may_have(void **state)
     }
 }
 
+/* Job 7 has given back 250 of 1000 bytes since its monitor looked: it is not told to give back more. */
+static void test_what_was_given_back_counts(void **state)
+{
+    (void)state;
+    struct hm_shares shares = table();
+    struct hm_shares_look look = {.job_id = 7,
+                                  .used_bytes = {750, 750},
+                                  .job_bytes = {750, 750},
+                                  .knows_job = true,
+                                  .room_bytes = 250,
+                                  .total_bytes = 1000};
+    hm_shares_note(&shares, 7, 1000, 500);
+    hm_shares_note(&shares, 8, 0, 500);
+    assert_true(hm_shares_of_step(&shares, &look) == 750);
+    look.job_bytes[0] = 800; /* another step has 50 */
+    look.room_bytes = 200;
+    assert_true(hm_shares_of_step(&shares, &look) == 750 * 750 / 800);
+    look.job_bytes[0] = 0; /* read a moment before the step's own */
+    assert_true(hm_shares_of_step(&shares, &look) < 750);
+}
+
 static void test_who_shares_with_nobody(void **state)
 {
     (void)state;
@@ -188,6 +210,9 @@ static void test_file(void **state)
     assert_null(hm_shares_map(path, &error));
     assert_int_equal(errno, ENOENT);
     assert_int_equal(hm_shares_make(path, &error), 0);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600); /* no user reads of others' jobs */
     struct hm_shares *shares = hm_shares_map(path, &error);
     assert_non_null(shares);
     assert_int_equal(hm_shares_join(shares, 7, 3, 50, NULL), 0);
@@ -213,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_a_split_is_fair),
         cmocka_unit_test(test_what_a_step_may_have),
+        cmocka_unit_test(test_what_was_given_back_counts),
         cmocka_unit_test(test_who_shares_with_nobody),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_file),

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what a migrator knows of its own job when it finds out its share of the fast tier. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/pagesize.h"
+#include "core/share/shares.h"
+#include "migrator/live/live.h"
+#include "unit/lib/scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* A table in which job 7 shares the fast tier with job 8, and has 1000 MiB of it as its monitor told. */
+static int open_table(void)
+{
+    struct hm_error error = {0};
+    const char *path = scratch_path("shares");
+    assert_int_equal(hm_shares_make(path, &error), 0);
+    struct hm_shares *shares = hm_shares_map(path, &error);
+    assert_non_null(shares);
+    assert_int_equal(hm_shares_join(shares, 7, 3, HM_SHARES_NO_CAP, &error), 0);
+    assert_int_equal(hm_shares_join(shares, 8, 1, HM_SHARES_NO_CAP, &error), 0);
+    hm_shares_note(shares, 7, 1000 * MIB, 500 * MIB);
+    hm_shares_note(shares, 8, 0, 500 * MIB);
+    hm_shares_unmap(shares);
+    return hm_shares_open(path, &error);
+}
+
+/* The job has given back since its monitor looked. Its migrator looks at the job itself, and leaves it at that. */
+static void what_was_given_back_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_progress progress;
+    char *cgroup = scratch_path("job_7/step_0/user");
+    const uint64_t step[2] = {750 * MIB, 750 * MIB};
+    const struct hm_options options = {.job_id = 7, .cgroup = cgroup};
+    struct hm_set tiers[2] = {0};
+    assert_int_equal(mkdir(scratch_path("job_7"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("job_7/step_0"), 0700), 0);
+    assert_int_equal(mkdir(cgroup, 0700), 0);
+    scratch_write(scratch_path("job_7/memory.numa_stat"), "anon N0=786432000 N1=786432000\nfile N0=0 N1=0\n");
+    live.options = &options;
+    live.shown.progress = &progress;
+    live.nodes.n = 1;
+    live.nodes.node[0] = (struct hm_node_state){.is_fast = true, .total_bytes = 1000 * MIB, .free_bytes = 250 * MIB};
+    live.share.fd = open_table();
+    hm_set_add(&tiers[0], 0);
+    hm_set_add(&tiers[1], 1);
+    hm_node_map_fill(&live.account.node_map, tiers, 2);
+    hm_live_read_share(&live, step);
+    assert_true(live.share.is_above); /* by what the monitor told */
+    hm_live_open_share(&live);
+    hm_live_read_share(&live, step);
+    assert_false(live.share.is_above);
+    assert_int_equal(live.share.pages, 750 * MIB / hm_page_size());
+    assert_int_equal(progress.share_bytes, 750 * MIB);
+    hm_cgroup_close(&live.share.job);
+    close(live.share.fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_given_back_is_not_asked_for_again)};
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
