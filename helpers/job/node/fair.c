@@ -87,6 +87,9 @@ void hm_fair_reap(const struct hm_config *config)
     char path[HM_FAIR_PATH];
     uint32_t *ids = NULL;
     struct hm_shares *shares = hm_shares_map(path_of(config, path), NULL);
+    /* Of another version, or its maker was killed: no job could enter before the next boot. */
+    if (!shares && errno == EBADMSG)
+        unlink(path);
     int lock = shares ? hm_ledger_lock(config, NULL) : -1;
     int count = lock < 0 ? -1 : hm_ledger_list(config, &ids, NULL);
     for (int i = 0; count >= 0 && i < HM_SHARES_ROWS; i++)

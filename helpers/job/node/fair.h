@@ -26,7 +26,7 @@ int hm_fair_join(const struct hm_config *config, const struct hm_job *job, uint6
 /* Takes the job out, unless one of its migrators still runs or begins. */
 void hm_fair_leave(const struct hm_config *config, const struct hm_job *job);
 
-/* Takes out jobs that have no entry in the ledger. Takes the lock itself. */
+/* Takes out jobs that have no entry in the ledger, or removes a table that cannot be used. Takes the lock itself. */
 void hm_fair_reap(const struct hm_config *config);
 
 #endif

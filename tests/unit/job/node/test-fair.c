@@ -139,6 +139,21 @@ static void test_reap(void **state)
     assert_int_equal(row_of(8).job_id, 0);
 }
 
+/* What was left of a table whose maker was killed, or of another version, goes. The next job gets a new one. */
+static void test_reap_of_a_broken_table(void **state)
+{
+    (void)state;
+    char path[HM_FAIR_PATH];
+    assert_int_equal(hm_fair_make(&config, &error), 0);
+    assert_int_equal(truncate(hm_fair_path(&config, path), 0), 0);
+    assert_int_equal(hm_fair_make(&config, &error), 0);
+    assert_int_equal(hm_fair_join(&config, &job, 0, &error), -1);
+    hm_fair_reap(&config);
+    assert_int_equal(hm_fair_make(&config, &error), 0);
+    assert_int_equal(hm_fair_join(&config, &job, 0, &error), 0);
+    assert_int_equal(row_of(7).job_id, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +163,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_step_that_has_ended, fresh),
         cmocka_unit_test_setup(test_no_table, fresh),
         cmocka_unit_test_setup(test_reap, fresh),
+        cmocka_unit_test_setup(test_reap_of_a_broken_table, fresh),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
