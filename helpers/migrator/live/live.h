@@ -115,6 +115,7 @@ struct hm_live {
     /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t phase_first_round; /* the source's rounds when the phase began */
+    bool is_overdue;            /* the phase does not wait for the end of a round any more */
     uint64_t n_decided;         /* number of phases that ended with a decision */
     struct hm_extent *gaps;     /* buffer of HM_LIVE_GAPS, for memory that is in no extent */
 };
@@ -183,6 +184,8 @@ void hm_live_open_share(struct hm_live *live);
  * what is free there must be refreshed (hm_nodes_refresh).
  */
 void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2]);
+/* Does the step have more of the fast tier than its cap or its share allows? */
+bool hm_live_is_above(struct hm_live *live);
 /* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
  * begins. */
 void hm_live_rest(struct hm_live *live);
@@ -206,6 +209,8 @@ bool hm_live_has_looked(const struct hm_live *live);
 void hm_live_begin_phase(struct hm_live *live, uint64_t now);
 /* Has the phase lasted long enough? */
 bool hm_live_phase_is_over(const struct hm_live *live, uint64_t now);
+/* Lets a phase that has waited very long for the end of a round wait no more if the step is above its cap or share. */
+void hm_live_look_at_limits(struct hm_live *live, uint64_t now);
 /*
  * Ends a phase: measures heat, moves pages, updates figures. Extends it instead while the source has not ended a round
  * of looks, however long that takes, or a decision is not paid for (pace.h).

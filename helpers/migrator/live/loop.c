@@ -17,6 +17,8 @@
 #define LOOK_MOST_NS UINT64_C(10000000000)
 /* Without a source, look for one this often: a kdamond may have become free. */
 #define RETRY_NS UINT64_C(60000000000)
+/* Lengths of a phase: a step that is above its cap or share waits no longer for the end of a round. */
+#define ROUND_MOST 30
 
 bool hm_live_is_told(void *data)
 {
@@ -28,6 +30,7 @@ bool hm_live_is_told(void *data)
 void hm_live_begin_phase(struct hm_live *live, uint64_t now)
 {
     live->account.pace.longer = 0;
+    live->is_overdue = false;
     live->phase_start_ns = now;
     live->phase_first_sample = hm_live_samples(live);
     live->phase_first_round = live->intake.source ? live->intake.source->state.rounds : 0;
@@ -37,7 +40,15 @@ void hm_live_begin_phase(struct hm_live *live, uint64_t now)
  * would pass for cold. A dead source is replaced. */
 static bool waits_for_looks(const struct hm_live *live)
 {
-    return !live->rest.is_resting && live->intake.source && !hm_live_has_looked(live);
+    return !live->rest.is_resting && live->intake.source && !hm_live_has_looked(live) && !live->is_overdue;
+}
+
+/* Each new list of processes begins a round anew: where processes come and go all the time, none ends. The cap, and
+ * what other jobs have a right to, are kept all the same. */
+void hm_live_look_at_limits(struct hm_live *live, uint64_t now)
+{
+    if (waits_for_looks(live) && now >= live->phase_start_ns + ROUND_MOST * live->options->interval_ms * 1000000)
+        live->is_overdue = hm_live_is_above(live);
 }
 
 bool hm_live_phase_is_over(const struct hm_live *live, uint64_t now)
@@ -127,6 +138,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (live->intake.source &&
         (live->intake.source->poll_ms > 0 || (live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)))
         hm_live_read_source(live);
+    hm_live_look_at_limits(live, now);
     hm_live_update_figures(live);
     return true;
 }

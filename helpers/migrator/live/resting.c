@@ -46,15 +46,30 @@ static void begin_rest(struct hm_live *live)
                      "the step had next to nothing in the slow tier, and was not above its cap or its share");
 }
 
-void hm_live_rest(struct hm_live *live)
+/* Reads what the step has in both tiers, and how much of the fast one it may have. Returns whether it is known. */
+static bool read_limit(struct hm_live *live, uint64_t bytes[2], uint64_t *cap_bytes)
 {
-    uint64_t bytes[2], cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
-    bool is_known = hm_live_read_usage(live, bytes);
-    if (is_known && live->share.fd >= 0) {
+    *cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
+    if (!hm_live_read_usage(live, bytes))
+        return false;
+    if (live->share.fd >= 0) {
         hm_nodes_refresh(&live->nodes);
         hm_live_read_share(live, bytes);
-        cap_bytes = hm_least(cap_bytes, with_slack(live->share.pages));
+        *cap_bytes = hm_least(*cap_bytes, with_slack(live->share.pages));
     }
+    return true;
+}
+
+bool hm_live_is_above(struct hm_live *live)
+{
+    uint64_t bytes[2], cap_bytes;
+    return read_limit(live, bytes, &cap_bytes) && bytes[0] > cap_bytes;
+}
+
+void hm_live_rest(struct hm_live *live)
+{
+    uint64_t bytes[2], cap_bytes;
+    bool is_known = read_limit(live, bytes, &cap_bytes);
     if (is_known) {
         live->shown.view.fast_bytes = bytes[0];
         live->shown.view.slow_bytes = bytes[1];

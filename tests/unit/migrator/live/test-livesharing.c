@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests what a migrator knows of its own job when it finds out its share of the fast tier. */
+/* Tests what a migrator knows of its own job when it finds out its share of the fast tier, and that a step which is
+ * above its cap or share does not wait for ever. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include "base/pagesize.h"
 #include "core/share/shares.h"
 #include "migrator/live/live.h"
+#include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -64,8 +66,44 @@ static void what_was_given_back_is_not_asked_for_again(void **state)
     close(live.share.fd);
 }
 
+/* Processes come and go, so that no round of looks ends. */
+static void a_cap_does_not_wait_for_a_round_that_never_ends(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    const uint64_t interval_ms = 1000, begin_ns = 5 * UINT64_C(1000000000);
+    const struct hm_options options = {.interval_ms = interval_ms};
+    struct hm_source source = {.state = {.has_rounds = true}};
+    const char *cgroup = scratch_path("step");
+    struct hm_set tiers[2] = {0};
+    assert_int_equal(mkdir(cgroup, 0700), 0);
+    scratch_write(scratch_path("step/memory.numa_stat"), "anon N0=786432000 N1=0\nfile N0=0 N1=0\n");
+    live.options = &options;
+    live.intake.source = &source;
+    live.share.fd = -1;
+    live.account.pace.interval_ms = interval_ms;
+    live.account.has_cgroup = hm_cgroup_open(&live.account.cgroup, cgroup) == 0;
+    hm_set_add(&tiers[0], 0);
+    hm_set_add(&tiers[1], 1);
+    hm_node_map_fill(&live.account.node_map, tiers, 2);
+    static const struct {
+        uint64_t cap_mib, lengths;
+        bool is_over;
+    } rows[] = {{700, 29, false}, {700, 30, true}, {800, 30, false}, {800, 3000, false}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        uint64_t now = begin_ns + rows[i].lengths * interval_ms * 1000000;
+        live.cap_pages = rows[i].cap_mib * MIB / hm_page_size();
+        hm_live_begin_phase(&live, begin_ns);
+        hm_live_look_at_limits(&live, now);
+        if (hm_live_phase_is_over(&live, now) != rows[i].is_over)
+            fail_msg("row %zu", i);
+    }
+    hm_cgroup_close(&live.account.cgroup);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_given_back_is_not_asked_for_again)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_given_back_is_not_asked_for_again),
+                                       cmocka_unit_test(a_cap_does_not_wait_for_a_round_that_never_ends)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
