@@ -20,6 +20,7 @@ struct hm_migrator_facts {
     const char *step_cgroup; /* absolute path of the step's cgroup; the tasks are in its child `user` */
     const char *broker;      /* path of the DAMON broker's socket; NULL: there is no broker */
     const char *shares;      /* path of the table of shares (node/fair.h); NULL: the site does not share */
+    const struct hm_set *shared_nodes; /* of the whole fast tier; with `shares` */
 };
 
 #define HM_MIGRATOR_WORDS 56

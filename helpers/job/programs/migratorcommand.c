@@ -87,8 +87,10 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     add_ratio(command, "--lat-write", plan->write_latency);
     if (facts->broker)
         add(command, "--broker", "%s", facts->broker);
-    if (facts->shares)
+    if (facts->shares) {
         add(command, "--shares", "%s", facts->shares);
+        add_nodes(command, "--shared-nodes", facts->shared_nodes);
+    }
     return command->used < sizeof(command->text) ? 0
                                                  : hm_fail(error, E2BIG, "the command line of " NAME " is too long");
 }

@@ -40,7 +40,8 @@ static int launch(struct hm_preparation *p, struct hm_error *error)
                                             .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
                                             .step_cgroup = cgroup,
                                             .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker)),
-                                            .shares = hm_fair_path(&step->config, shares)};
+                                            .shares = hm_fair_path(&step->config, shares),
+                                            .shared_nodes = &step->tiers.tier[0].nodes};
     if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
         return hm_fail(error, ENOENT, "slurmstepd is in no cgroup of a step");
     return hm_migrator_launch(&step->config, &facts, &step->migrator, error);

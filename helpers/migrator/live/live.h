@@ -92,7 +92,9 @@ struct hm_live_shown {
 struct hm_live_share {
     int fd; /* of the table (core/share/shares.h); -1: none */
     struct hm_cgroup job;
-    bool has_job;   /* `job` is open */
+    bool has_job;  /* `job` is open */
+    bool is_wider; /* the tier has nodes that this step does not use: `nodes` has all of them */
+    struct hm_nodes nodes;
     uint64_t pages; /* UINT64_MAX: the job shares the tier with nobody */
     bool is_above;  /* at the last look the step had more than that */
 };
@@ -176,8 +178,8 @@ void hm_live_read_maps(struct hm_live *live);
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
 /* The same of the step's job. */
 bool hm_live_read_job(struct hm_live *live, uint64_t bytes[2]);
-/* Opens the cgroup of the step's job, where there is a table of shares. Without it, what the job has is as its monitor
- * told. */
+/* Opens the cgroup of the step's job, and reads the nodes of the whole fast tier, where there is a table of shares.
+ * Without the cgroup, what the job has is as its monitor told. */
 void hm_live_open_share(struct hm_live *live);
 /*
  * Finds out the step's share, and notes it in the figures. `bytes` is what the step has in the fast and the slow tier;

@@ -29,6 +29,7 @@ static const struct hm_option rows[] = {
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},
     {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
     {"--shares", "FILE", "the jobs that share the fast tier; with --job", hm_option_text, FIELD(shares), 0, 0},
+    {"--shared-nodes", "LIST", "all of that tier (default: --fast-nodes)", hm_option_nodes, FIELD(shared), 0, 0},
     {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
     {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 10, DAY_MS},
     {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,

@@ -22,6 +22,7 @@ struct hm_options {
     uint32_t job_id, step_id;
     bool has_job; /* --job and --step were given: `hybridmem top` is answered (viewserver.h) */
     struct hm_set fast, slow;
+    struct hm_set shared;   /* the whole fast tier; empty: not given */
     uint64_t cap_bytes;     /* UINT64_MAX: not given in bytes */
     double cap_percent;     /* negative: not given in percent */
     uint64_t reserve_bytes; /* UINT64_MAX: not given */

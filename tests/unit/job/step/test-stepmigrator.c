@@ -54,6 +54,7 @@ static void test_command_line(void **state)
     struct hm_migrator_facts facts = {
         .plan = &plan, .job_id = 7, .step_id = HM_STEP_BATCH, .uid = 1001, .step_cgroup = "/c/step_0"};
     struct hm_migrator_command command;
+    struct hm_set shared = {0};
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
     assert_string_equal(join(&command), PLAIN);
     plan.cap_bytes = 1 << 30;
@@ -66,10 +67,14 @@ static void test_command_line(void **state)
     facts.end_s = 1795259395;
     facts.broker = "/run/broker";
     facts.shares = "/run/shares";
+    facts.shared_nodes = &shared;
+    hm_set_add(&shared, 0);
+    hm_set_add(&shared, 7);
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
-    assert_string_equal(join(&command), PLAIN
-                        " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
-                        "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker --shares /run/shares");
+    assert_string_equal(join(&command),
+                        PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
+                              "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker --shares /run/shares "
+                              "--shared-nodes 0,7");
     char longest[HM_JOB_CGROUP * 2];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';

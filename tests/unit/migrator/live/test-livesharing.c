@@ -66,6 +66,39 @@ static void what_was_given_back_is_not_asked_for_again(void **state)
     close(live.share.fd);
 }
 
+/* Jobs 7 and 8 have a socket each, with 1000 MiB of the tier: neither can use what the other would give back. */
+static void a_share_is_of_the_whole_tier(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_progress progress;
+    const uint64_t step[2] = {1000 * MIB, 0};
+    const struct hm_options options = {.job_id = 7, .cgroup = ""};
+    struct hm_error error = {0};
+    struct hm_node_state node = {.is_fast = true, .total_bytes = 1000 * MIB};
+    live.options = &options;
+    live.shown.progress = &progress;
+    live.nodes.n = 1;
+    live.nodes.node[0] = node;
+    live.share.fd = open_table();
+    struct hm_shares *shares = hm_shares_map(scratch_path("shares"), &error);
+    assert_non_null(shares);
+    hm_shares_find(shares, 7)->weight = 1;
+    hm_shares_note(shares, 8, 1000 * MIB, 0);
+    hm_shares_unmap(shares);
+    hm_live_open_share(&live); /* --shared-nodes was not given: the tier is what the step uses */
+    hm_live_read_share(&live, step);
+    assert_true(live.share.is_above);
+    live.share.is_wider = true;
+    live.share.nodes.n = 2;
+    live.share.nodes.node[0] = live.share.nodes.node[1] = node;
+    live.share.nodes.node[0].id = live.share.nodes.node[1].id = HM_NODES_NUMBERS - 1; /* not there: nothing is free */
+    hm_live_read_share(&live, step);
+    assert_false(live.share.is_above);
+    assert_int_equal(live.share.pages, 1000 * MIB / hm_page_size());
+    close(live.share.fd);
+}
+
 /* Processes come and go, so that no round of looks ends. */
 static void a_cap_does_not_wait_for_a_round_that_never_ends(void **state)
 {
@@ -104,6 +137,7 @@ static void a_cap_does_not_wait_for_a_round_that_never_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_given_back_is_not_asked_for_again),
+                                       cmocka_unit_test(a_share_is_of_the_whole_tier),
                                        cmocka_unit_test(a_cap_does_not_wait_for_a_round_that_never_ends)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
