@@ -6,6 +6,7 @@ import re
 import resource
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,29 @@ def test_signals_reach_the_program(probe, tmp_path):
         process.terminate()
         assert process.wait() == 9
     assert read(tmp_path / "t")[0]["ended_by"] == ["exit status 9"]
+
+
+def test_a_signal_ends_the_wait_for_processes_that_stay(probe, tmp_path):
+    """The program has ended, but not its child."""
+    command = [TRACE, "-o", tmp_path / "t", probe.path, "leave"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env={**PATHS, **LEAKS}, **pipes) as process:
+        assert process.stdout.readline() == "ready\n"
+        while Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 7
+        assert process.communicate()[1] == (  # this ends the child's input
+            "hybridmem trace: stopped by a signal; processes of the program still run, and are not in the trace to "
+            "their end\n"
+        )
+    keys, rows = read(tmp_path / "t")
+    assert keys["stopped"] == ["by a signal, while processes of the program still ran"]
+    assert probe.has_all(rows)
+
+
+def test_whoever_ignores_the_end_of_children_gets_the_exit_status(probe, tmp_path):
+    record(tmp_path / "t", probe.path, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
 
 
 def test_without_a_trace_the_file_stays_as_it_was(probe, tmp_path):

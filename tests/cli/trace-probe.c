@@ -58,6 +58,14 @@ int main(int argc, char **argv)
         fputs("to standard error\n", stderr);
     } else if (strcmp(word, "die") == 0) {
         raise(SIGKILL);
+    } else if (strcmp(word, "leave") == 0) {
+        /* The child stays until the end of its input. */
+        if (fork() == 0) {
+            puts("ready");
+            fflush(stdout);
+            while (getchar() != EOF)
+                ;
+        }
     } else if (strcmp(word, "wait") == 0) {
         signal(SIGTERM, end);
         puts("ready");

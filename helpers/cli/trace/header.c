@@ -64,7 +64,8 @@ static void put_processes(FILE *out, const struct hm_valgrind *valgrind)
     }
 }
 
-char *hm_traceheader_make(const struct hm_trace_options *options, const struct hm_valgrind *valgrind, int status)
+char *hm_traceheader_make(const struct hm_trace_options *options, const struct hm_valgrind *valgrind,
+                          const struct hm_program *program)
 {
     char *text = NULL;
     size_t length = 0;
@@ -74,10 +75,12 @@ char *hm_traceheader_make(const struct hm_trace_options *options, const struct h
     put_program(out, options);
     put_how(out, options);
     put_sums(out, valgrind);
-    if (WIFSIGNALED(status))
-        fprintf(out, "# ended_by: signal %d\n", WTERMSIG(status));
+    if (WIFSIGNALED(program->status))
+        fprintf(out, "# ended_by: signal %d\n", WTERMSIG(program->status));
     else
-        fprintf(out, "# ended_by: exit status %d\n", WEXITSTATUS(status));
+        fprintf(out, "# ended_by: exit status %d\n", WEXITSTATUS(program->status));
+    if (program->is_left)
+        fputs("# stopped: by a signal, while processes of the program still ran\n", out);
     put_processes(out, valgrind);
     if (fclose(out) == 0)
         return text;

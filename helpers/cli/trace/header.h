@@ -4,9 +4,11 @@
 #define HM_CLI_TRACE_HEADER_H
 
 #include "options.h"
+#include "program.h"
 #include "valgrind.h"
 
-/* Makes the header; the caller frees it. `status` is the program's, of wait(2). Returns NULL: no memory. */
-char *hm_traceheader_make(const struct hm_trace_options *options, const struct hm_valgrind *valgrind, int status);
+/* Makes the header of a program that has ended; the caller frees it. Returns NULL: no memory. */
+char *hm_traceheader_make(const struct hm_trace_options *options, const struct hm_valgrind *valgrind,
+                          const struct hm_program *program);
 
 #endif

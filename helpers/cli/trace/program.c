@@ -45,10 +45,12 @@ int hm_program_find(const char *name, char path[PATH_MAX], struct hm_error *erro
                    number == ENOENT ? "there is no such program in PATH" : "the program in PATH cannot be run");
 }
 
-/* Blocks the signals that hm_program_attend reads. `before` becomes the mask that the program gets. */
+/* Blocks the signals that hm_program_attend reads. `before` becomes the mask that the program gets. Whoever ignores
+ * SIGCHLD, as our parent may do, has no exit status of children; so the program does not begin with it ignored. */
 static int open_signals(sigset_t *before)
 {
     sigset_t ours;
+    signal(SIGCHLD, SIG_DFL);
     sigemptyset(&ours);
     sigaddset(&ours, SIGCHLD);
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
@@ -82,9 +84,13 @@ int hm_program_start(struct hm_program *program, const char *path, char *const *
 void hm_program_attend(struct hm_program *program)
 {
     struct signalfd_siginfo signal;
-    while (read(program->signals, &signal, sizeof(signal)) == sizeof(signal))
-        if (signal.ssi_signo != SIGCHLD && signal.ssi_code <= 0 && !program->has_ended)
-            kill(program->pid, (int)signal.ssi_signo);
+    while (read(program->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+        int number = (int)signal.ssi_signo;
+        if (program->has_ended)
+            program->is_left |= number == SIGINT || number == SIGQUIT || number == SIGTERM;
+        else if (number != SIGCHLD && signal.ssi_code <= 0)
+            kill(program->pid, number);
+    }
     if (!program->has_ended)
         program->has_ended = waitpid(program->pid, &program->status, WNOHANG) == program->pid;
 }

@@ -21,7 +21,8 @@ struct hm_program {
     pid_t pid;
     int signals; /* descriptor; becomes readable when hm_program_attend has something to do */
     bool has_ended;
-    int status; /* of wait(2), once it has ended */
+    int status;   /* of wait(2), once it has ended */
+    bool is_left; /* after its end, a signal that ends programs has come: nobody wants to wait for its children */
 };
 
 /* Starts the program, with descriptor `given` of this process as descriptor `number`. Returns 0, or -1 with a text. */

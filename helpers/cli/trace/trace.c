@@ -46,12 +46,12 @@ static void pause_reading(void)
     nanosleep(&pause, NULL);
 }
 
-/* Follows the program and all processes of it to their end. */
+/* Follows the program and all processes of it to their end, or until it is left. */
 static void follow(struct work *work)
 {
     enum { OUTPUT, SIGNALS, N_EVENTS };
     bool has_output = true;
-    while (has_output || !work->program.has_ended) {
+    while ((has_output || !work->program.has_ended) && !work->program.is_left) {
         struct pollfd events[N_EVENTS] = {
             [OUTPUT] = {.fd = has_output ? work->valgrind.socket : -1, .events = POLLIN},
             [SIGNALS] = {.fd = work->program.signals, .events = POLLIN},
@@ -66,6 +66,7 @@ static void follow(struct work *work)
         if (has_output)
             pause_reading();
     }
+    work->program.is_left &= has_output; /* a signal that came with the end of all has left nothing out */
     if (work->has_shown)
         fputs("\r\033[K", stderr);
 }
@@ -80,11 +81,14 @@ static int finish(struct work *work, struct hm_error *error)
         return -1;
     if (work->recording.n_rows == 0)
         return hm_fail(error, ENODATA, "no trace: Valgrind has shown no load or store of %s", work->options.program[0]);
-    char *header = hm_traceheader_make(&work->options, &work->valgrind, work->program.status);
+    char *header = hm_traceheader_make(&work->options, &work->valgrind, &work->program);
     if (!header)
         return hm_fail(error, ENOMEM, "no trace: out of memory");
     int result = hm_tracewriter_end(&work->recording.writer, header, error);
     free(header);
+    if (result == 0 && work->program.is_left)
+        fputs(NAME ": stopped by a signal; processes of the program still run, and are not in the trace to their end\n",
+              stderr);
     if (result == 0 && sums->left_out > 0)
         fprintf(stderr,
                 NAME ": loads and stores that are not in the trace: %" PRIu64
