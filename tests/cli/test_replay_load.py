@@ -71,9 +71,9 @@ def test_the_trace_tells_the_phase_time(trace, load):
 
 
 def test_without_load_nothing_is_told_of_it():
-    result = replay_shipped("bfs", 10)
+    result = replay_shipped("SNAP", 10)
     assert not {"load", "balanced_oracle", "fast_ns", "slow_ns"} & set(result)
-    assert "LATENCY" not in helper("hybridmem-replay", shipped("bfs")).stdout
+    assert "LATENCY" not in helper("hybridmem-replay", shipped("SNAP")).stdout
 
 
 def test_the_text(trace, load):
@@ -94,12 +94,12 @@ def test_the_text(trace, load):
 def test_what_is_shed_is_explained(load):
     """Which phase it is does not matter: first touch puts too much into the fast tier."""
     words = (shipped("STREAM"), "--fast", "90%", "--load", load(STREAM), "--phase-time", "0.0055s", "--explain")
-    texts = [helper("hybridmem-replay", *words, phase).stdout for phase in range(4)]
+    texts = (helper("hybridmem-replay", *words, phase).stdout for phase in range(4))
     assert any("demoted: the fast tier serves more than its share" in text for text in texts)
 
 
 def test_a_seed_decides_under_load(load):
-    words = (shipped("bfs"), "--load", load(LOAD.format("separate")), "--phase-time", "0.002s")
+    words = (shipped("SNAP"), "--load", load(LOAD.format("separate")), "--phase-time", "0.002s")
     assert without_time(replay(*words)) == without_time(replay(*words))
 
 

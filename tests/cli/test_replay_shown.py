@@ -169,7 +169,7 @@ def test_explained_hot_pages_are_promoted(trace):
 
 
 def test_explained_for_people():
-    words = (shipped("bfs"), "--fast", "25%", "--explain", "3")
+    words = (shipped("AMG"), "--fast", "25%", "--explain", "3")
     regions = replay(*words)["regions"]
     head, list_of_regions, sums = helper("hybridmem-replay", *words).stdout.split("\n\n")[-3:]
     assert head.startswith("Decided at the end of phase 3; reads, writes and their noise are raw accesses expected")
