@@ -35,7 +35,11 @@ pfm_err_t pfm_get_pmu_info(pfm_pmu_t pmu, pfm_pmu_info_t *info)
 
 @pytest.fixture(scope="module")
 def some_cpu(tmp_path_factory):
-    """Variables with which PAPI has software events on any CPU."""
+    """Variables with which PAPI has software events on any CPU. Where it knows the CPU, it has them without any, and
+    none with the library, as a CPU has events of one kind."""
+    asked = subprocess.run([PROGRAM, "--read", "--interval=10ms", "--count=1", CLOCK], capture_output=True, check=False)
+    if asked.returncode == 0:
+        return {}
     library = tmp_path_factory.mktemp("cpu") / "cpu.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=SOME_CPU, text=True, check=True)
     return {"LD_PRELOAD": str(library), "ASAN_OPTIONS": "verify_asan_link_order=0"}
