@@ -78,7 +78,8 @@ void hm_probing_cut(struct hm_damon_probing *probing, uint64_t block_pages, cons
             probing->n_blocks += (uint32_t)count_blocks(probing->range[i].first, probing->range[i].end, block_pages);
         }
         probing->process[p].n_blocks = probing->n_blocks - probing->process[p].first_block;
-        probing->process[p].cursor = 0;
+        /* Where processes come and go, rounds begin anew before they end: not with the same blocks each time. */
+        probing->process[p].cursor = (uint32_t)(hm_random_share(&probing->random) * probing->process[p].n_blocks);
         probing->process[p].shortest = SHARED_LEVEL;
     }
     memset(probing->level, HM_PROBING_UNKNOWN, sizeof(probing->level));

@@ -84,6 +84,24 @@ static void a_burst_has_the_pages_that_a_phase_pays_for(void **state)
     }
 }
 
+/* Where processes come and go, rounds begin anew before they end. */
+static void rounds_that_do_not_end_come_to_all_blocks(void **state)
+{
+    (void)state;
+    bool is_seen[HM_DAMON_MOST_BLOCKS] = {false};
+    uint32_t n_seen = 0;
+    looks_add_range(0, 0, GIB_PAGES);
+    for (int watch = 0; watch < 200; watch++) {
+        looks_begin(1, BUDGET);
+        hm_damon_probing_choose(&probing, &burst);
+        for (unsigned i = 0; i < burst.n; i++) {
+            n_seen += !is_seen[burst.probe[i].block];
+            is_seen[burst.probe[i].block] = true;
+        }
+    }
+    assert_int_equal(n_seen, probing.n_blocks);
+}
+
 static void the_number_of_blocks_follows_the_budget(void **state)
 {
     (void)state;
@@ -182,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup(the_most_processes_with_the_most_ranges_are_looked_at, looks_set_up),
         cmocka_unit_test_setup(each_burst_has_as_many_pages_of_each_process, looks_set_up),
         cmocka_unit_test_setup(a_burst_has_the_pages_that_a_phase_pays_for, looks_set_up),
+        cmocka_unit_test_setup(rounds_that_do_not_end_come_to_all_blocks, looks_set_up),
         cmocka_unit_test_setup(the_number_of_blocks_follows_the_budget, looks_set_up),
         cmocka_unit_test_setup(a_costly_look_makes_blocks_larger, looks_set_up),
         cmocka_unit_test_setup(a_process_that_has_ended_is_left_out, looks_set_up),
