@@ -2,14 +2,14 @@
 /*
  * An advance on a budget of CPU time: what is learned early is of use for the longest time. In the first two minutes
  * nearly twice the budget is there: what a piece of work costs is known only after it, and twice is promised as the
- * most. Then there are three quarters of it, until the advance is paid back: if all of it was spent, after nine
- * minutes. Pure.
+ * most. Then there are three quarters of it, until the advance is paid back: if all of it was spent, after
+ * some eight minutes. Pure.
  */
 #ifndef HM_BASE_ADVANCE_H
 #define HM_BASE_ADVANCE_H
 
 #define HM_ADVANCE_S 120.0 /* how long there is more */
-#define HM_ADVANCE_MORE 1.9
+#define HM_ADVANCE_MORE 1.8
 #define HM_ADVANCE_LESS 0.75
 
 /* The budget after `s` seconds, as a multiple of the usual one, if `owed_s` of the advance are not paid back. */

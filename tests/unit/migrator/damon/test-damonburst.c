@@ -154,7 +154,7 @@ static void an_advance_on_the_budget_is_paid_back(void **state)
     static const struct {
         uint64_t begun_s;                    /* age of the process when bursts begin */
         double at_120_s, at_600_s, at_900_s; /* CPU time of a 1 % budget */
-    } rows[] = {{0, 2.28, 6, 9}, {60, 1.14, 5.4, 8.4}, {200, 0, 4, 7}, {1000, 0, 0, 0}};
+    } rows[] = {{0, 2.16, 6, 9}, {60, 1.08, 5.4, 8.4}, {200, 0, 4, 7}, {1000, 0, 0, 0}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         burst_watch_one();
         connect_again(rows[i].begun_s);

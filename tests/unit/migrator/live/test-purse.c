@@ -41,7 +41,7 @@ static void test_an_advance_is_paid_back(void **state)
     (void)state;
     static const struct {
         double taken_at, earned_120_s, earned_600_s, earned_900_s; /* CPU time of the job; what is earned in seconds */
-    } rows[] = {{0, 4.56, 12, 18}, {60, 4.56, 12, 18}, {480, 2.4, 12, 18}};
+    } rows[] = {{0, 4.32, 12, 18}, {60, 4.32, 12, 18}, {480, 2.4, 12, 18}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         double at_240 = 0, at_1200 = 0;
         struct hm_purse purse;
