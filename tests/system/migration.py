@@ -16,6 +16,7 @@ import slurm
 
 FAST, SLOW = (0, 1), (2, 3)
 HUGE = 2 * slurm.MIB
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; a write to min_free_kbytes ends it
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
 SHORT_LISTS = 1 << 20  # so that the lists of free pages get their least length, some 250 pages for each CPU
@@ -122,9 +123,10 @@ def scarce_fast(limit):
     The kernel's pool of huge pages takes the rest, and pipes take what the pool leaves: less than a huge page, or more
     where few huge pages can be had. No way of tiering can demote, reclaim or migrate such memory. Transparent huge
     pages are off, as one would be a large part of the limit."""
-    write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     pools = {node: node_path(node) / "hugepages/hugepages-2048kB/nr_hugepages" for node in FAST}
     with contextlib.ExitStack() as stack:
+        stack.callback(write, THP, re.search(r"\[(\w+)\]", THP.read_text())[1])
+        write(THP, "never")
         stack.enter_context(written({BOOST: 0, "/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
         for pool in pools.values():
             stack.callback(write, pool, 0)
