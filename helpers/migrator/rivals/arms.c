@@ -162,8 +162,7 @@ static void plan(struct hm_decider *decider, const struct hm_budget *budget)
     struct arms *arms = (struct arms *)decider;
     weigh_phase(arms, budget);
     rank_pages(arms, budget->capacity_pages);
-    hm_rival_promote(&arms->rival, budget, hm_rival_begin_plan(&arms->rival, budget), rule);
-    hm_rival_end_plan(&arms->rival);
+    hm_rival_plan(&arms->rival, budget, rule);
 }
 
 const struct hm_algorithm hm_rival_arms = {

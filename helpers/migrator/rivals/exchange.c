@@ -88,3 +88,9 @@ void hm_rival_end_plan(struct hm_rival *rival)
             if ((rival->base.extent[i].verdict == HM_VERDICT_PROMOTE) == to_fast)
                 hm_decider_add_move(&rival->base, &rival->base.extent[i], rival->amount[i], to_fast);
 }
+
+void hm_rival_plan(struct hm_rival *rival, const struct hm_budget *budget, hm_rival_rule *rule)
+{
+    hm_rival_promote(rival, budget, hm_rival_begin_plan(rival, budget), rule);
+    hm_rival_end_plan(rival);
+}

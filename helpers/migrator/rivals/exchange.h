@@ -24,6 +24,8 @@ void hm_rival_promote(struct hm_rival *rival, const struct hm_budget *budget, ui
 void hm_rival_demote_at(struct hm_rival *rival, size_t place);
 /* Ends the plan: gives out the moves. */
 void hm_rival_end_plan(struct hm_rival *rival);
+/* The three of them in turn: a plan that only promotes by the rule. */
+void hm_rival_plan(struct hm_rival *rival, const struct hm_budget *budget, hm_rival_rule *rule);
 
 /* The page that an extent is; for a hole a page without samples. */
 const struct hm_rival_page *hm_rival_page_of(const struct hm_rival *rival, size_t extent);

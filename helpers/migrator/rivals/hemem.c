@@ -59,9 +59,7 @@ static enum hm_verdict rule(struct hm_rival *rival, const struct hm_rival_page *
 
 static void plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
-    struct hm_rival *rival = (struct hm_rival *)decider;
-    hm_rival_promote(rival, budget, hm_rival_begin_plan(rival, budget), rule);
-    hm_rival_end_plan(rival);
+    hm_rival_plan((struct hm_rival *)decider, budget, rule);
 }
 
 const struct hm_algorithm hm_rival_hemem = {

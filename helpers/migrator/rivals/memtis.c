@@ -75,10 +75,9 @@ static enum hm_verdict rule(struct hm_rival *rival, const struct hm_rival_page *
 
 static void plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
-    struct hm_rival *rival = (struct hm_rival *)decider;
-    adapt_thresholds((struct memtis *)decider, (double)budget->capacity_pages);
-    hm_rival_promote(rival, budget, hm_rival_begin_plan(rival, budget), rule);
-    hm_rival_end_plan(rival);
+    struct memtis *memtis = (struct memtis *)decider;
+    adapt_thresholds(memtis, (double)budget->capacity_pages);
+    hm_rival_plan(&memtis->rival, budget, rule);
 }
 
 const struct hm_algorithm hm_rival_memtis = {
