@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "area.h"
 #include "migrator/perf/ring.h"
 
 #define ROOM 16
@@ -29,11 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data += sizeof(setting);
     size -= sizeof(setting);
 
-    size_t bytes = (size_t)1 << (setting.size_bits % 13);
-    uint8_t *content = calloc(1, bytes); /* of exactly this size, so that a read past its end is seen */
+    size_t bytes;
+    uint8_t *content = make_area(setting.size_bits, data, size, &bytes);
     if (!content)
         return 0;
-    memcpy(content, data, size < bytes ? size : bytes);
     struct hm_ring ring = {content, bytes, setting.sample_type};
     uint64_t tail = setting.tail, head = tail + setting.there, before;
     size_t room = 1 + setting.room % ROOM, taken, all = 0;
