@@ -2,8 +2,13 @@
 #include "placement.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/plan/model.h"
+
+#define ROUNDING 1e-9 /* that of a sum of shares */
 
 uint64_t hm_replay_capacity(const struct hm_trace *trace, double fast)
 {
@@ -19,6 +24,7 @@ int hm_placement_init(struct hm_placement *placement, const struct hm_trace *tra
     placement->trace = trace;
     placement->options = options;
     placement->capacity = hm_replay_capacity(trace, options->fast);
+    placement->new_share = 1;
     placement->is_fast = calloc(trace->n_pages + 1, sizeof(bool));
     placement->is_present = calloc(trace->n_pages + 1, sizeof(bool));
     if (placement->is_fast && placement->is_present)
@@ -26,6 +32,14 @@ int hm_placement_init(struct hm_placement *placement, const struct hm_trace *tra
     hm_placement_free(placement);
     errno = ENOMEM;
     return -1;
+}
+
+void hm_placement_spread(struct hm_placement *placement)
+{
+    const struct hm_load *load = placement->options->load;
+    double share = hm_spill_best_share(load->channels, hm_curve_most_gbs(&load->fast), hm_curve_most_gbs(&load->slow));
+    if ((double)placement->capacity >= share * (double)placement->trace->n_pages)
+        placement->new_share = share;
 }
 
 void hm_placement_free(struct hm_placement *placement)
@@ -44,7 +58,9 @@ void hm_placement_touch(struct hm_placement *placement, size_t phase)
         if (placement->is_present[page])
             continue;
         placement->is_present[page] = true;
-        placement->is_fast[page] = placement->used < placement->capacity;
+        placement->due += placement->new_share;
+        placement->is_fast[page] = placement->used < placement->capacity && placement->due > 1 - ROUNDING;
+        placement->due = fmin(placement->due - placement->is_fast[page], 1);
         placement->used += placement->is_fast[page];
     }
 }

@@ -20,6 +20,7 @@ struct hm_placement {
      */
     double mem, fast_mem, raw, fast_raw, writes, slow_writes;
     uint64_t promoted, demoted;
+    double new_share, due;   /* share of the new pages that begin in the fast tier, and its part of a page so far */
     struct hm_loaded loaded; /* under load: adds up what `cost` has without it */
 };
 
@@ -28,7 +29,15 @@ int hm_placement_init(struct hm_placement *placement, const struct hm_trace *tra
                       const struct hm_replay_options *options);
 void hm_placement_free(struct hm_placement *placement);
 
-/* Places the pages that this phase touches for the first time: in the fast tier as long as it has room. */
+/*
+ * Lets new pages begin in both tiers, in the ratio in which these saturate together, as the plan does where tiers have
+ * channels of their own (core/plan/spread.c): nobody knows yet which pages are hot. Where the fast tier has no room for
+ * that share of all pages, it is filled first all the same: it is full soon either way, and serves more until then. The
+ * options have a load.
+ */
+void hm_placement_spread(struct hm_placement *placement);
+/* Places the pages that this phase touches for the first time: in the fast tier as long as it has room, or the share of
+ * them that hm_placement_spread has set. */
 void hm_placement_touch(struct hm_placement *placement, size_t phase);
 /* Counts the phase's accesses, by the tier of their pages. */
 void hm_placement_serve(struct hm_placement *placement, size_t phase);

@@ -189,6 +189,8 @@ static int start(struct run *run, struct hm_error *error)
     run->observation = calloc(most + 1, sizeof(*run->observation));
     if (!run->observation || hm_placement_init(&run->placement, run->trace, options) < 0)
         return hm_fail(error, ENOMEM, "replay: no memory for %zu pages", run->trace->n_pages);
+    if (options->load)
+        hm_placement_spread(&run->placement);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replays a trace. The memory accesses of each phase are served from where the pages were before that phase; a page
- * that is new in the phase is in the fast tier if that has room. The decision code sees samples of the phases so far.
+ * that is new in the phase is in the fast tier if that has room. Under load, where the fast tier could hold more than
+ * its share of the pages, the new ones begin in both tiers. The decision code sees samples of the phases so far.
  */
 #ifndef HM_MIGRATOR_REPLAY_REPLAY_H
 #define HM_MIGRATOR_REPLAY_REPLAY_H

@@ -114,6 +114,40 @@ static void test_without_traffic_latencies_are_idle(void **state)
     hm_trace_free(&trace);
 }
 
+static void watch_first(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
+                        const bool *is_fast, const struct hm_move *moves, size_t n_moves)
+{
+    (void)extents, (void)n_extents, (void)moves, (void)n_moves;
+    if (phase == 0)
+        memcpy(data, is_fast, 4 * sizeof(*is_fast));
+}
+
+/* Four pages in one phase; the fast tier saturates at three times the traffic of the slow one, so three begin there. */
+static void test_new_pages_begin_in_both_tiers_where_there_is_room(void **state)
+{
+    static const char text[] = COLUMNS "0,10,1,0,1,0\n0,11,1,0,1,0\n0,12,1,0,1,0\n0,13,1,0,1,0\n";
+    static const struct {
+        enum hm_channels channels;
+        double fast;
+        bool is_fast[4];
+    } rows[] = {{HM_CHANNELS_SEPARATE, 1, {false, true, true, true}},
+                {HM_CHANNELS_SEPARATE, 0.75, {false, true, true, true}},
+                {HM_CHANNELS_SEPARATE, 0.5, {true, true, false, false}},
+                {HM_CHANNELS_SHARED, 1, {true, true, true, true}}};
+    struct hm_trace trace;
+    (void)state;
+    assert_int_equal(hm_trace_parse("even", text, strlen(text), &trace, NULL), 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct hm_load load = {rows[i].channels, curve_of(100, 30, 200), curve_of(200, 10, 400)};
+        const struct hm_replay_options options = options_of(rows[i].fast, &load, 1);
+        struct hm_replay_result result;
+        bool is_fast[4];
+        assert_int_equal(hm_replay_run(&trace, &options, watch_first, is_fast, &result, NULL), 0);
+        assert_memory_equal(is_fast, rows[i].is_fast, sizeof(is_fast));
+    }
+    hm_trace_free(&trace);
+}
+
 /* The second half of a replay. */
 struct half {
     const struct hm_trace *trace;
@@ -192,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_by_hand),
         cmocka_unit_test(test_without_traffic_latencies_are_idle),
+        cmocka_unit_test(test_new_pages_begin_in_both_tiers_where_there_is_room),
         cmocka_unit_test(test_steady_phases_are_near_the_least_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
