@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loaded.h"
 
-#include <math.h>
-
-#define FEW 0.01   /* of the traffic: that of a few moves */
-#define RECENT 0.6 /* weight that old traffic keeps at each phase, as old samples do (decide/extents.c) */
-
 double hm_loaded_traffic(const struct hm_replay_options *options, double lines)
 {
     return lines * HM_LINE_BYTES / options->phase_s / 1e9;
@@ -27,11 +22,7 @@ void hm_loaded_serve(struct hm_loaded *loaded, const struct hm_replay_options *o
     loaded->cost_ns += (fast + moved) * now.fast_ns + (slow + moved) * now.slow_ns;
     loaded->moved_lines = 0;
     loaded->last_ns = now;
-    loaded->last_fast = fast;
-    loaded->last_slow = slow;
-    loaded->recent_fast = loaded->recent_fast * RECENT + fast;
-    loaded->recent_slow = loaded->recent_slow * RECENT + slow;
-    loaded->weight = loaded->weight * RECENT + 1;
+    hm_loadshare_add(&loaded->seen, hm_loaded_traffic(options, fast), hm_loaded_traffic(options, slow));
 }
 
 double hm_loaded_cost(const struct hm_loaded *loaded, const struct hm_replay_options *options)
@@ -52,29 +43,11 @@ double hm_loaded_mean(const struct hm_loaded_tier *tier)
     return tier->ns / tier->lines;
 }
 
-/* What it costs to read a line of one tier and to write it to the other, with the time by which that delays others. */
-static double price_of_line(const struct hm_load *load, double fast, double slow)
-{
-    double step = FEW * (fast + slow);
-    double more = hm_load_cost(load, fast + step, slow + step) - hm_load_cost(load, fast, slow);
-    return step > 0 ? more / step / hm_curve_idle_ns(&load->fast) : INFINITY;
-}
-
 void hm_loaded_tell(const struct hm_loaded *loaded, const struct hm_replay_options *options,
                     struct hm_heat_share *share, struct hm_budget *budget)
 {
     const struct hm_load *load = options->load;
-    double last = loaded->last_fast + loaded->last_slow;
-    double fast = hm_loaded_traffic(options, loaded->recent_fast / loaded->weight);
-    double all = fast + hm_loaded_traffic(options, loaded->recent_slow / loaded->weight);
-    double best = hm_load_best(load, all, all), moves = fabs(best - fast);
-    /* Lines move in the next phase, in which most of the moves already hold. How far these get is not known yet. */
-    double halfway = (fast + best) / 2;
-    double saves = hm_load_cost(load, fast, all - fast) - hm_load_cost(load, best, all - best);
-    share->fast = all > 0 ? best / all : 1;
-    share->now = last > 0 ? loaded->last_fast / last : -1;
-    share->price = HM_LINES_PER_PAGE * price_of_line(load, halfway, all - halfway);
-    share->gain = moves > 0 ? saves / moves / hm_curve_idle_ns(&load->fast) : 0;
+    hm_loadshare_tell(&loaded->seen, load, HM_LINES_PER_PAGE, share);
     budget->fast_latency = loaded->last_ns.fast_ns / hm_curve_idle_ns(&load->fast);
     budget->slow_latency = loaded->last_ns.slow_ns / hm_curve_idle_ns(&load->fast);
     budget->share = share;

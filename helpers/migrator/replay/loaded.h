@@ -4,6 +4,7 @@
 #define HM_MIGRATOR_REPLAY_LOADED_H
 
 #include "base/pagesize.h"
+#include "migrator/decide/loadshare.h"
 #include "replay.h"
 
 #define HM_LINES_PER_PAGE (HM_TRACE_PAGE / HM_LINE_BYTES) /* the number of accesses to read or write a page */
@@ -16,9 +17,8 @@ struct hm_loaded {
     double cost_ns;     /* the latencies of all accesses and of the lines that moved */
     double moved_lines; /* of moves since the last phase; each is read from one tier and written to the other */
     struct hm_loaded_tier fast, slow;
-    struct hm_load_latencies last_ns;        /* of the last phase */
-    double last_fast, last_slow;             /* accesses of the last phase */
-    double recent_fast, recent_slow, weight; /* sums over the phases, in which older ones weigh less */
+    struct hm_load_latencies last_ns; /* of the last phase */
+    struct hm_loadshare seen;
 };
 
 /* The traffic in GB/s of so many lines in a phase. */
@@ -31,12 +31,8 @@ double hm_loaded_cost(const struct hm_loaded *loaded, const struct hm_replay_opt
 void hm_loaded_prices(const struct hm_replay_options *options, struct hm_decider_options *decider);
 /* The mean latency in ns; NaN if the tier served nothing. */
 double hm_loaded_mean(const struct hm_loaded_tier *tier);
-/*
- * Sets what the decision code is told at the end of a phase: the latencies of the phase; and in `share`, which the
- * budget then names, which share of the accesses the fast tier served, which it should serve, what an access gains that
- * moves there, and the price of a move. The traffic that counts for the share is the mean over the phases, in which the
- * last ones weigh more.
- */
+/* Sets what the decision code is told at the end of a phase: the latencies of the phase, and its share of the heat
+ * (loadshare.h), which the budget then names. */
 void hm_loaded_tell(const struct hm_loaded *loaded, const struct hm_replay_options *options,
                     struct hm_heat_share *share, struct hm_budget *budget);
 

@@ -123,8 +123,11 @@ void model_decide(struct model *model, uint64_t moves)
         for (extent[i].fast_pages = extent[i].slow_pages = 0; page < end; page++)
             model->is_fast[HM_PAGE_SPACE(extent[i].first)][page] ? extent[i].fast_pages++ : extent[i].slow_pages++;
     }
-    struct hm_budget budget = {
-        .capacity_pages = model->capacity, .used_pages = model->used, .move_pages = moves, .phases_left = -1};
+    struct hm_budget budget = {.capacity_pages = model->capacity,
+                               .used_pages = model->used,
+                               .move_pages = moves,
+                               .phases_left = -1,
+                               .share = model->share};
     const struct hm_move *move = hm_decider_plan(model->decider, &budget, &n);
     model->moved = model->promoted = model->demoted = 0;
     bool promotes = false;
