@@ -6,21 +6,12 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
-#include "live.h"
+#include "phaseparts.h"
 
-#define LOOK_SHARE 0.1        /* share of the purse's CPU time that may be spent on looking up where pages are */
-#define LOOK_S 20e-6          /* assumed CPU time of one look, until it is measured: many times the usual one */
-#define LOOKS_MOST 262144     /* most looks in one phase */
-#define PHASES_TO_GIVE_BACK 4 /* a phase demotes this part of what the step has above its share, paid for or not */
-#define MANY_UNMOVABLE 0.1    /* a larger share of accesses to memory that cannot be moved causes a warning */
-
-struct end { /* what is known at the end of one phase */
-    struct hm_extent *extent;
-    size_t n_extents, n_gaps;
-    uint64_t used_pages;     /* the step's pages in the fast tier */
-    uint64_t gap_pages;      /* the part of used_pages that is in no extent */
-    uint64_t capacity_pages; /* most pages of the step in the fast tier */
-};
+#define LOOK_SHARE 0.1     /* share of the purse's CPU time that may be spent on looking up where pages are */
+#define LOOK_S 20e-6       /* assumed CPU time of one look, until it is measured: many times the usual one */
+#define LOOKS_MOST 262144  /* most looks in one phase */
+#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
 
 static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[2])
 {
@@ -31,7 +22,7 @@ static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages
 }
 
 /* Looks up in which tier extents and gaps are, with as many looks as the overhead allows at their measured cost. */
-static void fill(struct hm_live *live, struct end *end)
+static void fill(struct hm_live *live, struct hm_live_end *end)
 {
     double budget_s = hm_purse_part(&live->account.purse, LOOK_SHARE), start_s = hm_live_thread_s();
     double looks = budget_s / (live->account.look_s > 0 ? live->account.look_s : LOOK_S);
@@ -44,7 +35,7 @@ static void fill(struct hm_live *live, struct end *end)
 }
 
 /* Finds out how much memory is where, and how much the fast tier may hold. */
-static void look_at_memory(struct hm_live *live, struct end *end)
+static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 {
     uint64_t in_extents[2] = {0}, in_gaps[2] = {0}, bytes[2];
     fill(live, end);
@@ -64,7 +55,7 @@ static void look_at_memory(struct hm_live *live, struct end *end)
 }
 
 /* Estimates the shares of accesses by tier, before anything moves. */
-static void tally(struct hm_live *live, const struct end *end)
+static void tally(struct hm_live *live, const struct hm_live_end *end)
 {
     static uint64_t page[HM_TALLY_PAGES];
     static int8_t is_fast[HM_TALLY_PAGES];
@@ -83,78 +74,11 @@ static void tally(struct hm_live *live, const struct end *end)
                          "memory, or memory that is gone by now");
 }
 
-/* Plans to demote memory that nobody was seen to use: enough moves for `pages`, by ascending page. */
-static size_t demote_unused(struct hm_live *live, const struct end *end, uint64_t pages, struct hm_move *moves)
+static void move(struct hm_live *live, struct hm_live_end *end, double phase_s)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
-        const struct hm_extent *gap = &live->gaps[i];
-        if (gap->fast_pages == 0)
-            continue;
-        moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages};
-        pages = hm_less(pages, gap->fast_pages);
-    }
-    return n;
-}
-
-static int compare_priority(const void *a, const void *b)
-{
-    const struct hm_extent *x = *(const struct hm_extent *const *)a, *y = *(const struct hm_extent *const *)b;
-    if (x->priority != y->priority)
-        return x->priority < y->priority ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-/*
- * How many pages are to be demoted after the plan's moves: all that is still above the cap, and a part of what is above
- * the share, so that the step gives back over some phases, and keeps what is hot while it does.
- */
-static uint64_t pages_over(const struct hm_live *live, const struct end *end)
-{
-    uint64_t used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted);
-    uint64_t above_share = hm_less(used, live->share.pages);
-    return hm_most(hm_less(used, live->cap_pages), above_share / PHASES_TO_GIVE_BACK);
-}
-
-/*
- * Demotes what is still above the cap or the share, coldest first. The plan may have fallen short: pages could not be
- * moved, the few pages that were looked up in an extent misled it, or the CPU time was used up. An idle step even has
- * hardly any CPU time to use. Keeping the cap, and what other jobs have a right to, is more important than the
- * overhead.
- */
-static void enforce_limits(struct hm_live *live, const struct end *end, uint64_t rate_pages)
-{
-    uint64_t promoted = live->mover.moved.promoted, demoted = live->mover.moved.demoted;
-    uint64_t over = pages_over(live, end);
-    if (over == 0)
-        return;
-    live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : hm_less(rate_pages, promoted + demoted);
-    struct hm_move *moves = calloc(end->n_gaps + end->n_extents + 1, sizeof(*moves));
-    const struct hm_extent **by_priority = calloc(end->n_extents + 1, sizeof(*by_priority));
-    if (moves && by_priority) {
-        size_t n = demote_unused(live, end, UINT64_MAX, moves);
-        for (size_t i = 0; i < end->n_extents; i++)
-            by_priority[i] = &end->extent[i];
-        if (end->n_extents > 1)
-            qsort(by_priority, end->n_extents, sizeof(const struct hm_extent *), compare_priority);
-        for (size_t i = 0; i < end->n_extents; i++)
-            moves[n++] = (struct hm_move){
-                .first = by_priority[i]->first, .n_pages = by_priority[i]->n_pages, .limit = by_priority[i]->n_pages};
-        for (size_t i = 0; i < n && over > 0 && !hm_live_is_told(live); i++) {
-            uint64_t before = live->mover.moved.demoted;
-            moves[i].limit = over;
-            hm_mover_run(&live->mover, &moves[i], 1);
-            over = hm_less(over, live->mover.moved.demoted - before);
-        }
-    }
-    free(by_priority);
-    free(moves);
-}
-
-static void move(struct hm_live *live, struct end *end, double phase_s)
-{
-    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME)),
-             paid = hm_purse_pages(&live->account.purse);
+    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
+    hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
+    uint64_t paid = hm_purse_pages(&live->account.purse);
     size_t n_planned = 0, n = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
@@ -172,12 +96,13 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     for (size_t i = 0; i < n_planned; i++)
         pages[planned[i].to_fast] += planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
     uint64_t wanted = hm_less(end->used_pages + pages[1], pages[0]);
-    n = demote_unused(live, end, hm_less(wanted, end->capacity_pages), moves);
+    if (!hm_live_is_blind(live, end))
+        n = hm_live_demote_unused(live, end, hm_less(wanted, end->capacity_pages), moves);
     if (n_planned > 0)
         memcpy(moves + n, planned, n_planned * sizeof(*moves));
     hm_mover_run(&live->mover, moves, n + n_planned);
     free(moves);
-    enforce_limits(live, end, rate);
+    hm_live_enforce_limits(live, end, rate, paid);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
     live->account.deciding_s -= moving_s;
@@ -185,24 +110,7 @@ static void move(struct hm_live *live, struct end *end, double phase_s)
     hm_purse_learn(&live->account.purse, moved, moving_s);
 }
 
-/* Notes how much was above the cap: before the first move, and at the end of phases. */
-static void watch_cap(struct hm_live *live, const struct end *end)
-{
-    uint64_t bytes[2],
-        used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * hm_page_size();
-    struct hm_progress *progress = live->shown.progress;
-    if (live->cap_pages == UINT64_MAX)
-        return;
-    if (live->n_decided == 0)
-        progress->first_above_cap_bytes = hm_less(end->used_pages, live->cap_pages) * hm_page_size();
-    if (hm_live_read_usage(live, bytes))
-        used = bytes[0];
-    uint64_t above = hm_less(used, live->cap_pages * hm_page_size());
-    if (above > progress->above_cap_bytes)
-        progress->above_cap_bytes = above;
-}
-
-static void write_figures(struct hm_live *live, const struct end *end, double phase_s)
+static void write_figures(struct hm_live *live, const struct hm_live_end *end, double phase_s)
 {
     struct hm_progress *progress = live->shown.progress;
     const struct hm_moved *moved = &live->mover.moved;
@@ -226,7 +134,7 @@ static void write_figures(struct hm_live *live, const struct end *end, double ph
 /* Decides and moves. `start_s` is this thread's CPU time when the decision began. */
 static void decide(struct hm_live *live, double phase_s, double start_s)
 {
-    struct end end = {0};
+    struct hm_live_end end = {0};
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
     /* Without a decider there is no source any more. If the migrator was told to end, it does so without a decision. */
@@ -239,7 +147,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     tally(live, &end);
     hm_live_look_at_cost(live);
     move(live, &end, phase_s);
-    watch_cap(live, &end);
+    hm_live_watch_cap(live, &end);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);
     live->account.deciding_s = 0;

@@ -57,9 +57,23 @@ void hm_purse_learn_decision(struct hm_purse *purse, double seconds)
         purse->decision_s = purse->decision_s > 0 ? (1 - LEARN) * purse->decision_s + LEARN * seconds : seconds;
 }
 
+static double page_s(const struct hm_purse *purse)
+{
+    return purse->page_s > 0 ? purse->page_s : FIRST_PAGE_S;
+}
+
+void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages)
+{
+    double idle_s = (passed_s - (purse->ran_s - purse->idle_from_s)) * purse->n_cpus;
+    double lacking_s = (double)pages * page_s(purse) - purse->saved_s, most_s = purse->share * idle_s;
+    purse->idle_from_s = purse->ran_s;
+    if (pages > 0 && lacking_s > 0 && most_s > 0)
+        purse->saved_s += lacking_s < most_s ? lacking_s : most_s;
+}
+
 uint64_t hm_purse_pages(const struct hm_purse *purse)
 {
-    double pages = hm_purse_part(purse, 1) / (purse->page_s > 0 ? purse->page_s : FIRST_PAGE_S);
+    double pages = hm_purse_part(purse, 1) / page_s(purse);
     return pages >= 0x1p52 ? UINT64_MAX : pages > HM_PURSE_LEAST ? (uint64_t)pages : HM_PURSE_LEAST;
 }
 

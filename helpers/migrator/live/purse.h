@@ -22,6 +22,7 @@ struct hm_purse {
     double job_s, spent_s; /* CPU time of the job and of the migrator at the last look */
     double page_s;         /* measured CPU time for moving one page; 0: not measured yet */
     double decision_s;     /* measured CPU time of one decision without moving; 0: not measured yet */
+    double idle_from_s;    /* ran_s at the last hm_purse_add_idle() */
 };
 
 /* Begins to earn `share` of the CPU time that the job uses beyond `job_s` on `n_cpus` CPUs. */
@@ -33,6 +34,11 @@ void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
 /* There is an advance from now on, and for the time since the beginning. */
 void hm_purse_take_advance(struct hm_purse *purse);
+/*
+ * Adds what the savings lack for moving `pages`, but no more than the share of the time that the job's CPUs were idle
+ * in the `passed_s` seconds since the last call: a job that hardly runs earns nothing, and its CPUs are free.
+ */
+void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages);
 /* CPU seconds that an activity may take if it is given `share` of the savings; 0 in debt. */
 double hm_purse_part(const struct hm_purse *purse, double share);
 /* Is there enough for one decision, and as much for its moves? */

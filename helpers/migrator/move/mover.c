@@ -190,6 +190,13 @@ static bool is_spent(const struct hm_mover *mover, uint64_t limit)
     return limit == 0 || mover->batch->n >= mover->budget_pages;
 }
 
+/* Notes where the move stops, as its limit or the budget is used up. */
+static bool stop_at(struct hm_mover *mover, uint64_t page)
+{
+    mover->stopped_at = HM_PAGE(mover->space, page);
+    return false;
+}
+
 /* Adds the pages of one range to batches. Returns false if nothing more of this move is to be done. */
 static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_t first, uint64_t end, uint64_t *limit)
 {
@@ -199,7 +206,9 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
     size_t look = hm_most(LOOK, hm_huge_pages());
     hm_present_begin(&mover->present, first, end, mover->turn);
     for (;;) {
-        if (is_spent(mover, *limit) || mover->stop(mover->data))
+        if (is_spent(mover, *limit))
+            return stop_at(mover, first);
+        if (mover->stop(mover->data))
             return false;
         size_t n = hm_present_next(&mover->present, page, mover->may_be_huge, look);
         if (n == 0)
@@ -211,33 +220,52 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
                 hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, page[i])))
                 continue;
             bool is_huge = mover->has_huge && mover->may_be_huge[i] && may_be_huge(range, page, status, i, n);
-            if (is_spent(mover, *limit) || !add_or_flush(mover, page[i], status[i], is_huge))
+            if (is_spent(mover, *limit))
+                return stop_at(mover, page[i]);
+            if (!add_or_flush(mover, page[i], status[i], is_huge))
                 return false;
             --*limit;
         }
+        first = page[n - 1] + 1;
     }
 }
 
+/* Moves up to *limit pages of the span from `first` to `end` - 1. Returns false if nothing more of this move is to be
+ * done. */
+static bool move_span(struct hm_mover *mover, uint64_t first, uint64_t end, uint64_t *limit)
+{
+    const struct hm_maps *maps = &mover->maps[mover->space];
+    for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
+        const struct hm_range *range = &maps->range[i];
+        uint64_t from = range->first > first ? range->first : first;
+        uint64_t to = range->first + range->n_pages < end ? range->first + range->n_pages : end;
+        if (!gather(mover, range, from, to, limit))
+            return false;
+    }
+    return true;
+}
+
+/* A demotion goes on where the last one of the span has stopped, and comes to the pages before at its end: a long one
+ * takes many phases, and would else look at all that is down already in each. */
 static void move_one(struct hm_mover *mover, const struct hm_move *move)
 {
     uint32_t space = HM_PAGE_SPACE(move->first);
-    uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit;
+    uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit, start = first;
     if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
         return;
     if (mover->batch->n > 0 && (space != mover->space || move->to_fast != mover->to_fast))
         flush(mover);
     mover->space = space;
     mover->to_fast = move->to_fast;
-    const struct hm_maps *maps = &mover->maps[space];
-    hm_present_open(&mover->present, mover->ranks->rank[space].pid, maps->n_pages);
-    for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
-        const struct hm_range *range = &maps->range[i];
-        uint64_t from = range->first > first ? range->first : first;
-        uint64_t to = range->first + range->n_pages < end ? range->first + range->n_pages : end;
-        if (!gather(mover, range, from, to, &limit))
-            break;
-    }
+    if (!move->to_fast && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
+        start = HM_PAGE_NUMBER(mover->next_down);
+    mover->stopped_at = 0;
+    hm_present_open(&mover->present, mover->ranks->rank[space].pid, mover->maps[space].n_pages);
+    if (move_span(mover, start, end, &limit) && start > first)
+        move_span(mover, first, start, &limit);
     hm_present_close(&mover->present);
+    if (!move->to_fast && limit < move->limit && mover->stopped_at > 0)
+        mover->next_down = mover->stopped_at;
 }
 
 static int compare_moves(const void *a, const void *b)

@@ -44,7 +44,9 @@ struct hm_mover {
     uint64_t page[HM_BATCH_PAGES]; /* present pages that are looked up together, and what is known of them */
     int status[HM_BATCH_PAGES];
     bool may_be_huge[HM_BATCH_PAGES];
-    uint64_t turn;  /* number of the phase */
+    uint64_t turn; /* number of the phase */
+    /* page (decide/decide.h) where the present move has stopped, and the last demotion that did not come to its end */
+    uint64_t stopped_at, next_down;
     uint32_t space; /* the process of the batch */
     bool to_fast;
 };
@@ -58,7 +60,8 @@ void hm_mover_free(struct hm_mover *mover);
 void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages);
 /*
  * Carries the moves out. Earlier moves get room first, with one exception: each group of up to some thousand moves is
- * sorted by page, so that moves in one process share a call. This changes the order in `moves`.
+ * sorted by page, so that moves in one process share a call. This changes the order in `moves`. A demotion of a part of
+ * a span begins where the last one of that span stopped.
  */
 void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count);
 /* Forgets which of these pages could not be moved (page numbers as in decide/decide.h). */

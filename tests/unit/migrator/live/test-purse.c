@@ -83,6 +83,34 @@ static void test_parts_and_pages(void **state)
     }
 }
 
+/* A job that hardly runs earns nothing. For the cap, the time of its idle CPUs counts, as far as it is needed. */
+static void test_idle_cpus_pay_for_the_cap(void **state)
+{
+    (void)state;
+    static const struct {
+        double job_s, passed_s; /* CPU time of the job in this time */
+        uint64_t pages;
+        double saved_s; /* afterwards, in hundredths of a second */
+    } rows[] = {
+        {0, 10, 100000, 20},  /* two CPUs, for ten seconds */
+        {20, 10, 100000, 20}, /* no CPU was idle: what the job earns is all */
+        {10, 10, 100000, 20}, /* the half */
+        {0, 10, 0, 0},        /* nothing is above the cap */
+        {0, 10, 500, 5},      /* no more than is needed */
+        {30, 10, 500, 30},    /* processes that share CPUs cannot use more than there is; nor does this take any away */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_purse purse;
+        hm_purse_init(&purse, 0.01, 2, 100);
+        purse.page_s = 1e-4;
+        hm_purse_look(&purse, 100 + rows[i].job_s, 0);
+        hm_purse_add_idle(&purse, rows[i].passed_s, rows[i].pages);
+        assert_float_equal(purse.saved_s, rows[i].saved_s / 100, 1e-9);
+        hm_purse_add_idle(&purse, 0, 100000); /* the time is spent */
+        assert_float_equal(purse.saved_s, rows[i].saved_s / 100, 1e-9);
+    }
+}
+
 static void test_what_a_page_costs(void **state)
 {
     (void)state;
@@ -163,13 +191,10 @@ static void test_resting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_earned_and_spent),
-        cmocka_unit_test(test_an_advance_is_paid_back),
-        cmocka_unit_test(test_parts_and_pages),
-        cmocka_unit_test(test_what_a_page_costs),
-        cmocka_unit_test(test_decisions_leave_half_for_moving),
-        cmocka_unit_test(test_is_there_work),
-        cmocka_unit_test(test_resting),
+        cmocka_unit_test(test_earned_and_spent),  cmocka_unit_test(test_an_advance_is_paid_back),
+        cmocka_unit_test(test_parts_and_pages),   cmocka_unit_test(test_idle_cpus_pay_for_the_cap),
+        cmocka_unit_test(test_what_a_page_costs), cmocka_unit_test(test_decisions_leave_half_for_moving),
+        cmocka_unit_test(test_is_there_work),     cmocka_unit_test(test_resting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,28 @@ static void test_nothing_is_looked_at_without_need(void **state)
     assert_int_equal(kernel.n_asked, 0);
 }
 
+/* As a demotion for the cap takes many phases, none looks again at what the others have moved. */
+static void test_a_demotion_goes_on_where_the_last_one_stopped(void **state)
+{
+    (void)state;
+    struct hm_move down = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = PAGES / 2};
+    mover.has_huge = false;
+    for (unsigned i = 0; i < PAGES; i++)
+        kernel.node[i] = 0;
+    hm_mover_run(&mover, &down, 1);
+    assert_int_equal(kernel_count_on(0), PAGES - PAGES / 2);
+    uint64_t asked = kernel.n_asked;
+    down.limit = 100;
+    hm_mover_run(&mover, &down, 1);
+    assert_int_equal(mover.moved.demoted, PAGES / 2 + 100);
+    assert_true(kernel.n_asked - asked <= PAGES / 4);
+    assert_true(kernel.node[PAGES / 2 + 99] != 0 && kernel.node[PAGES / 2 + 100] == 0);
+    kernel.node[7] = 0; /* a new page, before those that are left */
+    down.limit = PAGES;
+    hm_mover_run(&mover, &down, 1);
+    assert_int_equal(kernel_count_on(0), 0);
+}
+
 static void test_neighbours_share_a_call(void **state)
 {
     (void)state;
@@ -247,6 +269,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_outside_of_mappings_is_left_alone, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_holes_are_skipped, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_is_looked_at_without_need, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_demotion_goes_on_where_the_last_one_stopped, move_set_up,
+                                        move_tear_down),
         cmocka_unit_test_setup_teardown(test_neighbours_share_a_call, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_each_goes_to_the_nearest_node, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_are_moved_once, move_set_up, move_tear_down),

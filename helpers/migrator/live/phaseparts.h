@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a phase's end share; for phase.c and limits.c only. */
+#ifndef HM_MIGRATOR_LIVE_PHASEPARTS_H
+#define HM_MIGRATOR_LIVE_PHASEPARTS_H
+
+#include "live.h"
+
+struct hm_live_end { /* what is known at the end of one phase */
+    struct hm_extent *extent;
+    size_t n_extents, n_gaps;
+    uint64_t used_pages;     /* the step's pages in the fast tier */
+    uint64_t gap_pages;      /* the part of used_pages that is in no extent */
+    uint64_t capacity_pages; /* most pages of the step in the fast tier */
+};
+
+/* Is nothing known of any page, and may that still change? To demote for the cap would be blind. */
+bool hm_live_is_blind(const struct hm_live *live, const struct hm_live_end *end);
+/* How many pages the step has above its cap, and is to demote as far as the purse pays; 0 while it is blind. */
+uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end *end);
+/*
+ * Plans to demote memory that nobody was seen to use: enough moves for `pages`, by ascending page. `moves` has room for
+ * all gaps. Returns their number.
+ */
+size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, uint64_t pages,
+                             struct hm_move *moves);
+/*
+ * After the plan's moves: demotes what is still above the cap or the share, coldest first. `rate_pages`: most pages of
+ * this phase; `paid_pages`: those that the purse has paid for, of which the plan's moves were.
+ */
+void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end, uint64_t rate_pages,
+                            uint64_t paid_pages);
+/* Notes how much was above the cap: before the first move, and at the end of phases. */
+void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what a step gives back that has more of the fast tier than its cap or its share: how much, and what first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "migrator/live/phaseparts.h"
+#include "unit/lib/rows.h"
+
+#define NONE UINT64_MAX
+#define EXTENTS 3
+#define GAPS 2
+
+static struct hm_live live;
+static struct hm_extent gaps[GAPS];
+static struct {
+    uint64_t first[8], pages[8];
+    unsigned n;
+} moved;
+
+void __wrap_hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count);
+
+/* All pages of a span are in the fast tier, and can be moved. */
+void __wrap_hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pages = moves[i].limit < moves[i].n_pages ? moves[i].limit : moves[i].n_pages;
+        pages = pages < mover->budget_pages ? pages : mover->budget_pages;
+        mover->budget_pages -= mover->budget_pages == NONE ? 0 : pages;
+        mover->moved.demoted += pages;
+        moved.first[moved.n] = moves[i].first;
+        moved.pages[moved.n++] = pages;
+    }
+}
+
+/* A step with 70 pages in the fast tier: 60 in extents, of which the second is the coldest, and 10 that nobody uses. */
+static struct hm_live_end begin(struct hm_extent extents[EXTENTS], uint64_t planned_pages)
+{
+    static const struct hm_extent all[EXTENTS] = {{.first = 100, .n_pages = 10, .fast_pages = 10, .priority = 5},
+                                                  {.first = 200, .n_pages = 20, .fast_pages = 20, .priority = 1},
+                                                  {.first = 300, .n_pages = 30, .fast_pages = 30, .priority = 3}};
+    memcpy(extents, all, sizeof(all));
+    gaps[0] = (struct hm_extent){.first = 10, .n_pages = 4, .fast_pages = 4};
+    gaps[1] = (struct hm_extent){.first = 20, .n_pages = 6, .fast_pages = 6};
+    memset(&moved, 0, sizeof(moved));
+    live.signals = -1;
+    live.gaps = gaps;
+    live.mover.moved = (struct hm_moved){.demoted = planned_pages};
+    return (struct hm_live_end){
+        .extent = extents, .n_extents = EXTENTS, .n_gaps = GAPS, .used_pages = 70 + planned_pages, .gap_pages = 10};
+}
+
+static void the_coldest_go_first_as_far_as_they_are_paid_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cap, share, rate, paid, planned; /* `planned`: pages that the plan has demoted */
+        uint64_t first[5], pages[5];              /* the moves; 0: no more */
+    } rows[] = {
+        {70, NONE, NONE, NONE, 0, {0}, {0}},
+        {20, NONE, NONE, 12, 0, {10, 20, 200}, {4, 6, 2}},
+        {20, NONE, NONE, 12, 5, {10, 20}, {4, 3}},
+        {20, NONE, NONE, 12, 12, {0}, {0}},
+        {20, NONE, NONE, NONE, 0, {10, 20, 200, 300}, {4, 6, 20, 20}},
+        {0, NONE, NONE, NONE, 0, {10, 20, 200, 300, 100}, {4, 6, 20, 30, 10}},
+        {20, NONE, 8, 12, 5, {10, 20, 200, 300, 100}, {3}}, /* the rate holds, too */
+        {NONE, 30, NONE, 0, 0, {10, 20}, {4, 6}},           /* a quarter for the share, paid for or not */
+        {20, 30, NONE, 4, 0, {10, 20}, {4, 6}},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_extent extents[EXTENTS];
+        struct hm_live_end end = begin(extents, rows[i].planned);
+        live.cap_pages = rows[i].cap;
+        live.share.pages = rows[i].share;
+        hm_live_enforce_limits(&live, &end, rows[i].rate, rows[i].paid);
+        for (size_t k = 0; k < N_ROWS(rows[i].first); k++)
+            if (moved.first[k] != rows[i].first[k] || moved.pages[k] != rows[i].pages[k])
+                fail_msg("row %zu, move %zu: %llu pages from %llu on", i, k, (unsigned long long)moved.pages[k],
+                         (unsigned long long)moved.first[k]);
+    }
+}
+
+/* Nothing was seen in use: that tells nothing at first, and later that the step is idle. */
+static void nothing_goes_down_for_the_cap_blindly(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n_decided, cap, share, down;
+    } rows[] = {{0, 20, NONE, 0}, {2, 20, NONE, 0}, {3, 20, NONE, 10}, {0, NONE, 50, 5}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_extent extents[EXTENTS];
+        struct hm_live_end end = begin(extents, 0);
+        end.n_extents = 0;
+        live.n_decided = rows[i].n_decided;
+        live.cap_pages = rows[i].cap;
+        live.share.pages = rows[i].share;
+        assert_int_equal(hm_live_above_cap(&live, &end), rows[i].down > 5 ? 50 : 0);
+        hm_live_enforce_limits(&live, &end, NONE, NONE);
+        assert_int_equal(live.mover.moved.demoted, rows[i].down);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_coldest_go_first_as_far_as_they_are_paid_for),
+                                       cmocka_unit_test(nothing_goes_down_for_the_cap_blindly)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
