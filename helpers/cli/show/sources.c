@@ -99,6 +99,8 @@ static void put_fact(size_t columns, const char *label, const char *text)
     hm_words_put_row(stdout, columns, FACT_COLUMN, text, "  %s", label);
 }
 
+#define NO_BROKER "none while no broker runs: see damon, above"
+
 /* Breaks lines at `columns`; 0: does not break them. */
 static void print_text(const struct tried *tried, int n, size_t columns)
 {
@@ -107,10 +109,10 @@ static void print_text(const struct tried *tried, int n, size_t columns)
         printf("%-8s %s\n", tried[i].row->name, tried[i].is_usable ? "works here" : "does not work here");
         if (!tried[i].is_usable)
             put_fact(columns, "because", tried[i].reason);
-        if (tried[i].lacks_broker) {
+        if (tried[i].lacks_broker && strcmp(none, NO_BROKER) != 0) {
             put_fact(columns, "but", "the broker runs beside jobs of isolate and migrate only; to look inside one:");
             printf("%*ssrun --hybrid-mem=migrate hybridmem sources\n", FACT_COLUMN, "");
-            none = "none while no broker runs: see damon, above";
+            none = NO_BROKER;
         }
         if (tried[i].state.how[0])
             put_fact(columns, "watches", tried[i].state.how);

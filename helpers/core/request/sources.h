@@ -12,7 +12,7 @@
 
 enum {
     HM_SAMPLING_STORES = 1 << 0,    /* its samples tell writes from reads */
-    HM_SAMPLING_BROKER = 1 << 1,    /* it needs root's DAMON broker */
+    HM_SAMPLING_BROKER = 1 << 1,    /* it needs root's broker, hybridmem-damon */
     HM_SAMPLING_BALANCING = 1 << 2, /* it uses the kernel's hint faults, which need memory placed nearest node first */
 };
 

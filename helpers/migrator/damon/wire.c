@@ -89,6 +89,8 @@ int hm_damon_wire_check_watch(const void *message, size_t size, struct hm_error 
     if (watch->budget < HM_DAMON_MIN_BUDGET || watch->budget > HM_DAMON_MAX_BUDGET)
         return hm_fail(error, EINVAL, "budget %u millionths of a CPU: use %u to %u", watch->budget, HM_DAMON_MIN_BUDGET,
                        HM_DAMON_MAX_BUDGET);
+    if (watch->looker > HM_DAMON_BY_BITMAP)
+        return hm_fail(error, EINVAL, "looker %u: use 0 to %d", watch->looker, HM_DAMON_BY_BITMAP);
     for (uint32_t at = 0; at < head.n; at++)
         if (check_process(watch, at, error) != 0)
             return -1;

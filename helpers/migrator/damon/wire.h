@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define HM_DAMON_MAGIC 0x484d4433u   /* "HMD3": a new value for each new layout */
+#define HM_DAMON_MAGIC 0x484d4434u   /* "HMD4": a new value for each new layout */
 #define HM_DAMON_TARGETS 256         /* processes of one client */
 #define HM_DAMON_RANGES 6            /* ranges of one process */
 #define HM_DAMON_REGIONS 128         /* regions in one message; longer lists take several */
@@ -27,6 +27,8 @@
 
 /* How DAMON looks: all the time, with lists of all of the memory, or in bursts, with lists of some blocks each. */
 enum hm_damon_way { HM_DAMON_STEADY, HM_DAMON_BURSTS };
+/* What looks: a kdamond, or the broker with the kernel's idle bitmap, which does so in bursts. */
+enum hm_damon_looker { HM_DAMON_BY_KDAMOND, HM_DAMON_BY_BITMAP };
 enum hm_damon_kind { HM_DAMON_WATCH = 1, HM_DAMON_ANSWER, HM_DAMON_LIST };
 
 struct hm_damon_head {
@@ -57,6 +59,8 @@ struct hm_damon_watch {
     /* millionths of one CPU that the kdamond may use, and in bursts also the broker for it; the true use is known only
      * after seconds */
     uint32_t budget;
+    uint32_t looker; /* hm_damon_looker */
+    uint32_t reserved;
     struct hm_damon_process process[HM_DAMON_TARGETS];
 };
 

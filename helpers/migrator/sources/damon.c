@@ -300,24 +300,24 @@ static uint32_t bounded(double value, uint32_t least, uint32_t most)
     return value < least ? least : value > most ? most : (uint32_t)value;
 }
 
-static struct hm_source *open_source(const struct hm_source_setup *setup, struct hm_error *error)
+static struct hm_source *open_looker(const struct hm_source_row *row, enum hm_damon_looker looker,
+                                     const struct hm_source_setup *setup, struct hm_error *error)
 {
     struct damon_source *source = calloc(1, sizeof(*source));
     if (!source) {
-        hm_fail(error, ENOMEM, "no memory for the source damon");
+        hm_fail(error, ENOMEM, "no memory for the source %s", row->name);
         return NULL;
     }
-    source->base = (struct hm_source){.row = &hm_source_damon,
-                                      .state = {.name = "damon",
-                                                .unit = hm_damon_touch(),
-                                                .error = HM_DAMON_ERROR,
-                                                .is_time = true,
-                                                .counts_memory = true},
-                                      .update = update,
-                                      .read = read_lists,
-                                      .close = close_source};
+    source->base = (struct hm_source){
+        .row = row,
+        .state = {.unit = hm_damon_touch(), .error = HM_DAMON_ERROR, .is_time = true, .counts_memory = true},
+        .update = update,
+        .read = read_lists,
+        .close = close_source};
+    snprintf(source->base.state.name, sizeof(source->base.state.name), "%s", row->name);
     source->is_stale = true;
     source->way = -1;
+    source->watch.looker = looker;
     source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
     source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
                                    HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
@@ -333,6 +333,16 @@ static struct hm_source *open_source(const struct hm_source_setup *setup, struct
     return &source->base;
 }
 
+static struct hm_source *open_damon(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    return open_looker(&hm_source_damon, HM_DAMON_BY_KDAMOND, setup, error);
+}
+
+static struct hm_source *open_idle(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    return open_looker(&hm_source_idle, HM_DAMON_BY_BITMAP, setup, error);
+}
+
 const struct hm_source_row hm_source_damon = {
     .name = "damon",
     .needs = "a kernel with DAMON (5.18 or later, CONFIG_DAMON_VADDR, CONFIG_DAMON_SYSFS) that nobody else uses, and "
@@ -343,5 +353,15 @@ const struct hm_source_row hm_source_damon = {
         "a kernel thread and the broker, held to half of overhead= by the measured CPU time, and at first to all of it "
         "(for looks that never stop: the thread alone, to three tenths); it does not flush TLBs: pages whose "
         "translation stays cached look idle",
-    .open = open_source,
+    .open = open_damon,
+};
+
+const struct hm_source_row hm_source_idle = {
+    .name = "idle",
+    .needs = "a kernel with idle page tracking (CONFIG_IDLE_PAGE_TRACKING), and the broker hybridmem-damon",
+    .knows = "address by region; whether a page was accessed between two looks, not by load or store; how often only "
+             "where the time between two looks can be fitted to it",
+    .cost = "the broker, held to half of overhead= by the measured CPU time, and at first to all of it; it does not "
+            "flush TLBs: pages whose translation stays cached look idle",
+    .open = open_idle,
 };

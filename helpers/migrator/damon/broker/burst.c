@@ -7,6 +7,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "burstlists.h"
+#include "idlelooks.h"
 #include "send.h"
 #include "target.h"
 #include "thread.h"
@@ -124,11 +125,33 @@ static bool all_live(const struct hm_damon_lease *lease)
     return true;
 }
 
+/* Lets the kdamond look at the burst's pages, or the broker itself. Returns 0, or -1 with a text. */
+static int turn_on(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    if (lease->by_bitmap)
+        return hm_damon_idle_begin(broker, lease, error);
+    unsigned k = (unsigned)lease->kdamond;
+    pid_t thread =
+        hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
+    lease->thread = thread > 0 ? thread : 0;
+    return thread < 0 ? -1 : 0;
+}
+
+/* Can the kdamond that looks be heard? Returns 0, or -1 with a text. */
+static int listen_to(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
+{
+    return lease->by_bitmap ? 0 : hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, lease->thread, error);
+}
+
+static bool is_on(const struct hm_damon_lease *lease)
+{
+    return lease->thread > 0 || lease->idle.is_on;
+}
+
 /* Begins a burst. If a process ends meanwhile, none begins, and the next one is without it. Returns whether one began,
  * or -1 with a text. If none began, the kdamond may be on. */
 static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
-    unsigned k = (unsigned)lease->kdamond;
     uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     limit_credit(lease, begun_ns);
     lease->bursts.n_targets = leave_out_dead(lease);
@@ -140,13 +163,10 @@ static int begin(struct hm_damon_broker *broker, struct hm_damon_lease *lease, s
     memset(lease->bursts.found, 0, sizeof(lease->bursts.found));
     memset(lease->bursts.has_come, 0, sizeof(lease->bursts.has_come));
     lease->bursts.n_lists = 0;
-    pid_t thread =
-        hm_damon_slots_start(&broker->slots[k], k, &broker->owned, &lease->bursts.pages, lease->target, error);
-    bool live = all_live(lease);
-    lease->thread = thread > 0 ? thread : 0;
-    if (!live)
+    int result = turn_on(broker, lease, error);
+    if (!all_live(lease))
         return 0;
-    if (thread < 0 || hm_damon_tracepoint_open(&lease->tracepoint, &broker->layout, thread, error) != 0)
+    if (result != 0 || listen_to(broker, lease, error) != 0)
         return -1;
     lease->bursts.on_ns = hm_clock_ns(CLOCK_MONOTONIC);
     lease->bursts.blocked_ns = lease->bursts.on_ns - begun_ns;
@@ -222,7 +242,7 @@ static int try_one(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
     int result = hm_damon_thread_end(broker, lease);
     if (began < 0) {
         if (result == 0)
-            hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+            hm_damon_thread_forget(broker, lease);
         lease->bursts.next_ns = hm_clock_ns(CLOCK_MONOTONIC) + SECOND_NS;
     }
     lease->bursts.n_targets = 0; /* where the kdamond is still on, no list is waited for */
@@ -244,9 +264,12 @@ int hm_damon_burst_work(struct hm_damon_broker *broker, struct hm_damon_lease *l
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
     give_sign(lease, now);
-    if (lease->thread == 0)
+    if (!is_on(lease))
         return now < lease->bursts.next_ns ? 0 : try_one(broker, lease, error);
-    hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_burst_note, lease);
+    if (lease->by_bitmap)
+        hm_damon_idle_work(broker, lease);
+    else
+        hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_burst_note, lease);
     if (lease->bursts.n_lists >= lease->bursts.n_targets ||
         now > lease->bursts.on_ns + LATE * length_ns(lease) + SECOND_NS)
         end(broker, lease, now);
@@ -261,8 +284,8 @@ bool hm_damon_burst_is_calm(const struct hm_damon_lease *lease)
 int hm_damon_burst_wait_ms(const struct hm_damon_lease *lease)
 {
     uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    uint64_t due =
-        lease->thread > 0 ? hm_most(lease->bursts.on_ns + length_ns(lease), lease->off_ns) : lease->bursts.next_ns;
+    uint64_t ends_ns = lease->by_bitmap ? lease->idle.due_ns : lease->bursts.on_ns + length_ns(lease);
+    uint64_t due = is_on(lease) ? hm_most(ends_ns, lease->off_ns) : lease->bursts.next_ns;
     if (lease->thread > 0 && due <= now)
         return LATE_MS;
     return (int)(hm_less(hm_least(due, lease->bursts.said_ns + SIGN_NS), now) / MS_NS) + 1;

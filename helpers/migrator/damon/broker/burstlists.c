@@ -46,13 +46,13 @@ void hm_damon_burst_note(void *data, const struct hm_damon_gathering *list)
 }
 
 /*
- * The time between two looks at a page. Each look goes over all pages twice, before and after the kernel has waited for
- * burst.look_us; a page's own time is that wait, and one of the two.
+ * The time between two looks at a page. Each look of a kdamond goes over all pages twice, before and after the kernel
+ * has waited for burst.look_us; a page's own time is that wait, and one of the two.
  */
 static uint32_t measure_look_us(const struct hm_damon_lease *lease)
 {
     double period_us = (double)hm_less(lease->bursts.told_ns, lease->bursts.on_ns) / HM_DAMON_VISIT_LOOKS / 1000;
-    double look_us = (period_us + lease->bursts.pages.look_us) / 2;
+    double look_us = lease->by_bitmap ? period_us : (period_us + lease->bursts.pages.look_us) / 2;
     return look_us > lease->bursts.pages.look_us ? (uint32_t)look_us : lease->bursts.pages.look_us;
 }
 

@@ -13,10 +13,10 @@
 #include "base/files.h"
 
 /*
- * Capabilities that this process keeps as long as it lives. `at_times` (CAP_SYS_ADMIN, or -1) is in effect only between
- * raise and lower.
+ * Capabilities that this process keeps as long as it lives. Those in `at_times` are in effect only between raise and
+ * lower.
  */
-static int kept[3], n_kept, at_times = -1;
+static int kept[3], n_kept, at_times[2], n_at_times;
 
 /*
  * Is a /proc mounted with hidepid= (other than 0 or off)? The mounts are read without libmount: a process that keeps
@@ -45,41 +45,52 @@ static bool perf_wants_admin(void)
            sscanf(text, "%" SCNd64, &level) == 1 && level > 2;
 }
 
-/* Gives the process these capabilities and no others. `also` (-1: none) is permitted, but not in effect. */
-static int set(const int *wanted, int n, int also, capng_select_t which)
+/* Gives the process the capabilities that it keeps, and permits those that it has at times. */
+static int set(void)
 {
     capng_clear(CAPNG_SELECT_ALL);
-    for (int i = 0; i < n; i++)
-        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, (unsigned)wanted[i]) != 0)
+    for (int i = 0; i < n_kept; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, (unsigned)kept[i]) != 0)
             return -1;
-    if (also >= 0 && capng_update(CAPNG_ADD, CAPNG_PERMITTED, (unsigned)also) != 0)
-        return -1;
-    return capng_apply(which) == 0 ? 0 : -1;
+    for (int i = 0; i < n_at_times; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_PERMITTED, (unsigned)at_times[i]) != 0)
+            return -1;
+    return capng_apply(CAPNG_SELECT_ALL) == 0 ? 0 : -1;
 }
 
-int hm_damon_caps_drop(struct hm_error *error)
+int hm_damon_caps_drop(bool finds_frames, struct hm_error *error)
 {
+    bool hides = proc_hides();
     kept[n_kept++] = CAP_PERFMON;
     kept[n_kept++] = CAP_IPC_LOCK;
-    if (proc_hides())
+    if (hides)
         kept[n_kept++] = CAP_SYS_PTRACE;
-    if (perf_wants_admin())
-        at_times = CAP_SYS_ADMIN;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || set(kept, n_kept, at_times, CAPNG_SELECT_ALL) != 0)
+    if (perf_wants_admin() || finds_frames)
+        at_times[n_at_times++] = CAP_SYS_ADMIN;
+    if (finds_frames && !hides)
+        at_times[n_at_times++] = CAP_SYS_PTRACE;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || set() != 0)
         return hm_fail_errno(error, "cannot drop capabilities");
     return 0;
 }
 
+static void change(capng_act_t act)
+{
+    int result = 0;
+    for (int i = 0; i < n_at_times; i++)
+        result |= capng_update(act, CAPNG_EFFECTIVE, (unsigned)at_times[i]);
+    if (n_at_times > 0 && result == 0)
+        capng_apply(CAPNG_SELECT_CAPS);
+}
+
 void hm_damon_caps_raise(void)
 {
-    if (at_times >= 0 && capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, (unsigned)at_times) == 0)
-        capng_apply(CAPNG_SELECT_CAPS);
+    change(CAPNG_ADD);
 }
 
 void hm_damon_caps_lower(void)
 {
     int number = errno;
-    if (at_times >= 0 && capng_update(CAPNG_DROP, CAPNG_EFFECTIVE, (unsigned)at_times) == 0)
-        capng_apply(CAPNG_SELECT_CAPS);
+    change(CAPNG_DROP);
     errno = number;
 }

@@ -32,7 +32,7 @@ static int turn_off(struct hm_damon_broker *broker, struct hm_damon_lease *lease
 {
     if (hm_damon_thread_end(broker, lease) != 0)
         return -1;
-    hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
+    hm_damon_thread_forget(broker, lease);
     return 0;
 }
 
@@ -81,13 +81,23 @@ static int own_some(struct hm_damon_broker *broker, struct hm_error *error)
     return broker->owned.n > 0 ? 0 : hm_damon_create(broker->state_path, broker->n_wanted, &broker->owned, error);
 }
 
+/* Makes sure that there is something to look with. Clients of the idle bitmap share it as others share kdamonds. */
+static int provide(struct hm_damon_broker *broker, const struct hm_damon_lease *lease, struct hm_error *error)
+{
+    const struct hm_error *problem = lease->by_bitmap ? &broker->no_idle : &broker->problem;
+    if (problem->text[0])
+        return hm_fail(error, ENODEV, "%s", problem->text);
+    if (!lease->by_bitmap && (hm_damon_check_kernel(error) != 0 || own_some(broker, error) != 0))
+        return -1;
+    unsigned n = broker->owned.n > 0 ? broker->owned.n : broker->n_wanted;
+    broker->pool.n = n < HM_DAMON_KDAMONDS ? n : HM_DAMON_KDAMONDS;
+    return 0;
+}
+
 static int lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
-    if (broker->problem.text[0])
-        return hm_fail(error, ENODEV, "%s", broker->problem.text);
-    if (hm_damon_check_kernel(error) != 0 || own_some(broker, error) != 0)
+    if (provide(broker, lease, error) != 0)
         return -1;
-    broker->pool.n = broker->owned.n < HM_DAMON_KDAMONDS ? broker->owned.n : HM_DAMON_KDAMONDS;
     lease->kdamond = hm_damon_pool_lend(&broker->pool, lease->client, lease->peer.owner, error);
     return lease->kdamond < 0 ? -1 : 0;
 }
@@ -100,6 +110,7 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     lease->generation = wanted->head.generation;
     if (lease->thread > 0)
         return hm_fail(error, EBUSY, "cannot turn a kdamond off: somebody keeps DAMON's files busy");
+    lease->by_bitmap = wanted->looker == HM_DAMON_BY_BITMAP;
     if (lend(broker, lease, error) != 0 || take_targets(lease, wanted, error) != 0)
         return -1;
     lease->wanted_budget = wanted->budget;
@@ -111,7 +122,7 @@ static int watch(struct hm_damon_broker *broker, struct hm_damon_lease *lease, c
     /* Each block of a burst is looked at by itself. So what bursts must learn of one more process is only its own. */
     uint32_t most = lease->is_bursting ? 2 * n_before : n_before;
     bool is_new = lease->n > most || lease->n * 2 < n_before;
-    lease->is_bursting = lease->is_bursting && !is_new;
+    lease->is_bursting = lease->by_bitmap || (lease->is_bursting && !is_new);
     if (!lease->is_bursting)
         return hm_damon_steady_begin(broker, lease, is_new, error);
     hm_damon_burst_prepare(broker, lease);
@@ -159,6 +170,8 @@ static void let_go(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
 /* Looks in bursts from now on, or all the time again, if that tells more. Returns 0, or -1 with a text. */
 static int change_over(struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error)
 {
+    if (lease->by_bitmap)
+        return 0;
     bool is_over = lease->is_bursting ? hm_damon_burst_is_calm(lease) : hm_damon_steady_is_blind(lease);
     if (!is_over)
         return 0;

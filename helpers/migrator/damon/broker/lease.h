@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "debts.h"
+#include "idlebitmap.h"
 #include "migrator/damon/pool.h"
 #include "migrator/damon/probing.h"
 #include "migrator/damon/tune.h"
@@ -29,7 +30,9 @@ struct hm_damon_broker {
     struct hm_damon_debts debts;
     struct hm_damon_layout layout; /* id 0: not known; `problem` says why */
     struct hm_error problem;       /* why DAMON cannot be used at all; "": it can */
-    uint64_t change_ns;            /* CLOCK_MONOTONIC before which no settings are changed, for any client */
+    struct hm_idle_bitmap idle;
+    struct hm_error no_idle; /* why the idle bitmap cannot be used; "": it can */
+    uint64_t change_ns;      /* CLOCK_MONOTONIC before which no settings are changed, for any client */
 };
 
 struct hm_damon_lease {
@@ -51,6 +54,7 @@ struct hm_damon_lease {
     uint32_t index[HM_DAMON_TARGETS]; /* index of each target in the client's list of processes */
     uint32_t wanted_budget;           /* as the client asked; needs.budget is what it may have (pool.h) */
     struct hm_damon_needs needs;
+    bool by_bitmap;         /* the broker looks with the idle bitmap, and `kdamond` is a mere number */
     bool is_bursting;       /* DAMON looks in bursts (burst.h); else all the time (steady.h) */
     uint64_t thread_cpu_ns; /* CPU time of the present thread, as last read */
     uint64_t past_cpu_ns;   /* CPU time of earlier threads for this client */
@@ -86,6 +90,12 @@ struct hm_damon_lease {
         uint64_t settled_ns;                /* CPU time that earlier bursts have paid for */
         unsigned calm;                      /* rounds in a row in which most blocks were used seldom */
     } bursts;
+    struct { /* the burst that runs with the idle bitmap (idlelooks.h) */
+        bool is_on;
+        unsigned n_looks;
+        uint64_t due_ns; /* CLOCK_MONOTONIC of the next look */
+        uint64_t frame[HM_DAMON_MOST_PROBES];
+    } idle;
     uint32_t rounds; /* rounds that have ended, for the client */
     uint32_t unsent; /* lists that could not be sent, and what earlier tracepoints have lost */
 };

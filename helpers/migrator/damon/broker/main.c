@@ -60,7 +60,7 @@ static void tell_ready(void)
 /* Drops capabilities, then opens the signals and the socket for clients. Returns 0, or -1 with a text. */
 static int open_clients(struct hm_damon_clients *clients, const char *run_dir, struct hm_error *error)
 {
-    if (hm_damon_caps_drop(error) != 0)
+    if (hm_damon_caps_drop(clients->broker->idle.bits >= 0, error) != 0)
         return -1;
     clients->signals = take_signals();
     if (clients->signals < 0)
@@ -97,6 +97,7 @@ static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients,
     error = (struct hm_error){{0}};
     setrlimit(RLIMIT_NOFILE, &files);
     hm_damon_tracepoint_find(&broker->layout, &broker->problem);
+    hm_idle_open(&broker->idle, &broker->no_idle);
     if (open_clients(clients, run_dir, &error) != 0)
         return say(error.text);
     int kept = hm_damon_tracepoint_keep(&broker->layout);
@@ -104,6 +105,7 @@ static int run(struct hm_damon_broker *broker, struct hm_damon_clients *clients,
     hm_damon_clients_serve(clients);
     hm_damon_listener_close(clients->listener);
     hm_damon_clients_close(clients);
+    hm_idle_close(&broker->idle);
     if (kept >= 0)
         close(kept);
     return hm_damon_remove(broker->state_path, &broker->owned, NULL) == 0 ? 0 : 1;

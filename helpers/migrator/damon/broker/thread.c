@@ -48,9 +48,16 @@ int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_le
         }
         lease->past_cpu_ns = hm_damon_lease_cpu_ns(lease);
     }
+    lease->idle.is_on = false;
     lease->thread = 0;
     lease->thread_cpu_ns = 0;
     lease->unsent += (uint32_t)lease->tracepoint.lost;
     hm_damon_tracepoint_close(&lease->tracepoint);
     return 0;
+}
+
+void hm_damon_thread_forget(struct hm_damon_broker *broker, const struct hm_damon_lease *lease)
+{
+    if (!lease->by_bitmap)
+        hm_damon_slots_close(&broker->slots[lease->kdamond], (unsigned)lease->kdamond);
 }

@@ -14,9 +14,12 @@ void hm_damon_thread_look(struct hm_damon_lease *lease);
 uint64_t hm_damon_thread_rest(const struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
                               uint64_t blocked_ns);
 /*
- * Turns the thread off, if there is one, and closes its tracepoint. The kdamond's targets stay. Returns 0, or -1 if
- * others keep DAMON's files busy: then it is still there. The caller tries again, in vain until lease->off_ns.
+ * Turns the thread off, if there is one, and closes its tracepoint; looks with the idle bitmap end, too. The kdamond's
+ * targets stay. Returns 0, or -1 if others keep DAMON's files busy: then it is still there. The caller tries again, in
+ * vain until lease->off_ns.
  */
 int hm_damon_thread_end(const struct hm_damon_broker *broker, struct hm_damon_lease *lease);
+/* Takes the targets of the lease's kdamond away, which is off. */
+void hm_damon_thread_forget(struct hm_damon_broker *broker, const struct hm_damon_lease *lease);
 
 #endif

@@ -21,6 +21,7 @@
 struct hm_damon_broker broker;
 struct hm_damon_lease lease;
 int lease_client;
+uint32_t lease_looker;
 
 void lease_begin_broker(void)
 {
@@ -43,6 +44,7 @@ int lease_set_up(void **state)
         .pid = getpid(), .uid = getuid(), .owner = getuid(), .pidfd = -1, .age_s = OLD_S};
     kernel = (struct kernel){.now_ns = SECOND_NS, .owner = getuid(), .accesses = HM_DAMON_VISIT_LOOKS / 2};
     kernel_set_number("0");
+    lease_looker = HM_DAMON_BY_KDAMOND;
     lease_begin_broker();
     lease_connect(1, &peer);
     return 0;
@@ -60,7 +62,7 @@ struct hm_damon_answer lease_watch_ranges(const pid_t *pid, uint32_t n, uint32_t
 {
     static struct hm_damon_watch watch;
     struct hm_damon_answer reply;
-    watch = (struct hm_damon_watch){.interval_ms = 10000, .budget = 10000};
+    watch = (struct hm_damon_watch){.interval_ms = 10000, .budget = 10000, .looker = lease_looker};
     for (uint32_t i = 0; i < n; i++) {
         struct hm_process its;
         assert_int_equal(hm_process_identify(pid[i], &its), 0);

@@ -12,7 +12,8 @@
 
 extern struct hm_damon_broker broker;
 extern struct hm_damon_lease lease;
-extern int lease_client; /* the client's end of the socket */
+extern int lease_client;      /* the client's end of the socket */
+extern uint32_t lease_looker; /* what the client wants to look; a kdamond, unless a test changes it */
 
 int lease_set_up(void **state);
 int lease_tear_down(void **state);
