@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/memready.h"
+#include "base/pagesize.h"
 
 #define CHUNKS 16
 #define STACK (1u << 20)
@@ -138,14 +139,14 @@ static void test_stack_is_ready(void **state)
 
 static void test_what_was_allocated_is_ready(void **state)
 {
-    const size_t size = 10 * 4096 + 1;
+    const size_t page = hm_page_size(), size = 10 * page + 1;
     char *memory = new_pages(size);
     (void)state;
-    memory[4096] = 7;
+    memory[page] = 7;
     assert_false(is_there(memory, size));
     hm_memready_touch(memory, size);
     assert_true(is_there(memory, size));
-    assert_int_equal(memory[4096], 7);
+    assert_int_equal(memory[page], 7);
     munmap(memory, size);
 }
 
