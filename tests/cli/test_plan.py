@@ -120,6 +120,13 @@ def test_what_a_migrator_would_be_told(tmp_path):
         "rate_bytes": 100 << 20,
         "read_latency": pytest.approx(304 / 81),
         "write_latency": pytest.approx(304 / 81 * 39000 / 19500),  # from the bandwidth that writes get
+        "balance": {  # the tiers share their channels: all heat belongs in the fast one
+            "curves": "tiers",
+            "why": None,
+            "share": 1,
+            "bandwidth_mbs": 193800,
+            "hottest_first_mbs": 193800,
+        },
     }
     text = helper("hybridmem-plan", "migrate,rate=100M,bins=99,period=1000", *xml("optane-2-sockets")).stdout
     for line in (
@@ -129,7 +136,7 @@ def test_what_a_migrator_would_be_told(tmp_path):
         "bins       99\n",
     ):
         assert line in text
-    assert "\ncap " not in text
+    assert "\ncap " not in text and "\nbalance " not in text
     assert plan("isolate", "optane-2-sockets")["migration"]["hot_by"] == "writes"
     old = plan("migrate,source=faults", "optane-2-sockets", "--kernel", "5.10")
     assert old["policy"] == "default" and "source=faults" in old["warnings"][0]
@@ -272,3 +279,21 @@ def test_a_plan_as_text():
 def test_this_machine():
     made = json.loads(helper("hybridmem-plan", "fast", "--json").stdout)
     assert made["policy"] == "bind" and made["nodes"]
+
+
+def test_the_balance_by_a_file_of_curves(tmp_path):
+    """STREAM's triad over both tiers: all in the fast tier is slower than a balance."""
+    curves, config = tmp_path / "tiers.load", tmp_path / "hybridmem.conf"
+    config.write_text(f'load = "{curves}"\n')
+    curves.write_text("channels separate\nfast 0GB/s 100ns\nfast 200GB/s 300ns\nslow 0GB/s 250ns\nslow 50GB/s 600ns\n")
+    words = ("--config", config)
+    assert plan("migrate", "cxl-expander", *words)["migration"]["balance"] == {
+        "curves": "file",
+        "why": None,
+        "share": 0.8,
+        "bandwidth_mbs": 250000,
+        "hottest_first_mbs": 200000,
+    }
+    curves.write_text("channels separate\n")
+    done = helper("hybridmem-plan", "migrate", *xml("cxl-expander"), *words, status=2)
+    assert f"{curves}: the fast tier has no point with traffic" in done.stderr

@@ -10,6 +10,7 @@
 static const struct {
     const char *word, *remark;
 } remarks[] = {{"cluster", "# cluster is not set: Slurm's ClusterName is used"},
+               {"load", "# load is not set: the tiers' read latencies and bandwidths are taken"},
                {"fsdax_keep_quota", "# fsdax_keep_quota is not set: only fsdax_keep_share limits what a user keeps"}};
 
 static void show_remark(const char *word)

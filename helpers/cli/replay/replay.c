@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "cli/draw/figures.h"
 #include "cli/draw/picture.h"
+#include "core/apply/loadfile.h"
 #include "explain.h"
 #include "grid.h"
 #include "load.h"
@@ -123,7 +124,7 @@ static int read_load(struct work *work, struct hm_error *error)
                 "--load: the trace does not say how long a phase takes: give --phase-time, as in --phase-time 0.25s");
         return HM_REPLAY_BAD;
     }
-    if (hm_replayload_read(work->options.load, &work->load, error) < 0)
+    if (hm_loadfile_read(work->options.load, &work->load, error) < 0)
         return HM_REPLAY_FAILED;
     options->load = &work->load;
     return 0;

@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "base/words.h"
+#include "core/apply/loadfile.h"
 #include "core/apply/policy.h"
 #include "core/config/config.h"
 #include "core/topology/discover.h"
@@ -146,8 +147,8 @@ static int choose_cpus(const struct options *options, const struct hm_topology *
     return 0;
 }
 
-static int choose_abilities(const struct options *options, const struct hm_tiers *tiers, struct hm_abilities *abilities,
-                            struct hm_error *error)
+static int choose_abilities(const struct options *options, const struct hm_tiers *tiers, const struct hm_config *config,
+                            struct hm_abilities *abilities, struct hm_error *error)
 {
     struct hm_error why;
     if (options->kernel && hm_abilities_of_kernel(options->kernel, abilities, &why) < 0)
@@ -165,7 +166,8 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
         hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities->regions);
     }
     abilities->alone = options->alone;
-    return 0;
+    abilities->has_load = config->load[0] != '\0';
+    return abilities->has_load ? hm_loadfile_read(config->load, &abilities->load, error) : 0;
 }
 
 static int choose_size(const struct options *options, uint64_t *bytes, struct hm_error *error)
@@ -193,7 +195,7 @@ static int make_plan(const struct options *options, struct work *work, struct hm
         hm_config_read(path, options->config != NULL, &work->config, error) < 0 ||
         hm_discover(options->topology, &work->tiers.topology, error) < 0 ||
         choose_cpus(options, &work->tiers.topology, &work->where.cpus, error) < 0 ||
-        choose_abilities(options, &work->tiers, &abilities, error) < 0)
+        choose_abilities(options, &work->tiers, &work->config, &abilities, error) < 0)
         return EXIT_BAD;
     if (hm_tiers_group(&work->tiers.topology, &work->config, &work->tiers, error) < 0 ||
         hm_plan_resolve(&request, &work->tiers, &work->config, &abilities, &work->where, &work->plan, error) < 0)

@@ -43,6 +43,18 @@ static void print_migration(const struct hm_plan_migration *migration)
         put("bins", "%llu", (unsigned long long)keys->bins);
 }
 
+/* Prints what the balance is worth, where it is worth anything. */
+static void print_balance(const struct hm_plan_balance *balance)
+{
+    if (balance->bandwidth_mbs <= balance->hottest_mbs)
+        return;
+    put("balance",
+        "where the bandwidth is used up: %.1f GB/s with %.0f%% of the accesses in the fast tier, %.1f GB/s with as "
+        "many there as fit (curves: %s)",
+        balance->bandwidth_mbs / 1000, balance->share * 100, balance->hottest_mbs / 1000,
+        balance->curves == HM_CURVES_FILE ? "the file in hybridmem.conf" : "latencies and bandwidths of the tiers");
+}
+
 static void print_fsdax(const struct hm_plan_fsdax *fsdax)
 {
     char text[128], size[24];
@@ -76,8 +88,10 @@ void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *top
         put("reserve", "%s", hm_size_format(plan->reserve_bytes, text, sizeof(text)));
     if (plan->predicted_bandwidth_mbs >= 0)
         put("predicted", "%.1f GB/s read bandwidth, by the model", plan->predicted_bandwidth_mbs / 1000);
-    if (plan->migration.is_wanted)
+    if (plan->migration.is_wanted) {
         print_migration(&plan->migration);
+        print_balance(&plan->migration.balance);
+    }
     if (plan->fsdax.is_wanted)
         print_fsdax(&plan->fsdax);
     put("reason", "%s", plan->reason);
@@ -112,19 +126,32 @@ static json_t *ratio_or_null(double ratio)
     return ratio > 0 ? json_real(ratio) : json_null();
 }
 
+static json_t *known_or_null(double number)
+{
+    return number >= 0 ? json_real(number) : json_null();
+}
+
+static json_t *balance_object(const struct hm_plan_balance *balance)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "curves", hm_curves_name(balance->curves), "why",
+                     balance->why[0] ? json_string(balance->why) : json_null(), "share", known_or_null(balance->share),
+                     "bandwidth_mbs", known_or_null(balance->bandwidth_mbs), "hottest_first_mbs",
+                     known_or_null(balance->hottest_mbs));
+}
+
 static json_t *migration_object(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
     if (!migration->is_wanted)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
-                     hm_figures_set(&migration->fast_nodes), "slow_nodes", hm_figures_set(&migration->slow_nodes),
-                     "cap_bytes", number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm),
-                     "source", keys->source, "hot_by", hm_hot_by_name(keys->hot_by), "interval_s",
-                     (double)keys->interval_ms / 1000, "overhead", keys->overhead_percent / 100, "period",
-                     number_or_null(keys->period), "bins", number_or_null(keys->bins), "rate_bytes",
-                     number_or_null(keys->rate_bytes), "read_latency", ratio_or_null(migration->read_latency),
-                     "write_latency", ratio_or_null(migration->write_latency));
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
+        hm_figures_set(&migration->fast_nodes), "slow_nodes", hm_figures_set(&migration->slow_nodes), "cap_bytes",
+        number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm), "source", keys->source,
+        "hot_by", hm_hot_by_name(keys->hot_by), "interval_s", (double)keys->interval_ms / 1000, "overhead",
+        keys->overhead_percent / 100, "period", number_or_null(keys->period), "bins", number_or_null(keys->bins),
+        "rate_bytes", number_or_null(keys->rate_bytes), "read_latency", ratio_or_null(migration->read_latency),
+        "write_latency", ratio_or_null(migration->write_latency), "balance", balance_object(&migration->balance));
 }
 
 static json_t *fsdax_object(const struct hm_plan_fsdax *fsdax)
@@ -141,7 +168,7 @@ int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topo
     json_t *warnings = json_array();
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
-    json_t *predicted = plan->predicted_bandwidth_mbs >= 0 ? json_real(plan->predicted_bandwidth_mbs) : json_null();
+    json_t *predicted = known_or_null(plan->predicted_bandwidth_mbs);
     json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode",
                                hm_request_mode_name(&plan->request), "policy", hm_policy_name(plan->policy), "nodes",
                                hm_figures_set(&plan->nodes), "weights", weights_object(plan, topology), "reason",

@@ -96,6 +96,7 @@ struct hm_config {
     unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_fair_share fair_share;    /* equal */
+    char load[HM_CONFIG_PATH_MAX];    /* "": file of the tiers' latencies by their traffic (core/load/text.h) */
     enum hm_dax_fs fsdax_fs;          /* ext4 */
     enum hm_dax_map fsdax_map;        /* dram */
     bool fsdax_trust;                 /* no; the users of fsdax trust each other */

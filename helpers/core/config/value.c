@@ -55,6 +55,7 @@ static const struct hm_configfield rows[] = {
     TOP("modes", hm_field_modes, default_modes, 0, 0, NULL),
     TOP("migrate", hm_field_migrate, migrate, 0, 0, NULL),
     TOP("fair_share", hm_field_choice, fair_share, 0, 0, fair_shares),
+    TOP("load", hm_field_folder, load, 0, FIELD(load), NULL),
     TOP("fsdax_fs", hm_field_choice, fsdax_fs, 0, 0, filesystems),
     TOP("fsdax_map", hm_field_choice, fsdax_map, 0, 0, maps),
     TOP("fsdax_trust", hm_field_yes_no, fsdax_trust, 0, 0, NULL),

@@ -7,6 +7,14 @@
 #define MOST_BENDS (2 * HM_CURVE_POINTS + 2)
 #define ROUNDING 1e-12 /* costs that differ by less are equal */
 
+int hm_load_of_peaks(struct hm_load *load, const struct hm_load_peaks *peaks, struct hm_error *error)
+{
+    load->channels = peaks->channels;
+    if (hm_curve_of_peak(&load->fast, peaks->fast_ns, peaks->fast_gbs, error) < 0)
+        return -1;
+    return hm_curve_of_peak(&load->slow, peaks->slow_ns, peaks->slow_gbs, error);
+}
+
 struct hm_load_latencies hm_load_latencies(const struct hm_load *load, double fast_gbs, double slow_gbs)
 {
     double most_fast = hm_curve_most_gbs(&load->fast), most_slow = hm_curve_most_gbs(&load->slow);

@@ -24,6 +24,15 @@ struct hm_load {
     struct hm_curve fast, slow;
 };
 
+/* What curves are made of where nobody has measured them: each tier's latency without load, and its peak bandwidth. */
+struct hm_load_peaks {
+    enum hm_channels channels;
+    double fast_ns, fast_gbs, slow_ns, slow_gbs;
+};
+
+/* Makes the curves of both tiers (hm_curve_of_peak). Returns 0, or -1 (EINVAL). */
+int hm_load_of_peaks(struct hm_load *load, const struct hm_load_peaks *peaks, struct hm_error *error);
+
 struct hm_load_latencies {
     double fast_ns, slow_ns;
 };

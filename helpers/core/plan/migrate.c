@@ -112,6 +112,7 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
         scene->plan->predicted_bandwidth_mbs = -1; /* the prediction is for a placement that the cap does not allow */
     migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
     migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
+    hm_plan_balance(scene, fast, slow);
     explain(scene, fast);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "core/config/config.h"
+#include "core/load/balance.h"
 #include "core/request/request.h"
 #include "core/tiers/tiers.h"
 #include "core/topology/regions.h"
@@ -32,11 +33,32 @@ struct hm_abilities {
     uint8_t weights[HM_MAX_NODES]; /* by topology index */
     uint64_t page_bytes;           /* size of the kernel's pages; 0: not known, 4 KiB are assumed */
     struct hm_dax_regions regions; /* for the mode fsdax (topology/regions.h) */
+    bool has_load;                 /* `load` is what the file that hybridmem.conf names has; else nobody has read it */
+    struct hm_load load;
 };
 
 struct hm_where {
     struct hm_set cpus;  /* the task's CPUs, for socket=local|remote and for distances */
     uint64_t size_bytes; /* how much memory the job will use; 0: unknown */
+};
+
+/* Where the curves of the tiers' latency by their traffic come from. */
+enum hm_curves {
+    HM_CURVES_NONE,
+    HM_CURVES_FILE, /* the file that hybridmem.conf names (`load`) */
+    HM_CURVES_TIERS /* the tiers' read latencies and bandwidths */
+};
+
+/* How much heat the migrator keeps in the fast tier where its bandwidth is used up. */
+struct hm_plan_balance {
+    enum hm_curves curves;
+    struct hm_load_peaks peaks; /* of the whole tiers, with HM_CURVES_TIERS */
+    char why[80];               /* why there are no curves; "" where there are */
+    /*
+     * The prediction for a program that uses up the bandwidth, and whose data is equally hot: the fast tier's share of
+     * it with a balance, the read bandwidth then, and that with as much as fits in the fast tier. Negative: not known.
+     */
+    double share, bandwidth_mbs, hottest_mbs;
 };
 
 /* What the migrator does. */
@@ -50,6 +72,7 @@ struct hm_plan_migration {
     double write_latency;
     /* keys from the request, else the site, else built in; 0: the migrator chooses, or there is no limit */
     struct hm_migrate_keys keys;
+    struct hm_plan_balance balance;
 };
 
 /* The file systems that are made for the job. */
@@ -86,6 +109,9 @@ struct hm_plan {
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,
                     struct hm_error *error);
+
+/* The word for where curves come from, in JSON: "file", "tiers" or "none". */
+const char *hm_curves_name(enum hm_curves curves);
 
 /* The word for a policy in records and JSON: "bind", "weighted-interleave" and so on. */
 const char *hm_policy_name(enum hm_policy policy);

@@ -45,6 +45,9 @@ void hm_scene_part(const struct hm_scene *scene, int index, struct hm_part *part
 double hm_scene_share(const struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
                       double wanted);
 
+/* Plan the balance of the tiers under load, once the migrator's keys and cap are planned. */
+void hm_plan_balance(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow);
+
 /* Refuse the request: ENODEV with "--hybrid-mem=...: TEXT: this node has ...". Returns -1. */
 int hm_scene_refuse(const struct hm_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -102,6 +102,64 @@ static void test_migration(void **state)
     free(work);
 }
 
+/* Plans again with figures of the tiers that the machine lacks: 240 and 100 GB/s, 100 and 250 ns. */
+static void resolve_with_figures(struct work *work, const struct row *row)
+{
+    struct hm_tier *fast = &work->tiers.tier[0], *slow = &work->tiers.tier[1];
+    assert_int_equal(planrow_resolve(work, row), 0);
+    fast->read_latency_ns = (struct hm_figure){100, HM_ORIGIN_CONFIG};
+    fast->read_bandwidth_mbs = (struct hm_figure){240000, HM_ORIGIN_CONFIG};
+    slow->read_latency_ns = (struct hm_figure){250, HM_ORIGIN_CONFIG};
+    slow->read_bandwidth_mbs = (struct hm_figure){100000, HM_ORIGIN_CONFIG};
+    assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                     &work->plan, &work->error),
+                     0);
+}
+
+/* The prediction for STREAM's triad: data that is equally hot, and uses up the bandwidth. The tiers serve 0.95 of their
+ * peaks. */
+static void test_balance(void **state)
+{
+    static const struct {
+        struct row row;
+        enum hm_curves curves;
+        double share, gbs, hottest_gbs; /* negative: not known */
+        const char *why;
+    } cases[] = {
+        {{"cxl", "migrate", SHARED}, HM_CURVES_TIERS, 240.0 / 340, 323, 228, ""},
+        /* where the channels are shared, all of it belongs in the fast tier */
+        {{"cxl", "migrate", SHARED, .config = "channels \"dram+cxl\" { kind = shared }"},
+         HM_CURVES_TIERS,
+         1,
+         228,
+         228,
+         ""},
+        /* one of two sockets: half of dram's bandwidth, and all of the expander's */
+        {{"cxl", "migrate,socket=local", SHARED}, HM_CURVES_TIERS, 120.0 / 220, 209, 114, ""},
+        /* a twentieth of the data fits below the cap */
+        {{"cxl", "migrate,fast=4G", SHARED, .size_gib = 80}, HM_CURVES_TIERS, 0.05, 100, 100, ""},
+        {{"cxl", "migrate", SHARED, .config = "load = /x"}, HM_CURVES_FILE, -1, -1, -1, ""},
+        {{"cxl", "migrate,hot-by=writes", SHARED}, HM_CURVES_NONE, -1, -1, -1, "only writes make data hot"},
+        {{"cxl", "migrate,algorithm=bins", SHARED}, HM_CURVES_NONE, -1, -1, -1, "the algorithm bins does not balance"},
+    };
+    struct work *work = malloc(sizeof(*work));
+    const struct hm_plan_balance *balance = &work->plan.migration.balance;
+    (void)state;
+    assert_non_null(work);
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        resolve_with_figures(work, &cases[i].row);
+        assert_int_equal(balance->curves, cases[i].curves);
+        assert_float_equal(balance->share, cases[i].share, 1e-9);
+        assert_float_equal(balance->bandwidth_mbs, cases[i].gbs < 0 ? -1 : cases[i].gbs * 1000, 1e-6);
+        assert_float_equal(balance->hottest_mbs, cases[i].hottest_gbs < 0 ? -1 : cases[i].hottest_gbs * 1000, 1e-6);
+        assert_string_equal(balance->why, cases[i].why);
+    }
+    const struct row unknown = {"optane", "migrate", SHARED};
+    assert_int_equal(planrow_resolve(work, &unknown), 0);
+    assert_string_equal(balance->why, "the read latency of tier dram is not known");
+    free(work);
+}
+
 /* Whether all accesses or only writes make data hot: the job's key decides. Without the key, isolate counts writes, and
  * migrate does what the site's key says; without that key, too, migrate counts all accesses. */
 static void test_what_is_hot(void **state)
@@ -238,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_balance),
         cmocka_unit_test(test_what_is_hot),
         cmocka_unit_test(test_without_the_preload_library),
         cmocka_unit_test(test_where_nothing_tells_writes),
