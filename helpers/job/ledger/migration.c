@@ -86,6 +86,28 @@ bool hm_migration_knows_shares(const struct hm_migration *migration)
            (double)migration->judged_samples >= LEAST_JUDGED * (double)migration->total.samples;
 }
 
+/* The means over all phases whose traffic was known. What differs between the steps is left out. */
+static void add_balance(struct hm_progress *total, const struct hm_progress *step)
+{
+    double before = (double)total->balance_phases, now = (double)step->balance_phases;
+    if (step->balance_phases == 0 || total->balance_phases == 0) {
+        const struct hm_progress *knows = step->balance_phases > 0 ? step : total;
+        total->balance_phases = knows->balance_phases;
+        total->balance_share = knows->balance_share;
+        total->fast_traffic = knows->fast_traffic;
+        total->slow_traffic = knows->slow_traffic;
+        memcpy(total->traffic_source, knows->traffic_source, sizeof(total->traffic_source));
+        memcpy(total->balance_why, knows->balance_why, sizeof(total->balance_why));
+        return;
+    }
+    total->balance_share = mean(total->balance_share, before, step->balance_share, now);
+    total->fast_traffic = mean(total->fast_traffic, before, step->fast_traffic, now);
+    total->slow_traffic = mean(total->slow_traffic, before, step->slow_traffic, now);
+    add(&total->balance_phases, step->balance_phases);
+    if (strcmp(total->traffic_source, step->traffic_source) != 0)
+        total->traffic_source[0] = '\0';
+}
+
 static void add_sums(struct hm_progress *total, const struct hm_progress *step)
 {
     add(&total->phases, step->phases);
@@ -166,6 +188,7 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
     } else {
         keep_settings(&migration->total, step);
         add_shares(migration, step);
+        add_balance(&migration->total, step);
         add_sums(&migration->total, step);
     }
 }

@@ -21,9 +21,11 @@ struct hm_migrator_facts {
     const char *broker;      /* path of the DAMON broker's socket; NULL: there is no broker */
     const char *shares;      /* path of the table of shares (node/fair.h); NULL: the site does not share */
     const struct hm_set *shared_nodes; /* of the whole fast tier; with `shares` */
+    const char *traffic; /* path of the job's samples file, with the traffic of the tiers; NULL: there is none */
+    const char *load;    /* path of the tiers' latencies under load, for plans with HM_CURVES_FILE */
 };
 
-#define HM_MIGRATOR_WORDS 56
+#define HM_MIGRATOR_WORDS 64
 struct hm_migrator_command {
     int count;
     char *word[HM_MIGRATOR_WORDS + 1]; /* point into `text`; NULL-terminated */

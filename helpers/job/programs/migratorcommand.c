@@ -55,6 +55,22 @@ static void add_ratio(struct hm_migrator_command *command, const char *name, dou
         add(command, name, "%.9g", ratio);
 }
 
+/* Tells the curves of the tiers under load, and where their traffic is. */
+static void add_load(struct hm_migrator_command *command, const struct hm_migrator_facts *facts)
+{
+    const struct hm_load_peaks *peaks = &facts->plan->balance.peaks;
+    if (facts->plan->balance.curves == HM_CURVES_NONE)
+        return;
+    if (facts->plan->balance.curves == HM_CURVES_FILE)
+        add(command, "--load", "%s", facts->load);
+    else
+        add(command, "--peaks", "channels %s\nfast idle %.9gns peak %.9gGB/s\nslow idle %.9gns peak %.9gGB/s",
+            peaks->channels == HM_CHANNELS_SHARED ? "shared" : "separate", peaks->fast_ns, peaks->fast_gbs,
+            peaks->slow_ns, peaks->slow_gbs);
+    if (facts->traffic)
+        add(command, "--traffic", "%s", facts->traffic);
+}
+
 int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrator_command *command,
                         struct hm_error *error)
 {
@@ -85,6 +101,7 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     add_number(command, "--end", facts->end_s);
     add_ratio(command, "--lat-read", plan->read_latency);
     add_ratio(command, "--lat-write", plan->write_latency);
+    add_load(command, facts);
     if (facts->broker)
         add(command, "--broker", "%s", facts->broker);
     if (facts->shares) {

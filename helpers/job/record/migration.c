@@ -56,6 +56,20 @@ static void set_counts(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "unmoved", unmoved_of(progress));
 }
 
+/* How heat was balanced between the tiers. Without a phase whose traffic was known, all but the reason is null. */
+static json_t *balance_of(const struct hm_progress *progress)
+{
+    bool is_known = progress->balance_phases > 0;
+    json_t *object = json_object();
+    json_object_set_new(object, "share", is_known ? json_real(progress->balance_share) : json_null());
+    json_object_set_new(object, "fast_bytes_per_s", is_known ? json_real(progress->fast_traffic) : json_null());
+    json_object_set_new(object, "slow_bytes_per_s", is_known ? json_real(progress->slow_traffic) : json_null());
+    json_object_set_new(object, "traffic_source",
+                        hm_json_text(progress->traffic_source, sizeof(progress->traffic_source)));
+    json_object_set_new(object, "why", hm_json_text(progress->balance_why, sizeof(progress->balance_why)));
+    return object;
+}
+
 /*
  * The bytes above the cap are null without a cap, and before the first phase, as nobody has counted them. Shares are
  * null where the migrator does not know them.
@@ -75,6 +89,7 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "fast_share", real_or_null(progress->fast_share));
     json_object_set_new(object, "best_share", real_or_null(progress->best_share));
     json_object_set_new(object, "regret", has_shares ? json_real(regret > 0 ? regret : 0) : json_null());
+    json_object_set_new(object, "balance", balance_of(progress));
 }
 
 static void set_null(json_t *object)
@@ -90,7 +105,8 @@ static void set_null(json_t *object)
                                        "above_cap_bytes",  "first_above_cap_bytes",
                                        "fair_share_bytes", "cpu_s",
                                        "kernel_cpu_s",     "fast_share",
-                                       "best_share",       "regret"};
+                                       "best_share",       "regret",
+                                       "balance"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());
 }

@@ -30,18 +30,21 @@ static int begin(struct hm_preparation *p, const struct hm_error *no_damon, stru
 static int launch(struct hm_preparation *p, struct hm_error *error)
 {
     struct hm_step *step = p->step;
-    char cgroup[HM_JOB_CGROUP], broker[HM_CONFIG_PATH_MAX + 16], shares[HM_FAIR_PATH];
-    const struct hm_migrator_facts facts = {.plan = &p->migration,
-                                            .job_id = step->job_id,
-                                            .step_id = step->step_id,
-                                            .uid = p->facts->uid,
-                                            .gid = p->facts->gid,
-                                            .reserve_bytes = p->reserve_bytes,
-                                            .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
-                                            .step_cgroup = cgroup,
-                                            .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker)),
-                                            .shares = hm_fair_path(&step->config, shares),
-                                            .shared_nodes = &step->tiers.tier[0].nodes};
+    char cgroup[HM_JOB_CGROUP], broker[HM_CONFIG_PATH_MAX + 16], shares[HM_FAIR_PATH], traffic[HM_CONFIG_PATH_MAX + 32];
+    const struct hm_migrator_facts facts = {
+        .plan = &p->migration,
+        .job_id = step->job_id,
+        .step_id = step->step_id,
+        .uid = p->facts->uid,
+        .gid = p->facts->gid,
+        .reserve_bytes = p->reserve_bytes,
+        .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
+        .step_cgroup = cgroup,
+        .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker)),
+        .shares = hm_fair_path(&step->config, shares),
+        .shared_nodes = &step->tiers.tier[0].nodes,
+        .traffic = hm_ledger_samples_path(&step->config, step->job_id, traffic, sizeof(traffic)),
+        .load = step->config.load};
     if (hm_cgroup_of_self(cgroup, sizeof(cgroup)) != 0 || hm_cgroup_cut_to_step(cgroup) != 0)
         return hm_fail(error, ENOENT, "slurmstepd is in no cgroup of a step");
     return hm_migrator_launch(&step->config, &facts, &step->migrator, error);

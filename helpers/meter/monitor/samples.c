@@ -140,18 +140,21 @@ int hm_samples_check(const struct hm_samples *samples, struct hm_error *error)
     return field ? hm_fail(error, EBADMSG, "samples file: \"%s\" is out of range", field) : 0;
 }
 
+int hm_samples_read_fd(int fd, struct hm_samples *samples, struct hm_error *error)
+{
+    memset(samples, 0, sizeof(*samples));
+    return hm_grown_read(fd, samples, sizeof(*samples), LEAST, error) == 0 ? hm_samples_check(samples, error) : -1;
+}
+
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error)
 {
     struct hm_error why = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return hm_fail_errno(error, "%s", path);
-    memset(samples, 0, sizeof(*samples));
-    int result = hm_grown_read(fd, samples, sizeof(*samples), LEAST, &why);
+    int result = hm_samples_read_fd(fd, samples, &why);
     if (result != 0)
         hm_fail(error, errno, "%s is no samples file: %s", path, why.text);
-    else
-        result = hm_samples_check(samples, error);
     int number = errno;
     close(fd);
     errno = number;

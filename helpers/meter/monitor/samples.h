@@ -65,6 +65,9 @@ struct hm_samples *hm_samples_map(int fd, struct hm_error *error);
  * hm_samples_check refuses it. */
 int hm_samples_read(const char *path, struct hm_samples *samples, struct hm_error *error);
 
+/* The same of an open file. It may be read while the monitor writes it. */
+int hm_samples_read_fd(int fd, struct hm_samples *samples, struct hm_error *error);
+
 /* Is every count, text and figure in range? Returns 0, or -1 (EBADMSG) with the field's name. Pure. */
 int hm_samples_check(const struct hm_samples *samples, struct hm_error *error);
 

@@ -55,6 +55,16 @@ static bool is_cpu_or_unknown(const void *value)
     return read_real(value) <= HM_PROGRESS_MOST_CPU_S;
 }
 
+static bool is_known_share(const void *value)
+{
+    return read_real(value) >= 0 && read_real(value) <= 1;
+}
+
+static bool is_traffic(const void *value)
+{
+    return read_real(value) >= 0 && read_real(value) <= HM_PROGRESS_MOST_TRAFFIC;
+}
+
 static const char *const states[] = {
     [HM_PROGRESS_STARTING] = "starting", [HM_PROGRESS_RUNNING] = "running", [HM_PROGRESS_ENDED] = "ended", NULL};
 
@@ -93,6 +103,12 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD_LIST(hm_progress, warning, HM_COUNTED_BY(hm_progress, n_warnings), .is_right = is_printable),
     HM_FIELD(hm_progress, share_bytes),
     HM_FIELD(hm_progress, least_share_bytes),
+    HM_FIELD(hm_progress, balance_phases),
+    HM_FIELD(hm_progress, balance_share, .is_right = is_known_share),
+    HM_FIELD(hm_progress, fast_traffic, .is_right = is_traffic),
+    HM_FIELD(hm_progress, slow_traffic, .is_right = is_traffic),
+    HM_FIELD(hm_progress, traffic_source, .is_right = is_printable),
+    HM_FIELD(hm_progress, balance_why, .is_right = is_printable),
     {.name = NULL},
 };
 

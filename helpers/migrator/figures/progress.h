@@ -19,6 +19,7 @@
 #define HM_PROGRESS_VERSION 2
 #define HM_PROGRESS_WARNINGS 4
 #define HM_PROGRESS_MOST_CPU_S 1e12      /* a larger time is not believed: 10,000 CPUs for three years */
+#define HM_PROGRESS_MOST_TRAFFIC 1e18    /* bytes per second; more is not believed */
 #define HM_PROGRESS_NO_SOURCE "none yet" /* value of `source` while there was nothing to move */
 
 /* Why pages could not be moved, from the errors of move_pages(2). */
@@ -69,6 +70,14 @@ struct hm_progress {
     /* what the step may have of the fast tier by the job's share, now and at least so far; 0: it shares it with nobody
      */
     uint64_t share_bytes, least_share_bytes;
+    /*
+     * Tiers under load: phases whose traffic was known (0: the figures below tell nothing); the mean over them of the
+     * share of the accesses that belonged in the fast tier, and of the traffic that it and the slow one served, in
+     * bytes per second; where the traffic was known from ("counters" or "samples"); why none was known, or "".
+     */
+    uint64_t balance_phases;
+    double balance_share, fast_traffic, slow_traffic;
+    char traffic_source[16], balance_why[64];
 };
 
 /* The fields of struct hm_progress, without the first three. */

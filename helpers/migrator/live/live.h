@@ -10,6 +10,7 @@
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
 #include "migrator/decide/decide.h"
+#include "migrator/decide/loadshare.h"
 #include "migrator/figures/progress.h"
 #include "migrator/move/mover.h"
 #include "migrator/move/nodes.h"
@@ -99,6 +100,17 @@ struct hm_live_share {
     bool is_above;  /* at the last look the step had more than that */
 };
 
+/* Load: which traffic the tiers serve, and how much heat belongs in the fast one. */
+struct hm_live_load {
+    int traffic; /* of the monitor's samples file; -1: none */
+    bool has_curves;
+    struct hm_load curves;
+    uint64_t counted_ns; /* when the counters had these bytes in the fast and the slow tier; 0: never */
+    double counted[2];
+    struct hm_loadshare seen;
+    struct hm_heat_share share; /* `fast` is 1 where nothing is known */
+};
+
 struct hm_live {
     const struct hm_options *options;
     struct hm_live_intake intake;
@@ -114,6 +126,7 @@ struct hm_live {
     int signals;           /* signalfd(2) of the signals that end the migrator */
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
     struct hm_live_share share;
+    struct hm_live_load load;
     /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t phase_first_round; /* the source's rounds when the phase began */
@@ -188,6 +201,22 @@ void hm_live_open_share(struct hm_live *live);
 void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2]);
 /* Does the step have more of the fast tier than its cap or its share allows? */
 bool hm_live_is_above(struct hm_live *live);
+
+/* Opens the monitor's samples file, as root, as no user reaches its folder. */
+void hm_live_begin_load(struct hm_live *live);
+/* Reads the curves of the tiers' latencies, as the user. Where there are none, the figures say why. */
+void hm_live_open_load(struct hm_live *live);
+void hm_live_close_load(struct hm_live *live);
+/*
+ * Finds out the traffic of the phase that ends, after hm_tally_end, and how much heat belongs in the fast tier; notes
+ * both in the figures. `extents` tell what is read and written. Returns what the decision code is told, which belongs
+ * to `live`; NULL: all heat belongs in the fast tier, or it is not known, for which the figures have the reason.
+ */
+struct hm_heat_share *hm_live_look_at_load(struct hm_live *live, const struct hm_extent *extents, size_t count,
+                                           double phase_s);
+/* Does heat belong in the slow tier? While the migrator rests, this looks at the counters. */
+bool hm_live_wants_balance(struct hm_live *live);
+
 /* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
  * begins. */
 void hm_live_rest(struct hm_live *live);

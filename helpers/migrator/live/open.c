@@ -122,6 +122,7 @@ static void init(struct hm_live *live, const struct hm_options *options)
     live->guard.fd = -1;
     live->account.cgroup.dir = -1;
     live->share = (struct hm_live_share){.fd = -1, .pages = UINT64_MAX};
+    live->load.traffic = -1;
     live->rest.is_resting = true; /* until hm_live_rest decides at the first look */
 }
 
@@ -203,6 +204,7 @@ void hm_live_begin(struct hm_live *live, const struct hm_options *options)
     open_window(live);
     if (options->shares[0]) /* as root, as no user reaches its folder */
         live->share.fd = hm_shares_open(options->shares, NULL);
+    hm_live_begin_load(live);
 }
 
 int hm_live_open(struct hm_live *live, struct hm_error *error)
@@ -217,6 +219,7 @@ int hm_live_open(struct hm_live *live, struct hm_error *error)
     live->residence = (struct hm_residence){&live->intake.ranks, live->intake.maps, &live->nodes, live->mover.batch};
     open_cap(live);
     open_account(live);
+    hm_live_open_load(live);
     warn_of_kernel(live);
     open_view(live);
     open_guard(live);
@@ -246,6 +249,7 @@ void hm_live_close(struct hm_live *live)
         hm_cgroup_close(&live->share.job);
     if (live->share.fd >= 0)
         close(live->share.fd);
+    hm_live_close_load(live);
     if (live->signals >= 0)
         close(live->signals);
     if (live->shown.progress && live->options->progress_fd >= 0)

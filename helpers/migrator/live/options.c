@@ -30,6 +30,9 @@ static const struct hm_option rows[] = {
     {"--overhead", "PERCENT%", "its share of the job's CPU time (default: 1%)", hm_option_overhead, 0, 0, 0},
     {"--shares", "FILE", "the jobs that share the fast tier; with --job", hm_option_text, FIELD(shares), 0, 0},
     {"--shared-nodes", "LIST", "all of that tier (default: --fast-nodes)", hm_option_nodes, FIELD(shared), 0, 0},
+    {"--load", "FILE", "latencies of the tiers by their traffic", hm_option_text, FIELD(load), 0, 0},
+    {"--peaks", "TEXT", "the same, as text, in place of a file", hm_option_text, FIELD(peaks), 0, 0},
+    {"--traffic", "FILE", "the monitor's samples, with that traffic", hm_option_text, FIELD(traffic), 0, 0},
     {"--broker", "PATH", "socket of the DAMON broker", hm_option_text, FIELD(broker), 0, 0},
     {"--interval", "TIME", "length of a phase (default: 10s)", hm_option_interval, 0, 10, DAY_MS},
     {"--phase-samples", "N", "phases of N samples in place of time", hm_option_number, FIELD(phase_samples), 1,
@@ -117,6 +120,8 @@ static int check(const struct hm_options *options, struct hm_error *error)
         return hm_fail(error, EINVAL, "--fast-nodes and --slow-nodes are needed");
     if (options->has_job != (options->job_id != 0))
         return hm_fail(error, EINVAL, "--job and --step go together");
+    if (options->load[0] && options->peaks[0])
+        return hm_fail(error, EINVAL, "--load and --peaks exclude each other: give one");
     if (options->shares[0] && !options->has_job)
         return hm_fail(error, EINVAL, "--shares wants --job and --step");
     if ((options->uid == HM_OPTIONS_NO_ID) != (options->gid == HM_OPTIONS_NO_ID))
@@ -141,6 +146,9 @@ int hm_options_parse(struct hm_options *options, int argc, char **argv, struct h
         .overhead = 0.01,
         .broker = "",
         .shares = "",
+        .traffic = "",
+        .load = "",
+        .peaks = "",
         .lat_read = 2,
         .lat_write = 5,
         .seed = 1,

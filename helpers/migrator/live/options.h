@@ -36,6 +36,8 @@ struct hm_options {
     uint64_t rate;               /* bytes per second; 0: no limit */
     int64_t end_s;               /* 0: not known */
     const char *broker, *shares; /* paths; "": not given */
+    const char *traffic, *load;  /* paths; "": not given */
+    const char *peaks;           /* a text as in `load`; "": not given */
     double lat_read, lat_write;  /* latencies of the slow tier; the fast tier's are 1 */
     uint64_t seed;
     bool json, help;

@@ -74,7 +74,7 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
                          "memory, or memory that is gone by now");
 }
 
-static void move(struct hm_live *live, struct hm_live_end *end, double phase_s)
+static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_share *share, double phase_s)
 {
     uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
     hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
@@ -86,6 +86,7 @@ static void move(struct hm_live *live, struct hm_live_end *end, double phase_s)
         .used_pages = end->used_pages - end->gap_pages,
         .move_pages = rate < paid ? rate : paid,
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
+        .share = share,
     };
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
     end->extent = hm_decider_extents(live->decider, &end->n_extents);
@@ -145,8 +146,9 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     hm_live_end_window(live, end.extent, end.n_extents);
     look_at_memory(live, &end);
     tally(live, &end);
+    struct hm_heat_share *share = hm_live_look_at_load(live, end.extent, end.n_extents, phase_s);
     hm_live_look_at_cost(live);
-    move(live, &end, phase_s);
+    move(live, &end, share, phase_s);
     hm_live_watch_cap(live, &end);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);

@@ -74,7 +74,8 @@ void hm_live_rest(struct hm_live *live)
         live->shown.view.fast_bytes = bytes[0];
         live->shown.view.slow_bytes = bytes[1];
     }
-    hm_rest_next(&live->rest, is_known ? bytes : NULL, cap_bytes);
+    bool may_rest = is_known && !hm_live_wants_balance(live);
+    hm_rest_next(&live->rest, may_rest ? bytes : NULL, cap_bytes);
     if (live->rest.is_resting)
         begin_rest(live);
 }

@@ -96,6 +96,7 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
     const struct found found = find(tally, is_fast);
     double known = found.in[0] + found.in[1], weight = tally->movable + tally->unmovable;
     tally->last = -1;
+    tally->last_weight = weight;
     if (known > 0) {
         double share = found.in[1] / known;
         bool slow_may_be_more = found.saturated[0] > TRACE * known,

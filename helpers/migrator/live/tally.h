@@ -45,7 +45,8 @@ struct hm_tally {
     double sum;                        /* weights of the phases: their accesses */
     /* sums over the phases: weight times the bounds of the share that was, or could be, fast */
     struct hm_tally_bounds fast, best;
-    double last; /* share of the last phase; negative: not known */
+    double last;        /* share of the last phase; negative: not known */
+    double last_weight; /* accesses of the last phase */
 };
 
 void hm_tally_init(struct hm_tally *tally, uint64_t seed, bool of_writes);

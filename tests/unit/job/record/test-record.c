@@ -196,6 +196,11 @@ static struct hm_progress ended_step(void)
     step.first_above_cap_bytes = 100 * MIB;
     step.share_bytes = 400 * MIB;
     step.least_share_bytes = 300 * MIB;
+    step.balance_phases = 8;
+    step.balance_share = 0.75;
+    step.fast_traffic = 150e9;
+    step.slow_traffic = 50e9;
+    snprintf(step.traffic_source, sizeof(step.traffic_source), "counters");
     step.cpu_s = 0.25;
     step.kernel_cpu_s = 0.5;
     step.fast_share = 0.5;
@@ -221,6 +226,8 @@ static void test_migration(void **state)
     step.kernel_cpu_s = -1;
     step.fast_share = 0.9;
     step.least_share_bytes = 200 * MIB;
+    step.balance_phases = 0;
+    snprintf(step.balance_why, sizeof(step.balance_why), "no counters");
     step.best_share = 0.8; /* an estimate, below fast_share: the regret is 0, not negative */
     hm_migration_add(&job.migration, &step);
     job.n_warnings = 1;

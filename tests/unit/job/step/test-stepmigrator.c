@@ -70,11 +70,19 @@ static void test_command_line(void **state)
     facts.shared_nodes = &shared;
     hm_set_add(&shared, 0);
     hm_set_add(&shared, 7);
+    plan.balance.curves = HM_CURVES_TIERS;
+    plan.balance.peaks = (struct hm_load_peaks){HM_CHANNELS_SEPARATE, 80, 213, 300, 79.9};
+    facts.traffic = "/run/7.samples";
+    facts.load = "/etc/tiers.load";
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
     assert_string_equal(join(&command),
                         PLAIN " --cap 1073741824 --reserve 4096 --bins 1000 --period 65536 --rate 209715200 "
-                              "--end 1795259395 --lat-read 2.5 --lat-write 5 --broker /run/broker --shares /run/shares "
-                              "--shared-nodes 0,7");
+                              "--end 1795259395 --lat-read 2.5 --lat-write 5 --peaks channels separate\nfast idle 80ns "
+                              "peak 213GB/s\nslow idle 300ns peak 79.9GB/s --traffic /run/7.samples --broker "
+                              "/run/broker --shares /run/shares --shared-nodes 0,7");
+    plan.balance.curves = HM_CURVES_FILE;
+    assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
+    assert_non_null(strstr(join(&command), " --load /etc/tiers.load --traffic /run/7.samples --broker "));
     char longest[HM_JOB_CGROUP * 2];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
@@ -259,6 +267,35 @@ static void test_the_least_share(void **state)
     free(migration);
 }
 
+/* The total has the means over the phases whose traffic was known; a step without any does not count. */
+static void test_the_balance_of_several_steps(void **state)
+{
+    (void)state;
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    const struct hm_progress *total = &migration->total;
+    assert_non_null(migration);
+    hm_migration_clear(migration);
+    for (uint32_t k = 0; k < 3; k++) {
+        struct hm_progress step;
+        hm_progress_init(&step, k);
+        step.state = HM_PROGRESS_ENDED;
+        step.balance_phases = k;
+        step.balance_share = k == 1 ? 1 : 0.7;
+        step.fast_traffic = k == 1 ? 1e9 : 4e9;
+        step.slow_traffic = 2e9;
+        snprintf(step.traffic_source, sizeof(step.traffic_source), "%s", k > 0 ? "counters" : "");
+        snprintf(step.balance_why, sizeof(step.balance_why), "%s", k > 0 ? "" : "nothing is known");
+        hm_migration_add(migration, &step);
+        assert_string_equal(total->balance_why, k > 0 ? "" : "nothing is known");
+    }
+    assert_int_equal(total->balance_phases, 3);
+    assert_float_equal(total->balance_share, 0.8, 1e-9);
+    assert_float_equal(total->fast_traffic, 3e9, 1);
+    assert_float_equal(total->slow_traffic, 2e9, 1);
+    assert_string_equal(total->traffic_source, "counters");
+    free(migration);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_many_steps),
         cmocka_unit_test(test_step_of_a_path),
+        cmocka_unit_test(test_the_balance_of_several_steps),
         cmocka_unit_test(test_the_least_share),
         cmocka_unit_test(test_steps_that_had_nothing_to_move),
         cmocka_unit_test(test_steps_whose_shares_are_not_known),

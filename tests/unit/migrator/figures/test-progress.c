@@ -38,6 +38,11 @@ BAD(kernel_cpu, progress->kernel_cpu_s = INFINITY)
 BAD(fast, progress->fast_share = 1.01)
 BAD(last, progress->last_fast_share = NAN)
 BAD(best, progress->best_share = INFINITY)
+BAD(balance_share, progress->balance_share = -0.5)
+BAD(fast_traffic, progress->fast_traffic = 2e18)
+BAD(slow_traffic, progress->slow_traffic = NAN)
+BAD(traffic_source, memset(progress->traffic_source, 'x', sizeof(progress->traffic_source)))
+BAD(balance_why, progress->balance_why[0] = '\n')
 BAD(ranks, progress->n_ranks = UINT32_MAX)
 BAD(most, progress->most_ranks = UINT32_MAX)
 BAD(warnings, progress->n_warnings = HM_PROGRESS_WARNINGS + 1)
@@ -51,13 +56,32 @@ static void test_check(void **state)
         void (*spoil)(struct hm_progress *progress);
         const char *field;
     } rows[] = {
-        {bad_magic, "version"},   {bad_version, "version"},       {bad_bytes, "version"},
-        {bad_state, "state"},     {bad_algorithm, "algorithm"},   {bad_source, "source"},
-        {bad_why, "source_why"},  {bad_period, "period_is_time"}, {bad_writes, "knows_writes"},
-        {bad_cpu, "cpu_s"},       {bad_cpu_nan, "cpu_s"},         {bad_kernel_cpu, "kernel_cpu_s"},
-        {bad_fast, "fast_share"}, {bad_last, "last_fast_share"},  {bad_best, "best_share"},
-        {bad_ranks, "n_ranks"},   {bad_most, "most_ranks"},       {bad_warnings, "warning"},
-        {bad_warning, "warning"}, {bad_newline, "warning"},       {bad_hot_by, "hot_by"},
+        {bad_magic, "version"},
+        {bad_version, "version"},
+        {bad_bytes, "version"},
+        {bad_state, "state"},
+        {bad_algorithm, "algorithm"},
+        {bad_source, "source"},
+        {bad_why, "source_why"},
+        {bad_period, "period_is_time"},
+        {bad_writes, "knows_writes"},
+        {bad_cpu, "cpu_s"},
+        {bad_cpu_nan, "cpu_s"},
+        {bad_kernel_cpu, "kernel_cpu_s"},
+        {bad_fast, "fast_share"},
+        {bad_last, "last_fast_share"},
+        {bad_best, "best_share"},
+        {bad_balance_share, "balance_share"},
+        {bad_fast_traffic, "fast_traffic"},
+        {bad_slow_traffic, "slow_traffic"},
+        {bad_traffic_source, "traffic_source"},
+        {bad_balance_why, "balance_why"},
+        {bad_ranks, "n_ranks"},
+        {bad_most, "most_ranks"},
+        {bad_warnings, "warning"},
+        {bad_warning, "warning"},
+        {bad_newline, "warning"},
+        {bad_hot_by, "hot_by"},
     };
     struct hm_progress progress;
     hm_progress_init(&progress, 7);

@@ -35,7 +35,7 @@ static void a_steps_migrator_is_never_dumpable(void **state)
 {
     (void)state;
     static struct hm_live live;
-    struct hm_options options = {.uid = 1000, .gid = 1000, .cgroup = "", .overhead = 0.01, .shares = ""};
+    struct hm_options options = {.uid = 1000, .gid = 1000, .cgroup = "", .overhead = 0.01, .shares = "", .traffic = ""};
     hm_live_begin(&live, &options);
     assert_false(was_dumpable);
     hm_softdirty_free(live.window.softdirty);
