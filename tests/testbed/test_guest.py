@@ -183,6 +183,24 @@ def test_meter_marks_the_script_s_begin_and_end(tour):
     assert set(data["nodes"]) == set(range(6))
 
 
+def test_meter_can_count_between_two_marks_only(tmp_path):
+    script = tmp_path / "writes"
+    write = "python3 -c 'bytearray(b\"x\") * (32 << 20)'\n"
+    script.write_text(f"{write}meter-mark a.start\n{write}meter-mark a.end\n{write}meter-mark last\n")
+
+    def run():
+        return {"status": start_beside("--meter", tmp_path / "seen", "--meter-marked", script).wait()}
+
+    assert once_more(run)["status"] == 0
+    found = marks.read(tmp_path / "seen")
+    before, between, after = (
+        sum(marks.counts(found[name], "write_bytes").values()) for name in ("a.start", "a.end", "last")
+    )
+    assert before == 0
+    assert between >= 32 * MIB
+    assert after - between < 16 * MIB
+
+
 def test_script_that_runs_too_long_is_ended(tmp_path):
     script = tmp_path / "slow"
     script.write_text("echo so far > /root/log\nsleep 1000\n")

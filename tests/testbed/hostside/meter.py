@@ -2,6 +2,7 @@
 """Adds up the counters of tiermeter, a plugin of QEMU, by CPU and NUMA node, each time the guest sets a mark."""
 
 import json
+import os
 import struct
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "tiermeter" / "tiermeter.c"
 COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden")
 
 # The layout of the shared file, as in tiermeter.c.
-HEAD = struct.Struct("=3Q")  # CPUs, blocks, bytes in a block
+HEAD = struct.Struct("=4Q")  # CPUs, blocks, bytes in a block, whether it counts now
 CELL = struct.Struct("=6Q")
 COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_writes")
 
@@ -40,9 +41,11 @@ def node_of_blocks(ranges, block_bytes):
 class Meter:
     """The counters of one guest, and the marks set so far."""
 
-    def __init__(self, path):
-        self.path = Path(path)
+    def __init__(self, path, is_steady=True):
+        """With `is_steady` False it counts between marks NAME.start and NAME.end only."""
+        self.path, self._is_steady = Path(path), is_steady
         self._board = cache.nameless_file()
+        self._watch(is_steady)
         self._nodes = set()
         self._marks = []
 
@@ -53,7 +56,7 @@ class Meter:
         """Add up what was counted so far, by CPU and node, as the mark NAME."""
         self._board.seek(0)
         data = self._board.read()
-        _, blocks, block_bytes = HEAD.unpack_from(data)
+        _, blocks, block_bytes, _ = HEAD.unpack_from(data)
         node_of = node_of_blocks(ranges, block_bytes)
         self._nodes.update(node_of.values())
         sums = {}
@@ -64,6 +67,11 @@ class Meter:
                 key = cpu, node_of[block]
                 sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(cell)), cell)]
         self._marks.append((name, sums))
+        if not self._is_steady:
+            self._watch(name.endswith(".start"))
+
+    def _watch(self, is_watching):
+        os.pwrite(self._board.fileno(), struct.pack("=Q", is_watching), HEAD.size - 8)
 
     def save(self):
         """Write the marks as JSON: each CPU with all nodes."""

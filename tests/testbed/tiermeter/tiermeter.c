@@ -9,6 +9,8 @@
  * It counts instructions in user mode only, not the kernel's work for a process (clearing and copying pages, read(),
  * migration). All processes are counted alike: keep the guest quiet.
  *
+ * It watches while the reader has `is_watching` set in the file: code that is not watched runs some times as fast.
+ *
  * Load: -plugin tiermeter.so,out=FILE
  */
 #include <fcntl.h>
@@ -35,6 +37,7 @@ struct qemu_plugin_hwaddr;
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
 
+typedef void (*simple_callback)(qemu_plugin_id_t id);
 typedef void (*translation_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 typedef void (*memory_callback)(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data);
 
@@ -42,6 +45,7 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, translation_callback callback);
+void qemu_plugin_reset(qemu_plugin_id_t id, simple_callback callback);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, memory_callback callback,
                                       enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw, void *data);
 struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t address);
@@ -70,10 +74,13 @@ struct cell {
 /* The shared file. The head tells a reader its shape. */
 struct board {
     uint64_t cpus, blocks, block_bytes;
+    uint64_t is_watching; /* 0 or 1; set by the reader */
     struct cell cells[MAX_CPUS][BLOCKS];
 };
 
 static struct board *board;
+static bool is_watching;  /* is the code watched that is translated now? */
+static bool is_resetting; /* QEMU drops all translated code soon */
 
 /*
  * The cache model: direct-mapped, write-back, allocating on loads and stores, one for each CPU, physically indexed,
@@ -129,17 +136,33 @@ static void count_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t 
         cache_touch(cpu, last, store);
 }
 
-/* A kernel address has its top bit set: only code of user mode pays for being watched. */
+static void begin(qemu_plugin_id_t id);
+
+/*
+ * What is translated stays so until it is dropped: when the reader changes its mind, all is dropped. A guest translates
+ * something many times a second. A kernel address has its top bit set: only code of user mode pays for being watched.
+ */
 static void watch_block(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
 
-    (void)id;
-    if (qemu_plugin_tb_vaddr(tb) >> 63)
+    if (!is_resetting && is_watching != (__atomic_load_n(&board->is_watching, __ATOMIC_RELAXED) != 0)) {
+        is_resetting = true;
+        qemu_plugin_reset(id, begin);
+    }
+    if (is_resetting || !is_watching || qemu_plugin_tb_vaddr(tb) >> 63)
         return;
     for (size_t i = 0; i < count; i++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), count_access, QEMU_PLUGIN_CB_NO_REGS,
                                          QEMU_PLUGIN_MEM_RW, NULL);
+}
+
+/* At the start, and after each reset, which has dropped the callbacks, too. */
+static void begin(qemu_plugin_id_t id)
+{
+    is_watching = __atomic_load_n(&board->is_watching, __ATOMIC_RELAXED) != 0;
+    is_resetting = false;
+    qemu_plugin_register_vcpu_tb_trans_cb(id, watch_block);
 }
 
 static struct board *board_open(const char *path)
@@ -171,6 +194,6 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
     board = board_open(argv[0] + 4);
     if (!board)
         return -1;
-    qemu_plugin_register_vcpu_tb_trans_cb(id, watch_block);
+    begin(id);
     return 0;
 }
