@@ -26,7 +26,7 @@ FILES = 65536  # limit of open files: where few huge pages can be had, pipes hav
 NEAR = slurm.MIB // 2  # a difference from the limit that is small enough
 ADJUSTMENTS = 8
 QUIET = 3  # seconds between two looks of a test: while a look runs, it makes more accesses than a rank, so it is rare
-MPOL_DEFAULT, MPOL_PREFERRED = 0, 1
+MPOL_DEFAULT, MPOL_PREFERRED, MPOL_MF_MOVE = 0, 1, 2
 libnuma = ctypes.CDLL("libnuma.so.1", use_errno=True)
 PROGRESS_JSON = Path("/usr/local/bin/progress-json")
 
@@ -39,10 +39,10 @@ def free_bytes(node):
     return sum(int(re.search(r"pages free +(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
 
 
-def kept_free_bytes(node):
-    """The sum of the node's high watermarks, in bytes. With less free memory, the kernel may take pages away from the
-    node."""
-    return sum(int(re.search(r"high\s+(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
+def watermark_bytes(node, name="high"):
+    """The sum over the node's zones of a watermark: min, low or high. With less free memory than the high one, the
+    kernel may take pages away from the node."""
+    return sum(int(re.search(rf"{name}\s+(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
 
 
 def write(path, value):
@@ -65,29 +65,53 @@ def written(values):
 def surplus(node, limit):
     """Bytes that are free on a fast node beyond its share of the limit and beyond what the kernel keeps free. A
     negative number says how many are missing."""
-    return free_bytes(node) - limit // len(FAST) - kept_free_bytes(node)
+    return free_bytes(node) - limit // len(FAST) - watermark_bytes(node)
+
+
+@contextlib.contextmanager
+def preferred(node):
+    """For a while, this process takes its memory from a node first."""
+    mask = ctypes.c_ulong(1 << node)
+    assert libnuma.set_mempolicy(MPOL_PREFERRED, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
+    try:
+        yield
+    finally:
+        libnuma.set_mempolicy(MPOL_DEFAULT, None, ctypes.c_ulong(0))
+
+
+class Pipes:
+    """Memory of a node in pipes: kernel memory, which cannot be moved."""
+
+    def __init__(self, node):
+        self.node, self.ends = node, []
+
+    def grow(self, count):
+        """Holds `count` bytes more, in as few pipes as possible."""
+        left = count // slurm.PAGE * slurm.PAGE
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+        with preferred(self.node):
+            while left > 0:
+                self.ends.append(os.pipe())
+                size = min(slurm.MIB, 1 << (left.bit_length() - 1))
+                fcntl.fcntl(self.ends[-1][1], fcntl.F_SETPIPE_SZ, size)
+                left -= os.write(self.ends[-1][1], bytes(size))
+
+    def drop(self):
+        """Gives back the pipe that was made last."""
+        for descriptor in self.ends.pop():
+            os.close(descriptor)
+
+    def close(self):
+        while self.ends:
+            self.drop()
 
 
 @contextlib.contextmanager
 def pipes(node, count):
-    """Holds `count` bytes of a node in pipes: kernel memory, which cannot be moved."""
-    left, kept = count // slurm.PAGE * slurm.PAGE, []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
-    mask = ctypes.c_ulong(1 << node)
-    assert libnuma.set_mempolicy(MPOL_PREFERRED, ctypes.byref(mask), ctypes.c_ulong(64)) == 0
-    try:
-        while left:
-            kept += os.pipe()
-            size = min(slurm.MIB, 1 << (left.bit_length() - 1))
-            fcntl.fcntl(kept[-1], fcntl.F_SETPIPE_SZ, size)
-            left -= os.write(kept[-1], bytes(size))
-    finally:
-        libnuma.set_mempolicy(MPOL_DEFAULT, None, ctypes.c_ulong(0))
-    try:
+    """Holds `count` bytes of a node."""
+    with contextlib.closing(Pipes(node)) as held:
+        held.grow(count)
         yield
-    finally:
-        for descriptor in kept:
-            os.close(descriptor)
 
 
 def has_memory(pid):
@@ -224,14 +248,21 @@ def progress(job_id, step=0):
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
+def move_pages(pid, addresses, targets):
+    """Moves pages of the process to these nodes; with targets None only asks. Returns the node of each page; negative:
+    the page has none, or could not be moved."""
+    count = len(addresses)
+    words = (ctypes.c_void_p * count)(*addresses)
+    nodes = (ctypes.c_int * count)(*targets) if targets else None
+    status = (ctypes.c_int * count)()
+    done = libnuma.move_pages(pid, ctypes.c_ulong(count), words, nodes, status, 0 if not targets else MPOL_MF_MOVE)
+    assert done == 0 or (targets and done > 0), os.strerror(ctypes.get_errno())
+    return list(status)
+
+
 def nodes_of(pid, address, pages):
     """The node of each of the process's pages from this address on; negative: the page has none."""
-    addresses = (ctypes.c_void_p * pages)(*range(address, address + pages * slurm.PAGE, slurm.PAGE))
-    status = (ctypes.c_int * pages)()
-    assert libnuma.move_pages(pid, ctypes.c_ulong(pages), addresses, None, status, 0) == 0, os.strerror(
-        ctypes.get_errno()
-    )
-    return list(status)
+    return move_pages(pid, range(address, address + pages * slurm.PAGE, slurm.PAGE), None)
 
 
 def mark(name):

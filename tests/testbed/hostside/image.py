@@ -28,7 +28,7 @@ def release_of_slurm(slurm):
 
 
 def root_tree(release, codes=False):
-    """Return the path of a root tree of the release, made when needed; with HPC codes where wanted."""
+    """Return the path of a root tree of the release, made when needed; with the real programs where wanted."""
     lists = RELEASES[release].lists + (("codes",) if codes else ())
     key = cache.digest(*lists, RECIPE / "make-root", *(RECIPE / f"packages.{name}" for name in lists))
 
@@ -40,8 +40,8 @@ def root_tree(release, codes=False):
 
 
 def disk(release, codes=False):
-    """Return the folder with disk.ext4, vmlinuz and initrd of the release, made when needed; with HPC codes where
-    wanted."""
+    """Return the folder with disk.ext4, vmlinuz and initrd of the release, made when needed; with the real
+    programs where wanted."""
     root = root_tree(release, codes)
     key = cache.digest(root.name, RECIPE / "make-image", RECIPE / "initrd-init")
 
