@@ -20,6 +20,7 @@ THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 BOOST = Path("/proc/sys/vm/watermark_boost_factor")  # raises watermarks for a while; a write to min_free_kbytes ends it
 FREE_LISTS = Path("/proc/sys/vm/percpu_pagelist_high_fraction")
 SHORT_LISTS = 1 << 20  # so that the lists of free pages get their least length, some 250 pages for each CPU
+ZONE = r"pages free +(\d+).*high +(\d+).*protection: \(.*?(\d+)\)"
 MIN_FREE_KIB = 40960  # for all nodes; the kernel then keeps a fiftieth of each free, as the migrator does
 RANKS = 4
 FILES = 65536  # limit of open files: where few huge pages can be had, pipes have to hold most of the memory
@@ -43,6 +44,35 @@ def watermark_bytes(node, name="high"):
     """The sum over the node's zones of a watermark: min, low or high. With less free memory than the high one, the
     kernel may take pages away from the node."""
     return sum(int(re.search(rf"{name}\s+(\d+)", zone)[1]) for zone in slurm.zones_of(node).values()) * slurm.PAGE
+
+
+def usable_bytes(node):
+    """What is free on a node above what the kernel keeps: high watermarks, and what zones protect from users' pages."""
+    zones = slurm.zones_of(node).values()
+    values = [[int(value) for value in re.search(ZONE, zone, re.S).groups()] for zone in zones]
+    return sum(max(free - high - protected, 0) for free, high, protected in values) * slurm.PAGE
+
+
+@contextlib.contextmanager
+def reclaimers():
+    """Gives a function that tells the names of the processes that had to reclaim memory themselves since, and how many
+    were killed for want of it."""
+    mount, begun = Path("/run/hm-tracing"), killed()
+    folder = mount / "instances/reclaim"
+    mount.mkdir()
+    slurm.run(f"mount -t tracefs tracefs {mount}")
+    folder.mkdir()
+    try:
+        write(folder / "events/vmscan/mm_vmscan_direct_reclaim_begin/enable", 1)
+        yield lambda: (set(re.findall(r"^ *(\S+)-\d+ ", (folder / "trace").read_text(), re.M)), killed() - begun)
+    finally:
+        folder.rmdir()
+        slurm.run(f"umount {mount}")
+        mount.rmdir()
+
+
+def killed():
+    return int(re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.M)[1])
 
 
 def write(path, value):
@@ -141,7 +171,7 @@ def empty_fast():
 
 
 @contextlib.contextmanager
-def scarce_fast(limit):
+def scarce_fast(limit, min_free_kib=MIN_FREE_KIB):
     """Leaves `limit` bytes of the fast tier free, half of them on each node.
 
     The kernel's pool of huge pages takes the rest, and pipes take what the pool leaves: less than a huge page, or more
@@ -151,7 +181,7 @@ def scarce_fast(limit):
     with contextlib.ExitStack() as stack:
         stack.callback(write, THP, re.search(r"\[(\w+)\]", THP.read_text())[1])
         write(THP, "never")
-        stack.enter_context(written({BOOST: 0, "/proc/sys/vm/min_free_kbytes": MIN_FREE_KIB, FREE_LISTS: SHORT_LISTS}))
+        stack.enter_context(written({BOOST: 0, "/proc/sys/vm/min_free_kbytes": min_free_kib, FREE_LISTS: SHORT_LISTS}))
         for pool in pools.values():
             stack.callback(write, pool, 0)
         empty_fast()

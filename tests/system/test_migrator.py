@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from migration import FAST, nodes_of
+from migration import FAST, nodes_of, reclaimers, scarce_fast, usable_bytes
 from stepmigrators import MIGRATOR, Progress
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -210,6 +210,42 @@ def samples_come(migrator):
     before = migrator.view()[1]
     migrator.wait_phases(3)
     return migrator.view()[1] != before
+
+
+BURSTS = """
+import mmap, time
+while True:
+    with mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        for at in range(0, len(memory), mmap.PAGESIZE):
+            memory[at] = 1
+        time.sleep(1)
+    time.sleep(1)
+"""
+
+
+def usable():
+    return sum(usable_bytes(node) for node in FAST)
+
+
+def test_the_room_that_is_kept_follows_what_is_allocated():
+    """A step that allocates nothing has the fast tier down to the kernel's watermarks. When a process begins to
+    allocate and free memory in turn, room for that is made again, and nobody has to wait for it."""
+    with cgroup("hm-room") as folder, scarce_fast(24 * MIB, min_free_kib=8192), reclaimers() as seen:
+        program = Program(folder, first=0, hot=40)
+        before = usable()
+        migrator = Migrator("--cgroup", folder, *by_samples())
+        slurm.wait_for(lambda: usable() < 0.05 * before, "the fast tier full of hot pages")
+        words = f'echo $$ > {folder}/cgroup.procs && exec setpriv --reuid alice --regid alice --clear-groups "$@"'
+        bursts = subprocess.Popen(["bash", "-c", words, "bash", "numactl", "--interleave=0,1", "python3", "-c", BURSTS])
+        slurm.wait_for(lambda: usable() > 8 * MIB, "room for what is allocated")
+        assert bursts.poll() is None
+        bursts.kill()
+        bursts.wait()
+        reclaiming, n_killed = seen()
+        figures = migrator.stop()
+        program.end()
+    assert figures["demoted_bytes"] > 8 * MIB
+    assert not reclaiming & {"rewrite", "python3"} and n_killed == 0, reclaiming
 
 
 def test_a_cap_in_percent_of_the_tier():

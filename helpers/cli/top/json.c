@@ -62,14 +62,15 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
     const struct hm_progress *progress = &view->progress;
     char step[16];
     json_t *root = json_pack(
-        "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, "
-        "s:o}",
+        "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, "
+        "s:o, s:o}",
         "job_id", (json_int_t)view->job_id, "step_id", hm_step_name(progress->step_id, step, sizeof(step)), "node",
         host, "algorithm", progress->algorithm, "hot_by", progress->hot_by, "sample_source", progress->source, "phases",
         count(progress->phases), "samples", count(progress->samples), "processes", (json_int_t)progress->n_ranks,
         "fast_bytes", count(view->fast_bytes), "slow_bytes", count(view->slow_bytes), "cap_bytes",
         progress->capacity_bytes ? count(progress->capacity_bytes) : json_null(), "fair_share_bytes",
-        progress->share_bytes ? count(progress->share_bytes) : json_null(), "promoted_bytes",
+        progress->share_bytes ? count(progress->share_bytes) : json_null(), "kept_free_bytes",
+        view->kept_free_bytes ? count(view->kept_free_bytes) : json_null(), "promoted_bytes",
         count(progress->promoted_bytes), "demoted_bytes", count(progress->demoted_bytes), "promoted_bytes_per_s",
         view->promoted_per_s, "demoted_bytes_per_s", view->demoted_per_s, "unmoved", build_unmoved(progress),
         "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share),

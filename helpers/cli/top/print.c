@@ -34,13 +34,15 @@ static void format_share(double share, char *out, size_t size)
         snprintf(out, size, "%.1f %%", 100 * share);
 }
 
-/* " (at most 3.0 GiB, fair share 2.0 GiB)", as far as there are such limits. */
-static const char *format_limits(const struct hm_progress *progress, char *out, size_t size)
+/* " (at most 3.0 GiB, fair share 2.0 GiB, kept free 9.0 MiB)", as far as there is such a thing. */
+static const char *format_limits(const struct hm_view *view, char *out, size_t size)
 {
     const struct {
         const char *name;
         uint64_t bytes;
-    } limits[] = {{"at most", progress->capacity_bytes}, {"fair share", progress->share_bytes}};
+    } limits[] = {{"at most", view->progress.capacity_bytes},
+                  {"fair share", view->progress.share_bytes},
+                  {"kept free", view->kept_free_bytes}};
     char text[24];
     out[0] = '\0';
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
@@ -73,7 +75,7 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
     hm_size_format(view->fast_bytes, size[0], sizeof(size[0]));
     hm_size_format(view->slow_bytes, size[1], sizeof(size[1]));
     snprintf(line, sizeof(line), "memory  fast %s%s, slow %s, of %u processes", size[0],
-             format_limits(progress, most, sizeof(most)), size[1], progress->n_ranks);
+             format_limits(view, most, sizeof(most)), size[1], progress->n_ranks);
     hm_screen_put_line(out, screen, line);
     format_share(progress->last_fast_share, share[0], sizeof(share[0]));
     format_share(progress->fast_share, share[1], sizeof(share[1]));

@@ -34,6 +34,7 @@ struct hm_view {
     uint32_t job_id;
     double promoted_per_s, demoted_per_s; /* bytes per second, over the last phase */
     uint64_t fast_bytes, slow_bytes;      /* of the step's present memory */
+    uint64_t kept_free_bytes;             /* of the fast tier (move/nodes.h); 0: not known yet */
     uint32_t n_rows;
     struct hm_view_row row[HM_VIEW_ROWS]; /* by process, then address */
 };

@@ -7,6 +7,7 @@
 #ifndef HM_MIGRATOR_LIVE_LIVE_H
 #define HM_MIGRATOR_LIVE_LIVE_H
 
+#include "growth.h"
 #include "meter/memory/cgroup.h"
 #include "meter/memory/guard.h"
 #include "migrator/decide/decide.h"
@@ -111,6 +112,13 @@ struct hm_live_load {
     struct hm_heat_share share; /* `fast` is 1 where nothing is known */
 };
 
+/* Room: what is kept free in the fast tier for what the step allocates. */
+struct hm_live_room {
+    struct hm_growth growth; /* of the step's anonymous and shared memory in both tiers */
+    uint64_t next_look_ns;   /* at the earliest */
+    uint64_t phase_ns;       /* how long the last phase took; 0: none has ended yet */
+};
+
 struct hm_live {
     const struct hm_options *options;
     struct hm_live_intake intake;
@@ -127,6 +135,7 @@ struct hm_live {
     uint64_t cap_pages;    /* cap on the fast tier; UINT64_MAX: no cap */
     struct hm_live_share share;
     struct hm_live_load load;
+    struct hm_live_room room;
     /* when the phase began: CLOCK_MONOTONIC, and hm_live_samples() */
     uint64_t phase_start_ns, phase_first_sample;
     uint64_t phase_first_round; /* the source's rounds when the phase began */
@@ -199,6 +208,13 @@ void hm_live_open_share(struct hm_live *live);
  * what is free there must be refreshed (hm_nodes_refresh).
  */
 void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2]);
+/* Notes how much memory the step has, at most twice in an interval. `now` is CLOCK_MONOTONIC, in ns. */
+void hm_live_look_at_growth(struct hm_live *live, uint64_t now);
+/*
+ * Finds out how much of the fast tier is to stay free (hm_nodes_keep). `bytes` is what the step has in the fast and the
+ * slow tier.
+ */
+void hm_live_keep_room(struct hm_live *live, const uint64_t bytes[2]);
 /* Does the step have more of the fast tier than its cap or its share allows? */
 bool hm_live_is_above(struct hm_live *live);
 

@@ -138,6 +138,7 @@ static bool look(struct hm_live *live, uint64_t now)
     if (live->intake.source &&
         (live->intake.source->poll_ms > 0 || (live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)))
         hm_live_read_source(live);
+    hm_live_look_at_growth(live, now);
     hm_live_look_at_limits(live, now);
     hm_live_update_figures(live);
     return true;

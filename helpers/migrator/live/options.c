@@ -23,7 +23,7 @@ static const struct hm_option rows[] = {
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},
     {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what is free)", hm_option_cap, 0, 0, 0},
-    {"--reserve", "SIZE", "kept free in the fast tier (default: a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0,
+    {"--reserve", "SIZE", "kept free in the fast tier at most (a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0,
      0},
     {"--source", "NAME", "one of those below, or the best (default: auto)", hm_option_source, 0, 0, 0},
     {"--period", "N", "accesses per sample (default: the source's)", hm_option_number, FIELD(period), 1, MOST_COUNT},

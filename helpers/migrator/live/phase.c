@@ -49,8 +49,10 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
     end->used_pages = bytes[0] / hm_page_size();
     end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
     hm_nodes_refresh(&live->nodes);
+    hm_live_keep_room(live, bytes);
     hm_live_read_share(live, bytes);
-    uint64_t room = end->used_pages + hm_nodes_fast_room(&live->nodes) / hm_page_size();
+    uint64_t room = hm_less(end->used_pages + hm_nodes_fast_room(&live->nodes) / hm_page_size(),
+                            hm_nodes_fast_short(&live->nodes) / hm_page_size());
     end->capacity_pages = hm_least(room, hm_least(live->cap_pages, live->share.pages));
 }
 
@@ -180,6 +182,7 @@ void hm_live_end_phase(struct hm_live *live)
             decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
     }
+    live->room.phase_ns = now - live->phase_start_ns;
     live->shown.progress->phases += live->intake.source || live->rest.is_resting;
     hm_live_update_figures(live);
     hm_live_begin_phase(live, now);

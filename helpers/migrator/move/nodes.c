@@ -28,7 +28,33 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
 
 static uint64_t room(const struct hm_node_state *node)
 {
-    return node->is_closed ? 0 : hm_less(node->free_bytes, node->reserve_bytes);
+    return node->is_closed ? 0 : hm_less(node->free_bytes, node->kept_bytes);
+}
+
+uint64_t hm_nodes_fast_kept(const struct hm_nodes *nodes)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < nodes->n; i++)
+        sum += nodes->node[i].is_fast ? nodes->node[i].kept_bytes : 0;
+    return sum;
+}
+
+uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < nodes->n; i++) {
+        const struct hm_node_state *node = &nodes->node[i];
+        if (node->is_fast && !node->is_closed)
+            sum += hm_least(hm_less(node->kept_bytes, node->free_bytes), node->expected_bytes);
+    }
+    return sum;
+}
+
+uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes)
+{
+    uint64_t most = hm_most(most_bytes, marks->low_bytes);
+    uint64_t wanted = marks->low_bytes + hm_least(expected_bytes, most - marks->low_bytes);
+    return hm_least(hm_most(wanted, marks->high_bytes), most);
 }
 
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "core/topology/topology.h"
+#include "zones.h"
 
 #define HM_NODES_NUMBERS 1024 /* the kernel's largest MAX_NUMNODES */
 
@@ -19,7 +20,9 @@ struct hm_node_state {
     /* at the last refresh; free_bytes includes file_bytes, and follows the moves since then */
     uint64_t total_bytes, free_bytes;
     uint64_t file_bytes;            /* file cache that counts as free, at the last refresh */
-    uint64_t reserve_bytes;         /* part of free_bytes that must stay free */
+    uint64_t most_kept_bytes;       /* the reserve, as it was configured */
+    uint64_t kept_bytes;            /* part of free_bytes that must stay free now: all of the reserve, or less */
+    uint64_t expected_bytes;        /* what the step may allocate here soon, as a part of kept_bytes */
     unsigned without_files;         /* refreshes for which file cache does not count, as the kernel did not free it */
     uint8_t distance[HM_MAX_NODES]; /* to the other nodes, by their index here */
 };
@@ -32,10 +35,10 @@ struct hm_nodes {
 
 /*
  * Reads the nodes of both tiers, their memory and distances. `reserve_bytes` of the fast tier are kept free, divided
- * among its nodes by size; UINT64_MAX: a fiftieth of each node. Of slow nodes a fiftieth is kept free, too. File cache
- * counts as free if the kernel would drop it for new pages (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a set is
- * empty, a node is in both, too many nodes; ENOENT: no such node, or its memory cannot be read; or the errno of reading
- * which nodes are online).
+ * among its nodes by size, until hm_nodes_keep() says less; UINT64_MAX: a fiftieth of each node. Of slow nodes a
+ * fiftieth is kept free, too. File cache counts as free if the kernel would drop it for new pages
+ * (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a set is empty, a node is in both, too many nodes; ENOENT: no such
+ * node, or its memory cannot be read; or the errno of reading which nodes are online).
  */
 int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
                   struct hm_error *error);
@@ -53,11 +56,30 @@ void hm_nodes_refresh(struct hm_nodes *nodes);
 bool hm_nodes_is_fast(const struct hm_nodes *nodes, int id);
 /* Bytes of the fast tier, free or not. */
 uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes);
-/* Free bytes of the fast tier above the reserve. */
+/* Bytes of the fast tier that are to stay free now. */
+uint64_t hm_nodes_fast_kept(const struct hm_nodes *nodes);
+/* Free bytes of the fast tier above what is to stay free. */
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
+/*
+ * Bytes of the fast tier that should be freed for what the step may allocate. Where others have taken what is to stay
+ * free, no more than that: a step that allocates nothing does not give way to them.
+ */
+uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes);
+/*
+ * How much of a node is to stay free: what the step may allocate there before the next decision (`expected_bytes`)
+ * above the low watermark, at which its pages would go to another node; but at least the high watermark, up to which
+ * the kernel reclaims, and at most `most_bytes`. What is below the low watermark always stays free. In bytes. Pure.
+ */
+uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes);
+/*
+ * Reads the watermarks of the fast nodes, and sets what is to stay free of each. `expected_bytes` is what the step may
+ * allocate in all; each node has its part by size. UINT64_MAX: not known. Then, and where the watermarks cannot be
+ * read, all of the reserve stays free, and nothing is short.
+ */
+void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes);
 
 /*
- * Takes `bytes` of room from a node of the tier: from the nearest to `from` that has so much above its reserve; if
+ * Takes `bytes` of room from a node of the tier: from the nearest to `from` that has so much above what it keeps; if
  * `from` is in neither tier, from the node with the most room. Returns the node's number, or -1. Pure.
  */
 int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);

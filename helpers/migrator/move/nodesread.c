@@ -11,6 +11,7 @@
 #include "nodes.h"
 
 #define NODES "/sys/devices/system/node"
+#define ZONES "/proc/zoneinfo"
 #define TEXT 8192
 #define FAR 255
 #define SHARE_RESERVED 50 /* a fiftieth of a node: more than the kernel's own watermarks with all usual settings */
@@ -85,9 +86,10 @@ static void keep_reserve(struct hm_nodes *nodes, uint64_t reserve_bytes)
     for (int i = 0; i < nodes->n; i++) {
         struct hm_node_state *node = &nodes->node[i];
         if (node->is_fast && reserve_bytes != UINT64_MAX && total > 0)
-            node->reserve_bytes = (uint64_t)((double)reserve_bytes * (double)node->total_bytes / (double)total);
+            node->most_kept_bytes = (uint64_t)((double)reserve_bytes * (double)node->total_bytes / (double)total);
         else
-            node->reserve_bytes = node->total_bytes / SHARE_RESERVED;
+            node->most_kept_bytes = node->total_bytes / SHARE_RESERVED;
+        node->kept_bytes = node->most_kept_bytes;
     }
 }
 
@@ -121,4 +123,35 @@ void hm_nodes_refresh(struct hm_nodes *nodes)
     for (int i = 0; i < nodes->n; i++)
         if (read_node(&nodes->node[i]) != 0)
             nodes->node[i].free_bytes = 0;
+}
+
+/* Reads the watermarks of all nodes, by their index. Returns false if that fails. */
+static bool read_watermarks(const struct hm_nodes *nodes, struct hm_watermarks *marks)
+{
+    char line[256];
+    struct hm_zone zone = {.node = -1};
+    FILE *file = fopen(ZONES, "re");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof(line), file))
+        if (hm_zone_take(&zone, line) && zone.node < HM_NODES_NUMBERS && nodes->index[zone.node] >= 0)
+            hm_zone_add(&zone, &marks[nodes->index[zone.node]]);
+    bool is_whole = !ferror(file);
+    fclose(file);
+    return is_whole;
+}
+
+void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes)
+{
+    struct hm_watermarks marks[HM_MAX_NODES] = {{0}};
+    bool is_known = expected_bytes != UINT64_MAX && read_watermarks(nodes, marks);
+    double total = (double)hm_nodes_fast_total(nodes);
+    for (int i = 0; i < nodes->n; i++) {
+        struct hm_node_state *node = &nodes->node[i];
+        if (!node->is_fast)
+            continue;
+        node->expected_bytes = is_known ? (uint64_t)((double)expected_bytes * (double)node->total_bytes / total) : 0;
+        node->kept_bytes =
+            is_known ? hm_nodes_kept(&marks[i], node->most_kept_bytes, node->expected_bytes) : node->most_kept_bytes;
+    }
 }

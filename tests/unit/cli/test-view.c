@@ -265,25 +265,27 @@ static char *draw_json(const struct hm_view *view)
     return text;
 }
 
-/* How much of the fast tier a step may have: by its own cap, and by its share beside other jobs. */
+/* How much of the fast tier a step may have: by its own cap, by its share beside other jobs, and by what stays free. */
 static void test_limits(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t cap_bytes, share_bytes;
+        uint64_t cap_bytes, share_bytes, kept_free_bytes;
         const char *screen, *json;
     } rows[] = {
-        {0, 0, "fast 5.0 GiB, slow", "\"cap_bytes\":null,\"fair_share_bytes\":null"},
-        {3, 0, "fast 5.0 GiB (at most 3.0 GiB), slow", "\"cap_bytes\":3221225472,\"fair_share_bytes\":null"},
-        {0, 2, "fast 5.0 GiB (fair share 2.0 GiB), slow", "\"cap_bytes\":null,\"fair_share_bytes\":2147483648"},
-        {3, 2, "fast 5.0 GiB (at most 3.0 GiB, fair share 2.0 GiB), slow",
-         "\"cap_bytes\":3221225472,\"fair_share_bytes\":2147483648"},
+        {0, 0, 0, "fast 5.0 GiB, slow", "\"cap_bytes\":null,\"fair_share_bytes\":null"},
+        {3, 0, 0, "fast 5.0 GiB (at most 3.0 GiB), slow", "\"cap_bytes\":3221225472,\"fair_share_bytes\":null"},
+        {0, 2, 0, "fast 5.0 GiB (fair share 2.0 GiB), slow", "\"cap_bytes\":null,\"fair_share_bytes\":2147483648"},
+        {3, 2, 1, "fast 5.0 GiB (at most 3.0 GiB, fair share 2.0 GiB, kept free 1.0 GiB), slow",
+         "\"cap_bytes\":3221225472,\"fair_share_bytes\":2147483648,\"kept_free_bytes\":1073741824"},
+        {0, 0, 0, "slow", "\"fair_share_bytes\":null,\"kept_free_bytes\":null"},
     };
     struct hm_view *view = new_view();
     view->fast_bytes = UINT64_C(5) << 30;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         view->progress.capacity_bytes = rows[i].cap_bytes << 30;
         view->progress.share_bytes = rows[i].share_bytes << 30;
+        view->kept_free_bytes = rows[i].kept_free_bytes << 30;
         char *text = draw(view, (struct hm_screen){.columns = 120, .lines = 40});
         if (!strstr(text, rows[i].screen))
             fail_msg("row %zu: %s", i, text);

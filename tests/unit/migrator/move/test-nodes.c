@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/move/nodes.h"
 #include "unit/lib/rows.h"
 
@@ -53,11 +54,11 @@ static struct hm_nodes make_nodes(void)
     struct hm_nodes nodes = {.n = 3, .index = {[0] = 0, [1] = 1, [2] = 2}};
     for (int i = 0; i < 3; i++)
         nodes.node[i] = (struct hm_node_state){
-            .id = i, .is_fast = i < 2, .free_bytes = 100 * KIB, .reserve_bytes = 60 * KIB, .distance = {20, 10, 30}};
+            .id = i, .is_fast = i < 2, .free_bytes = 100 * KIB, .kept_bytes = 60 * KIB, .distance = {20, 10, 30}};
     return nodes;
 }
 
-static void the_nearest_node_with_room_above_its_reserve_is_taken(void **state)
+static void the_nearest_node_with_room_above_what_it_keeps_is_taken(void **state)
 {
     (void)state;
     struct hm_nodes nodes = make_nodes();
@@ -66,10 +67,110 @@ static void the_nearest_node_with_room_above_its_reserve_is_taken(void **state)
     assert_int_equal(hm_nodes_take(&nodes, 1, true, 40 * KIB), 0);
     assert_int_equal(hm_nodes_take(&nodes, 1, true, 4 * KIB), -1);
     assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), 2);
-    nodes.node[0].free_bytes = 10 * KIB; /* below the reserve */
+    nodes.node[0].free_bytes = 10 * KIB; /* less than what is kept */
     assert_int_equal(hm_nodes_fast_room(&nodes), 0);
     hm_nodes_close(&nodes, 2);
     assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), -1);
+}
+
+static const struct {
+    uint64_t low, high, most, expected, kept;
+} kept_rows[] = {
+    {10, 20, 100, 0, 20},           /* a quiet step: the high watermark */
+    {10, 20, 100, 5, 20},           /* 15, but at least that */
+    {10, 20, 100, 50, 60},          /* above the low watermark, where the step's pages would go elsewhere */
+    {10, 20, 100, 90, 100},         /* all of the reserve */
+    {10, 20, 100, 91, 100},         /* no more than it */
+    {10, 20, 100, UINT64_MAX, 100}, /* no sum overflows */
+    {10, 20, 15, 0, 15},            /* a reserve below the high watermark */
+    {10, 20, 5, 0, 10},             /* below the low one: that stays free all the same */
+    {10, 20, 5, UINT64_MAX, 10},    /* the same */
+    {0, 0, 100, 0, 0},              /* nothing is free */
+    {UINT64_MAX, UINT64_MAX, 1, 9, UINT64_MAX},
+};
+
+static void what_is_kept_follows_what_is_expected(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(kept_rows); i++) {
+        const struct hm_watermarks marks = {kept_rows[i].low, kept_rows[i].high};
+        if (hm_nodes_kept(&marks, kept_rows[i].most, kept_rows[i].expected) != kept_rows[i].kept)
+            fail_msg("row %zu", i);
+    }
+}
+
+static void only_for_what_is_expected_room_is_short(void **state)
+{
+    (void)state;
+    struct hm_nodes nodes = make_nodes();
+    assert_int_equal(hm_nodes_fast_kept(&nodes), 120 * KIB);
+    nodes.node[0].expected_bytes = 30 * KIB;
+    assert_int_equal(hm_nodes_fast_short(&nodes), 0);
+    nodes.node[0].free_bytes = 50 * KIB;
+    assert_int_equal(hm_nodes_fast_short(&nodes), 10 * KIB);
+    nodes.node[0].free_bytes = 0; /* others have taken the rest */
+    assert_int_equal(hm_nodes_fast_short(&nodes), 30 * KIB);
+    nodes.node[1].free_bytes = nodes.node[2].free_bytes = 0; /* a fast node where nothing is expected, and a slow one */
+    nodes.node[2].expected_bytes = 30 * KIB;
+    assert_int_equal(hm_nodes_fast_short(&nodes), 30 * KIB);
+    hm_nodes_close(&nodes, 0);
+    assert_int_equal(hm_nodes_fast_short(&nodes), 0);
+}
+
+static void the_reserve_is_kept_where_nothing_is_known(void **state)
+{
+    (void)state;
+    struct hm_nodes nodes = make_nodes();
+    for (int i = 0; i < 3; i++)
+        nodes.node[i].most_kept_bytes = 70 * KIB;
+    nodes.node[1].expected_bytes = 5 * KIB;
+    hm_nodes_keep(&nodes, UINT64_MAX);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(nodes.node[i].kept_bytes, i < 2 ? 70 * KIB : 60 * KIB);
+        assert_int_equal(nodes.node[i].expected_bytes, 0);
+    }
+}
+
+/* Lines as Linux 6.12 writes them, without those that do not matter. 1000 pages protected, and one zone of little use.
+ */
+static const char *const zone_lines[] = {
+    "Node 0, zone      DMA",
+    "  per-node stats",
+    "      nr_inactive_anon 4711",
+    "  pages free     3000",
+    "        boost    0",
+    "        min      10",
+    "        low      20",
+    "        high     30",
+    "        promo    40",
+    "        spanned  4095",
+    "        protection: (0, 1000, 1000, 3500)",
+    "      nr_free_pages 99",
+    "              high:  77",
+    "Node 0, zone   Normal",
+    "  pages free     9000",
+    "        low      200",
+    "        high     300",
+    "        protection: (0, 0, 0, 0)",
+    "Node 1, zone   Device",
+    "  pages free     0",
+    "        low      0",
+    "        high     0",
+    "        protection: (0)",
+};
+
+static void watermarks_are_of_what_is_free(void **state)
+{
+    (void)state;
+    struct hm_zone zone = {.node = -1};
+    struct hm_watermarks marks[2] = {{0}};
+    assert_false(hm_zone_take(&zone, "        protection: (0, 1)")); /* in no zone */
+    for (size_t i = 0; i < N_ROWS(zone_lines); i++)
+        if (hm_zone_take(&zone, zone_lines[i]))
+            hm_zone_add(&zone, &marks[zone.node]);
+    assert_int_equal(marks[0].low_bytes / hm_page_size(), 3000 + 200);
+    assert_int_equal(marks[0].high_bytes / hm_page_size(), 3000 + 300);
+    assert_int_equal(marks[1].high_bytes, 0);
 }
 
 /* After a node was full, its file cache does not count as room for a while. Runs on this machine's node 0. */
@@ -98,7 +199,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_of_the_cache_is_room),
-        cmocka_unit_test(the_nearest_node_with_room_above_its_reserve_is_taken),
+        cmocka_unit_test(the_nearest_node_with_room_above_what_it_keeps_is_taken),
+        cmocka_unit_test(what_is_kept_follows_what_is_expected),
+        cmocka_unit_test(only_for_what_is_expected_room_is_short),
+        cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
+        cmocka_unit_test(watermarks_are_of_what_is_free),
         cmocka_unit_test(files_that_are_not_given_away_are_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
