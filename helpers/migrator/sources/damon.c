@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/patience.h"
-#include "damonranges.h"
+#include "damonwanted.h"
 #include "migrator/damon/heat.h"
-#include "migrator/watch/resident.h"
 #include "rows.h"
 
 /* longest wait for the connection, and then for the first answer: the broker may be waiting for another client's
@@ -26,8 +24,6 @@
 #define SILENT_S 60
 /* the share of the overhead for the kdamond and the broker; the migrator has the other half */
 #define BUDGET_SHARE 0.5
-/* share of the memory: the smallest processes, which together have less, are not watched */
-#define SMALL 0.01
 #define MOST_MESSAGES 16384 /* most messages handled in one call */
 
 struct damon_source {
@@ -38,12 +34,6 @@ struct damon_source {
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
     struct hm_damon_watch watch;      /* as last sent */
     uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
-};
-
-struct wanted { /* the processes that are to be watched */
-    struct hm_damon_watch watch;
-    uint32_t space[HM_DAMON_TARGETS], n;
-    uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
 };
 
 static int connect_to(const char *path, int stop, struct hm_error *error)
@@ -113,97 +103,6 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
     return judge(&reply.answer, error);
 }
 
-static bool is_watchable(const struct hm_rank *rank)
-{
-    char path[64];
-    struct stat status;
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rank->pid); /* the file that the broker looks at, too */
-    return rank->pid > 0 && !rank->is_gone && stat(path, &status) == 0 && status.st_uid == geteuid();
-}
-
-/* Finds the process in the list that was sent last; NULL: it is not there. */
-static const struct hm_damon_process *find_sent(const struct hm_damon_watch *watch,
-                                                const struct hm_damon_process *process)
-{
-    for (uint32_t i = 0; i < watch->head.n; i++)
-        if (watch->process[i].pid == process->pid && watch->process[i].start_time == process->start_time)
-            return &watch->process[i];
-    return NULL;
-}
-
-/*
- * Is a new list worth sending? It restarts the kdamond, which then has to find its regions again. So no list is sent
- * just because a few processes have ended.
- */
-static bool is_worth_sending(const struct damon_source *source, const struct wanted *wanted, const struct hm_maps *maps)
-{
-    uint32_t n = wanted->n;
-    if (source->is_stale || n * 2 < source->watch.head.n)
-        return true;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct hm_damon_process *sent = find_sent(&source->watch, &wanted->watch.process[i]);
-        if (!sent || !hm_damon_ranges_fit(sent, &maps[wanted->space[i]], wanted->resident[i]))
-            return true;
-    }
-    return false;
-}
-
-/* a process that may be watched, and its pages in memory */
-struct candidate {
-    uint32_t space;
-    uint64_t resident;
-};
-
-static int compare_resident(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    return x->resident != y->resident ? (x->resident < y->resident) - (x->resident > y->resident)
-                                      : (x->space > y->space) - (x->space < y->space);
-}
-
-/* Lists all living processes that have movable memory, the largest first. Returns their number. */
-static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
-                                uint64_t *resident)
-{
-    uint32_t n = 0;
-    *resident = 0;
-    for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
-        const struct hm_rank *rank = &ranks->rank[s];
-        if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages == 0)
-            continue;
-        candidate[n] = (struct candidate){s, hm_resident_pages(rank->pid)};
-        *resident += candidate[n++].resident;
-    }
-    qsort(candidate, n, sizeof(candidate[0]), compare_resident);
-    return n;
-}
-
-/*
- * Chooses the processes to watch: all except the smallest, such as shells beside the ranks, which together have less
- * than SMALL of the memory; each would need as many looks as a rank. If there are too many, the smallest are left out.
- * So are those that the broker would refuse (is_watchable).
- */
-static void gather(const struct hm_ranks *ranks, const struct hm_maps *maps, struct wanted *wanted)
-{
-    static struct candidate candidate[HM_RANKS];
-    uint64_t resident, left;
-    uint32_t n = find_candidates(ranks, maps, candidate, &resident);
-    wanted->n = 0;
-    left = resident;
-    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS && (double)left >= SMALL * (double)resident; i++) {
-        uint32_t s = candidate[i].space;
-        const struct hm_rank *rank = &ranks->rank[s];
-        left -= candidate[i].resident;
-        if (!is_watchable(rank))
-            continue;
-        struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
-        hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);
-        wanted->watch.process[wanted->n] = process;
-        wanted->resident[wanted->n] = candidate[i].resident;
-        wanted->space[wanted->n++] = s;
-    }
-}
-
 /* Has the broker said nothing for too long, though it watches processes? */
 static bool is_silent(const struct damon_source *source)
 {
@@ -216,11 +115,11 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
                   struct hm_error *error)
 {
     struct damon_source *source = (struct damon_source *)base;
-    struct wanted wanted = {.watch = source->watch};
+    struct hm_damon_wanted wanted = {.watch = source->watch};
     if (is_silent(source))
         return hm_fail(error, ETIMEDOUT, "the DAMON broker has sent nothing for %d s", SILENT_S);
-    gather(ranks, maps, &wanted);
-    if (!is_worth_sending(source, &wanted, maps))
+    hm_damon_wanted_choose(&wanted, ranks, maps);
+    if (!source->is_stale && !hm_damon_wanted_is_news(&wanted, &source->watch, maps))
         return 0;
     size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);
     if (send(source->fd, &wanted.watch, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
