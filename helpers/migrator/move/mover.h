@@ -47,7 +47,8 @@ struct hm_mover {
     uint64_t turn; /* number of the phase */
     /* page (decide/decide.h) where the present move has stopped, and the last demotion that did not come to its end */
     uint64_t stopped_at, next_down;
-    uint32_t space; /* the process of the batch */
+    uint32_t space;  /* the process of the batch */
+    uint32_t opened; /* that of `present`, where it is open */
     bool to_fast;
 };
 

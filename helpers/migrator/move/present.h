@@ -21,8 +21,8 @@
 #define HM_PRESENT_RUNS 1024    /* runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
- * How many missing pages may be read in the page map: HM_PRESENT_MISSING after each hm_present_open() (to read these
- * takes 0.06 ms), and HM_PRESENT_MISSING_EACH more for each page that is present, or must be present by the process's
+ * How many missing pages may be read in the page map: HM_PRESENT_MISSING in each move (to read these takes
+ * 0.06 ms), and HM_PRESENT_MISSING_EACH more for each page that is present, or must be present by the process's
  * resident size.
  */
 #define HM_PRESENT_MISSING (UINT64_C(1) << 14)

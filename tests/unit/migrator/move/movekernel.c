@@ -175,6 +175,7 @@ void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)
     (void)mapped;
     assert_int_equal(pid, MODEL_PID);
     present->pagemap = PAGEMAP;
+    kernel.n_opened++;
 }
 
 void hm_present_close(struct hm_present *present)

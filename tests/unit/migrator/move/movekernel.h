@@ -26,6 +26,7 @@ struct move_kernel {
     int result;                            /* errno of each moving call; 0: it works */
     unsigned moves, submitted[MOST_PAGES]; /* number of moving calls, and of those that named the page */
     size_t n_submitted, n_asked;           /* pages that were to be moved, and pages whose node was asked for */
+    unsigned n_opened;                     /* how often a page map was opened */
     double page_s, took_s, longest_s;      /* seconds for one page, for all calls, and for the longest call */
 };
 

@@ -67,6 +67,21 @@ static void test_nothing_is_looked_at_without_need(void **state)
     assert_int_equal(kernel.n_asked, 0);
 }
 
+/* A cold span is large, and gives way to a few hot pages at a time. */
+static void test_a_small_move_looks_at_few_pages(void **state)
+{
+    (void)state;
+    struct hm_move few = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 5, .to_fast = true};
+    mover.has_huge = false;
+    hm_mover_run(&mover, &few, 1);
+    assert_int_equal(mover.moved.promoted, 5);
+    assert_in_range(kernel.n_asked, 5, 64);
+    few.limit = 200; /* the first five are there */
+    hm_mover_run(&mover, &few, 1);
+    assert_int_equal(mover.moved.promoted, 205);
+    assert_in_range(kernel.n_asked, 205, 64 + 205 + 64);
+}
+
 /* As a demotion for the cap takes many phases, none looks again at what the others have moved. */
 static void test_a_demotion_goes_on_where_the_last_one_stopped(void **state)
 {
@@ -100,6 +115,7 @@ static void test_neighbours_share_a_call(void **state)
     hm_mover_run(&mover, moves, 40);
     assert_int_equal(mover.moved.promoted, 160);
     assert_int_equal(kernel.moves, 1);
+    assert_int_equal(kernel.n_opened, 1);
 }
 
 static void test_each_goes_to_the_nearest_node(void **state)
@@ -269,6 +285,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_outside_of_mappings_is_left_alone, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_holes_are_skipped, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_is_looked_at_without_need, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_small_move_looks_at_few_pages, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_demotion_goes_on_where_the_last_one_stopped, move_set_up,
                                         move_tear_down),
         cmocka_unit_test_setup_teardown(test_neighbours_share_a_call, move_set_up, move_tear_down),

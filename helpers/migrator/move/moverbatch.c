@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts pages into the mover's batch, carries it out, and counts what came of it. */
+#include "base/amount.h"
+#include "base/clock.h"
+#include "base/pagesize.h"
+#include "moverparts.h"
+
+#define BATCH_S 0.03 /* wanted time of a batch: a request to end waits only for a few of these */
+
+static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
+{
+    uint64_t page = HM_PAGE(mover->space, candidate->page);
+    uint64_t *moved = mover->to_fast ? &mover->moved.promoted : &mover->moved.demoted;
+    *moved += candidate->n_moved;
+    if (candidate->n_moved > 0) {
+        hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * hm_page_size());
+        mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
+        if (!mover->to_fast)
+            mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
+    }
+    if (candidate->outcome < HM_OUTCOME_UNMOVED)
+        return;
+    enum hm_unmoved reason = candidate->outcome - HM_OUTCOME_UNMOVED;
+    mover->moved.unmoved[reason]++;
+    if (reason == HM_UNMOVED_SHARED || reason == HM_UNMOVED_BUSY)
+        hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
+}
+
+/*
+ * Gives back room that was reserved and not used. If more was used than reserved, the unsigned sums wrap around, so
+ * that the room shrinks by the difference.
+ */
+static void give_back(struct hm_mover *mover)
+{
+    const struct hm_batch *batch = mover->batch;
+    for (size_t i = 0; i < batch->n; i++) {
+        uint64_t aside = batch->candidate[i].aside, used = batch->candidate[i].n_moved;
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, aside * hm_page_size());
+        hm_nodes_give(mover->nodes, batch->candidate[i].to, 0 - used * hm_page_size());
+        if (mover->to_fast && mover->room_pages != UINT64_MAX)
+            mover->room_pages += aside - used;
+    }
+}
+
+void hm_mover_flush(struct hm_mover *mover)
+{
+    struct hm_batch *batch = mover->batch;
+    if (batch->n == 0)
+        return;
+    size_t n = batch->n;
+    double start = hm_clock_s(CLOCK_MONOTONIC);
+    batch->refused = batch->full = -1;
+    /* Whether the process is still the step's is checked right before the move: the kernel checks only the user. */
+    if (hm_ranks_is_ours(mover->ranks, mover->space))
+        hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
+    double took = hm_clock_s(CLOCK_MONOTONIC) - start;
+    for (size_t i = 0; i < n; i++)
+        count_one(mover, &batch->candidate[i]);
+    give_back(mover);
+    if (batch->refused >= 0)
+        hm_nodes_close(mover->nodes, mover->refused = batch->refused);
+    if (batch->full >= 0)
+        hm_nodes_fill(mover->nodes, batch->full);
+    mover->busy_s += took;
+    /* batch_pages goes half way to the length that would have taken BATCH_S. */
+    if (n >= mover->batch_pages / 2 && took > 0) {
+        double wanted = ((double)n * BATCH_S / took + (double)mover->batch_pages) / 2;
+        mover->batch_pages = wanted < HM_MOVER_LEAST_BATCH ? HM_MOVER_LEAST_BATCH
+                             : wanted > HM_BATCH_PAGES     ? HM_BATCH_PAGES
+                                                           : (size_t)wanted;
+    }
+    batch->n = 0;
+}
+
+/* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */
+static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+{
+    struct hm_batch *batch = mover->batch;
+    struct hm_candidate *candidate = &batch->candidate[batch->n];
+    const struct hm_candidate *before = batch->n > 0 ? candidate - 1 : NULL;
+    *candidate = (struct hm_candidate){.page = page, .from = from, .to = -1, .may_be_huge = may_be_huge};
+    if (may_be_huge && before && before->may_be_huge && before->from == from &&
+        before->page / hm_huge_pages() == page / hm_huge_pages()) {
+        candidate->to = before->to;
+        batch->n++;
+        return true;
+    }
+    uint64_t wanted = may_be_huge ? hm_huge_pages() : 1;
+    if (mover->to_fast && mover->room_pages < wanted)
+        return false;
+    candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * hm_page_size());
+    if (candidate->to < 0)
+        return false;
+    if (mover->to_fast && mover->room_pages != UINT64_MAX)
+        mover->room_pages -= wanted;
+    candidate->aside = (uint16_t)wanted;
+    batch->n++;
+    return true;
+}
+
+bool hm_mover_add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+{
+    struct hm_batch *batch = mover->batch;
+    size_t more = !may_be_huge ? 1 : page % hm_huge_pages() == 0 ? hm_huge_pages() : 0;
+    if ((batch->n >= mover->batch_pages && more > 0) || batch->n + more > HM_BATCH_PAGES || batch->n == HM_BATCH_PAGES)
+        hm_mover_flush(mover);
+    if (add(mover, page, from, may_be_huge))
+        return true;
+    hm_mover_flush(mover);
+    return add(mover, page, from, may_be_huge);
+}
