@@ -14,6 +14,7 @@ KEYS = {
     "policy",
     "nodes",
     "weights",
+    "weights_auto",
     "reason",
     "warnings",
     "predicted_bandwidth_mbs",
@@ -51,6 +52,7 @@ def test_every_mode_on_every_topology(path, mode, socket):
     assert (made["migration"] is not None) == ("migrator" in PLACED[mode]["wants"])
     assert bool(made["nodes"]) == (mode != "isolate") and made["nodes"] == sorted(made["nodes"])
     assert made["reason"].endswith(".") and len(made["reason"]) > 30
+    assert made["weights_auto"] is (None if made["weights"] is None else False)  # not known of another machine
     if made["weights"] is None:
         assert made["policy"] != "weighted-interleave"
     else:
@@ -66,6 +68,7 @@ def test_off():
         "policy": "default",
         "nodes": [],
         "weights": None,
+        "weights_auto": None,
         "reason": "Nothing is touched: memory is placed as Linux does by itself.",
         "warnings": [],
         "predicted_bandwidth_mbs": None,

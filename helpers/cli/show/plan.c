@@ -56,10 +56,12 @@ static void print_help(void)
            "  --alone, --shared    whether the job has the node alone (default: shared)\n"
            "  --kernel VERSION     plan for this Linux version, as in 6.12 (default: the\n"
            "                       running kernel)\n"
-           "  --json               one JSON object: mode, policy, nodes, weights, reason,\n"
-           "                       warnings, predicted_bandwidth_mbs, reserve_bytes,\n"
-           "                       migration, fsdax; weights, predicted_bandwidth_mbs,\n"
-           "                       migration and fsdax are null where there are none\n"
+           "  --json               one JSON object: mode, policy, nodes, weights,\n"
+           "                       weights_auto, reason, warnings,\n"
+           "                       predicted_bandwidth_mbs, reserve_bytes, migration,\n"
+           "                       fsdax; weights, weights_auto,\n"
+           "                       predicted_bandwidth_mbs, migration and fsdax are null\n"
+           "                       where there are none\n"
            "  -h, --help           this text\n"
            "  -V, --version        the version\n"
            "\n"
@@ -160,7 +162,7 @@ static int choose_abilities(const struct options *options, const struct hm_tiers
      * the preload library, soft-dirty marks and samples of stores.
      */
     if (options->topology) {
-        abilities->has_weights = abilities->lacks_preload = false;
+        abilities->has_weights = abilities->weights_auto = abilities->lacks_preload = false;
         abilities->lacks_marks = abilities->lacks_store_samples = false;
     } else {
         hm_regions_read(HM_REGIONS_FOLDER, &tiers->topology, &abilities->regions);

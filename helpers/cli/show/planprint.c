@@ -72,7 +72,10 @@ static void print_weights(const struct hm_plan *plan, const struct hm_topology *
         if (plan->weights[i])
             used +=
                 (size_t)snprintf(text + used, sizeof(text) - used, "%d:%u ", topology->node[i].id, plan->weights[i]);
-    put("weights", "%s%s", text, plan->must_set_weights ? "(set for the job)" : "(as they are now)");
+    put("weights", "%s(%s%s)", text, plan->must_set_weights ? "set for the job" : "as they are now",
+        !plan->weights_auto      ? ""
+        : plan->must_set_weights ? "; at other times the kernel sets them"
+                                 : ", set by the kernel");
 }
 
 void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *topology)
@@ -169,9 +172,10 @@ int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topo
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
     json_t *predicted = known_or_null(plan->predicted_bandwidth_mbs);
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode",
+    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode",
                                hm_request_mode_name(&plan->request), "policy", hm_policy_name(plan->policy), "nodes",
-                               hm_figures_set(&plan->nodes), "weights", weights_object(plan, topology), "reason",
+                               hm_figures_set(&plan->nodes), "weights", weights_object(plan, topology), "weights_auto",
+                               plan->has_weights ? json_boolean(plan->weights_auto) : json_null(), "reason",
                                plan->reason, "warnings", hm_figures_whole(warnings, (size_t)plan->n_warnings),
                                "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes,
                                "migration", migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));

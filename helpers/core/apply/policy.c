@@ -135,7 +135,9 @@ int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abiliti
 
 void hm_abilities_read_weights(const struct hm_tiers *tiers, struct hm_abilities *abilities)
 {
+    char text[16];
     abilities->has_weights = true;
+    abilities->weights_auto = hm_file_read_line(HM_WEIGHTS_AUTO, text, sizeof(text)) == 0 && strcmp(text, "true") == 0;
     for (int i = 0; i < tiers->topology.n_nodes; i++) {
         const struct hm_node *node = &tiers->topology.node[i];
         abilities->weights[i] = read_weight(node->id);

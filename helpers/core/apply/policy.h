@@ -5,6 +5,9 @@
 
 #include "core/plan/plan.h"
 
+/* Linux 6.16: "true" while the kernel sets the weights; writing a weight makes it "false". */
+#define HM_WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"
+
 /*
  * Set the plan's memory policy for the calling thread; children keep it, also over exec. HM_POLICY_DEFAULT changes
  * nothing. Interleave weights are not set here, as they belong to the whole system. Returns 0, or -1: EINVAL for a node

@@ -31,6 +31,7 @@ struct hm_abilities {
     bool alone;                    /* the job is alone on the node, so system-wide weights may be changed */
     bool has_weights;              /* `weights` holds the system's present weights */
     uint8_t weights[HM_MAX_NODES]; /* by topology index */
+    bool weights_auto;             /* the kernel sets them, by the firmware's bandwidths (Linux 6.16) */
     uint64_t page_bytes;           /* size of the kernel's pages; 0: not known, 4 KiB are assumed */
     struct hm_dax_regions regions; /* for the mode fsdax (topology/regions.h) */
     bool has_load;                 /* `load` is what the file that hybridmem.conf names has; else nobody has read it */
@@ -89,6 +90,7 @@ struct hm_plan {
     struct hm_set nodes;            /* the policy's node mask; empty for HM_POLICY_DEFAULT */
     bool has_weights;               /* the plan has weights */
     bool must_set_weights;          /* these weights differ from the system's: root sets them before the tasks start */
+    bool weights_auto;              /* the kernel sets the system's weights, where the job's are not set */
     uint8_t weights[HM_MAX_NODES];  /* by topology index; with has_weights 1 to 255 for nodes in the mask, else 0 */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel; 0: none */
     double predicted_bandwidth_mbs; /* read bandwidth, for fast and slow together by the spill model; < 0: unknown */

@@ -161,6 +161,7 @@ static bool place_weighted(struct hm_scene *scene, const struct pair *pair, doub
         return false;
     set_weights(scene, pair, w0, w1);
     plan->must_set_weights = !serves;
+    plan->weights_auto = abilities->has_weights && abilities->weights_auto;
     for (int i = 0; serves && i < scene->tiers->topology.n_nodes; i++)
         plan->weights[i] = plan->weights[i] ? abilities->weights[i] : 0;
     plan->has_weights = true;

@@ -10,8 +10,6 @@
 #include "base/size.h"
 #include "core/apply/policy.h"
 
-/* Linux 6.16: "true" while the kernel sets the weights; writing a weight makes it "false". */
-#define WEIGHTS_AUTO "/sys/kernel/mm/mempolicy/weighted_interleave/auto"
 #define WATERMARK "/proc/sys/vm/watermark_scale_factor"
 #define WATERMARK_UNIT 10000 /* watermark_scale_factor counts in 1/10000 of a zone */
 #define WATERMARK_LEAST 10   /* the kernel's default */
@@ -35,9 +33,9 @@ static int want_weights(const struct hm_plan *plan, const struct hm_tiers *tiers
      * If "auto" is "false" already, it is listed all the same: where another job has set it, it then stays "false"
      * while any job that shares the weights lives.
      */
-    if (hm_file_read(WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
+    if (hm_file_read(HM_WEIGHTS_AUTO, text, sizeof(text), NULL) == 0 &&
         (plan->must_set_weights || strcmp(text, "true") != 0)) {
-        count = want(wanted, count, room, WEIGHTS_AUTO, 0);
+        count = want(wanted, count, room, HM_WEIGHTS_AUTO, 0);
         hm_text_copy(wanted[0].value, "false", sizeof(wanted[0].value));
     }
     for (int i = 0; i < tiers->topology.n_nodes; i++) {

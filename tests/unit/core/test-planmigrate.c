@@ -102,6 +102,28 @@ static void test_migration(void **state)
     free(work);
 }
 
+/* Weights that the kernel sets are used where they are near enough, and the plan says whose they are. */
+static void test_weights_that_the_kernel_sets(void **state)
+{
+    struct work *work = malloc(sizeof(*work));
+    const struct row near = {"cxl", "migrate", SHARED, .weights_now = "0:3 1:3 2:2"},
+                     other = {"cxl", "migrate", ALONE, .weights_now = "0:1 1:1 2:9"};
+    (void)state;
+    assert_non_null(work);
+    for (int is_auto = 0; is_auto < 2; is_auto++)
+        for (int is_other = 0; is_other < 2; is_other++) {
+            assert_int_equal(planrow_resolve(work, is_other ? &other : &near), 0);
+            work->abilities.weights_auto = is_auto;
+            assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities,
+                                             &work->where, &work->plan, &work->error),
+                             0);
+            assert_true(work->plan.has_weights);
+            assert_int_equal(work->plan.must_set_weights, is_other);
+            assert_int_equal(work->plan.weights_auto, is_auto);
+        }
+    free(work);
+}
+
 /* Plans again with figures of the tiers that the machine lacks: 240 and 100 GB/s, 100 and 250 ns. */
 static void resolve_with_figures(struct work *work, const struct row *row)
 {
@@ -296,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_weights_that_the_kernel_sets),
         cmocka_unit_test(test_balance),
         cmocka_unit_test(test_what_is_hot),
         cmocka_unit_test(test_without_the_preload_library),
