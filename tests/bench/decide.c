@@ -52,9 +52,9 @@ static size_t decide(struct hm_decider *decider, const struct hm_observation *se
     struct hm_extent *extent = hm_decider_extents(decider, &n);
     /* Say that all pages lie in the slow tier, except those of an extent that is a whole process. */
     for (size_t i = 0; i < n; i++)
-        extent[i].slow_pages = extent[i].n_pages < 1 << 20 ? extent[i].n_pages : 0;
+        extent[i].tier_pages[1] = extent[i].n_pages < 1 << 20 ? extent[i].n_pages : 0;
     struct hm_budget budget = {
-        .capacity_pages = 1 << 19, .used_pages = 1 << 19, .move_pages = UINT64_MAX, .phases_left = -1};
+        .capacity_pages = {1 << 19}, .used_pages = {1 << 19}, .move_pages = UINT64_MAX, .phases_left = -1};
     hm_decider_plan(decider, &budget, &n_moves);
     return n;
 }
@@ -68,11 +68,12 @@ int main(int argc, char **argv)
     /* A line of the slow tier takes twice as long to read as one of the fast tier, and 5 times as long to write. */
     const struct hm_decider_options options = {.algorithm = argv[1],
                                                .period = 65536,
-                                               .read_gain = 1,
-                                               .write_gain = 4,
+                                               .n_tiers = 2,
+                                               .read_gain = {0, 1},
+                                               .write_gain = {0, 4},
                                                .page_bytes = 4096,
-                                               .promote_cost = 64 * (2 + 1),
-                                               .demote_cost = 64 * (1 + 5),
+                                               .move_cost[1][0] = 64 * (2 + 1),
+                                               .move_cost[0][1] = 64 * (1 + 5),
                                                .max_extents = (unsigned)atoi(argv[2])};
     struct hm_error error = {""};
     struct hm_random random = {1};

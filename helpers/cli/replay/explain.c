@@ -66,8 +66,9 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[CE
 {
     const struct hm_explained *explained = data;
     const struct hm_extent *extent = &explained->extent[row];
-    const uint64_t pages[] = {
-        [PAGES] = extent->fast_pages + extent->slow_pages, [FAST] = extent->fast_pages, [SLOW] = extent->slow_pages};
+    const uint64_t pages[] = {[PAGES] = extent->tier_pages[0] + extent->tier_pages[1],
+                              [FAST] = extent->tier_pages[0],
+                              [SLOW] = extent->tier_pages[1]};
     const double samples[] = {[READS] = extent->reads, [WRITES] = extent->writes, [NOISE] = extent->noise};
     if (column == ADDRESSES)
         snprintf(cell, CELL, "%012" PRIx64 "-%012" PRIx64, start_of(extent), end_of(extent));
@@ -89,8 +90,8 @@ static void print_sums(FILE *out, size_t screen, const struct hm_explained *expl
     for (size_t i = 0; i < explained->n_extents; i++) {
         const struct hm_extent *extent = &explained->extent[i];
         count[extent->verdict]++;
-        fast[extent->verdict] += extent->fast_pages;
-        slow[extent->verdict] += extent->slow_pages;
+        fast[extent->verdict] += extent->tier_pages[0];
+        slow[extent->verdict] += extent->tier_pages[1];
     }
     for (int verdict = 0; verdict < HM_VERDICTS; verdict++) {
         snprintf(text, sizeof(text), "region%s (%" PRIu64 " fast, %" PRIu64 " slow pages): %s",
@@ -120,7 +121,7 @@ static json_t *json_extent(const struct hm_explained *explained, const struct hm
     snprintf(start, sizeof(start), "0x%" PRIx64, start_of(extent));
     snprintf(end, sizeof(end), "0x%" PRIx64, end_of(extent));
     return json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:s}", "start", start, "end", end, "fast_pages",
-                     (json_int_t)extent->fast_pages, "slow_pages", (json_int_t)extent->slow_pages, "reads",
+                     (json_int_t)extent->tier_pages[0], "slow_pages", (json_int_t)extent->tier_pages[1], "reads",
                      extent->reads * explained->period, "writes", extent->writes * explained->period, "noise",
                      extent->noise * explained->period, "priority", extent->priority, "phases",
                      (json_int_t)extent->phases, "verdict", hm_verdict_text(extent->verdict));

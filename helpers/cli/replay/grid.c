@@ -91,7 +91,7 @@ void hm_grid_free(struct hm_grid *grid)
     free(grid);
 }
 
-void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast)
+void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const uint8_t *tier)
 {
     const struct hm_trace *trace = grid->trace;
     const struct hm_trace_row *row = trace->row + trace->phase[phase].first;
@@ -102,10 +102,10 @@ void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast)
         uint64_t accesses = (uint64_t)row->mem_reads + row->mem_writes;
         column->row_accesses[grid->row_of_page[row->page]] += accesses;
         column->accesses += accesses;
-        column->fast_accesses += is_fast[row->page] ? accesses : 0;
+        column->fast_accesses += tier[row->page] == 0 ? accesses : 0;
     }
     for (size_t i = 0; i < trace->n_pages; i++)
-        column->row_fast_pages[grid->row_of_page[i]] += is_fast[i];
+        column->row_fast_pages[grid->row_of_page[i]] += tier[i] == 0;
 }
 
 static json_t *json_row(const struct row *row)

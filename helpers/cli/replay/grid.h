@@ -7,7 +7,6 @@
 #define HM_CLI_REPLAY_GRID_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "migrator/replay/trace.h"
 
@@ -19,8 +18,9 @@ struct hm_grid;
 struct hm_grid *hm_grid_new(const struct hm_trace *trace);
 void hm_grid_free(struct hm_grid *grid);
 
-/* Adds the accesses of a phase. is_fast[i] tells whether page i of the trace was in the fast tier during the phase. */
-void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const bool *is_fast);
+/* Adds the accesses of a phase. tier[i] is the tier that page i of the trace was in during the phase; 0 is the fastest.
+ */
+void hm_grid_add_phase(struct hm_grid *grid, size_t phase, const uint8_t *tier);
 
 /* Makes an object, whose keys hybridmem-replay(1) lists. The caller owns it. NULL: no memory. */
 json_t *hm_grid_json(const struct hm_grid *grid);

@@ -25,7 +25,7 @@ static int take_fast(void *data, const char *text, struct hm_error *error)
     double percent;
     if (hm_size_parse_percent(text, &percent, error) < 0)
         return -1;
-    options->replay.fast = percent / 100;
+    options->replay.tier[0].share = percent / 100;
     return 0;
 }
 
@@ -95,14 +95,14 @@ static int take_lat_read(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
     options->has_latency = true;
-    return parse_latency(text, &options->replay.latency_read, error);
+    return parse_latency(text, &options->replay.tier[1].read, error);
 }
 
 static int take_lat_write(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
     options->has_latency = true;
-    return parse_latency(text, &options->replay.latency_write, error);
+    return parse_latency(text, &options->replay.tier[1].write, error);
 }
 
 static int take_phase_time(void *data, const char *text, struct hm_error *error)
@@ -209,12 +209,11 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
     };
     const struct hm_words words = {"replay", print_help, table, sizeof(table) / sizeof(table[0]), options};
     const char *about;
-    *options = (struct hm_replay_words){.replay = {.fast = 0.1,
+    *options = (struct hm_replay_words){.replay = {.n_tiers = 2,
+                                                   .tier = {{"fast", 0.1, 1, 1}, {"slow", 0, 2, 5}},
                                                    .period = 65536,
                                                    .sampled = HM_SAMPLED_RAW,
                                                    .max_extents = HM_REPLAY_BINS,
-                                                   .latency_read = 2,
-                                                   .latency_write = 5,
                                                    .seed = 1}};
     hm_replay_algorithm_at(0, &options->replay.algorithm, &about);
     int status = hm_words_parse(argc, argv, &words);

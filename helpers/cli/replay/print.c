@@ -152,14 +152,15 @@ void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
     const struct hm_trace *trace = report->trace;
     const struct hm_table table = {columns, options->load ? N_COLUMNS : N_COLUMNS - N_LOAD_COLUMNS,
                                    options->load ? 5 : 4, write_cell, report};
-    uint64_t fast_pages = hm_replay_capacity(trace, options->fast);
+    uint64_t fast_pages = hm_replay_capacity(trace, options->tier[0].share);
     size_t screen = hm_words_columns(out);
     char name[80], all[24], fast[24], peak[24];
-    hm_words_put_text(
-        out, screen, INDENT, "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)",
-        format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
-        hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases, plural(trace->n_phases),
-        100 * options->fast, fast_pages, plural(fast_pages), hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
+    hm_words_put_text(out, screen, INDENT,
+                      "%s: %zu page%s (%s) in %zu phase%s; fast tier %.6g %%: %" PRIu64 " page%s (%s)",
+                      format_name(report, name, sizeof(name)), trace->n_pages, plural(trace->n_pages),
+                      hm_size_format((uint64_t)trace->n_pages * PAGE, all, sizeof(all)), trace->n_phases,
+                      plural(trace->n_phases), 100 * options->tier[0].share, fast_pages, plural(fast_pages),
+                      hm_size_format(fast_pages * PAGE, fast, sizeof(fast)));
     fputc('\n', out);
     hm_table_print(out, &table, screen);
     fputc('\n', out);
@@ -170,7 +171,7 @@ void hm_replayprint_text(FILE *out, const struct hm_replay_report *report)
             out, screen, INDENT,
             "Accesses: the share that the fast tier served. AMAT: 1 is all fast; a slow read costs %.6g, a "
             "slow write %.6g.",
-            options->latency_read, options->latency_write);
+            options->tier[1].read, options->tier[1].write);
     hm_words_put_text(out, screen, INDENT,
                       "Samples: %" PRIu64 ", one in %.6g %s accesses; deciding took %.3f s of CPU time and at most %s "
                       "of memory.",
@@ -222,15 +223,15 @@ static json_t *json_inputs(const struct hm_replay_report *report)
     const struct hm_replay_options *options = report->options;
     const struct hm_trace *trace = report->trace;
     bool has_length = trace->phase_accesses > 0 && trace->phase_accesses <= INT64_MAX;
-    return json_pack("{s:o, s:o, s:I, s:I, s:o, s:f, s:I, s:s, s:I, s:s, s:I, s:o, s:o, s:I}", "trace",
-                     json_text(report->path), "app", trace->app[0] ? json_text(trace->app) : json_null(), "pages",
-                     (json_int_t)trace->n_pages, "phases", (json_int_t)trace->n_phases, "phase_accesses",
-                     has_length ? json_integer((json_int_t)trace->phase_accesses) : json_null(), "fast", options->fast,
-                     "fast_pages", (json_int_t)hm_replay_capacity(trace, options->fast), "algorithm",
-                     options->algorithm, "period", (json_int_t)options->period, "sample",
-                     options->sampled == HM_SAMPLED_RAW ? "raw" : "mem", "bins", (json_int_t)options->max_extents,
-                     "lat_read", json_latency(options, options->latency_read), "lat_write",
-                     json_latency(options, options->latency_write), "seed", (json_int_t)options->seed);
+    return json_pack(
+        "{s:o, s:o, s:I, s:I, s:o, s:f, s:I, s:s, s:I, s:s, s:I, s:o, s:o, s:I}", "trace", json_text(report->path),
+        "app", trace->app[0] ? json_text(trace->app) : json_null(), "pages", (json_int_t)trace->n_pages, "phases",
+        (json_int_t)trace->n_phases, "phase_accesses",
+        has_length ? json_integer((json_int_t)trace->phase_accesses) : json_null(), "fast", options->tier[0].share,
+        "fast_pages", (json_int_t)hm_replay_capacity(trace, options->tier[0].share), "algorithm", options->algorithm,
+        "period", (json_int_t)options->period, "sample", options->sampled == HM_SAMPLED_RAW ? "raw" : "mem", "bins",
+        (json_int_t)options->max_extents, "lat_read", json_latency(options, options->tier[1].read), "lat_write",
+        json_latency(options, options->tier[1].write), "seed", (json_int_t)options->seed);
 }
 
 static json_t *json_results(const struct hm_replay_report *report)

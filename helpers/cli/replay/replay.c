@@ -52,7 +52,7 @@ static void end_progress(struct work *work)
 
 /* Called at the end of each phase. */
 static void watch_phase(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
-                        const bool *is_fast, const struct hm_move *moves, size_t n_moves)
+                        const uint8_t *tier, const struct hm_move *moves, size_t n_moves)
 {
     struct work *work = data;
     char text[64];
@@ -64,7 +64,7 @@ static void watch_phase(void *data, size_t phase, const struct hm_extent *extent
         hm_replayexplain_keep(&work->explained, extents, n_extents) < 0)
         work->has_no_memory = true;
     if (work->grid)
-        hm_grid_add_phase(work->grid, phase, is_fast);
+        hm_grid_add_phase(work->grid, phase, tier);
 }
 
 /* Returns 0, or the exit status with a text in `error`. */

@@ -22,6 +22,7 @@ static inline bool hm_observation_is_valid(const struct hm_observation *seen)
 
 struct hm_algorithm {
     const char *name, *about;
+    bool knows_many_tiers; /* false: two */
     /* Makes the state. The options were checked. Returns NULL if there is no memory. */
     struct hm_decider *(*create)(const struct hm_decider_options *options);
     void (*destroy)(struct hm_decider *decider);
@@ -42,7 +43,7 @@ struct hm_decider {
     struct hm_decider_options options;
     struct hm_extent *extent; /* by ascending page, room for options.max_extents */
     size_t n_extents;
-    struct hm_move *move; /* room for at least one move per extent */
+    struct hm_move *move; /* room for all moves of a plan */
     size_t n_moves;
     uint64_t dropped;
     size_t bytes;
@@ -52,7 +53,8 @@ struct hm_decider {
 void *hm_decider_allocate(struct hm_decider *decider, size_t count, size_t size);
 /* Sets `order` to the indexes of the extents, by ascending priority. */
 void hm_decider_order(struct hm_decider *decider, uint32_t *order);
-/* Adds a move of at most `limit` pages of the extent; none if `limit` is 0. */
-void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast);
+/* Adds a move of at most `limit` pages of the extent, from a tier to another; none if `limit` is 0. */
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, unsigned from,
+                         unsigned to);
 
 #endif

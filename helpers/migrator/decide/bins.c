@@ -188,7 +188,7 @@ static void end_phase(struct hm_decider *decider)
         cut(bins);
     for (size_t i = 0; i < decider->n_extents; i++) {
         struct hm_extent *extent = &decider->extent[i];
-        double heat = bins->reads[i] * (options->read_gain + 1) + bins->writes[i] * (options->write_gain + 1);
+        double heat = bins->reads[i] * (options->read_gain[1] + 1) + bins->writes[i] * (options->write_gain[1] + 1);
         bins->priority[i] = extent->phases == 0 ? heat : OLD_WEIGHT * bins->priority[i] + (1 - OLD_WEIGHT) * heat;
         extent->reads =
             extent->phases == 0 ? bins->reads[i] : OLD_WEIGHT * extent->reads + (1 - OLD_WEIGHT) * bins->reads[i];

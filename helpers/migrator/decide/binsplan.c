@@ -10,7 +10,7 @@ static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high
 {
     uint64_t found = 0;
     for (; found < need && *low < high; (*low)++)
-        found += bins->base.extent[bins->order[*low]].fast_pages;
+        found += bins->base.extent[bins->order[*low]].tier_pages[0];
     return found;
 }
 
@@ -23,11 +23,12 @@ static uint64_t find_room(const struct hm_bins *bins, uint64_t need, size_t high
 static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint64_t used, uint64_t left, size_t low)
 {
     const struct hm_decider_options *options = &bins->base.options;
-    uint64_t capacity = budget->capacity_pages;
-    double promote = (options->read_gain + 2) / options->period, demote = (options->write_gain + 2) / options->period;
+    uint64_t capacity = budget->capacity_pages[0];
+    double promote = (options->read_gain[1] + 2) / options->period,
+           demote = (options->write_gain[1] + 2) / options->period;
     for (size_t high = bins->base.n_extents; high > low; high--) {
         struct hm_extent *hot = &bins->base.extent[bins->order[high - 1]];
-        uint64_t need = hot->slow_pages, room = used < capacity ? capacity - used : 0;
+        uint64_t need = hot->tier_pages[1], room = used < capacity ? capacity - used : 0;
         size_t next = low;
         uint64_t found = need > room ? find_room(bins, need - room, high - 1, &next) : 0;
         if (need == 0)
@@ -42,7 +43,7 @@ static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint6
         else {
             hot->verdict = HM_VERDICT_PROMOTE;
             for (; low < next; low++)
-                if (bins->base.extent[bins->order[low]].fast_pages > 0)
+                if (bins->base.extent[bins->order[low]].tier_pages[0] > 0)
                     bins->base.extent[bins->order[low]].verdict = HM_VERDICT_DEMOTE;
             used = used + need - found;
             left -= need + found;
@@ -53,27 +54,27 @@ static void exchange(struct hm_bins *bins, const struct hm_budget *budget, uint6
 void hm_bins_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_bins *bins = (struct hm_bins *)decider;
-    uint64_t used = budget->used_pages, left = budget->move_pages;
+    uint64_t used = budget->used_pages[0], left = budget->move_pages;
     size_t low = 0, n = decider->n_extents;
     for (size_t i = 0; i < n; i++) {
         decider->extent[i].verdict = HM_VERDICT_PLACED;
-        double pages = (double)(decider->extent[i].fast_pages + decider->extent[i].slow_pages);
+        double pages = (double)(decider->extent[i].tier_pages[0] + decider->extent[i].tier_pages[1]);
         decider->extent[i].priority = pages > 0 ? bins->priority[i] / pages : 0;
     }
     hm_decider_order(decider, bins->order);
-    for (; low < n && used > budget->capacity_pages; low++) {
+    for (; low < n && used > budget->capacity_pages[0]; low++) {
         struct hm_extent *cold = &decider->extent[bins->order[low]];
-        if (cold->fast_pages == 0)
+        if (cold->tier_pages[0] == 0)
             continue;
         cold->verdict = HM_VERDICT_CAP;
-        used -= cold->fast_pages < used ? cold->fast_pages : used;
-        left -= cold->fast_pages < left ? cold->fast_pages : left;
+        used -= cold->tier_pages[0] < used ? cold->tier_pages[0] : used;
+        left -= cold->tier_pages[0] < left ? cold->tier_pages[0] : left;
     }
     exchange(bins, budget, used, left, low);
     for (size_t i = 0; i < n; i++)
         if (decider->extent[i].verdict == HM_VERDICT_CAP || decider->extent[i].verdict == HM_VERDICT_DEMOTE)
-            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].fast_pages, false);
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].tier_pages[0], 0, 1);
     for (size_t i = 0; i < n; i++)
         if (decider->extent[i].verdict == HM_VERDICT_PROMOTE)
-            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].slow_pages, true);
+            hm_decider_add_move(decider, &decider->extent[i], decider->extent[i].tier_pages[1], 1, 0);
 }

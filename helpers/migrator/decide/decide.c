@@ -46,27 +46,56 @@ static int check_number(const char *name, double value, double least, struct hm_
     return 0;
 }
 
-static int check_options(const struct hm_decider_options *options, struct hm_error *error)
+/* Gains and costs of the tiers. */
+static int check_tiers(const struct hm_decider_options *options, struct hm_error *error)
 {
+    for (unsigned from = 0; from < options->n_tiers; from++) {
+        const double *reads = options->read_gain + from, *writes = options->write_gain + from;
+        if (check_number("read_gain", *reads, from > 0 ? reads[-1] : 0, error) < 0 ||
+            check_number("write_gain", *writes, from > 0 ? writes[-1] : 0, error) < 0)
+            return -1;
+        for (unsigned to = 0; to < options->n_tiers; to++)
+            if (check_number("move_cost", options->move_cost[from][to], 0, error) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int check_options(const struct hm_algorithm *algorithm, const struct hm_decider_options *options,
+                         struct hm_error *error)
+{
+    if (options->n_tiers < 2 || options->n_tiers > HM_MAX_TIERS)
+        return hm_fail(error, EINVAL, "n_tiers: %u is out of range: use 2 to %d", options->n_tiers, HM_MAX_TIERS);
+    if (options->n_tiers > 2 && !algorithm->knows_many_tiers)
+        return hm_fail(error, EINVAL, "algorithm: %s knows two tiers, and there are %u: use regions", algorithm->name,
+                       options->n_tiers);
     if (options->max_extents < LEAST_EXTENTS || options->max_extents > MOST_EXTENTS)
         return hm_fail(error, EINVAL, "max_extents: %u is out of range: use %d to %d", options->max_extents,
                        LEAST_EXTENTS, MOST_EXTENTS);
     if (check_number("period", options->period, 1, error) < 0 ||
-        check_number("read_gain", options->read_gain, 0, error) < 0 ||
-        check_number("write_gain", options->write_gain, 0, error) < 0 ||
-        check_number("page_bytes", (double)options->page_bytes, 1, error) < 0 ||
-        check_number("promote_cost", options->promote_cost, 0, error) < 0 ||
-        check_number("demote_cost", options->demote_cost, 0, error) < 0)
+        check_number("page_bytes", (double)options->page_bytes, 1, error) < 0 || check_tiers(options, error) < 0)
         return -1;
     if (!(options->error >= 0 && options->error <= 1))
         return hm_fail(error, EINVAL, "error: %g is out of range: use 0 to 1", options->error);
     return 0;
 }
 
+void hm_decider_set_latencies(struct hm_decider_options *options, unsigned n_tiers, const double *read,
+                              const double *write, double lines)
+{
+    options->n_tiers = n_tiers;
+    for (unsigned from = 0; from < n_tiers; from++) {
+        options->read_gain[from] = read[from] - read[0];
+        options->write_gain[from] = write[from] - write[0];
+        for (unsigned to = 0; to < n_tiers; to++)
+            options->move_cost[from][to] = from == to ? 0 : lines * (read[from] + write[to]);
+    }
+}
+
 struct hm_decider *hm_decider_new_of(const struct hm_algorithm *algorithm, const struct hm_decider_options *options,
                                      struct hm_error *error)
 {
-    if (check_options(options, error) < 0)
+    if (check_options(algorithm, options, error) < 0)
         return NULL;
     struct hm_decider *decider = algorithm->create(options);
     if (!decider) {
@@ -177,9 +206,10 @@ void hm_decider_order(struct hm_decider *decider, uint32_t *order)
     qsort_r(order, decider->n_extents, sizeof(*order), compare_priority, decider->extent);
 }
 
-void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, bool to_fast)
+void hm_decider_add_move(struct hm_decider *decider, const struct hm_extent *extent, uint64_t limit, unsigned from,
+                         unsigned to)
 {
     if (limit > 0)
-        decider->move[decider->n_moves++] =
-            (struct hm_move){.first = extent->first, .n_pages = extent->n_pages, .limit = limit, .to_fast = to_fast};
+        decider->move[decider->n_moves++] = (struct hm_move){
+            .first = extent->first, .n_pages = extent->n_pages, .limit = limit, .from = from, .to = to};
 }

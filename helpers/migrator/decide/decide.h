@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "core/topology/topology.h"
 
 /*
  * Numbers for the pages of all processes of a step: the process's index (`space`) in the upper 18 bits, the page number
@@ -48,14 +49,15 @@ struct hm_observation {
 struct hm_decider_options {
     const char *algorithm; /* a name from hm_algorithm_at() */
     double period;         /* accesses that one sample stands for */
-    double read_gain;      /* extra cost of a read from the slow tier, in reads from the fast tier: slow latency / fast
-                              latency - 1 */
-    double write_gain;     /* the same for writes */
-    uint64_t page_bytes;   /* size of a page */
-    double promote_cost;   /* cost to promote one page, in the same unit: its lines are read slowly and written fast */
-    double demote_cost;    /* cost to demote one page: its lines are read fast and written slowly */
-    unsigned max_extents;  /* 16 .. 1048576; for "bins" the number of bins */
-    bool hot_by_writes;    /* only writes count: memory that is only read is as cold as unused memory */
+    unsigned n_tiers;      /* 2 .. HM_MAX_TIERS, fastest first; all algorithms but "regions" know two */
+    /* By tier: how much more a read costs there than in the first tier, in reads from the first tier. It is 0 for the
+     * first tier, and not less than in the tier before. The same for writes. */
+    double read_gain[HM_MAX_TIERS], write_gain[HM_MAX_TIERS];
+    uint64_t page_bytes; /* size of a page */
+    /* [from][to]: cost to move one page, in the same unit: its lines are read from one tier and written to the other */
+    double move_cost[HM_MAX_TIERS][HM_MAX_TIERS];
+    unsigned max_extents; /* 16 .. 1048576; for "bins" the number of bins */
+    bool hot_by_writes;   /* only writes count: memory that is only read is as cold as unused memory */
     /* 0..1: this share of the hotter pages' heat is subtracted from the gain of an exchange ("regions" only) */
     double error;
     bool counts_memory; /* samples are of accesses to memory; false: of loads and stores, which caches may serve */
@@ -89,16 +91,21 @@ struct hm_extent {
     double noise;         /* standard error of reads + writes */
     double priority;      /* order of extents: expected gain per page and phase */
     unsigned phases;      /* number of phases so far: of this extent with "bins", of the decider with "regions" */
-    uint64_t fast_pages;  /* pages present in the fast tier, and in others; set by the driver */
-    uint64_t slow_pages;
-    enum hm_verdict verdict; /* from the last plan */
+    uint64_t tier_pages[HM_MAX_TIERS]; /* pages present in each tier; set by the driver */
+    enum hm_verdict verdict;           /* from the last plan; with more than two tiers, of its pages that move last */
 };
 
 struct hm_move {
-    uint64_t first, n_pages; /* span: the driver moves its pages that are present and in the other tier */
+    uint64_t first, n_pages; /* span: the driver moves its pages that are present and in the tier `from` */
     uint64_t limit;          /* most pages to move, from the first on */
-    bool to_fast;
+    unsigned from, to;       /* tiers */
 };
+
+/* Is it a promotion, by one step or more? */
+static inline bool hm_move_is_up(const struct hm_move *move)
+{
+    return move->to < move->from;
+}
 
 /*
  * How much of the heat belongs in the fast tier where its bandwidth is used up: more there would make the accesses
@@ -109,7 +116,7 @@ struct hm_heat_share {
     double now;   /* its share of them in the phase that ends, as it was measured; negative: not known */
     double gain;  /* what an access gains, on the mean, of those that move to where they belong; it multiplies read_gain
                      and write_gain */
-    double price; /* of a move of one page, instead of promote_cost and demote_cost */
+    double price; /* of a move of one page, instead of move_cost */
     /*
      * Both 0.5 before the first phase, then kept from phase to phase: the decision code has here the fast tier's share
      * as it was measured, and as the heat told it, on the mean over the phases, in which the last ones weigh more.
@@ -118,22 +125,30 @@ struct hm_heat_share {
 };
 
 struct hm_budget {
-    uint64_t capacity_pages; /* most pages of this job in the fast tier: the cap, or less if there is less room */
-    uint64_t used_pages;     /* this job's pages in the fast tier now, also outside of all extents */
-    uint64_t move_pages;     /* most pages to move at the end of this phase; UINT64_MAX: no limit */
-    double phases_left;      /* phases until the job's known end; negative: not known */
+    /* By tier: most pages of this job there (the cap, or less if there is less room), and its pages there now, also
+     * outside of all extents. The last tier has no limit. */
+    uint64_t capacity_pages[HM_MAX_TIERS], used_pages[HM_MAX_TIERS];
+    uint64_t move_pages; /* most pages to move at the end of this phase; UINT64_MAX: no limit */
+    double phases_left;  /* phases until the job's known end; negative: not known */
     /*
      * What a read took in this phase, in reads from the idle fast tier. Only algorithms that are there for comparison
      * (migrator/rivals) use it: ours have the gains of the options.
      */
     double fast_latency, slow_latency;
-    struct hm_heat_share *share; /* NULL: all heat belongs in the fast tier; for "regions" only */
+    struct hm_heat_share *share; /* NULL: all heat belongs in the fast tier; for "regions" with two tiers only */
 };
 
 struct hm_decider;
 
 /* The algorithms, best first: name, and one line for a help text. Returns false past the last. */
 bool hm_algorithm_at(int n, const char **name, const char **about);
+
+/*
+ * Sets n_tiers, the gains and the costs of moves. `read` and `write` are the latencies of the tiers, fastest first, in
+ * reads from the first tier; `lines` is the number of accesses to read or write a page.
+ */
+void hm_decider_set_latencies(struct hm_decider_options *options, unsigned n_tiers, const double *read,
+                              const double *write, double lines);
 
 /* Returns a decider (free with hm_decider_free), or NULL with EINVAL (option, value, what would be right) or ENOMEM. */
 struct hm_decider *hm_decider_new(const struct hm_decider_options *options, struct hm_error *error);
@@ -158,13 +173,13 @@ void hm_decider_end_phase(struct hm_decider *decider);
 
 /*
  * The extents by ascending page. They belong to the decider, and are valid until the next call that changes it. The
- * driver must set fast_pages and slow_pages before hm_decider_plan().
+ * driver must set tier_pages before hm_decider_plan().
  */
 struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
 
 /*
  * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
- * changes it. Sets the verdict of each extent. used_pages + promoted - demoted stays within capacity_pages, if the
+ * changes it. Sets the verdict of each extent. What a tier has after the moves stays within capacity_pages, if the
  * extents have enough pages to demote and move_pages allows that many moves. For the cap, "bins" demotes more than
  * move_pages if it has to.
  */

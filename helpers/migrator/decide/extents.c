@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The default algorithm, which users know as "regions". Samples are stored by page and forgotten slowly (cells.h). A
- * multiscale estimate turns them into spans of even heat (density.h); these are the extents. The coldest extent of the
- * fast tier is exchanged for the hottest one of the slow tier as long as the gain exceeds the cost of both moves
- * (extentsplan.c). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a gain is
- * believed depends on how far earlier gains came true (trust.h).
+ * multiscale estimate turns them into spans of even heat (density.h); these are the extents. The coldest extent of a
+ * faster tier is exchanged for the hottest one of a slower tier as long as the gain exceeds the cost of both moves
+ * (extentsplan.c, exchange.h). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a
+ * gain is believed depends on how far earlier gains came true (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,11 +35,37 @@ static void destroy(struct hm_decider *decider)
     free(extents->density.differs);
     free(extents->density.stretch);
     free(extents->trust.promise);
-    free(extents->order);
-    free(extents->amount);
+    for (unsigned k = 0; k < extents->n_pairs; k++) {
+        free(extents->pair[k].gain);
+        free(extents->pair[k].order);
+    }
+    free(extents->flow);
+    free(extents->kept);
     free(decider->extent);
     free(decider->move);
     free(extents);
+}
+
+/* The pairs of tiers, and what is to move between tiers. Returns false if there is no memory. */
+static bool allocate_for_tiers(struct hm_extents *extents)
+{
+    struct hm_decider *base = &extents->base;
+    size_t n = base->options.max_extents, n_tiers = base->options.n_tiers;
+    bool is_whole = true;
+    for (unsigned up = 0; up < n_tiers; up++)
+        for (unsigned down = up + 1; down < n_tiers; down++) {
+            struct hm_extents_pair *pair = &extents->pair[extents->n_pairs++];
+            pair->up = up;
+            pair->down = down;
+            pair->gain = hm_decider_allocate(base, n, sizeof(*pair->gain));
+            pair->order = hm_decider_allocate(base, n, sizeof(*pair->order));
+            is_whole = is_whole && pair->gain && pair->order;
+        }
+    extents->flow = hm_decider_allocate(base, n * hm_extents_flows(extents), sizeof(*extents->flow));
+    extents->kept = hm_decider_allocate(base, n * hm_extents_flows(extents), sizeof(*extents->kept));
+    /* No tier both gets pages of an extent and gives some (extentsplan.c): so many moves at most. */
+    base->move = hm_decider_allocate(base, n * (n_tiers * n_tiers / 4), sizeof(*base->move));
+    return is_whole && extents->flow && extents->kept && base->move;
 }
 
 /* Returns false if there is no memory. */
@@ -54,13 +80,10 @@ static bool allocate(struct hm_extents *extents)
     extents->density.differs = hm_decider_allocate(base, NODES, sizeof(float));
     extents->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
     extents->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
-    extents->order = hm_decider_allocate(base, n, sizeof(*extents->order));
-    extents->amount = hm_decider_allocate(base, n, sizeof(*extents->amount));
     base->extent = hm_decider_allocate(base, n, sizeof(*base->extent));
-    base->move = hm_decider_allocate(base, n, sizeof(*base->move));
-    return extents->cells.cell && extents->cells.spare && extents->cells.pending && extents->density.before &&
-           extents->density.differs && extents->density.stretch && extents->trust.promise && extents->order &&
-           extents->amount && base->extent && base->move;
+    return allocate_for_tiers(extents) && extents->cells.cell && extents->cells.spare && extents->cells.pending &&
+           extents->density.before && extents->density.differs && extents->density.stretch && extents->trust.promise &&
+           base->extent;
 }
 
 static struct hm_decider *create(const struct hm_decider_options *options)
@@ -73,13 +96,11 @@ static struct hm_decider *create(const struct hm_decider_options *options)
     extents->base.bytes = sizeof(*extents);
     extents->cells.room = CELLS;
     extents->cells.pending_room = PENDING;
-    extents->cells.read_weight = options->read_gain;
-    /*
-     * Loads and stores may be served by caches: a store then counts as something between a read from memory and a write
-     * to it.
-     */
-    extents->cells.write_weight =
-        options->counts_memory ? options->write_gain : sqrt(options->read_gain * options->write_gain);
+    /* What is gained between the last tier and the first. Loads and stores may be served by caches: a store then counts
+     * as something between a read from memory and a write to it. */
+    double read_gain = options->read_gain[options->n_tiers - 1], write_gain = options->write_gain[options->n_tiers - 1];
+    extents->cells.read_weight = read_gain;
+    extents->cells.write_weight = options->counts_memory ? write_gain : sqrt(read_gain * write_gain);
     extents->density.cells = &extents->cells;
     extents->density.n_nodes = NODES;
     extents->density.hole = HOLE / options->page_bytes;
@@ -229,6 +250,7 @@ static void end_phase(struct hm_decider *decider)
 const struct hm_algorithm hm_algorithm_regions = {
     .name = "regions",
     .about = "regions that split where heat differs, moved where that surely pays",
+    .knows_many_tiers = true,
     .create = create,
     .destroy = destroy,
     .observe = observe,

@@ -7,6 +7,15 @@
 #include "density.h"
 #include "trust.h"
 
+#define HM_EXTENTS_PAIRS (HM_MAX_TIERS * (HM_MAX_TIERS - 1) / 2)
+
+/* Two tiers, and what each extent gains in the faster one. */
+struct hm_extents_pair {
+    unsigned up, down; /* the faster tier, and the slower one */
+    double *gain;      /* expected gain per page and phase, by extent */
+    uint32_t *order;   /* extents by gain, lowest first */
+};
+
 struct hm_extents {
     struct hm_decider base;
     struct hm_cells cells;
@@ -17,12 +26,35 @@ struct hm_extents {
     double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */
     uint64_t reached; /* end of the last extent so far */
     bool is_full;     /* there were more extents than room: the classes are too fine */
-    uint32_t *order;  /* extents by priority, lowest first */
-    uint64_t *amount; /* pages to move, by extent */
+    unsigned n_pairs;
+    struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */
+    /* Pages to move by extent, from each tier to each; and those of them that keep a tier to its cap. */
+    uint64_t *flow, *kept;
 };
+
+/* How many numbers `flow` and `kept` have for each extent. */
+static inline size_t hm_extents_flows(const struct hm_extents *extents)
+{
+    return (size_t)extents->base.options.n_tiers * (extents->base.options.n_tiers - 1);
+}
+
+/* The pages of extent `i` that move from one tier to another one, in `flow` or `kept`. */
+static inline uint64_t *hm_extents_flow(const struct hm_extents *extents, uint64_t *flow, size_t i, unsigned from,
+                                        unsigned to)
+{
+    size_t others = extents->base.options.n_tiers - 1;
+    return &flow[i * hm_extents_flows(extents) + from * others + (to > from ? to - 1 : to)];
+}
 
 /* The expected weighted samples of an extent, per page and phase. */
 double hm_extents_heat(const struct hm_extents *extents, const struct hm_extent *extent);
+/*
+ * The part of the heat that a tier of the pair has over the other: what is gained between them, divided by what is
+ * gained between the last tier and the first. Reads and writes of the extent count as they cost in the pair's tiers.
+ */
+double hm_extents_step(const struct hm_extents *extents, const struct hm_extent *extent, unsigned up, unsigned down);
+/* Sets the gains and the order of all pairs. */
+void hm_extents_order(struct hm_extents *extents);
 /* Compares the measured share of the accesses that the fast tier serves with the one that the extents' heat tells. */
 void hm_extents_learn_share(const struct hm_extents *extents, struct hm_heat_share *share);
 /* How much more heat (priority times pages) the fast tier should have; negative: less; INFINITY: as much as fits. */

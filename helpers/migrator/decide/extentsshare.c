@@ -20,8 +20,8 @@ static struct sums add_up(const struct hm_extents *extents)
     struct sums heat = {0, 0};
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
-        heat.fast += extent->priority * (double)extent->fast_pages;
-        heat.all += extent->priority * (double)(extent->fast_pages + extent->slow_pages);
+        heat.fast += extent->priority * (double)extent->tier_pages[0];
+        heat.all += extent->priority * (double)(extent->tier_pages[0] + extent->tier_pages[1]);
     }
     return heat;
 }

@@ -31,17 +31,14 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
         .period = (double)state->unit,
-        .read_gain = options->lat_read - 1,
-        .write_gain = options->lat_write - 1,
         .page_bytes = hm_page_size(),
-        .promote_cost = lines * (options->lat_read + 1),
-        .demote_cost = lines * (1 + options->lat_write),
         .max_extents = hm_live_max_extents(options),
         .hot_by_writes = options->hot_by_writes,
         .error = state->error,
         .counts_memory = state->counts_memory,
         .has_blocks = state->has_rounds,
     };
+    hm_decider_set_latencies(&setup, 2, (double[]){1, options->lat_read}, (double[]){1, options->lat_write}, lines);
     live->decider = hm_decider_new(&setup, error);
     return live->decider ? 0 : -1;
 }

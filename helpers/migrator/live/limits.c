@@ -26,10 +26,10 @@ size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end
     size_t n = 0;
     for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
         const struct hm_extent *gap = &live->gaps[i];
-        if (gap->fast_pages == 0)
+        if (gap->tier_pages[0] == 0)
             continue;
-        moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages};
-        pages = hm_less(pages, gap->fast_pages);
+        moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages, .to = 1};
+        pages = hm_less(pages, gap->tier_pages[0]);
     }
     return n;
 }
@@ -77,8 +77,10 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
         if (end->n_extents > 1)
             qsort(by_priority, end->n_extents, sizeof(const struct hm_extent *), compare_priority);
         for (size_t i = 0; i < end->n_extents; i++)
-            moves[n++] = (struct hm_move){
-                .first = by_priority[i]->first, .n_pages = by_priority[i]->n_pages, .limit = by_priority[i]->n_pages};
+            moves[n++] = (struct hm_move){.first = by_priority[i]->first,
+                                          .n_pages = by_priority[i]->n_pages,
+                                          .limit = by_priority[i]->n_pages,
+                                          .to = 1};
         for (size_t i = 0; i < n && over > 0 && !hm_live_is_told(live); i++) {
             uint64_t before = live->mover.moved.demoted;
             moves[i].limit = over;

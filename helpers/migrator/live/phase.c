@@ -16,8 +16,8 @@
 static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[2])
 {
     for (size_t i = 0; i < count; i++) {
-        pages[0] += extents[i].fast_pages;
-        pages[1] += extents[i].slow_pages;
+        pages[0] += extents[i].tier_pages[0];
+        pages[1] += extents[i].tier_pages[1];
     }
 }
 
@@ -84,8 +84,8 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
     size_t n_planned = 0, n = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
-        .capacity_pages = end->capacity_pages,
-        .used_pages = end->used_pages - end->gap_pages,
+        .capacity_pages = {end->capacity_pages},
+        .used_pages = {end->used_pages - end->gap_pages},
         .move_pages = rate < paid ? rate : paid,
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
         .share = share,
@@ -97,7 +97,8 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
     if (!moves)
         return;
     for (size_t i = 0; i < n_planned; i++)
-        pages[planned[i].to_fast] += planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
+        pages[hm_move_is_up(&planned[i])] +=
+            planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
     uint64_t wanted = hm_less(end->used_pages + pages[1], pages[0]);
     if (!hm_live_is_blind(live, end))
         n = hm_live_demote_unused(live, end, hm_less(wanted, end->capacity_pages), moves);

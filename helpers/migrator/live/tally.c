@@ -135,7 +135,7 @@ bool hm_tally_is_saturated(const struct hm_tally *tally)
 
 static double density(const struct hm_extent *extent)
 {
-    return (extent->reads + extent->writes) / (double)(extent->fast_pages + extent->slow_pages);
+    return (extent->reads + extent->writes) / (double)(extent->tier_pages[0] + extent->tier_pages[1]);
 }
 
 static int compare_density(const void *a, const void *b, void *data)
@@ -151,7 +151,7 @@ double hm_tally_best_placement(const struct hm_extent *extents, size_t count, ui
     double all = 0, best = 0, left = (double)capacity_pages;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (extents[i].fast_pages + extents[i].slow_pages == 0)
+        if (extents[i].tier_pages[0] + extents[i].tier_pages[1] == 0)
             continue;
         all += extents[i].reads + extents[i].writes;
         order[n++] = (uint32_t)i;
@@ -160,7 +160,7 @@ double hm_tally_best_placement(const struct hm_extent *extents, size_t count, ui
         qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)extents);
     for (size_t k = 0; k < n && left > 0; k++) {
         const struct hm_extent *extent = &extents[order[k]];
-        double pages = (double)(extent->fast_pages + extent->slow_pages), heat = extent->reads + extent->writes;
+        double pages = (double)(extent->tier_pages[0] + extent->tier_pages[1]), heat = extent->reads + extent->writes;
         best += pages <= left ? heat : heat * left / pages;
         left -= pages;
     }

@@ -112,8 +112,8 @@ static void begin_row(struct hm_view_row *row, const struct hm_extent *extent, p
 static void extend_row(struct hm_view_row *row, const struct hm_extent *extent)
 {
     row->n_pages = HM_PAGE_NUMBER(extent->first) + extent->n_pages - row->first;
-    row->fast_pages += extent->fast_pages;
-    row->slow_pages += extent->slow_pages;
+    row->fast_pages += extent->tier_pages[0];
+    row->slow_pages += extent->tier_pages[1];
     row->reads += (float)extent->reads;
     row->writes += (float)extent->writes;
 }

@@ -178,17 +178,17 @@ static void move_one(struct hm_mover *mover, const struct hm_move *move)
     uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit, start = first;
     if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
         return;
-    if (mover->batch->n > 0 && (space != mover->space || move->to_fast != mover->to_fast))
+    if (mover->batch->n > 0 && (space != mover->space || hm_move_is_up(move) != mover->to_fast))
         hm_mover_flush(mover);
     mover->space = space;
-    mover->to_fast = move->to_fast;
-    if (!move->to_fast && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
+    mover->to_fast = hm_move_is_up(move);
+    if (!mover->to_fast && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
         start = HM_PAGE_NUMBER(mover->next_down);
     mover->stopped_at = 0;
     open_present(mover, space);
     if (move_span(mover, start, end, &limit) && start > first)
         move_span(mover, first, start, &limit);
-    if (!move->to_fast && limit < move->limit && mover->stopped_at > 0)
+    if (!mover->to_fast && limit < move->limit && mover->stopped_at > 0)
         mover->next_down = mover->stopped_at;
 }
 
@@ -209,7 +209,7 @@ void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
         size_t n = 0;
         uint64_t pages = 0;
         while (done + n < count && n < WINDOW && pages < HM_BATCH_PAGES &&
-               moves[done + n].to_fast == moves[done].to_fast) {
+               hm_move_is_up(&moves[done + n]) == hm_move_is_up(&moves[done])) {
             const struct hm_move *move = &moves[done + n++];
             pages += move->limit < move->n_pages ? move->limit : move->n_pages;
         }
@@ -218,7 +218,7 @@ void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
         for (size_t i = 0; i < n && !mover->stop(mover->data); i++)
             move_one(mover, &moves[done + i]);
         done += n;
-        if (done == count || moves[done].to_fast != mover->to_fast)
+        if (done == count || hm_move_is_up(&moves[done]) != mover->to_fast)
             hm_mover_flush(mover);
         if (mover->stop(mover->data))
             break;

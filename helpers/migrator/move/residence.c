@@ -18,7 +18,7 @@ static bool is_there(const struct hm_residence *residence, uint32_t space)
            !residence->ranks->rank[space].is_gone;
 }
 
-/* Looks the pages up, and counts them in fast_pages and slow_pages of their extents. */
+/* Looks the pages up, and counts them in tier_pages of their extents. */
 static void answer(struct look *look)
 {
     int status[AT_ONCE];
@@ -31,9 +31,9 @@ static void answer(struct look *look)
         if (status[i] < 0)
             continue;
         if (hm_nodes_is_fast(residence->nodes, status[i]))
-            look->extent[i]->fast_pages++;
+            look->extent[i]->tier_pages[0]++;
         else
-            look->extent[i]->slow_pages++;
+            look->extent[i]->tier_pages[1]++;
     }
 }
 
@@ -70,12 +70,12 @@ static void sample(struct look *look, struct hm_extent *extent, uint64_t mapped,
 static void scale(struct hm_extent *extent, uint64_t mapped, uint64_t n)
 {
     double factor = (double)mapped / (double)n;
-    extent->fast_pages = (uint64_t)((double)extent->fast_pages * factor + 0.5);
-    extent->slow_pages = (uint64_t)((double)extent->slow_pages * factor + 0.5);
-    if (extent->fast_pages > mapped)
-        extent->fast_pages = mapped;
-    if (extent->slow_pages > mapped - extent->fast_pages)
-        extent->slow_pages = mapped - extent->fast_pages;
+    extent->tier_pages[0] = (uint64_t)((double)extent->tier_pages[0] * factor + 0.5);
+    extent->tier_pages[1] = (uint64_t)((double)extent->tier_pages[1] * factor + 0.5);
+    if (extent->tier_pages[0] > mapped)
+        extent->tier_pages[0] = mapped;
+    if (extent->tier_pages[1] > mapped - extent->tier_pages[0])
+        extent->tier_pages[1] = mapped - extent->tier_pages[0];
 }
 
 static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_extent *extent)
@@ -95,7 +95,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
         struct hm_extent *extent = &extents[r];
         uint32_t space = HM_PAGE_SPACE(extent->first);
         uint64_t mapped = mapped_pages(residence, extent);
-        extent->fast_pages = extent->slow_pages = 0;
+        extent->tier_pages[0] = extent->tier_pages[1] = 0;
         if (space != look.space)
             answer(&look);
         look.space = space;

@@ -20,7 +20,7 @@ struct hm_residence {
 };
 
 /*
- * Sets fast_pages and slow_pages of extents that are sorted by `first`. Looks up about `n_looks` pages in all, and at
+ * Sets tier_pages of extents that are sorted by `first`. Looks up about `n_looks` pages in all, and at
  * least a few for each extent. Pages outside the movable ranges do not count. An extent of a process that is gone gets
  * 0. Returns how many pages were looked up.
  */

@@ -32,7 +32,8 @@ static double hottest(const struct hm_trace *trace, size_t phase, uint64_t capac
 
 int hm_replay_balanced(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score)
 {
-    uint64_t *heat = calloc(trace->n_pages + 1, sizeof(*heat)), capacity = hm_replay_capacity(trace, options->fast);
+    uint64_t *heat = calloc(trace->n_pages + 1, sizeof(*heat)),
+             capacity = hm_replay_capacity(trace, options->tier[0].share);
     struct hm_loaded loaded = {.cost_ns = 0};
     if (!heat) {
         errno = ENOMEM;

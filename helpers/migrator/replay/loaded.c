@@ -33,8 +33,8 @@ double hm_loaded_cost(const struct hm_loaded *loaded, const struct hm_replay_opt
 void hm_loaded_prices(const struct hm_replay_options *options, struct hm_decider_options *decider)
 {
     const struct hm_load *load = options->load;
-    decider->read_gain = decider->write_gain = 1;
-    decider->promote_cost = decider->demote_cost =
+    decider->read_gain[1] = decider->write_gain[1] = 1;
+    decider->move_cost[1][0] = decider->move_cost[0][1] =
         HM_LINES_PER_PAGE * (1 + hm_curve_idle_ns(&load->slow) / hm_curve_idle_ns(&load->fast));
 }
 

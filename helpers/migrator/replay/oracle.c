@@ -11,17 +11,18 @@
 struct ranked {
     uint64_t heat;
     uint32_t page;
-    bool is_fast, is_new;
+    uint8_t tier;
+    bool is_new;
 };
 
-/* Hottest first; of equally hot pages, those in the fast tier first, then by address. */
+/* Hottest first; of equally hot pages, those in faster tiers first, then by address. */
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
     if (x->heat != y->heat)
         return x->heat > y->heat ? -1 : 1;
-    if (x->is_fast != y->is_fast)
-        return x->is_fast ? -1 : 1;
+    if (x->tier != y->tier)
+        return x->tier < y->tier ? -1 : 1;
     return (x->page > y->page) - (x->page < y->page);
 }
 
@@ -57,6 +58,15 @@ static struct hm_score end_oracle(struct oracle *oracle)
     return score;
 }
 
+/* The tier of the page that so many are hotter than. */
+static unsigned tier_of_rank(const struct hm_placement *placement, size_t rank)
+{
+    unsigned tier = 0;
+    for (; tier + 1 < placement->options->n_tiers && rank >= placement->capacity[tier]; tier++)
+        rank -= placement->capacity[tier];
+    return tier;
+}
+
 int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score)
 {
     struct hm_placement placement;
@@ -82,8 +92,8 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
     for (size_t phase = 0; phase < trace->n_phases; phase++)
         add_heat(trace, phase, oracle.ranked);
     qsort(oracle.ranked, trace->n_pages, sizeof(*oracle.ranked), compare_ranked);
-    for (size_t i = 0; i < oracle.placement.capacity; i++)
-        oracle.placement.is_fast[oracle.ranked[i].page] = true;
+    for (size_t i = 0; i < trace->n_pages; i++)
+        oracle.placement.tier[oracle.ranked[i].page] = (uint8_t)tier_of_rank(&oracle.placement, i);
     for (size_t phase = 0; phase < trace->n_phases; phase++)
         hm_placement_serve(&oracle.placement, phase);
     *score = end_oracle(&oracle);
@@ -91,7 +101,7 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
 }
 
 /*
- * Puts the hottest pages of a phase into the fast tier. A page that is touched for the first time is placed in its tier
+ * Fills the tiers with the hottest pages of a phase. A page that is touched for the first time is placed in its tier
  * without a move.
  */
 static void place_hottest(struct hm_placement *placement, size_t phase, struct ranked *ranked)
@@ -99,18 +109,19 @@ static void place_hottest(struct hm_placement *placement, size_t phase, struct r
     const struct hm_trace *trace = placement->trace;
     for (size_t page = 0; page < trace->n_pages; page++)
         ranked[page] = (struct ranked){
-            .page = (uint32_t)page, .is_fast = placement->is_fast[page], .is_new = !placement->is_present[page]};
+            .page = (uint32_t)page, .tier = placement->tier[page], .is_new = !placement->is_present[page]};
     add_heat(trace, phase, ranked);
     hm_placement_touch(placement, phase);
     qsort(ranked, trace->n_pages, sizeof(*ranked), compare_ranked);
     for (size_t i = 0; i < trace->n_pages; i++) {
         uint32_t page = ranked[i].page;
-        if (!placement->is_present[page] || placement->is_fast[page] == (i < placement->capacity))
+        unsigned tier = tier_of_rank(placement, i);
+        if (!placement->is_present[page] || placement->tier[page] == tier)
             continue;
         if (ranked[i].is_new)
-            placement->is_fast[page] = i < placement->capacity;
+            hm_placement_put(placement, page, tier);
         else
-            hm_placement_move(placement, page);
+            hm_placement_move(placement, page, tier);
     }
 }
 

@@ -8,19 +8,21 @@
 #include "loaded.h"
 #include "replay.h"
 
+/* Sums over the phases, of one tier. */
+struct hm_served {
+    double mem, raw, writes; /* accesses to memory; loads and stores; writes to memory */
+};
+
 struct hm_placement {
     const struct hm_trace *trace;
     const struct hm_replay_options *options;
-    bool *is_fast, *is_present; /* by index of the page in the trace */
-    uint64_t capacity, used;    /* of the fast tier, in pages */
-    double cost;                /* in units of an access to the fast tier */
-    /*
-     * Sums over the phases: accesses to memory, and those that the fast tier served; loads and stores, and those to
-     * pages in the fast tier; writes to memory, and those to the slow tier.
-     */
-    double mem, fast_mem, raw, fast_raw, writes, slow_writes;
-    uint64_t promoted, demoted;
-    double new_share, due;   /* share of the new pages that begin in the fast tier, and its part of a page so far */
+    uint8_t *tier; /* by index of the page in the trace; the last tier for pages that are not present */
+    bool *is_present;
+    uint64_t capacity[HM_MAX_TIERS], used[HM_MAX_TIERS]; /* in pages */
+    double cost;                                         /* in units of a read from the first tier */
+    struct hm_served served[HM_MAX_TIERS];
+    uint64_t moved[HM_MAX_TIERS][HM_MAX_TIERS]; /* pages, [from][to] */
+    double new_share, due; /* share of the new pages that may begin in the first tier, and its part of a page so far */
     struct hm_loaded loaded; /* under load: adds up what `cost` has without it */
 };
 
@@ -36,13 +38,15 @@ void hm_placement_free(struct hm_placement *placement);
  * options have a load.
  */
 void hm_placement_spread(struct hm_placement *placement);
-/* Places the pages that this phase touches for the first time: in the fast tier as long as it has room, or the share of
- * them that hm_placement_spread has set. */
+/* Places the pages that this phase touches for the first time: in the fastest tier that has room; in the first
+ * only the share of them that hm_placement_spread has set. */
 void hm_placement_touch(struct hm_placement *placement, size_t phase);
 /* Counts the phase's accesses, by the tier of their pages. */
 void hm_placement_serve(struct hm_placement *placement, size_t phase);
-/* Moves a present page to the other tier, and adds the cost of the move. The caller keeps to the capacity. */
-void hm_placement_move(struct hm_placement *placement, size_t page);
+/* Has a page in another tier, as if it had always been there: without a cost. */
+void hm_placement_put(struct hm_placement *placement, size_t page, unsigned tier);
+/* Moves a present page to another tier, and adds the cost of the move. The caller keeps to the capacities. */
+void hm_placement_move(struct hm_placement *placement, size_t page, unsigned tier);
 /* The result; a figure is NaN if there were no accesses of its kind (`amat` is then infinite if pages were moved). */
 struct hm_score hm_placement_score(const struct hm_placement *placement);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms.h"
 #include "base/clock.h"
@@ -95,25 +96,23 @@ static size_t find_page(const struct hm_trace *trace, uint64_t page)
 static void fill_in(const struct run *run, struct hm_extent *extent, size_t n_extents)
 {
     for (size_t i = 0; i < n_extents; i++) {
-        extent[i].fast_pages = extent[i].slow_pages = 0;
+        memset(extent[i].tier_pages, 0, sizeof(extent[i].tier_pages));
         size_t page = find_page(run->trace, extent[i].first);
-        for (; page < run->trace->n_pages && run->trace->page[page] - extent[i].first < extent[i].n_pages; page++) {
-            extent[i].fast_pages += run->placement.is_present[page] && run->placement.is_fast[page];
-            extent[i].slow_pages += run->placement.is_present[page] && !run->placement.is_fast[page];
-        }
+        for (; page < run->trace->n_pages && run->trace->page[page] - extent[i].first < extent[i].n_pages; page++)
+            extent[i].tier_pages[run->placement.tier[page]] += run->placement.is_present[page];
     }
 }
 
-/* Carries out a move. The plan has made sure that the fast tier has room for it (hm_decider_plan). */
+/* Carries out a move. The plan has made sure that the tier has room for it (hm_decider_plan). */
 static void carry_out(struct run *run, const struct hm_move *move)
 {
     struct hm_placement *placement = &run->placement;
     uint64_t left = move->limit;
     size_t page = find_page(run->trace, move->first);
     for (; page < run->trace->n_pages && run->trace->page[page] - move->first < move->n_pages && left > 0; page++) {
-        if (!placement->is_present[page] || placement->is_fast[page] == move->to_fast)
+        if (!placement->is_present[page] || placement->tier[page] != move->from)
             continue;
-        hm_placement_move(placement, page);
+        hm_placement_move(placement, page, move->to);
         left--;
     }
 }
@@ -133,37 +132,65 @@ static void run_phase(struct run *run, size_t phase, hm_replay_watch *watch, voi
     fill_in(run, extent, n_extents);
 
     before = hm_clock_s(CLOCK_PROCESS_CPUTIME_ID);
-    struct hm_budget budget = {.capacity_pages = run->placement.capacity,
-                               .used_pages = run->placement.used,
-                               .move_pages = UINT64_MAX,
+    struct hm_budget budget = {.move_pages = UINT64_MAX,
                                .phases_left = -1,
                                .fast_latency = 1,
-                               .slow_latency = run->options->latency_read};
+                               .slow_latency = run->options->tier[run->options->n_tiers - 1].read};
+    memcpy(budget.capacity_pages, run->placement.capacity, sizeof(budget.capacity_pages));
+    memcpy(budget.used_pages, run->placement.used, sizeof(budget.used_pages));
     if (run->options->load)
         hm_loaded_tell(&run->placement.loaded, run->options, &run->share, &budget);
     const struct hm_move *move = hm_decider_plan(run->decider, &budget, &n_moves);
     run->decide_s += hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - before;
     extent = hm_decider_extents(run->decider, &n_extents);
     if (watch)
-        watch(data, phase, extent, n_extents, run->placement.is_fast, move, n_moves);
+        watch(data, phase, extent, n_extents, run->placement.tier, move, n_moves);
     /* The program ends with the last phase: moves after it would be useless. */
     for (size_t i = 0; i < n_moves && phase + 1 < run->trace->n_phases; i++)
         carry_out(run, &move[i]);
 }
 
+static int check_tiers(const struct hm_replay_options *options, struct hm_error *error)
+{
+    double shares = 0;
+    if (options->n_tiers < 2 || options->n_tiers > HM_MAX_TIERS)
+        return hm_fail(error, EINVAL, "n_tiers: %u is out of range: use 2 to %d", options->n_tiers, HM_MAX_TIERS);
+    for (unsigned tier = 0; tier < options->n_tiers; tier++) {
+        const struct hm_replay_tier *here = &options->tier[tier], *before = tier > 0 ? here - 1 : here;
+        shares += tier + 1 < options->n_tiers ? here->share : 0;
+        if (!(here->share >= 0) || !(shares <= 1 + 1e-9))
+            return hm_fail(error, EINVAL, "share of %s: %g is out of range: use 0 to 1 for all tiers together",
+                           here->name, here->share);
+        if (!isfinite(here->read) || !isfinite(here->write) || here->read < 1 || here->write < before->write ||
+            here->read < before->read || !(here->write > 0))
+            return hm_fail(error, EINVAL, "latencies of %s: %g and %g are out of range: give the fastest tier first",
+                           here->name, here->read, here->write);
+    }
+    return 0;
+}
+
 static int check_options(const struct hm_replay_options *options, struct hm_error *error)
 {
-    if (!(options->fast >= 0 && options->fast <= 1))
-        return hm_fail(error, EINVAL, "fast: %g is out of range: use 0 to 1", options->fast);
+    if (check_tiers(options, error) < 0)
+        return -1;
     if (!(options->period >= 1) || !isfinite(options->period))
         return hm_fail(error, EINVAL, "period: %g is out of range: use 1 or more", options->period);
-    if (!(options->latency_read >= 1) || !(options->latency_write >= 1) || !isfinite(options->latency_read) ||
-        !isfinite(options->latency_write))
-        return hm_fail(error, EINVAL, "latencies: %g and %g are out of range: use 1 or more", options->latency_read,
-                       options->latency_write);
+    if (options->load && options->n_tiers != 2)
+        return hm_fail(error, EINVAL, "load: it knows two tiers, and there are %u", options->n_tiers);
     if (options->load && !(options->phase_s > 0 && isfinite(options->phase_s)))
         return hm_fail(error, EINVAL, "phase_s: %g is out of range: use more than 0", options->phase_s);
     return 0;
+}
+
+/* Sets what the tiers' latencies mean for the decision code. */
+static void set_latencies(const struct hm_replay_options *options, struct hm_decider_options *decider)
+{
+    double read[HM_MAX_TIERS] = {0}, write[HM_MAX_TIERS] = {0};
+    for (unsigned tier = 0; tier < options->n_tiers; tier++) {
+        read[tier] = options->tier[tier].read;
+        write[tier] = options->tier[tier].write;
+    }
+    hm_decider_set_latencies(decider, options->n_tiers, read, write, HM_LINES_PER_PAGE);
 }
 
 static int start(struct run *run, struct hm_error *error)
@@ -171,13 +198,10 @@ static int start(struct run *run, struct hm_error *error)
     const struct hm_replay_options *options = run->options;
     struct hm_decider_options decider = {.algorithm = options->algorithm,
                                          .period = options->period,
-                                         .read_gain = options->latency_read - 1,
-                                         .write_gain = options->latency_write - 1,
                                          .page_bytes = HM_TRACE_PAGE,
-                                         .promote_cost = HM_LINES_PER_PAGE * (options->latency_read + 1),
-                                         .demote_cost = HM_LINES_PER_PAGE * (1 + options->latency_write),
                                          .max_extents = options->max_extents,
                                          .counts_memory = options->sampled == HM_SAMPLED_MEM};
+    set_latencies(options, &decider);
     if (options->load)
         hm_loaded_prices(options, &decider);
     size_t most = 0;

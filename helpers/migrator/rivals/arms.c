@@ -75,7 +75,7 @@ void hm_rival_change_see(struct hm_rival_change *change, double traffic)
 
 static double write_weight(const struct hm_decider_options *options)
 {
-    return (1 + options->write_gain) / (1 + options->read_gain);
+    return (1 + options->write_gain[1]) / (1 + options->read_gain[1]);
 }
 
 static void end_phase(struct hm_decider *decider)
@@ -99,14 +99,14 @@ static void weigh_phase(struct arms *arms, const struct hm_budget *budget)
     for (size_t i = 0; i < arms->rival.base.n_extents; i++) {
         const struct hm_extent *extent = &arms->rival.base.extent[i];
         double samples = extent->reads + extent->writes;
-        bool is_slow = extent->slow_pages > 0;
+        bool is_slow = extent->tier_pages[1] > 0;
         slow += is_slow ? samples : 0;
         cost += is_slow ? (extent->reads + extent->writes * write_weight(options)) * budget->slow_latency
                         : samples * budget->fast_latency;
     }
     hm_rival_change_see(&arms->change, slow);
     arms->gain = (budget->slow_latency - budget->fast_latency) * options->period * misses;
-    arms->moves_left = cost * options->period * misses / (options->promote_cost + options->demote_cost);
+    arms->moves_left = cost * options->period * misses / (options->move_cost[1][0] + options->move_cost[0][1]);
 }
 
 /* Sets the scores, as ranks, and who is among the hottest. */
@@ -151,7 +151,7 @@ static enum hm_verdict rule(struct hm_rival *rival, const struct hm_rival_page *
                  fmin(means->recent, means->lasting) < fmax(cold->means.recent, cold->means.lasting)))
         return HM_VERDICT_ROOM;
     double gain = (means->score - (cold ? cold->means.score : 0)) * means->hot_age * arms->gain;
-    if (gain < PAYS * (options->promote_cost + (cold ? options->demote_cost : 0)))
+    if (gain < PAYS * (options->move_cost[1][0] + (cold ? options->move_cost[0][1] : 0)))
         return HM_VERDICT_COST;
     arms->moves_left--;
     return HM_VERDICT_PROMOTE;
@@ -161,7 +161,7 @@ static void plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct arms *arms = (struct arms *)decider;
     weigh_phase(arms, budget);
-    rank_pages(arms, budget->capacity_pages);
+    rank_pages(arms, budget->capacity_pages[0]);
     hm_rival_plan(&arms->rival, budget, rule);
 }
 

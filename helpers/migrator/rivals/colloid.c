@@ -73,7 +73,7 @@ static void balance(struct colloid *colloid, const struct hm_budget *budget)
     double fast = 0, all = 0;
     for (size_t i = 0; i < colloid->rival.base.n_extents; i++) {
         const struct hm_extent *extent = &colloid->rival.base.extent[i];
-        fast += extent->fast_pages > 0 ? extent->reads + extent->writes : 0;
+        fast += extent->tier_pages[0] > 0 ? extent->reads + extent->writes : 0;
         all += extent->reads + extent->writes;
     }
     bool is_balanced = fabs(budget->fast_latency - budget->slow_latency) < LATENCY_DELTA * budget->fast_latency;
@@ -110,7 +110,7 @@ static void relieve(struct hm_rival *rival, uint64_t left)
 {
     for (size_t place = rival->base.n_extents; place-- > 0 && left > 0;) {
         uint32_t i = rival->order[place];
-        if (rival->base.extent[i].fast_pages <= rival->amount[i] || rival->page_of[i] == HM_RIVAL_HOLE)
+        if (rival->base.extent[i].tier_pages[0] <= rival->amount[i] || rival->page_of[i] == HM_RIVAL_HOLE)
             continue;
         if (spend((struct colloid *)rival, hm_rival_page_of(rival, i)->rank) != HM_VERDICT_PROMOTE)
             continue;

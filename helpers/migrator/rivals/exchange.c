@@ -26,12 +26,12 @@ void hm_rival_demote_at(struct hm_rival *rival, size_t place)
 static uint64_t fast_left(const struct hm_rival *rival, size_t place)
 {
     uint32_t i = rival->order[place];
-    return rival->base.extent[i].fast_pages - rival->amount[i];
+    return rival->base.extent[i].tier_pages[0] - rival->amount[i];
 }
 
 uint64_t hm_rival_begin_plan(struct hm_rival *rival, const struct hm_budget *budget)
 {
-    uint64_t over = hm_less(budget->used_pages, budget->capacity_pages), left = budget->move_pages;
+    uint64_t over = hm_less(budget->used_pages[0], budget->capacity_pages[0]), left = budget->move_pages;
     for (size_t i = 0; i < rival->base.n_extents; i++) {
         rival->base.extent[i].priority = hm_rival_page_of(rival, i)->rank;
         rival->base.extent[i].verdict = HM_VERDICT_PLACED;
@@ -51,12 +51,12 @@ uint64_t hm_rival_begin_plan(struct hm_rival *rival, const struct hm_budget *bud
 
 void hm_rival_promote(struct hm_rival *rival, const struct hm_budget *budget, uint64_t left, hm_rival_rule *rule)
 {
-    uint64_t room = hm_less(budget->capacity_pages, budget->used_pages);
+    uint64_t room = hm_less(budget->capacity_pages[0], budget->used_pages[0]);
     enum hm_verdict stopped = HM_VERDICT_PROMOTE;
     for (size_t hot = rival->base.n_extents, cold = 0; hot-- > 0;) {
         uint32_t i = rival->order[hot];
         struct hm_extent *extent = &rival->base.extent[i];
-        if (extent->slow_pages == 0 || rival->page_of[i] == HM_RIVAL_HOLE)
+        if (extent->tier_pages[1] == 0 || rival->page_of[i] == HM_RIVAL_HOLE)
             continue;
         while (room == 0 && cold < hot && fast_left(rival, cold) == 0)
             cold++;
@@ -83,10 +83,10 @@ void hm_rival_promote(struct hm_rival *rival, const struct hm_budget *budget, ui
 
 void hm_rival_end_plan(struct hm_rival *rival)
 {
-    for (int to_fast = 0; to_fast <= 1; to_fast++)
+    for (unsigned from = 0; from < 2; from++)
         for (size_t i = 0; i < rival->base.n_extents; i++)
-            if ((rival->base.extent[i].verdict == HM_VERDICT_PROMOTE) == to_fast)
-                hm_decider_add_move(&rival->base, &rival->base.extent[i], rival->amount[i], to_fast);
+            if ((rival->base.extent[i].verdict == HM_VERDICT_PROMOTE) == (from == 1))
+                hm_decider_add_move(&rival->base, &rival->base.extent[i], rival->amount[i], from, 1 - from);
 }
 
 void hm_rival_plan(struct hm_rival *rival, const struct hm_budget *budget, hm_rival_rule *rule)

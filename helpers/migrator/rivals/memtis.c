@@ -76,7 +76,7 @@ static enum hm_verdict rule(struct hm_rival *rival, const struct hm_rival_page *
 static void plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct memtis *memtis = (struct memtis *)decider;
-    adapt_thresholds(memtis, (double)budget->capacity_pages);
+    adapt_thresholds(memtis, (double)budget->capacity_pages[0]);
     hm_rival_plan(&memtis->rival, budget, rule);
 }
 

@@ -22,12 +22,12 @@ static void test_short_memory_leaves_no_figures(void **state)
     struct hm_trace_phase phases[] = {{0, 1}, {1, 1}};
     const struct hm_trace trace = {
         .n_pages = 3, .page = pages, .n_rows = 2, .row = rows, .n_phases = 2, .phase = phases};
-    const bool is_fast[] = {true, false, false};
+    const uint8_t tier[] = {0, 1, 1};
     (void)state;
     struct hm_grid *grid = hm_grid_new(&trace);
     assert_non_null(grid);
     for (size_t phase = 0; phase < trace.n_phases; phase++)
-        hm_grid_add_phase(grid, phase, is_fast);
+        hm_grid_add_phase(grid, phase, tier);
     check_short_memory(make, grid);
     hm_grid_free(grid);
 }

@@ -22,11 +22,12 @@ static void begin(struct model *model, const struct hm_decider_options *options,
 }
 
 static const struct hm_decider_options usual = {.period = 65536,
-                                                .read_gain = 1,
-                                                .write_gain = 4,
+                                                .n_tiers = 2,
+                                                .read_gain = {0, 1},
+                                                .write_gain = {0, 4},
                                                 .page_bytes = 4096,
-                                                .promote_cost = 192,
-                                                .demote_cost = 384,
+                                                .move_cost[1][0] = 192,
+                                                .move_cost[0][1] = 384,
                                                 .max_extents = 1000};
 
 void model_begin(struct model *model, const char *algorithm, unsigned n_spaces, uint64_t capacity)
@@ -102,12 +103,12 @@ static void carry_out(struct model *model, const struct hm_move *move)
     uint64_t end, page = clip(move->first, move->n_pages, &end), left = move->limit;
     bool *is_fast = model->is_fast[HM_PAGE_SPACE(move->first)];
     for (; page < end && left > 0; page++) {
-        if (is_fast[page] == move->to_fast)
+        if (is_fast[page] == hm_move_is_up(move))
             continue;
-        is_fast[page] = move->to_fast;
-        model->used += move->to_fast ? 1 : -UINT64_C(1);
-        model->promoted += move->to_fast;
-        model->demoted += !move->to_fast;
+        is_fast[page] = hm_move_is_up(move);
+        model->used += hm_move_is_up(move) ? 1 : -UINT64_C(1);
+        model->promoted += hm_move_is_up(move);
+        model->demoted += !hm_move_is_up(move);
         model->moved++;
         left--;
     }
@@ -120,11 +121,12 @@ void model_decide(struct model *model, uint64_t moves)
     struct hm_extent *extent = hm_decider_extents(model->decider, &n);
     for (size_t i = 0; i < n; i++) {
         uint64_t end, page = clip(extent[i].first, extent[i].n_pages, &end);
-        for (extent[i].fast_pages = extent[i].slow_pages = 0; page < end; page++)
-            model->is_fast[HM_PAGE_SPACE(extent[i].first)][page] ? extent[i].fast_pages++ : extent[i].slow_pages++;
+        for (extent[i].tier_pages[0] = extent[i].tier_pages[1] = 0; page < end; page++)
+            model->is_fast[HM_PAGE_SPACE(extent[i].first)][page] ? extent[i].tier_pages[0]++
+                                                                 : extent[i].tier_pages[1]++;
     }
-    struct hm_budget budget = {.capacity_pages = model->capacity,
-                               .used_pages = model->used,
+    struct hm_budget budget = {.capacity_pages = {model->capacity},
+                               .used_pages = {model->used},
                                .move_pages = moves,
                                .phases_left = -1,
                                .share = model->share};
@@ -132,8 +134,8 @@ void model_decide(struct model *model, uint64_t moves)
     model->moved = model->promoted = model->demoted = 0;
     bool promotes = false;
     for (size_t i = 0; i < n; i++) {
-        promotes = promotes || move[i].to_fast;
-        assert_false(promotes && !move[i].to_fast); /* demotions first */
+        promotes = promotes || hm_move_is_up(&move[i]);
+        assert_false(promotes && !hm_move_is_up(&move[i])); /* demotions first */
         carry_out(model, &move[i]);
     }
     assert_true(model->moved <= moves);

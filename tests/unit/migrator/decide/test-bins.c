@@ -13,11 +13,12 @@ static struct hm_decider *new_bins(void)
 {
     const struct hm_decider_options options = {.algorithm = "bins",
                                                .period = 1,
-                                               .read_gain = 1,
-                                               .write_gain = 4,
+                                               .n_tiers = 2,
+                                               .read_gain = {0, 1},
+                                               .write_gain = {0, 4},
                                                .page_bytes = 4096,
-                                               .promote_cost = 192,
-                                               .demote_cost = 384,
+                                               .move_cost[1][0] = 192,
+                                               .move_cost[0][1] = 384,
                                                .max_extents = 16};
     struct hm_error error = {""};
     struct hm_decider *decider = hm_decider_new(&options, &error);
@@ -72,22 +73,23 @@ static void test_exchange(void **state)
     struct hm_extent *extent = hm_decider_extents(decider, &n);
     assert_int_equal(n, 16);
     for (size_t i = 0; i < n; i++)
-        *(i < 4 ? &extent[i].fast_pages : &extent[i].slow_pages) = 10;
-    struct hm_budget budget = {.capacity_pages = 40, .used_pages = 40, .move_pages = 19, .phases_left = -1};
+        *(i < 4 ? &extent[i].tier_pages[0] : &extent[i].tier_pages[1]) = 10;
+    struct hm_budget budget = {.capacity_pages = {40}, .used_pages = {40}, .move_pages = 19, .phases_left = -1};
     hm_decider_plan(decider, &budget, &n_moves);
     assert_int_equal(n_moves, 0);
     assert_int_equal(extent[9].verdict, HM_VERDICT_BUDGET);
     budget.move_pages = 20;
     const struct hm_move *move = hm_decider_plan(decider, &budget, &n_moves);
     assert_int_equal(n_moves, 2);
-    assert_false(move[0].to_fast);
+    assert_false(hm_move_is_up(&move[0]));
     assert_int_equal(move[0].first, extent[3].first);
-    assert_true(move[1].to_fast);
+    assert_true(hm_move_is_up(&move[1]));
     assert_int_equal(move[1].first, extent[9].first);
     assert_int_equal(move[1].limit, 10);
-    budget = (struct hm_budget){.capacity_pages = 15, .used_pages = 40, .move_pages = UINT64_MAX, .phases_left = -1};
+    budget =
+        (struct hm_budget){.capacity_pages = {15}, .used_pages = {40}, .move_pages = UINT64_MAX, .phases_left = -1};
     move = hm_decider_plan(decider, &budget, &n_moves);
-    assert_true(n_moves >= 3 && !move[2].to_fast);
+    assert_true(n_moves >= 3 && !hm_move_is_up(&move[2]));
     assert_int_equal(extent[3].verdict, HM_VERDICT_CAP);
     hm_decider_free(decider);
 }

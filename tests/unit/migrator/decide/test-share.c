@@ -41,11 +41,12 @@ static void begin(struct world *world, uint64_t fast)
 {
     const struct hm_decider_options options = {.algorithm = "regions",
                                                .period = 100,
-                                               .read_gain = 1,
-                                               .write_gain = 1,
+                                               .n_tiers = 2,
+                                               .read_gain = {0, 1},
+                                               .write_gain = {0, 1},
                                                .page_bytes = 4096,
-                                               .promote_cost = 300,
-                                               .demote_cost = 300,
+                                               .move_cost[1][0] = 300,
+                                               .move_cost[0][1] = 300,
                                                .max_extents = 64,
                                                .counts_memory = true};
     *world = (struct world){.decider = hm_decider_new(&options, NULL)};
@@ -67,9 +68,9 @@ static void carry_out(struct world *world, const struct hm_move *move)
 {
     uint64_t left = move->limit;
     for (uint64_t page = 0; page < PAGES && left > 0; page++)
-        if (FIRST + page - move->first < move->n_pages && world->is_fast[page] != move->to_fast) {
-            world->is_fast[page] = move->to_fast;
-            world->used += move->to_fast ? 1 : -UINT64_C(1);
+        if (FIRST + page - move->first < move->n_pages && world->is_fast[page] != hm_move_is_up(move)) {
+            world->is_fast[page] = hm_move_is_up(move);
+            world->used += hm_move_is_up(move) ? 1 : -UINT64_C(1);
             world->moved++;
             left--;
         }
@@ -88,11 +89,11 @@ static void run(struct world *world, double samples, uint64_t capacity, struct h
         hm_decider_end_phase(world->decider);
         struct hm_extent *extent = hm_decider_extents(world->decider, &n);
         for (size_t i = 0; i < n; i++) {
-            extent[i].fast_pages = count(world, &extent[i], true);
-            extent[i].slow_pages = count(world, &extent[i], false);
+            extent[i].tier_pages[0] = count(world, &extent[i], true);
+            extent[i].tier_pages[1] = count(world, &extent[i], false);
         }
-        struct hm_budget budget = {.capacity_pages = capacity,
-                                   .used_pages = world->used,
+        struct hm_budget budget = {.capacity_pages = {capacity},
+                                   .used_pages = {world->used},
                                    .move_pages = UINT64_MAX,
                                    .phases_left = -1,
                                    .share = share};

@@ -64,7 +64,8 @@ static void a_source_that_looks_in_another_way_ends_a_round_first(void **state)
     static struct hm_live live;
     struct hm_options options = {.algorithm = "regions", .lat_read = 2, .lat_write = 2};
     struct hm_source source = {.state = {.unit = 1}, .read = read_nothing};
-    struct hm_decider_options setup = {.algorithm = "regions", .period = 1, .page_bytes = 4096, .max_extents = 16};
+    struct hm_decider_options setup = {
+        .algorithm = "regions", .n_tiers = 2, .period = 1, .page_bytes = 4096, .max_extents = 16};
     live.options = &options;
     live.intake.source = &source;
     live.decider = hm_decider_new(&setup, NULL);
@@ -104,7 +105,8 @@ static void no_decision_is_made_before_a_round_has_ended(void **state)
     static struct hm_live live;
     struct hm_options options = {.algorithm = "regions", .lat_read = 2, .lat_write = 2};
     struct hm_source source = {.state = {.unit = 1, .samples = 70}, .read = read_the_first_burst};
-    struct hm_decider_options setup = {.algorithm = "regions", .period = 1, .page_bytes = 4096, .max_extents = 16};
+    struct hm_decider_options setup = {
+        .algorithm = "regions", .n_tiers = 2, .period = 1, .page_bytes = 4096, .max_extents = 16};
     const uint64_t interval_ns = 1000000, lengths = 100;
     live.options = &options;
     live.intake.source = &source;

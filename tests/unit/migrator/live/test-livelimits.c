@@ -40,12 +40,12 @@ void __wrap_hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t c
 /* A step with 70 pages in the fast tier: 60 in extents, of which the second is the coldest, and 10 that nobody uses. */
 static struct hm_live_end begin(struct hm_extent extents[EXTENTS], uint64_t planned_pages)
 {
-    static const struct hm_extent all[EXTENTS] = {{.first = 100, .n_pages = 10, .fast_pages = 10, .priority = 5},
-                                                  {.first = 200, .n_pages = 20, .fast_pages = 20, .priority = 1},
-                                                  {.first = 300, .n_pages = 30, .fast_pages = 30, .priority = 3}};
+    static const struct hm_extent all[EXTENTS] = {{.first = 100, .n_pages = 10, .tier_pages = {10}, .priority = 5},
+                                                  {.first = 200, .n_pages = 20, .tier_pages = {20}, .priority = 1},
+                                                  {.first = 300, .n_pages = 30, .tier_pages = {30}, .priority = 3}};
     memcpy(extents, all, sizeof(all));
-    gaps[0] = (struct hm_extent){.first = 10, .n_pages = 4, .fast_pages = 4};
-    gaps[1] = (struct hm_extent){.first = 20, .n_pages = 6, .fast_pages = 6};
+    gaps[0] = (struct hm_extent){.first = 10, .n_pages = 4, .tier_pages = {4}};
+    gaps[1] = (struct hm_extent){.first = 20, .n_pages = 6, .tier_pages = {6}};
     memset(&moved, 0, sizeof(moved));
     live.signals = -1;
     live.gaps = gaps;

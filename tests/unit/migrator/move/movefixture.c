@@ -77,6 +77,6 @@ int move_tear_down(void **state)
 
 void promote(unsigned first, unsigned count)
 {
-    struct hm_move one = {.first = HM_PAGE(0, FIRST + first), .n_pages = count, .limit = count, .to_fast = true};
+    struct hm_move one = {.first = HM_PAGE(0, FIRST + first), .n_pages = count, .limit = count, .from = 1, .to = 0};
     hm_mover_run(&mover, &one, 1);
 }

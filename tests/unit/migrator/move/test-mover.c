@@ -31,7 +31,8 @@ static void test_only_what_is_elsewhere_is_submitted(void **state)
 static void test_outside_of_mappings_is_left_alone(void **state)
 {
     (void)state;
-    struct hm_move all = {.first = HM_PAGE(0, 1), .n_pages = UINT64_C(1) << 40, .limit = UINT64_MAX, .to_fast = true};
+    struct hm_move all = {
+        .first = HM_PAGE(0, 1), .n_pages = UINT64_C(1) << 40, .limit = UINT64_MAX, .from = 1, .to = 0};
     range.n_pages = 10;
     hm_mover_run(&mover, &all, 1);
     range.n_pages = PAGES;
@@ -45,7 +46,7 @@ static void test_outside_of_mappings_is_left_alone(void **state)
 static void test_holes_are_skipped(void **state)
 {
     (void)state;
-    struct hm_move all = {.first = HM_PAGE(0, FIRST), .n_pages = 1u << 30, .limit = UINT64_MAX, .to_fast = true};
+    struct hm_move all = {.first = HM_PAGE(0, FIRST), .n_pages = 1u << 30, .limit = UINT64_MAX, .from = 1, .to = 0};
     for (unsigned i = 0; i < PAGES; i++)
         kernel.node[i] = i % 1000 == 999 ? 2 : ABSENT;
     range.n_pages = 1u << 30;
@@ -59,7 +60,7 @@ static void test_holes_are_skipped(void **state)
 static void test_nothing_is_looked_at_without_need(void **state)
 {
     (void)state;
-    struct hm_move none = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 0, .to_fast = true};
+    struct hm_move none = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 0, .from = 1, .to = 0};
     hm_mover_run(&mover, &none, 1);
     hm_mover_begin(&mover, UINT64_MAX, 0);
     none.limit = PAGES;
@@ -71,7 +72,7 @@ static void test_nothing_is_looked_at_without_need(void **state)
 static void test_a_small_move_looks_at_few_pages(void **state)
 {
     (void)state;
-    struct hm_move few = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 5, .to_fast = true};
+    struct hm_move few = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = 5, .from = 1, .to = 0};
     mover.has_huge = false;
     hm_mover_run(&mover, &few, 1);
     assert_int_equal(mover.moved.promoted, 5);
@@ -86,7 +87,7 @@ static void test_a_small_move_looks_at_few_pages(void **state)
 static void test_a_demotion_goes_on_where_the_last_one_stopped(void **state)
 {
     (void)state;
-    struct hm_move down = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = PAGES / 2};
+    struct hm_move down = {.first = HM_PAGE(0, FIRST), .n_pages = PAGES, .limit = PAGES / 2, .to = 1};
     mover.has_huge = false;
     for (unsigned i = 0; i < PAGES; i++)
         kernel.node[i] = 0;
@@ -110,7 +111,7 @@ static void test_neighbours_share_a_call(void **state)
     struct hm_move moves[40];
     for (unsigned i = 0; i < 40; i++)
         moves[i] =
-            (struct hm_move){.first = HM_PAGE(0, FIRST + (39 - i) * 8), .n_pages = 4, .limit = 4, .to_fast = true};
+            (struct hm_move){.first = HM_PAGE(0, FIRST + (39 - i) * 8), .n_pages = 4, .limit = 4, .from = 1, .to = 0};
     mover.has_huge = false;
     hm_mover_run(&mover, moves, 40);
     assert_int_equal(mover.moved.promoted, 160);
@@ -191,7 +192,7 @@ static void test_limits(void **state)
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         for (unsigned page = 0; page < PAGES; page++)
             kernel.node[page] = 2;
-        struct hm_move one = {.first = HM_PAGE(0, FIRST), .n_pages = 400, .limit = rows[i].limit, .to_fast = true};
+        struct hm_move one = {.first = HM_PAGE(0, FIRST), .n_pages = 400, .limit = rows[i].limit, .from = 1, .to = 0};
         mover.has_huge = false;
         mover.batch_pages = 128; /* so limits beyond it hold over several calls */
         hm_mover_begin(&mover, rows[i].room, rows[i].budget);
@@ -229,8 +230,8 @@ static void test_demoting_makes_room(void **state)
     /* The plan's order decides, and not that of the addresses. */
     for (unsigned demoted = 0; demoted <= 1000; demoted += 1000) {
         struct hm_move moves[2] = {
-            {.first = HM_PAGE(0, FIRST + demoted), .n_pages = 100, .limit = 100},
-            {.first = HM_PAGE(0, FIRST + 1000 - demoted), .n_pages = 300, .limit = 300, .to_fast = true},
+            {.first = HM_PAGE(0, FIRST + demoted), .n_pages = 100, .limit = 100, .to = 1},
+            {.first = HM_PAGE(0, FIRST + 1000 - demoted), .n_pages = 300, .limit = 300, .from = 1, .to = 0},
         };
         assert_int_equal(move_tear_down(NULL) | move_set_up(NULL), 0);
         for (unsigned i = 0; i < 100; i++)

@@ -81,15 +81,15 @@ static void test_extents(void **state)
     };
     const size_t count = N_ROWS(extents);
     hm_residence_fill(&residence, extents, count, 1000 * count);
-    assert_int_equal(extents[0].fast_pages, 100);
-    assert_int_equal(extents[0].slow_pages, 0);
-    assert_in_range(extents[1].fast_pages, 3890, 3910);
-    assert_int_equal(extents[1].fast_pages + extents[1].slow_pages, 7900);
-    assert_int_equal(extents[2].fast_pages + extents[2].slow_pages, 0);
-    assert_int_equal(extents[3].fast_pages, 0);
-    assert_int_equal(extents[3].slow_pages, 350); /* 100, and half of 500 */
+    assert_int_equal(extents[0].tier_pages[0], 100);
+    assert_int_equal(extents[0].tier_pages[1], 0);
+    assert_in_range(extents[1].tier_pages[0], 3890, 3910);
+    assert_int_equal(extents[1].tier_pages[0] + extents[1].tier_pages[1], 7900);
+    assert_int_equal(extents[2].tier_pages[0] + extents[2].tier_pages[1], 0);
+    assert_int_equal(extents[3].tier_pages[0], 0);
+    assert_int_equal(extents[3].tier_pages[1], 350); /* 100, and half of 500 */
     for (size_t i = 4; i < count; i++)
-        assert_int_equal(extents[i].fast_pages + extents[i].slow_pages, 0);
+        assert_int_equal(extents[i].tier_pages[0] + extents[i].tier_pages[1], 0);
     assert_in_range(n_looks, 1700, 1720);
     assert_in_range(n_calls, 1, 6); /* few large calls */
 }
@@ -103,8 +103,8 @@ static void test_few_looks(void **state)
     /* each extent gets two looks, even if that is more than was asked for */
     assert_int_equal(hm_residence_fill(&residence, extents, 500, 100), 500 * 2);
     assert_int_equal(n_looks, 500 * 2);
-    assert_int_equal(extents[0].fast_pages, 16);
-    assert_int_equal(extents[499].slow_pages, 16);
+    assert_int_equal(extents[0].tier_pages[0], 16);
+    assert_int_equal(extents[499].tier_pages[1], 16);
 }
 
 static void test_gaps(void **state)
@@ -315,9 +315,9 @@ static void test_best_placement(void **state)
 {
     (void)state;
     const struct hm_extent extents[] = {
-        {.reads = 10, .fast_pages = 100},
-        {.reads = 50, .writes = 20, .slow_pages = 100},
-        {.reads = 20, .slow_pages = 1000},
+        {.reads = 10, .tier_pages[0] = 100},
+        {.reads = 50, .writes = 20, .tier_pages[1] = 100},
+        {.reads = 20, .tier_pages[1] = 1000},
         {.reads = 999}, /* no present pages */
     };
     static const struct {
@@ -337,7 +337,7 @@ static void test_the_best_share_is_never_above_1(void **state)
     (void)state;
     static struct hm_tally tally;
     const struct hm_extent extents[] = {
-        {.reads = 13.8, .slow_pages = 1}, {.reads = 58.3, .slow_pages = 1}, {.reads = 86.8, .slow_pages = 1}};
+        {.reads = 13.8, .tier_pages[1] = 1}, {.reads = 58.3, .tier_pages[1] = 1}, {.reads = 86.8, .tier_pages[1] = 1}};
     const struct hm_observation seen = {.page = 10, .n_pages = 1, .reads = 1};
     const int8_t is_fast[] = {1, 1, 1};
     uint32_t order[3];
@@ -358,7 +358,7 @@ static void test_rows(void **state)
     static struct hm_view_row rows[HM_VIEW_ROWS];
     for (uint64_t i = 0; i < 1000; i++)
         extents[i] = (struct hm_extent){
-            .first = HM_PAGE(i / 500 * 2, 10 * (i % 500)), .n_pages = 8, .reads = 1, .fast_pages = 3, .slow_pages = 4};
+            .first = HM_PAGE(i / 500 * 2, 10 * (i % 500)), .n_pages = 8, .reads = 1, .tier_pages = {3, 4}};
     uint32_t n = hm_viewserver_rows(extents, 1000, &ranks, rows);
     assert_in_range(n, HM_VIEW_ROWS / 2, HM_VIEW_ROWS);
     uint64_t fast = 0;

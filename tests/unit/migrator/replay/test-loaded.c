@@ -31,13 +31,12 @@ static struct hm_curve curve_of(double idle_ns, double most_gbs, double most_ns)
 
 static struct hm_replay_options options_of(double fast, const struct hm_load *load, double phase_s)
 {
-    return (struct hm_replay_options){.fast = fast,
+    return (struct hm_replay_options){.n_tiers = 2,
+                                      .tier = {{"fast", fast, 1, 1}, {"slow", 0, 2, 5}},
                                       .algorithm = "regions",
                                       .period = 65536,
                                       .sampled = HM_SAMPLED_RAW,
                                       .max_extents = HM_REPLAY_BINS,
-                                      .latency_read = 2,
-                                      .latency_write = 5,
                                       .seed = 1,
                                       .load = load,
                                       .phase_s = phase_s};
@@ -107,7 +106,7 @@ static void test_without_traffic_latencies_are_idle(void **state)
     assert_int_equal(hm_trace_parse("tiny", tiny, strlen(tiny), &trace, NULL), 0);
     assert_int_equal(hm_replay_phase_oracle(&trace, &options, &loaded), 0);
     options.load = NULL;
-    options.latency_write = 2;
+    options.tier[1].write = 2;
     assert_int_equal(hm_replay_phase_oracle(&trace, &options, &score), 0);
     assert_float_equal(loaded.amat, score.amat, 1e-6);
     assert_true(isnan(score.fast_ns) && isnan(score.slow_ns));
@@ -115,11 +114,11 @@ static void test_without_traffic_latencies_are_idle(void **state)
 }
 
 static void watch_first(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents,
-                        const bool *is_fast, const struct hm_move *moves, size_t n_moves)
+                        const uint8_t *tier, const struct hm_move *moves, size_t n_moves)
 {
     (void)extents, (void)n_extents, (void)moves, (void)n_moves;
     if (phase == 0)
-        memcpy(data, is_fast, 4 * sizeof(*is_fast));
+        memcpy(data, tier, 4);
 }
 
 /* Four pages in one phase; the fast tier saturates at three times the traffic of the slow one, so three begin there. */
@@ -129,11 +128,11 @@ static void test_new_pages_begin_in_both_tiers_where_there_is_room(void **state)
     static const struct {
         enum hm_channels channels;
         double fast;
-        bool is_fast[4];
-    } rows[] = {{HM_CHANNELS_SEPARATE, 1, {false, true, true, true}},
-                {HM_CHANNELS_SEPARATE, 0.75, {false, true, true, true}},
-                {HM_CHANNELS_SEPARATE, 0.5, {true, true, false, false}},
-                {HM_CHANNELS_SHARED, 1, {true, true, true, true}}};
+        uint8_t tier[4];
+    } rows[] = {{HM_CHANNELS_SEPARATE, 1, {1, 0, 0, 0}},
+                {HM_CHANNELS_SEPARATE, 0.75, {1, 0, 0, 0}},
+                {HM_CHANNELS_SEPARATE, 0.5, {0, 0, 1, 1}},
+                {HM_CHANNELS_SHARED, 1, {0, 0, 0, 0}}};
     struct hm_trace trace;
     (void)state;
     assert_int_equal(hm_trace_parse("even", text, strlen(text), &trace, NULL), 0);
@@ -141,9 +140,9 @@ static void test_new_pages_begin_in_both_tiers_where_there_is_room(void **state)
         const struct hm_load load = {rows[i].channels, curve_of(100, 30, 200), curve_of(200, 10, 400)};
         const struct hm_replay_options options = options_of(rows[i].fast, &load, 1);
         struct hm_replay_result result;
-        bool is_fast[4];
-        assert_int_equal(hm_replay_run(&trace, &options, watch_first, is_fast, &result, NULL), 0);
-        assert_memory_equal(is_fast, rows[i].is_fast, sizeof(is_fast));
+        uint8_t tier[4];
+        assert_int_equal(hm_replay_run(&trace, &options, watch_first, tier, &result, NULL), 0);
+        assert_memory_equal(tier, rows[i].tier, sizeof(tier));
     }
     hm_trace_free(&trace);
 }
@@ -162,20 +161,20 @@ static int compare_heat(const void *a, const void *b)
 }
 
 /* Adds what the phase's accesses cost where they are, with the best share, and with as many as fit in the fast tier. */
-static void watch_half(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents, const bool *is_fast,
+static void watch_half(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents, const uint8_t *tier,
                        const struct hm_move *moves, size_t n_moves)
 {
     struct half *half = data;
     const struct hm_trace_phase *rows = &half->trace->phase[phase];
     double unit = HM_LINE_BYTES / half->options->phase_s / 1e9, all = 0, fast = 0, most = 0;
-    uint64_t capacity = hm_replay_capacity(half->trace, half->options->fast);
+    uint64_t capacity = hm_replay_capacity(half->trace, half->options->tier[0].share);
     double *heat = calloc(rows->count, sizeof(*heat));
     (void)extents, (void)n_extents, (void)moves, (void)n_moves;
     for (size_t i = 0; heat && i < rows->count; i++) {
         const struct hm_trace_row *row = &half->trace->row[rows->first + i];
         heat[i] = unit * ((double)row->mem_reads + row->mem_writes);
         all += heat[i];
-        fast += is_fast[row->page] ? heat[i] : 0;
+        fast += tier[row->page] == 0 ? heat[i] : 0;
     }
     assert_non_null(heat);
     qsort(heat, rows->count, sizeof(*heat), compare_heat);

@@ -70,13 +70,12 @@ static int free_traces(void **state)
 
 static struct hm_replay_options options_of(const char *algorithm, double fast)
 {
-    return (struct hm_replay_options){.fast = fast,
+    return (struct hm_replay_options){.n_tiers = 2,
+                                      .tier = {{"fast", fast, 1, 1}, {"slow", 0, 2, 5}},
                                       .algorithm = algorithm,
                                       .period = 65536,
                                       .sampled = HM_SAMPLED_RAW,
                                       .max_extents = HM_REPLAY_BINS,
-                                      .latency_read = 2,
-                                      .latency_write = 5,
                                       .seed = 1};
 }
 
@@ -117,14 +116,14 @@ struct use {
     uint64_t most; /* pages in the fast tier in the phase that had the most there */
 };
 
-static void watch_use(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents, const bool *is_fast,
+static void watch_use(void *data, size_t phase, const struct hm_extent *extents, size_t n_extents, const uint8_t *tier,
                       const struct hm_move *moves, size_t n_moves)
 {
     struct use *use = data;
     uint64_t n = 0;
     (void)phase, (void)extents, (void)n_extents, (void)moves, (void)n_moves;
     for (size_t page = 0; page < use->trace->n_pages; page++)
-        n += is_fast[page];
+        n += tier[page] == 0;
     use->most = n > use->most ? n : use->most;
 }
 
@@ -206,9 +205,9 @@ static void test_bad_options(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         struct hm_replay_options options = options_of("regions", 0.1);
-        options.fast = i == 0 ? -0.1 : i == 1 ? 1.1 : 0.1;
+        options.tier[0].share = i == 0 ? -0.1 : i == 1 ? 1.1 : 0.1;
         options.period = i == 2 ? 0.5 : 65536;
-        options.latency_read = i == 3 ? 0 : 2;
+        options.tier[1].read = i == 3 ? 0 : 2;
         options.max_extents = i == 4 ? 15 : 1000;
         options.algorithm = i == 5 ? "none" : "regions";
         errno = 0;

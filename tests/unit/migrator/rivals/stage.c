@@ -11,11 +11,12 @@ void stage_begin(struct stage *stage, const struct hm_algorithm *algorithm, unsi
                  double cost)
 {
     const struct hm_decider_options options = {.period = 1,
-                                               .read_gain = 1,
-                                               .write_gain = 4,
+                                               .n_tiers = 2,
+                                               .read_gain = {0, 1},
+                                               .write_gain = {0, 4},
                                                .page_bytes = 4096,
-                                               .promote_cost = cost,
-                                               .demote_cost = cost,
+                                               .move_cost[1][0] = cost,
+                                               .move_cost[0][1] = cost,
                                                .max_extents = 16,
                                                .counts_memory = true};
     struct hm_error error = {""};
@@ -24,8 +25,11 @@ void stage_begin(struct stage *stage, const struct hm_algorithm *algorithm, unsi
     assert_non_null(stage->decider);
     for (unsigned i = 0; i < n_fast; i++)
         stage->is_fast[i] = true;
-    stage->budget = (struct hm_budget){
-        .capacity_pages = capacity, .move_pages = UINT64_MAX, .phases_left = -1, .fast_latency = 1, .slow_latency = 2};
+    stage->budget = (struct hm_budget){.capacity_pages = {capacity},
+                                       .move_pages = UINT64_MAX,
+                                       .phases_left = -1,
+                                       .fast_latency = 1,
+                                       .slow_latency = 2};
 }
 
 void stage_end(struct stage *stage)
@@ -53,10 +57,10 @@ static void carry_out(struct stage *stage, const struct hm_move *move)
     uint64_t left = move->limit;
     unsigned page, end;
     for (clip(move->first, move->n_pages, &page, &end); page < end && left > 0; page++) {
-        if (stage->is_fast[page] == move->to_fast)
+        if (stage->is_fast[page] == hm_move_is_up(move))
             continue;
-        stage->is_fast[page] = move->to_fast;
-        *(move->to_fast ? &stage->promoted : &stage->demoted) += 1;
+        stage->is_fast[page] = hm_move_is_up(move);
+        *(hm_move_is_up(move) ? &stage->promoted : &stage->demoted) += 1;
         left--;
     }
     assert_int_equal(left, 0);
@@ -67,18 +71,18 @@ void stage_decide(struct stage *stage)
     size_t n, n_moves;
     hm_decider_end_phase(stage->decider);
     struct hm_extent *extent = hm_decider_extents(stage->decider, &n);
-    stage->budget.used_pages = stage->promoted = stage->demoted = 0;
+    stage->budget.used_pages[0] = stage->promoted = stage->demoted = 0;
     for (size_t i = 0; i < n; i++) {
         unsigned page, end;
-        extent[i].fast_pages = extent[i].slow_pages = 0;
+        extent[i].tier_pages[0] = extent[i].tier_pages[1] = 0;
         for (clip(extent[i].first, extent[i].n_pages, &page, &end); page < end; page++)
-            *(stage->is_fast[page] ? &extent[i].fast_pages : &extent[i].slow_pages) += 1;
-        stage->budget.used_pages += extent[i].fast_pages;
+            *(stage->is_fast[page] ? &extent[i].tier_pages[0] : &extent[i].tier_pages[1]) += 1;
+        stage->budget.used_pages[0] += extent[i].tier_pages[0];
     }
     const struct hm_move *move = hm_decider_plan(stage->decider, &stage->budget, &n_moves);
     for (size_t i = 0; i < n_moves; i++)
         carry_out(stage, &move[i]);
-    assert_true(stage->budget.used_pages + stage->promoted - stage->demoted <= stage->budget.capacity_pages);
+    assert_true(stage->budget.used_pages[0] + stage->promoted - stage->demoted <= stage->budget.capacity_pages[0]);
 }
 
 enum hm_verdict stage_verdict(struct stage *stage, unsigned page)

@@ -36,11 +36,11 @@ static void test_hemem_thresholds(void **state)
     assert_int_equal(stage_verdict(&stage, 20), HM_VERDICT_BUDGET);
     assert_true(stage.is_fast[30] && !stage.is_fast[0] && stage.is_fast[1]);
     stage.budget.move_pages = UINT64_MAX;
-    stage.budget.capacity_pages = 3;
+    stage.budget.capacity_pages[0] = 3;
     stage_decide(&stage);
     assert_true(stage.is_fast[20]);
     assert_int_equal(stage_verdict(&stage, 10), HM_VERDICT_NEW);
-    stage.budget.capacity_pages = 2;
+    stage.budget.capacity_pages[0] = 2;
     stage_see(&stage, 10, 1, 0);
     stage_decide(&stage); /* 8 reads, too; but there is nothing cold in the fast tier */
     assert_int_equal(stage_verdict(&stage, 10), HM_VERDICT_ROOM);
@@ -228,7 +228,7 @@ static void test_the_cap_and_forgetting(void **state)
         assert_int_equal(stage.demoted, 4);
         assert_true(stage.is_fast[2] && stage.is_fast[6]);
         hm_decider_forget(stage.decider, STAGE_FIRST + 2, 1);
-        stage.budget.capacity_pages = 1;
+        stage.budget.capacity_pages[0] = 1;
         stage_decide(&stage);
         assert_true(stage.is_fast[6] && !stage.is_fast[2]);
         stage_end(&stage);
