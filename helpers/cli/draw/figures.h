@@ -4,6 +4,7 @@
 #define HM_CLI_DRAW_FIGURES_H
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/set.h"
@@ -19,6 +20,12 @@ static inline json_t *hm_figures_whole(json_t *values, size_t n)
         return values;
     json_decref(values);
     return NULL;
+}
+
+/* A number, or null where it is not known: NaN or infinite. */
+static inline json_t *hm_figures_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* The members of a set as an array. NULL: no memory. */

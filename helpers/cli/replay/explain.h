@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "migrator/decide/decide.h"
+#include "migrator/replay/replay.h"
 
 struct hm_explained {
     size_t phase;
-    double period;            /* accesses that one sample stands for */
+    const struct hm_replay_options *options;
     const char *unit;         /* name of what was sampled: "raw accesses" */
     struct hm_extent *extent; /* sorted by address */
     size_t n_extents;

@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "cli/draw/picture.h"
 #include "migrator/replay/algorithms.h"
+#include "migrator/replay/tiertext.h"
 
 #define LEAST_BINS 16
 #define MOST_BINS 1048576
@@ -26,6 +27,7 @@ static int take_fast(void *data, const char *text, struct hm_error *error)
     if (hm_size_parse_percent(text, &percent, error) < 0)
         return -1;
     options->replay.tier[0].share = percent / 100;
+    options->has_two_tiers = true;
     return 0;
 }
 
@@ -94,15 +96,21 @@ static int parse_latency(const char *text, double *latency, struct hm_error *err
 static int take_lat_read(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
-    options->has_latency = true;
+    options->has_latency = options->has_two_tiers = true;
     return parse_latency(text, &options->replay.tier[1].read, error);
 }
 
 static int take_lat_write(void *data, const char *text, struct hm_error *error)
 {
     struct hm_replay_words *options = data;
-    options->has_latency = true;
+    options->has_latency = options->has_two_tiers = true;
     return parse_latency(text, &options->replay.tier[1].write, error);
+}
+
+static int take_tier(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_replay_words *options = data;
+    return hm_replay_tier_add(&options->tiers, text, error);
 }
 
 static int take_phase_time(void *data, const char *text, struct hm_error *error)
@@ -162,6 +170,10 @@ static void print_help(void)
            "  --lat-read X         a read from the slow tier costs X reads from the fast one\n"
            "                       (default: 2)\n"
            "  --lat-write X        the same for writes (default: 5)\n"
+           "  --tier NAME:SIZE:READ:WRITE\n"
+           "                       a tier, instead of --fast and the latencies; give each,\n"
+           "                       fastest first: --tier hbm:10%%:90ns:100ns --tier\n"
+           "                       dram:30%%:110ns:110ns --tier cxl:rest:250ns:300ns\n"
            "  --load FILE          each tier's latency depends on its traffic, as FILE says\n"
            "  --phase-time TIME    how long a phase takes, as in 0.25s; for --load (default:\n"
            "                       what the trace says)\n"
@@ -185,6 +197,26 @@ int hm_replayoptions_fail(int status, const char *text)
     return status;
 }
 
+/* Takes the tiers that the user has named. Returns -1, or the exit status. */
+static int take_tiers(struct hm_replay_words *options)
+{
+    struct hm_error error = {""};
+    char text[HM_ERROR_TEXT + 16];
+    if (options->tiers.n_tiers == 0)
+        return -1;
+    if (options->load || options->has_two_tiers)
+        return hm_replayoptions_fail(
+            HM_REPLAY_BAD, "--tier does not go with --fast, --lat-read, --lat-write or --load: leave these out");
+    if (hm_replay_tiers_check(&options->tiers, &error) < 0) {
+        snprintf(text, sizeof(text), "--tier: %s", error.text);
+        return hm_replayoptions_fail(HM_REPLAY_BAD, text);
+    }
+    options->replay.n_tiers = options->tiers.n_tiers;
+    options->replay.unit_ns = options->tiers.unit_ns;
+    memcpy(options->replay.tier, options->tiers.tier, sizeof(options->replay.tier));
+    return -1;
+}
+
 /* Refuses options that do not go together. Returns -1, or the exit status. */
 static int check_load(const struct hm_replay_words *options)
 {
@@ -199,12 +231,19 @@ static int check_load(const struct hm_replay_words *options)
 int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *options)
 {
     const struct hm_word table[] = {
-        {"fast", .take = take_fast},           {"algorithm", .take = take_algorithm},
-        {"period", .take = take_period},       {"sample", .take = take_sample},
-        {"bins", .take = take_bins},           {"lat-read", .take = take_lat_read},
-        {"lat-write", .take = take_lat_write}, {"seed", .take = take_seed},
-        {"explain", .take = take_explain},     {"plot", .take = take_plot},
-        {"load", .path = &options->load},      {"phase-time", .take = take_phase_time},
+        {"fast", .take = take_fast},
+        {"algorithm", .take = take_algorithm},
+        {"period", .take = take_period},
+        {"sample", .take = take_sample},
+        {"bins", .take = take_bins},
+        {"lat-read", .take = take_lat_read},
+        {"lat-write", .take = take_lat_write},
+        {"tier", .take = take_tier},
+        {"seed", .take = take_seed},
+        {"explain", .take = take_explain},
+        {"plot", .take = take_plot},
+        {"load", .path = &options->load},
+        {"phase-time", .take = take_phase_time},
         {"json", .flag = &options->json},
     };
     const struct hm_words words = {"replay", print_help, table, sizeof(table) / sizeof(table[0]), options};
@@ -225,5 +264,6 @@ int hm_replayoptions_parse(int argc, char **argv, struct hm_replay_words *option
             HM_REPLAY_BAD, is_missing ? "the trace is missing: give one, as in: hybridmem replay app.trace.zst"
                                       : "there is more than one trace: give one");
     options->path = argv[optind];
-    return check_load(options);
+    status = check_load(options);
+    return status >= 0 ? status : take_tiers(options);
 }

@@ -13,8 +13,9 @@ enum { HM_REPLAY_FAILED = 1, HM_REPLAY_BAD = HM_WORDS_BAD }; /* exit statuses */
 struct hm_replay_words {
     struct hm_replay_options replay;
     const char *path, *plot, *load; /* plot: file of the picture, load: of the tiers under load; NULL: none */
-    bool json, has_explain, has_latency;
-    uint64_t explain; /* the phase to explain */
+    bool json, has_explain, has_latency, has_two_tiers; /* the latter: --fast or a latency was given */
+    struct hm_replay_options tiers;                     /* those of --tier, until all are read */
+    uint64_t explain;                                   /* the phase to explain */
 };
 
 /*

@@ -16,7 +16,8 @@ struct hm_replay_report {
     const struct hm_replay_options *options;
     struct hm_replay_result result;
     struct hm_score first_touch, static_oracle, phase_oracle;
-    struct hm_score balanced; /* only under load */
+    struct hm_score least_cost; /* only with tiers that the user has named */
+    struct hm_score balanced;   /* only under load */
 };
 
 /* Prints the result as a table. */

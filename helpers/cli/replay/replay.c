@@ -80,6 +80,7 @@ static int replay(struct work *work, struct hm_error *error)
     if (work->has_no_memory || hm_replay_first_touch(&work->trace, options, &report->first_touch) < 0 ||
         hm_replay_static_oracle(&work->trace, options, &report->static_oracle) < 0 ||
         hm_replay_phase_oracle(&work->trace, options, &report->phase_oracle) < 0 ||
+        (options->unit_ns > 0 && hm_replay_least_cost(&work->trace, options, &report->least_cost) < 0) ||
         (options->load && hm_replay_balanced(&work->trace, options, &report->balanced) < 0))
         goto no_memory;
     return 0;
@@ -106,7 +107,7 @@ static int read_trace(struct work *work, struct hm_error *error)
         return HM_REPLAY_BAD;
     }
     work->explained.phase = work->options.explain;
-    work->explained.period = work->options.replay.period;
+    work->explained.options = &work->options.replay;
     work->explained.unit = work->options.replay.sampled == HM_SAMPLED_RAW ? "raw accesses" : "memory accesses";
     return 0;
 }

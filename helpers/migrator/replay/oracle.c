@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "placement.h"
+#include "transport.h"
 
 struct ranked {
     uint64_t heat;
@@ -98,6 +99,41 @@ int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay
         hm_placement_serve(&oracle.placement, phase);
     *score = end_oracle(&oracle);
     return 0;
+}
+
+/* Adds up the accesses of each page over all phases. */
+static void add_up(const struct hm_trace *trace, uint64_t *reads, uint64_t *writes)
+{
+    for (size_t i = 0; i < trace->n_rows; i++) {
+        reads[trace->row[i].page] += trace->row[i].mem_reads;
+        writes[trace->row[i].page] += trace->row[i].mem_writes;
+    }
+}
+
+int hm_replay_least_cost(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score)
+{
+    struct hm_placement placement;
+    uint64_t *counts = calloc(2 * trace->n_pages + 1, sizeof(*counts));
+    struct hm_transport transport = {
+        .n_pages = trace->n_pages, .reads = counts, .writes = counts + trace->n_pages, .n_tiers = options->n_tiers};
+    if (!counts || hm_placement_init(&placement, trace, options) < 0) {
+        free(counts);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (unsigned tier = 0; tier < options->n_tiers; tier++) {
+        transport.read[tier] = options->tier[tier].read;
+        transport.write[tier] = options->tier[tier].write;
+        transport.capacity[tier] = placement.capacity[tier];
+    }
+    add_up(trace, counts, counts + trace->n_pages);
+    int result = hm_transport_solve(&transport, placement.tier);
+    for (size_t phase = 0; phase < trace->n_phases && result == 0; phase++)
+        hm_placement_serve(&placement, phase);
+    *score = hm_placement_score(&placement);
+    hm_placement_free(&placement);
+    free(counts);
+    return result;
 }
 
 /*

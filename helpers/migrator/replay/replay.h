@@ -20,11 +20,13 @@ struct hm_replay_tier {
     char name[HM_NAME];
     double share; /* of the pages ever touched, 0..1: capacity = floor(pages * share); the last tier has room for all */
     double read, write; /* what an access costs, in reads from the first tier; no less than in the tier before */
+    bool has_rest;      /* for tiertext.h: it is the last */
 };
 
 struct hm_replay_options {
     unsigned n_tiers; /* 2 to HM_MAX_TIERS, fastest first */
     struct hm_replay_tier tier[HM_MAX_TIERS];
+    double unit_ns;        /* what a read from the first tier takes; 0 if nobody has said it */
     const char *algorithm; /* a name from hm_replay_algorithm_at() */
     double period;         /* accesses that one sample stands for, at least 1 */
     enum hm_sampled sampled;
@@ -88,6 +90,11 @@ int hm_replay_first_touch(const struct hm_trace *trace, const struct hm_replay_o
 /* The same for a placement that never moves: the pages with most accesses to memory fill the tiers, fastest first. */
 int hm_replay_static_oracle(const struct hm_trace *trace, const struct hm_replay_options *options,
                             struct hm_score *score);
+/*
+ * The same for the placement that costs least of all that never move, up to rounding (transport.h). It is below the one
+ * before where reads and writes do not cost the same.
+ */
+int hm_replay_least_cost(const struct hm_trace *trace, const struct hm_replay_options *options, struct hm_score *score);
 /*
  * The same if in each phase the pages with most accesses in that phase fill the tiers, with the cost of the moves. Of
  * equally hot pages, those that are in a faster tier stay there, then the lower address comes first.
