@@ -232,25 +232,41 @@ static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
     close(end);
 }
 
-static struct hm_observation seen;
+static struct hm_observation seen; /* the last one */
+static size_t n_seen;
 
 static void see(void *data, const struct hm_observation *observation, size_t n)
 {
     (void)data;
-    assert_int_equal(n, 1);
-    seen = *observation;
+    seen = n > 0 ? observation[n - 1] : seen;
+    n_seen += n;
 }
 
-/* Has the broker send a list of one region, and the source read it. */
-static void send_list(struct hm_source *source, uint32_t generation, enum hm_damon_way way, uint32_t scatter)
+/* Has the broker send a list of n regions, and the source read it. Returns how many observations it passes on. */
+static size_t send_list(struct hm_source *source, struct hm_damon_list list, uint32_t generation, uint32_t n)
 {
     struct hm_error error = {""};
-    struct hm_damon_list list = {.rounds = 3, .span_ms = 5000, .way = way, .scatter = scatter};
-    list.region[0] = (struct hm_damon_region){(uint64_t)MAPPED << hm_page_shift(),
-                                              (uint64_t)(MAPPED + 16) << hm_page_shift(), 5, 10, 16000};
-    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, 1);
+    list.span_ms = 5000;
+    for (uint32_t i = 0; i < n; i++)
+        list.region[i] = (struct hm_damon_region){(uint64_t)(MAPPED + 16 * i) << hm_page_shift(),
+                                                  (uint64_t)(MAPPED + 16 * (i + 1)) << hm_page_shift(), 5, 10, 16000};
+    size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, n);
     assert_int_equal(send(end, &list, size, 0), size);
+    n_seen = 0;
     assert_int_equal(source->read(source, first_of(1), see, NULL, &error), 0);
+    return n_seen;
+}
+
+/* Connects a source that watches one process. */
+static struct hm_source *watch_one(struct hm_damon_watch *watch)
+{
+    struct hm_error error = {""};
+    memset(process, 0, sizeof(process));
+    process[0].resident = 1000;
+    struct hm_source *source = connect_source(watch);
+    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
+    take(watch, 1);
+    return source;
 }
 
 /* The source says when what it has said before cannot be compared with what it says now. */
@@ -267,22 +283,52 @@ static void a_list_is_passed_on(void **state)
                 {HM_DAMON_STEADY, 0, 1},
                 {HM_DAMON_BURSTS, 0, 2}};
     struct hm_damon_watch watch;
-    struct hm_error error = {""};
-    memset(process, 0, sizeof(process));
-    process[0].resident = 1000;
-    struct hm_source *source = connect_source(&watch);
-    assert_int_equal(source->update(source, first_of(1), maps, &error), 0);
-    take(&watch, 1);
+    struct hm_source *source = watch_one(&watch);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        send_list(source, watch.head.generation, rows[i].way, 0);
-        float by_chance = seen.excess;
-        send_list(source, watch.head.generation, rows[i].way, rows[i].scatter);
+        float excess[2];
+        for (int k = 0; k < 2; k++) {
+            struct hm_damon_list list = {.rounds = 3, .way = rows[i].way, .scatter = k * rows[i].scatter};
+            size_t n = send_list(source, list, watch.head.generation, 1);
+            list.rounds = 4;
+            n += rows[i].way == HM_DAMON_BURSTS ? send_list(source, list, watch.head.generation, 0) : 0;
+            assert_int_equal(n, 1);
+            excess[k] = seen.excess;
+        }
         assert_int_equal(seen.page, HM_PAGE(0, MAPPED));
         assert_int_equal(seen.n_pages, 16);
-        assert_float_equal((1 + seen.excess) / (1 + by_chance), 1 + rows[i].scatter / 1000.0, 1e-5);
+        assert_float_equal((1 + excess[1]) / (1 + excess[0]), 1 + rows[i].scatter / 1000.0, 1e-5);
         assert_int_equal(source->state.ways, rows[i].ways);
-        assert_int_equal(source->state.rounds, 3);
+        assert_int_equal(source->state.rounds, rows[i].way == HM_DAMON_BURSTS ? 4 : 3);
         assert_int_equal(source->state.has_rounds, rows[i].way == HM_DAMON_BURSTS);
+    }
+    source->close(source);
+    close(end);
+}
+
+/* A phase that ends in the middle of a round would take what was looked at once more for hotter. */
+static void what_a_round_of_bursts_finds_is_passed_on_as_it_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hm_damon_way way;
+        uint32_t rounds, later, n; /* rounds that have ended, lists of processes that came later, regions */
+        size_t n_seen;
+    } rows[] = {
+        {HM_DAMON_BURSTS, 0, 0, 3, 0}, {HM_DAMON_BURSTS, 0, 0, 2, 0}, {HM_DAMON_BURSTS, 1, 0, 4, 5},
+        {HM_DAMON_BURSTS, 2, 0, 0, 4}, {HM_DAMON_BURSTS, 2, 0, 1, 0}, {HM_DAMON_BURSTS, 2, 1, 2, 1},
+        {HM_DAMON_STEADY, 2, 1, 3, 5}, {HM_DAMON_STEADY, 2, 1, 3, 3},
+    };
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    struct hm_source *source = watch_one(&watch);
+    for (size_t i = 0, later = 0; i < N_ROWS(rows); i++) {
+        for (; later < rows[i].later; later++) {
+            process[1].resident = 1000;
+            assert_int_equal(source->update(source, first_of(2), maps, &error), 0);
+            take(&watch, 2);
+        }
+        const struct hm_damon_list list = {.rounds = rows[i].rounds, .way = rows[i].way};
+        assert_int_equal(send_list(source, list, watch.head.generation, rows[i].n), rows[i].n_seen);
     }
     source->close(source);
     close(end);
@@ -296,6 +342,7 @@ int main(void)
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),
+        cmocka_unit_test(what_a_round_of_bursts_finds_is_passed_on_as_it_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
