@@ -89,16 +89,24 @@ static void mark(struct hm_damon_probing *probing, unsigned p, unsigned level, b
     probing->process[p].cursor = at;
 }
 
+/* How long DAMON has to wait between two looks, so that they are as far apart as the burst's level says. */
+static uint32_t wait_us(const struct hm_damon_probing *probing, const struct hm_damon_burst *burst)
+{
+    double wait = hm_damon_level_us(burst->level) - probing->pass_us * burst->n / 2;
+    return wait > hm_damon_level_us(0) ? (uint32_t)wait : hm_damon_level_us(0);
+}
+
 void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_burst *burst)
 {
     bool is_chosen[HM_DAMON_MOST_BLOCKS] = {false};
     unsigned level = choose_level(probing), range = 0;
-    *burst = (struct hm_damon_burst){.level = level, .look_us = hm_probing_level_us(level)};
+    *burst = (struct hm_damon_burst){.level = level};
     for (unsigned p = 0; p < probing->n_processes; p++)
         mark(probing, p, level, is_chosen);
     for (uint32_t b = 0; b < probing->n_blocks; b++)
         if (is_chosen[b])
             add(probing, burst, b, &range);
+    burst->look_us = wait_us(probing, burst);
 }
 
 double hm_damon_probing_share_of(const struct hm_damon_probing *probing, unsigned level)

@@ -24,8 +24,13 @@
 #define HM_DAMON_VISIT_LOOKS 6    /* looks in a visit */
 #define HM_DAMON_MOST_PROBES 512  /* pages in a burst */
 #define HM_DAMON_MOST_BLOCKS 8192 /* as many as the decision code keeps apart with ease */
-#define HM_DAMON_LEVELS 9         /* times between two looks */
-#define HM_DAMON_SHORTEST_US 1000 /* the shortest of them */
+#define HM_DAMON_LEVELS 13        /* times between two looks */
+
+/* The time between two looks at a level, in us: 62, 125, 250, 500, 1000 and so on. */
+static inline uint32_t hm_damon_level_us(unsigned level)
+{
+    return (UINT32_C(1000) << level) >> 4;
+}
 
 /* A page that a burst looks at. */
 struct hm_damon_probe {
@@ -36,7 +41,7 @@ struct hm_damon_probe {
 
 struct hm_damon_burst {
     unsigned level;
-    uint32_t look_us; /* time between two looks */
+    uint32_t look_us; /* how long DAMON waits between two looks: the level's time, less what a look itself takes */
     unsigned n;
     struct hm_damon_probe probe[HM_DAMON_MOST_PROBES]; /* by process, then page; in general no two are neighbours */
 };
@@ -67,12 +72,15 @@ struct hm_damon_probing {
         unsigned shortest; /* level */
         double running;    /* share of looks that were made while it ran, in the mean of n_running bursts or more */
         unsigned n_running;
+        bool has_waited; /* its last burst told nothing, as it has hardly run */
         bool has_ended;
     } process[HM_DAMON_TARGETS];
     uint64_t block_pages; /* a power of two; blocks begin at multiples of it, but not before their range */
     uint32_t n_blocks, n_done, rounds;
     unsigned usual;                      /* level of blocks that had no visit yet, in any round */
+    unsigned common;                     /* about the level of most blocks: a burst has as many pages as suit it */
     uint32_t n_busy, n_idle;             /* visits of a burst that found nearly all looks in use, or none */
+    double pass_us;                      /* how long DAMON takes to look at one page, before and after it waits */
     double cpu_s, n_visits;              /* what the latest visits took, and their number; older ones weigh less */
     uint64_t begun_ns, span_ns;          /* when this round began; how long a round takes */
     uint8_t level[HM_DAMON_MOST_BLOCKS]; /* of each block: 0 is the shortest time; HM_DAMON_LEVELS: the usual one */
@@ -105,16 +113,24 @@ void hm_damon_probing_choose(struct hm_damon_probing *probing, struct hm_damon_b
  * Sets which looks of the burst count, for all visits of the process of the burst's page `first`, its first one. `seen`
  * is of all pages of the burst. A process that waits for a CPU uses no page. So where it shares its CPUs, only so many
  * looks count as have found its hottest pages in use. How many these are in the mean of the last bursts says for which
- * share of the time it runs. Over all time its pages are used so much less: visit->look_us is made longer.
+ * share of the time it runs. Over all time its pages are used so much less: visit->look_us is made longer. Where it has
+ * hardly run, visit->looks is 0, unless that was so in its last burst, too.
  */
 void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned first,
                                   const struct hm_damon_seen *seen, struct hm_damon_visit *visit);
 /*
  * Takes a visit's result. Returns false where it tells nothing, or nothing new, or the block is visited again, with a
- * shorter time. Else `region` gets what the round has found about the block.
+ * shorter time, or as the process has hardly run. Else `region` gets what the round has found about the block.
  */
 bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i,
                            const struct hm_damon_visit *visit, struct hm_damon_region *region);
+/*
+ * Learns how long DAMON takes to look at the burst's pages, from the time from one look to the next one, in us. Returns
+ * the time between two looks at one page: DAMON goes over all pages before and after it waits, so that is the wait, and
+ * one of the two.
+ */
+uint32_t hm_damon_probing_learn_pass(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+                                     double period_us);
 /* Nothing is known of this visit. */
 void hm_damon_probing_skip(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i);
 /*

@@ -8,9 +8,10 @@
 #include "base/amount.h"
 #include "base/pagesize.h"
 
-#define SHARED_LEVEL 3       /* 8 ms: a process that shares its CPUs seldom waits longer for one */
+#define SHARED_LEVEL 7       /* 8 ms: a process that shares its CPUs seldom waits longer for one */
 #define ALONE 0.9            /* share of time: a process that runs so long shares its CPUs with none */
-#define FIRST_VISIT_S 100e-6 /* assumed CPU time of a visit, until it is measured */
+#define FIRST_VISIT_S 200e-6 /* assumed CPU time of a visit, until it is measured */
+#define UNLIKE 2.0           /* times as much or as little: more is another cost */
 #define ROUND_PHASES 6       /* a round should take no longer than this, if blocks of SMALLEST pages allow that */
 #define SMALLEST 16          /* pages of a block: 64 KiB or more; smaller ones are seldom unlike their neighbours */
 /*
@@ -22,6 +23,11 @@
 static double visit_s(const struct hm_damon_probing *probing)
 {
     return probing->n_visits > 0 ? probing->cpu_s / probing->n_visits : FIRST_VISIT_S;
+}
+
+bool hm_probing_has_other_cost(const struct hm_damon_probing *probing)
+{
+    return visit_s(probing) > UNLIKE * FIRST_VISIT_S || visit_s(probing) < FIRST_VISIT_S / UNLIKE;
 }
 
 /* Blocks of a range from page `first` to `end` - 1. */
@@ -50,9 +56,11 @@ uint64_t hm_probing_choose_size(const struct hm_damon_probing *probing, const st
 
 void hm_probing_share_out(struct hm_damon_probing *probing, const struct hm_damon_needs *needs)
 {
-    double length_s = hm_probing_level_us(HM_PROBING_FIRST) * 1e-6 * HM_DAMON_VISIT_LOOKS;
+    double length_s = hm_damon_level_us(HM_PROBING_FIRST) * 1e-6 * HM_DAMON_VISIT_LOOKS;
     double paid_s = needs->budget * 1e-6 * needs->interval_ms * 1e-3;
     double wanted = fmin(LOOK_PARTS * length_s, paid_s) / visit_s(probing);
+    if (probing->pass_us > 0)
+        wanted = fmin(wanted, 2 * hm_damon_level_us(probing->common) / probing->pass_us);
     wanted = fmin(fmax(wanted, HM_PROBING_ENOUGH), HM_DAMON_MOST_PROBES);
     uint32_t left = HM_DAMON_MOST_PROBES - probing->n_processes; /* beyond the one for each */
     for (unsigned p = 0; p < probing->n_processes; p++) {
@@ -82,6 +90,7 @@ void hm_probing_cut(struct hm_damon_probing *probing, uint64_t block_pages, cons
         probing->process[p].cursor = (uint32_t)(hm_random_share(&probing->random) * probing->process[p].n_blocks);
         probing->process[p].shortest = SHARED_LEVEL;
     }
+    probing->common = HM_PROBING_FIRST;
     memset(probing->level, HM_PROBING_UNKNOWN, sizeof(probing->level));
     memset(probing->last, HM_PROBING_UNKNOWN, sizeof(probing->last));
     hm_probing_share_out(probing, needs);
@@ -125,7 +134,7 @@ void hm_damon_probing_begin(struct hm_damon_probing *probing, const struct hm_da
     probing->n_processes = n;
     probing->usual = HM_PROBING_FIRST;
     for (unsigned p = 0; p < n; p++) {
-        probing->process[p].has_ended = false;
+        probing->process[p].has_ended = probing->process[p].has_waited = false;
         probing->process[p].running = probing->process[p].n_running = 0;
         for (uint32_t r = 0; r < process[p].n_ranges; r++) {
             probing->range[probing->n_ranges].process = p;

@@ -5,18 +5,14 @@
 
 #include "probing.h"
 
-#define HM_PROBING_FIRST 4                 /* level that blocks begin with: 16 ms */
+#define HM_PROBING_FIRST 8                 /* level that blocks begin with: 16 ms */
 #define HM_PROBING_UNKNOWN HM_DAMON_LEVELS /* the block had no visit yet: it takes the usual level */
 #define HM_PROBING_ENOUGH 32 /* blocks of a level: a burst of fewer costs nearly as much as one of so many */
 
-/* The time between two looks at this level. */
-static inline uint32_t hm_probing_level_us(unsigned level)
-{
-    return HM_DAMON_SHORTEST_US << level;
-}
-
 /* The size of blocks, so that they are as many as the budget pays for in a round. */
 uint64_t hm_probing_choose_size(const struct hm_damon_probing *probing, const struct hm_damon_needs *needs);
+/* Does a visit take much more CPU time than was assumed at first, or much less? */
+bool hm_probing_has_other_cost(const struct hm_damon_probing *probing);
 /* Cuts the ranges into blocks of this size. What is known of earlier blocks is forgotten. */
 void hm_probing_cut(struct hm_damon_probing *probing, uint64_t block_pages, const struct hm_damon_needs *needs);
 /* Divides the pages of a burst, which the budget of one interval can pay for, among the processes, by their blocks;

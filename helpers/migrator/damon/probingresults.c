@@ -23,10 +23,12 @@
  * than MOST found none. */
 #define MANY 0.3
 #define MOST 0.7
+#define COMMON 0.6       /* of the blocks have the common level, or one with a longer time */
 #define FIRST_SPREAD 1.0 /* assumed before any two visits were compared */
 #define PAIRS 100        /* weight of that */
 #define FADE 0.98        /* weight that older visits keep at each burst */
 #define KEEP 0.9         /* weight that what older bursts took keeps at each burst */
+#define PASS_LEARN 0.3   /* weight of the latest burst in the time of a pass */
 #define LEARN 0.1        /* weight of the latest burst in the share of looks that a process runs in */
 
 /* How often a page is used, per microsecond, of whose looks this share finds a use (as in heat.h). */
@@ -94,6 +96,9 @@ void hm_damon_probing_count_looks(struct hm_damon_probing *probing, const struct
     double share = (double)visit->looks / HM_DAMON_VISIT_LOOKS, *running = &probing->process[process].running;
     *running += (share - *running) * fmax(LEARN, 1.0 / ++probing->process[process].n_running);
     visit->look_us = (uint32_t)(visit->look_us / *running);
+    bool *has_waited = &probing->process[process].has_waited;
+    *has_waited = visit->looks == LEAST_LOOKS && !*has_waited;
+    visit->looks = *has_waited ? 0 : visit->looks;
 }
 
 /* Does the visit find the block too hot for its level? Then the block is visited again, with a shorter time. */
@@ -116,7 +121,7 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
     unsigned shortest = probing->process[burst->probe[i].process].shortest;
     uint64_t first, end;
     unsigned range = burst->probe[i].range;
-    if (burst->level < shortest)
+    if (burst->level < shortest || visit.looks == 0)
         return false;
     visit.accesses = visit.accesses < visit.looks ? visit.accesses : visit.looks;
     probing->n_busy += visit.accesses > SATURATED * visit.looks;
@@ -141,6 +146,16 @@ bool hm_damon_probing_take(struct hm_damon_probing *probing, const struct hm_dam
                                        .look_us = visit.look_us};
     hm_probing_finish(probing, block);
     return true;
+}
+
+uint32_t hm_damon_probing_learn_pass(struct hm_damon_probing *probing, const struct hm_damon_burst *burst,
+                                     double period_us)
+{
+    double passes_us = fmax(period_us - burst->look_us, 0);
+    double weight = probing->pass_us > 0 ? PASS_LEARN : 1;
+    if (burst->n > 0)
+        probing->pass_us += (passes_us / burst->n - probing->pass_us) * weight;
+    return (uint32_t)(burst->look_us + passes_us / 2);
 }
 
 void hm_damon_probing_skip(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, unsigned i)
@@ -168,6 +183,18 @@ static void adapt(struct hm_damon_probing *probing, const struct hm_damon_burst 
     probing->n_busy = probing->n_idle = 0;
 }
 
+/* Finds the level that most blocks have, or a longer one. Returns whether it differs by much from the one before. */
+static bool has_other_level(struct hm_damon_probing *probing)
+{
+    unsigned level = 0, before = probing->common;
+    while (level + 1 < HM_DAMON_LEVELS && hm_damon_probing_share_of(probing, level + 1) >= COMMON)
+        level++;
+    if (level + STEP > before && level < before + STEP)
+        return false;
+    probing->common = level;
+    return true;
+}
+
 void hm_damon_probing_end(struct hm_damon_probing *probing, const struct hm_damon_burst *burst, double cpu_s,
                           const struct hm_damon_needs *needs, uint64_t now_ns)
 {
@@ -186,7 +213,7 @@ void hm_damon_probing_end(struct hm_damon_probing *probing, const struct hm_damo
     uint64_t wanted = hm_probing_choose_size(probing, needs);
     if (wanted > 2 * probing->block_pages || wanted < probing->block_pages / 2)
         hm_probing_cut(probing, wanted, needs);
-    else if (probing->rounds == 1) /* only now is the cost of a visit known */
+    else if (has_other_level(probing) || (probing->rounds == 1 && hm_probing_has_other_cost(probing)))
         hm_probing_share_out(probing, needs);
     hm_probing_begin_round(probing, now_ns);
 }

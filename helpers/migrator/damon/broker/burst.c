@@ -181,7 +181,7 @@ static unsigned calm_level(const struct hm_damon_lease *lease)
 {
     uint64_t wanted_us = hm_most(CALM_US, lease->steady.settings.look_us);
     unsigned level = 0;
-    while (level + 1 < HM_DAMON_LEVELS && ((uint64_t)HM_DAMON_SHORTEST_US << level) < wanted_us)
+    while (level + 1 < HM_DAMON_LEVELS && hm_damon_level_us(level) < wanted_us)
         level++;
     return level;
 }

@@ -45,15 +45,13 @@ void hm_damon_burst_note(void *data, const struct hm_damon_gathering *list)
     }
 }
 
-/*
- * The time between two looks at a page. Each look of a kdamond goes over all pages twice, before and after the kernel
- * has waited for burst.look_us; a page's own time is that wait, and one of the two.
- */
-static uint32_t measure_look_us(const struct hm_damon_lease *lease)
+/* The time between two looks at a page. */
+static uint32_t measure_look_us(struct hm_damon_lease *lease)
 {
     double period_us = (double)hm_less(lease->bursts.told_ns, lease->bursts.on_ns) / HM_DAMON_VISIT_LOOKS / 1000;
-    double look_us = lease->by_bitmap ? period_us : (period_us + lease->bursts.pages.look_us) / 2;
-    return look_us > lease->bursts.pages.look_us ? (uint32_t)look_us : lease->bursts.pages.look_us;
+    if (lease->by_bitmap) /* looks are made in one pass, as soon as they are due */
+        return period_us > lease->bursts.pages.look_us ? (uint32_t)period_us : lease->bursts.pages.look_us;
+    return hm_damon_probing_learn_pass(&lease->bursts.probing, &lease->bursts.pages, period_us);
 }
 
 /* Takes what the burst has found of the process that the i-th page belongs to, and sends it, unless the process is not
@@ -84,8 +82,8 @@ static unsigned tell_of(struct hm_damon_lease *lease, unsigned i, uint32_t look_
 
 bool hm_damon_burst_tell(struct hm_damon_lease *lease)
 {
-    const struct hm_damon_probing *probing = &lease->bursts.probing;
     uint32_t look_us = measure_look_us(lease);
+    const struct hm_damon_probing *probing = &lease->bursts.probing;
     const struct hm_damon_looked looked = {.way = HM_DAMON_BURSTS,
                                            .span_ms = (uint32_t)(probing->span_ns / MS_NS),
                                            .scatter = (uint32_t)((hm_damon_probing_spread(probing) - 1) * 1000)};

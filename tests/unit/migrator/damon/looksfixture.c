@@ -75,7 +75,7 @@ static void check_burst(void)
 {
     assert_in_range(burst.n, 1, HM_DAMON_MOST_PROBES);
     assert_in_range(burst.level, 0, HM_DAMON_LEVELS - 1);
-    assert_int_equal(burst.look_us, 1000 << burst.level);
+    assert_int_equal(burst.look_us, hm_damon_level_us(burst.level));
     for (unsigned i = 1; i < burst.n; i++) {
         const struct hm_damon_probe *last = &burst.probe[i - 1], *next = &burst.probe[i];
         assert_true(next->process > last->process || (next->process == last->process && next->page > last->page));

@@ -13,7 +13,7 @@
 #define PAGE hm_page_size()
 #define INTERVAL_MS 10000
 #define BUDGET 10000   /* millionths of a CPU */
-#define VISIT_S 100e-6 /* CPU time of a visit, as assumed at first */
+#define VISIT_S 200e-6 /* CPU time of a visit, as assumed at first */
 
 extern struct hm_damon_process process[HM_DAMON_TARGETS];
 extern struct hm_damon_probing probing;

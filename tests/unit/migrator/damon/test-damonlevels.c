@@ -11,6 +11,7 @@
 #include "unit/lib/rows.h"
 
 #define FIRST_US 16000
+#define SHORTEST_US 62
 #define LONGEST_US 256000
 #define SHARED_US 8000
 
@@ -38,7 +39,7 @@ static void what_is_always_in_use_is_looked_at_again_at_once(void **state)
         for (unsigned i = 0; i < n_found; i++) {
             bool is_hot = found[i].page >= HOT;
             assert_int_equal(found[i].region.accesses, is_hot ? HOT_USES : HM_DAMON_VISIT_LOOKS / 2);
-            assert_true(!is_hot || found[i].region.look_us == HM_DAMON_SHORTEST_US);
+            assert_true(!is_hot || found[i].region.look_us < 2000);
         }
     }
     /* What was learned about a block holds in the next round: one visit is mostly enough. */
@@ -51,8 +52,7 @@ static void the_shortest_time_is_the_end(void **state)
     static const struct {
         double share; /* of time that the process runs */
         uint32_t look_us;
-    } rows[] = {
-        {1, HM_DAMON_SHORTEST_US}, {0.9, HM_DAMON_SHORTEST_US}, {0.85, SHARED_US}, {0.1, SHARED_US}, {0, SHARED_US}};
+    } rows[] = {{1, SHORTEST_US}, {0.9, SHORTEST_US}, {0.85, SHARED_US}, {0.1, SHARED_US}, {0, SHARED_US}};
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         looks_set_up(NULL);
         looks_add_range(0, 0, 1000);
@@ -77,7 +77,7 @@ static void no_process_is_looked_at_while_it_waits_for_its_cpu(void **state)
         looks_run_round(looks_all);
         looks_check_round(2);
         for (unsigned i = 0; i < n_found; i++)
-            assert_int_equal(found[i].region.look_us, found[i].process == 0 ? HM_DAMON_SHORTEST_US : SHARED_US);
+            assert_int_equal(found[i].region.look_us, found[i].process == 0 ? SHORTEST_US : SHARED_US);
     }
 }
 
@@ -168,14 +168,14 @@ static void looks_while_a_process_waits_do_not_count(void **state)
         struct some_pages found[4];
         uint32_t looks;
     } rows[] = {
-        {0.5, 3, {{4, 5}, {60, 3}}, 5},                    /* four pages of 64 are in use whenever it runs */
-        {0.5, 4, {{4, 5}, {60, 3}}, 5},                    /* the same with twice the time */
-        {0.5, 3, {{1, 6}, {2, 5}, {61, 3}}, 5},            /* one page alone may be so by chance */
-        {0.5, 3, {{2, 4}, {62, 0}}, 4},                    /* most of its memory is idle */
-        {0.5, 3, {{64, 1}}, 3},                            /* it ran in three looks, or is seldom in use */
-        {0.5, 3, {{7, 5}}, HM_DAMON_VISIT_LOOKS},          /* too few pages tell nothing */
-        {0.5, 5, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
-        {1, 3, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
+        {0.5, 7, {{4, 5}, {60, 3}}, 5},                    /* four pages of 64 are in use whenever it runs */
+        {0.5, 8, {{4, 5}, {60, 3}}, 5},                    /* the same with twice the time */
+        {0.5, 7, {{1, 6}, {2, 5}, {61, 3}}, 5},            /* one page alone may be so by chance */
+        {0.5, 7, {{2, 4}, {62, 0}}, 4},                    /* most of its memory is idle */
+        {0.5, 7, {{64, 1}}, 0},                            /* it ran in three looks, or is seldom in use */
+        {0.5, 7, {{7, 5}}, HM_DAMON_VISIT_LOOKS},          /* too few pages tell nothing */
+        {0.5, 9, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS}, /* it runs in each of so long looks */
+        {1, 7, {{4, 5}, {60, 3}}, HM_DAMON_VISIT_LOOKS},   /* it has its CPU for itself */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_damon_seen seen[HM_DAMON_MOST_PROBES] = {
@@ -194,7 +194,44 @@ static void looks_while_a_process_waits_do_not_count(void **state)
         struct hm_damon_visit visit = {0};
         hm_damon_probing_count_looks(&probing, &burst, 1, seen, &visit);
         assert_int_equal(visit.looks, rows[i].looks);
+        /* The next time it may be the same, and the round has to end: then as many looks count as it may have run in.
+         */
+        hm_damon_probing_count_looks(&probing, &burst, 1, seen, &visit);
+        assert_int_equal(visit.looks, rows[i].looks > 0 ? rows[i].looks : 3);
     }
+}
+
+/* A process that has hardly run in a burst is looked at again. */
+static void a_visit_without_looks_that_count_is_made_again(void **state)
+{
+    (void)state;
+    struct hm_damon_region region;
+    const struct hm_damon_visit nothing = {.accesses = 3, .look_us = 16000}, some = {3, 6, 16000};
+    looks_add_range(0, 0, 1000);
+    looks_begin(1, BUDGET);
+    hm_damon_probing_choose(&probing, &burst);
+    assert_false(hm_damon_probing_take(&probing, &burst, 0, &nothing, &region));
+    assert_true(hm_damon_probing_take(&probing, &burst, 0, &some, &region));
+    assert_false(hm_damon_probing_take(&probing, &burst, 0, &some, &region));
+}
+
+/* The time between two looks at a page has in it what DAMON takes to look at all others. */
+static void the_wait_between_looks_is_shorter_by_what_looks_take(void **state)
+{
+    (void)state;
+    looks_add_range(0, 0, 8000);
+    looks_begin(1, BUDGET);
+    hm_damon_probing_choose(&probing, &burst);
+    assert_int_equal(burst.look_us, 16000);
+    assert_int_equal(hm_damon_probing_learn_pass(&probing, &burst, 16000 + 20.0 * burst.n), 16000 + 10 * burst.n);
+    hm_damon_probing_choose(&probing, &burst);
+    assert_int_equal(burst.look_us, 16000 - 10 * burst.n);
+    /* kernels that end an aggregation by the clock */
+    assert_int_equal(hm_damon_probing_learn_pass(&probing, &burst, burst.look_us - 1), burst.look_us);
+    for (int i = 0; i < 100; i++)
+        hm_damon_probing_learn_pass(&probing, &burst, 1e6);
+    hm_damon_probing_choose(&probing, &burst);
+    assert_int_equal(burst.look_us, SHORTEST_US);
 }
 
 /* A process that runs in half of the looks uses its pages half as often as these tell; one that never waits does not.
@@ -215,10 +252,14 @@ static void what_a_process_uses_while_it_runs_is_less_over_all_time(void **state
         looks_add_range(0, 0, 1000);
         looks_begin(1, BUDGET);
         hm_damon_probing_set_share(&probing, 0, rows[i].share);
-        burst = (struct hm_damon_burst){.level = 4, .n = rows[i].n};
+        burst = (struct hm_damon_burst){.level = 8, .n = rows[i].n};
         for (int k = 0; k < 64; k++)
             seen[k] = (struct hm_damon_seen){true, k < 4 ? rows[i].uses_of_hottest : 1};
         hm_damon_probing_count_looks(&probing, &burst, 0, seen, &visit);
+        if (visit.looks == 0) {
+            visit.look_us = 16000;
+            hm_damon_probing_count_looks(&probing, &burst, 0, seen, &visit);
+        }
         assert_true(hm_damon_probing_take(&probing, &burst, 5, &visit, &region));
         assert_int_equal(region.look_us, rows[i].look_us);
     }
@@ -233,6 +274,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_not_in_use_is_looked_at_for_longer_in_the_next_round, looks_set_up),
         cmocka_unit_test_setup(a_shorter_look_that_finds_nothing_does_not_take_back_the_longer_one, looks_set_up),
         cmocka_unit_test_setup(looks_while_a_process_waits_do_not_count, looks_set_up),
+        cmocka_unit_test_setup(a_visit_without_looks_that_count_is_made_again, looks_set_up),
+        cmocka_unit_test_setup(the_wait_between_looks_is_shorter_by_what_looks_take, looks_set_up),
         cmocka_unit_test_setup(what_a_process_uses_while_it_runs_is_less_over_all_time, looks_set_up),
         cmocka_unit_test_setup(the_spread_tells_what_chance_does_not_explain, looks_set_up),
     };
