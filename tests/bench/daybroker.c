@@ -80,6 +80,11 @@ void day_broker_serve(void)
         if (hm_damon_wire_check_watch(&broker.watch, (size_t)length, &error) != 0)
             day_die(error.text);
         broker.has_told = false;
+        if (broker.watch.looker != HM_DAMON_BY_KDAMOND) {
+            answer(ENOENT, "no idle bitmap");
+            day_broker_drop();
+            return;
+        }
         answer(0, "");
     }
 }

@@ -18,6 +18,7 @@
 #define EPOCH_S 1790000000 /* CLOCK_REALTIME when CLOCK_MONOTONIC is 0 */
 #define CALL_NS 1000       /* CPU time of a call of clock_gettime */
 
+unsigned day_cpus = DAY_CPUS;
 static struct {
     char root[128];
     uint64_t now_ns, cpu_ns;
@@ -33,6 +34,8 @@ int __real_openat(int folder, const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
 int __real_close(int fd);
 int __wrap_close(int fd);
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
 
 void day_die(const char *what)
 {
@@ -109,7 +112,7 @@ void day_kernel_refresh(void)
         return;
     kernel.is_stale = false;
     kernel.written_ns = kernel.now_ns;
-    snprintf(text, sizeof(text), "usage_usec %llu\n", (unsigned long long)kernel.now_ns / 1000 * DAY_CPUS);
+    snprintf(text, sizeof(text), "usage_usec %llu\n", (unsigned long long)kernel.now_ns / 1000 * day_cpus);
     day_write(DAY_CGROUP "/cpu.stat", text);
     uint64_t bytes[DAY_NODES];
     for (int i = 0; i < DAY_NODES; i++) {
@@ -193,6 +196,12 @@ int __wrap_openat(int folder, const char *path, int flags, ...)
     return note(__real_openat(folder, path, flags, mode), pagemap);
 }
 
+/* The watermarks of this machine's nodes are not those of the simulated ones: these have none. */
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    return __real_fopen(strcmp(path, "/proc/zoneinfo") == 0 ? "/dev/null" : path, mode);
+}
+
 int __wrap_close(int fd)
 {
     day_perf_close(fd);
@@ -229,7 +238,7 @@ void day_kernel_start(const char *root)
 {
     static const char *const distances[DAY_NODES] = {"10 21 17 28\n", "21 10 28 17\n", "17 28 10 28\n",
                                                      "28 17 28 10\n"};
-    char path[64];
+    char path[64], cpus[16];
     snprintf(kernel.root, sizeof(kernel.root), "%s", root);
     kernel.now_ns = 1000 * DAY_SECOND;
     kernel.is_stale = true;
@@ -248,7 +257,8 @@ void day_kernel_start(const char *root)
     day_write("/proc/cgroup", "0::/day/user\n");
     day_write(DAY_CGROUP "/cgroup.procs", "");
     day_write(DAY_CGROUP "/cgroup.events", "populated 1\nfrozen 0\n");
-    day_write(DAY_CGROUP "/cpuset.cpus.effective", "0-7\n");
+    snprintf(cpus, sizeof(cpus), "0-%u\n", day_cpus - 1);
+    day_write(DAY_CGROUP "/cpuset.cpus.effective", cpus);
     day_write(DAY_CGROUP "/memory.peak", "0\n");
     day_kernel_refresh();
 }

@@ -9,18 +9,17 @@
 #include "migrator/move/present.h"
 
 #define HUGE 512 /* pages */
-/* CPU times, in ns. They are longer than real ones: as the migrator may use only so much CPU time, it then looks at
- * fewer pages, and a simulated day is over in a minute. */
-#define LOOK_NS 16000 /* to see where a page is */
-#define MOVE_NS 16000
-#define READ_NS 10000 /* to read a part of a page map */
 #define PRESENT (UINT64_C(1) << 63)
 #define DIRTY (UINT64_C(1) << 55)
 /* The migrator measures a fault on pages of its own: it writes this into them, clears the marks, and writes another
  * value (helpers/migrator/softdirty). */
 #define UNTOUCHED 1
 
-const uint64_t day_node_pages[DAY_NODES] = {49152, 49152, 262144, 262144};
+uint64_t day_node_pages[DAY_NODES] = {49152, 49152, 262144, 262144};
+/* They are longer than real ones: as the migrator may use only so much CPU time, it then looks at fewer pages, and a
+ * simulated day is over in a minute. */
+struct day_page_costs day_page_costs = {.look_ns = 16000, .move_ns = 16000, .read_ns = 10000};
+uint64_t day_pinned = 4001;
 static uint64_t used[DAY_NODES];
 static pid_t self;
 
@@ -92,7 +91,7 @@ static int move_one(struct day_slot *slot, uint64_t page, int to)
         used[to]++;
         slot->node[i] = (uint8_t)to;
     }
-    day_work(n * MOVE_NS);
+    day_work(n * day_page_costs.move_ns);
     return to;
 }
 
@@ -105,16 +104,16 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
     for (unsigned long i = 0; i < count; i++) {
         uint64_t page;
         struct day_slot *slot = find_slot(pid, (uint64_t)(uintptr_t)pages[i] >> 12, &page);
-        day_work(LOOK_NS);
+        day_work(day_page_costs.look_ns);
         if (!slot)
             status[i] = -ENOENT;
         else if (!to || slot->node[page] == to[i])
             status[i] = slot->node[page];
         else if (slot->kind == DAY_SHARED)
             status[i] = -EACCES;
-        else if (slot->kind != DAY_HUGE && DAY_PINNED(page))
+        else if (slot->kind != DAY_HUGE && day_pinned && page % day_pinned == 3)
             return (long)(count - i);
-        else if (used[to[i]] + HUGE <= day_node_pages[to[i]])
+        else if (used[to[i]] + (slot->kind == DAY_HUGE ? HUGE : 1) <= day_node_pages[to[i]])
             status[i] = move_one(slot, page, to[i]);
         else {
             errno = ENOMEM;
@@ -156,7 +155,7 @@ int day_pages_scan(pid_t pid, struct hm_present_scan *scan)
         n_pages++;
     }
     scan->walk_end = page << 12;
-    day_work(READ_NS);
+    day_work(day_page_costs.read_ns);
     return (int)n;
 }
 
@@ -170,6 +169,6 @@ ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
     self = self ? self : getpid();
     for (size_t i = 0; i < size / sizeof(*entry); i++)
         entry[i] = pagemap_entry(pid, (uint64_t)at / sizeof(*entry) + i);
-    day_work(READ_NS);
+    day_work(day_page_costs.read_ns);
     return (ssize_t)size;
 }

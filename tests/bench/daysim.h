@@ -17,15 +17,14 @@
 #define DAY_SECOND UINT64_C(1000000000)
 #define DAY_CGROUP "/sys/fs/cgroup/day" /* cgroup of the step, below day_root() */
 #define DAY_NODES 4                     /* 0 and 1 are fast */
-#define DAY_CPUS 8
+#define DAY_CPUS 8                      /* of the step, if nothing else is set */
 #define DAY_RANKS 24
 #define DAY_SLOTS 6
-#define DAY_SLOT_PAGES 16384                  /* most pages of a slot */
-#define DAY_SLOT_SPAN (UINT64_C(1) << 20)     /* pages from one slot to the next */
-#define DAY_FIRST_PAGE (UINT64_C(2) << 32)    /* first page of slot 0 in every process */
-#define DAY_FRAGMENT 64                       /* pages of a piece, and of the gap after it */
-#define DAY_HOT_SHARE 8                       /* an eighth of a slot is hot */
-#define DAY_PINNED(page) ((page) % 4001 == 3) /* pages of a slot that do not move, except in DAY_HUGE */
+#define DAY_SLOT_PAGES 16384               /* most pages of a slot */
+#define DAY_SLOT_SPAN (UINT64_C(1) << 20)  /* pages from one slot to the next */
+#define DAY_FIRST_PAGE (UINT64_C(2) << 32) /* first page of slot 0 in every process */
+#define DAY_FRAGMENT 64                    /* pages of a piece, and of the gap after it */
+#define DAY_HOT_SHARE 8                    /* an eighth of a slot is hot */
 
 enum day_kind { DAY_PLAIN, DAY_HUGE, DAY_SHARED, DAY_PIECES };
 
@@ -51,6 +50,8 @@ extern struct day_rank day_rank[DAY_RANKS];
 void day_die(const char *what) __attribute__((noreturn));
 
 /* ---- daykernel.c: time and files */
+
+extern unsigned day_cpus; /* of the step; to be set before day_kernel_start() */
 
 /* Make the simulated files in the folder `root`, where "/sys/..." and "/proc/sys/..." are looked for. */
 void day_kernel_start(const char *root);
@@ -78,7 +79,14 @@ void day_cgroup_end(void);
 
 /* ---- daypages.c: memory */
 
-extern const uint64_t day_node_pages[DAY_NODES];
+extern uint64_t day_node_pages[DAY_NODES];
+/* Does one page in so many not move, except in DAY_HUGE? 0: all move. */
+extern uint64_t day_pinned;
+/* CPU times, in ns: to see where a page is, to move it, and to read a part of a page map. */
+struct day_page_costs {
+    uint64_t look_ns, move_ns, read_ns;
+};
+extern struct day_page_costs day_page_costs;
 uint64_t day_pages_used(int node);
 /* Map the pages of a slot on nodes with room, fast ones first. A part of each fast node is kept for slots with
  * `only_fast`. */
@@ -117,6 +125,45 @@ void day_broker_serve(void);
 /* End an aggregation of DAMON. */
 void day_broker_aggregate(void);
 
+/* ---- daybursts.c: the same broker, which looks in bursts; it has the first five functions above, too */
+
+/* CPU time in ns: of a burst, of each visit to set it up, and of each of its looks. Looking at a page twice, before and
+ * after the wait, takes `pass_ns`. */
+struct day_visit_costs {
+    uint64_t burst_ns, set_up_ns, look_ns, pass_ns;
+};
+extern struct day_visit_costs day_visit_costs;
+/* The share of time that each process runs; 1: it has a CPU for itself. */
+extern double day_share;
+/* How often per second the page at this address of a rank is used. */
+double day_rate(const struct day_rank *rank, uint64_t page);
+/* Do what is due. Returns when there is something to do again (CLOCK_MONOTONIC, in ns). */
+uint64_t day_bursts_work(void);
+
+/* ---- dayranks.c: the job's processes */
+
+/* The program of the processes that are started from now on (dayrank.c). */
+void day_ranks_begin(char *rank_program);
+void day_rank_start(struct day_rank *rank);
+void day_rank_end(struct day_rank *rank);
+/* Map so many pages in a slot, or unmap it. */
+void day_rank_map(struct day_rank *rank, struct day_slot *slot, uint64_t n_pages, bool only_fast);
+void day_rank_unmap(struct day_rank *rank, struct day_slot *slot);
+void day_rank_add_thread(struct day_rank *rank);
+void day_rank_drop_thread(struct day_rank *rank);
+/* Address of a slot in its process. */
+uint64_t day_slot_address(const struct day_rank *rank, const struct day_slot *slot);
+/* Choose another hot part. */
+void day_slot_jump(struct day_slot *slot);
+/* Counts of what has happened so far. */
+struct day_counts {
+    uint64_t ranks, threads, mapped, unmapped, jumps;
+};
+const struct day_counts *day_job_counts(void);
+/* A random number x with 0 <= x < below. */
+uint64_t day_random(uint64_t below);
+void day_random_start(uint64_t seed);
+
 /* ---- dayjob.c: the job */
 
 /* Start the job; `rank_program` is the program of its processes (dayrank.c). */
@@ -124,20 +171,12 @@ void day_job_start(char *rank_program);
 void day_job_end(void);
 /* Do what the job does in this phase of its hour. */
 void day_job_phase(unsigned phase);
-/* Counts of what has happened so far. */
-struct day_counts {
-    uint64_t ranks, threads, mapped, unmapped, jumps;
-};
-const struct day_counts *day_job_counts(void);
 /* The phases of an hour at which the migrator has to change what it does. */
 #define DAY_HOUR 360        /* phases of 10 s */
 #define DAY_DAMON_FROM 140  /* hardware events are refused */
 #define DAY_FAULTS_FROM 230 /* the broker drops the migrator */
 #define DAY_REST_FROM 300   /* the job has little memory; hardware events can be opened again */
 #define DAY_WORK_FROM 330   /* the job has a lot of memory again */
-/* A random number x with 0 <= x < below. */
-uint64_t day_random(uint64_t below);
-void day_random_start(uint64_t seed);
 /* An address that the rank accesses now; 0: it has drawn a place without memory. */
 uint64_t day_address(const struct day_rank *rank, bool *is_write);
 
