@@ -71,12 +71,12 @@ def test_the_mode_nearest_has_a_plan(commands):
     assert re.search(r"^  nearest +memory", run(["./hybridmem-plan", "--help"], commands), re.MULTILINE)
 
 
-def test_the_source_idle_is_listed_and_asked_for(commands):
+def test_the_source_marks_is_listed_and_asked_for(commands):
     done = subprocess.run(["./hybridmem-sources", "--json"], cwd=commands, capture_output=True, text=True, check=False)
     names = [source["name"] for source in json.loads(done.stdout)["sources"]]
-    assert names.index("idle") < names.index("faults")
-    words = ["./hybridmem-plan", "migrate,source=idle", "--json", "--topology", TOPOLOGY]
-    assert json.loads(run(words, commands))["migration"]["source"] == "idle"
+    assert names.index("marks") < names.index("faults")
+    words = ["./hybridmem-plan", "migrate,source=marks", "--json", "--topology", TOPOLOGY]
+    assert json.loads(run(words, commands))["migration"]["source"] == "marks"
 
 
 def test_the_meter_hwmon_finds_its_counter(commands, tmp_path):
