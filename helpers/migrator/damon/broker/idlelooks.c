@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "idlelooks.h"
 
+#include <time.h>
+
 #include "base/clock.h"
+
+/* With so short a time between two looks, or a shorter one, the broker makes all looks of a burst in a row: poll(2),
+ * between looks, would wait for longer. */
+#define SHORT_US 2000
 
 /* Finds the frames of the burst's pages. Those of a process that does not answer are unknown. Returns 0, or -1 with a
  * text if none answers. */
@@ -66,15 +72,26 @@ static void judge(const struct hm_damon_broker *broker, struct hm_damon_lease *l
     lease->bursts.n_lists = lease->bursts.n_targets;
 }
 
-void hm_damon_idle_work(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+static void look_once(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, uint64_t now)
 {
-    uint64_t now = hm_clock_ns(CLOCK_MONOTONIC);
-    if (!lease->idle.is_on || now < lease->idle.due_ns || lease->idle.n_looks == HM_DAMON_VISIT_LOOKS)
-        return;
     bool is_last = ++lease->idle.n_looks == HM_DAMON_VISIT_LOOKS;
     look(broker, lease, is_last);
     lease->bursts.told_ns = now;
     lease->idle.due_ns = now + lease->bursts.pages.look_us * UINT64_C(1000);
     if (is_last)
         judge(broker, lease);
+}
+
+void hm_damon_idle_work(const struct hm_damon_broker *broker, struct hm_damon_lease *lease)
+{
+    const struct timespec wait = {.tv_nsec = lease->bursts.pages.look_us * 1000L};
+    uint64_t begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    if (!lease->idle.is_on || begun_ns < lease->idle.due_ns || lease->idle.n_looks == HM_DAMON_VISIT_LOOKS)
+        return;
+    look_once(broker, lease, begun_ns);
+    while (lease->bursts.pages.look_us <= SHORT_US && lease->idle.n_looks < HM_DAMON_VISIT_LOOKS) {
+        nanosleep(&wait, NULL);
+        look_once(broker, lease, hm_clock_ns(CLOCK_MONOTONIC));
+    }
+    lease->bursts.blocked_ns += hm_clock_ns(CLOCK_MONOTONIC) - begun_ns;
 }

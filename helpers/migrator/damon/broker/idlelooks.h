@@ -11,8 +11,8 @@
  */
 int hm_damon_idle_begin(const struct hm_damon_broker *broker, struct hm_damon_lease *lease, struct hm_error *error);
 /*
- * Looks once more if it is time to. After the last look, lease->bursts.found has what was found, as if the lists of all
- * processes had come.
+ * Looks once more if it is time to, or, where the time between two looks is short, to the end of the burst. After the
+ * last look, lease->bursts.found has what was found, as if the lists of all processes had come.
  */
 void hm_damon_idle_work(const struct hm_damon_broker *broker, struct hm_damon_lease *lease);
 

@@ -124,6 +124,17 @@ static void late_looks_say_how_late(void **state)
     assert_int_equal(lease_hear()->list.region[0].look_us, lease.bursts.pages.look_us * 3 / 2);
 }
 
+static void looks_that_are_close_come_in_a_row(void **state)
+{
+    (void)state;
+    watch();
+    uint32_t first_us = lease.bursts.pages.look_us;
+    lease.bursts.pages.look_us = 500;
+    lease_work_after(first_us * UINT64_C(1000));
+    assert_false(lease.idle.is_on);
+    assert_int_equal(n_looks[1], HM_DAMON_VISIT_LOOKS);
+}
+
 static void only_what_was_used_is_marked_again(void **state)
 {
     (void)state;
@@ -203,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(looks_need_no_kdamond, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(late_looks_say_how_late, set_up, lease_tear_down),
+        cmocka_unit_test_setup_teardown(looks_that_are_close_come_in_a_row, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(only_what_was_used_is_marked_again, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_moved_says_nothing, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_the_kernel_does_not_follow_says_nothing, set_up, lease_tear_down),
