@@ -184,6 +184,5 @@ def test_how_near_the_best_fixed_placement_is():
         said = re.search(rf"(\d\.\d\d) against (\d\.\d\d)\s+with `--fast {fast}%`", text)
         assert [float(figure) for figure in said.groups()] == pytest.approx(means, abs=0.008)
         behind |= {(app, fast): ours[app] / best[app] - 1 for app in APPS}
-    assert max(behind.values()) == max(behind["AMG", 50], behind["bfs", 50])
-    figures = [behind["LULESH", 10], behind["AMG", 50], behind["bfs", 50]]
-    assert figures == pytest.approx([0.06, 0.09, 0.09], abs=0.005)
+    assert max(behind, key=behind.get) == ("bfs", 50)
+    assert [behind["LULESH", 10], behind["bfs", 50]] == pytest.approx([0.06, 0.1], abs=0.005)

@@ -52,8 +52,7 @@ static struct hm_cell part_of(const struct hm_cell *cell, uint64_t first, uint64
                             cell->excess * share,
                             cell->new_reads * share,
                             cell->new_writes * share,
-                            cell->new_excess * share,
-                            cell->last * share};
+                            cell->new_excess * share};
 }
 
 /* Extends `last` to the end of `cell`, which comes after it. */
@@ -66,7 +65,6 @@ static void join(struct hm_cell *last, const struct hm_cell *cell)
     last->new_reads += cell->new_reads;
     last->new_writes += cell->new_writes;
     last->new_excess += cell->new_excess;
-    last->last += cell->last;
 }
 
 static void observe(struct hm_cell *cell, const struct hm_observation *observation, double share)
@@ -221,7 +219,6 @@ void hm_cells_age(struct hm_cells *cells, double decay)
         cell.reads = cell.reads * (float)decay + cell.new_reads;
         cell.writes = cell.writes * (float)decay + cell.new_writes;
         cell.excess = cell.excess * (float)decay + cell.new_excess;
-        cell.last = (float)hm_cells_weigh(cells, cell.new_reads, cell.new_writes);
         cell.new_reads = cell.new_writes = cell.new_excess = 0;
         if (kept > 0 && !is_worth_a_border(&cells->cell[kept - 1], &cell)) {
             join(&cells->cell[kept - 1], &cell);
@@ -272,7 +269,7 @@ double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t en
                  to = hm_cell_end(cell) < end ? hm_cell_end(cell) : end;
         double share = (double)(to - from) / (double)cell->n_pages;
         double counted = (double)(cell->new_reads + cell->new_writes);
-        double samples = hm_cells_weigh(cells, cell->new_reads, cell->new_writes);
+        double samples = cells->read_weight * (double)cell->new_reads + cells->write_weight * (double)cell->new_writes;
         sum += samples * share;
         excess += counted > 0 ? samples / counted * (double)cell->new_excess * share : 0;
     }

@@ -22,7 +22,6 @@ struct hm_cell {
     float excess;                /* how much the variance of reads + writes exceeds that of counted samples */
     float new_reads, new_writes; /* samples of this phase alone */
     float new_excess;
-    float last; /* weighted samples of the last phase alone */
 };
 
 struct hm_cells {
@@ -40,12 +39,6 @@ struct hm_cells {
 static inline double hm_cell_evidence(double samples, double excess)
 {
     return excess > 0 ? samples * (samples / (samples + excess)) : samples;
-}
-
-/* The sum of samples, each with the weight of its kind. */
-static inline double hm_cells_weigh(const struct hm_cells *cells, float reads, float writes)
-{
-    return cells->read_weight * (double)reads + cells->write_weight * (double)writes;
 }
 
 /* The first page after the cell. */

@@ -4,7 +4,7 @@
 static void add_cell(struct hm_density_sum *sum, const struct hm_cells *cells, const struct hm_cell *cell)
 {
     double counted = (double)(cell->reads + cell->writes);
-    double weighted = hm_cells_weigh(cells, cell->reads, cell->writes);
+    double weighted = cells->read_weight * (double)cell->reads + cells->write_weight * (double)cell->writes;
     sum->mass += weighted;
     sum->writes += cells->write_weight * (double)cell->writes;
     if (counted <= 0)

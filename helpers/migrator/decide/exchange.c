@@ -149,7 +149,7 @@ void hm_exchange_shed(struct hm_exchange *exchange)
         struct group hot = group_at(exchange, pair->order[place], 0, 1);
         double gain = pair->gain[hot.extent];
         /* Below the extent that does not pay, none does. */
-        if (gain * exchange->lasts <= cost_of(exchange, 0, 1))
+        if (gain * exchange->belief <= cost_of(exchange, 0, 1))
             return;
         uint64_t pages = pages_of_heat(-exchange->heat_room, gain, hm_least(hot.pages, exchange->moves_left));
         if (pages == 0)
@@ -168,7 +168,7 @@ static enum hm_verdict fill_room(struct hm_exchange *exchange, const struct hm_e
         struct group hot = group_at(exchange, i, pair->down, pair->up);
         if (hot.pages == 0 || *room == 0 || allowed(exchange, hot.moves) == 0)
             break;
-        if (gain * exchange->lasts <= hot.cost)
+        if (gain * exchange->belief <= hot.cost)
             return HM_VERDICT_COST;
         uint64_t most = hm_least(hm_least(hot.pages, *room), allowed(exchange, hot.moves));
         uint64_t pages = pages_of_heat(exchange->heat_room, gain, most);
@@ -202,8 +202,8 @@ static enum hm_verdict promote(struct hm_exchange *exchange, unsigned k, size_t 
             return HM_VERDICT_ROOM;
         double cold_gain = pair->gain[cold.extent], more = hot_gain - cold_gain;
         double gain = hot_gain * (1 - error) - cold_gain;
-        if (gain * exchange->lasts <= hot.cost + cold.cost)
-            return hot_gain * exchange->lasts <= hot.cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
+        if (gain * exchange->belief <= hot.cost + cold.cost)
+            return hot_gain * exchange->belief <= hot.cost ? HM_VERDICT_COST : HM_VERDICT_ROOM;
         uint64_t most = hm_least(hm_least(hot.pages, cold.pages), allowed(exchange, hot.moves + cold.moves));
         uint64_t pages = pages_of_heat(exchange->heat_room, more, most);
         if (pages == 0)

@@ -15,12 +15,12 @@ struct hm_exchange {
     bool gives_way;                /* pages have given way in this pass over a pair: those at `cold` last */
     uint64_t room[HM_MAX_TIERS];   /* free pages, by tier */
     uint64_t moves_left;           /* pages that the budget still allows */
-    double lasts; /* number of phases that a gain is expected to last; under load, times what an access gains */
+    double belief;                 /* number of phases for which a gain is expected to last, times the trust in it */
     double move_cost[HM_MAX_TIERS][HM_MAX_TIERS]; /* of a page, as in the options */
     double heat_room; /* heat (priority times pages) that the fast tier should have more; negative: less */
 };
 
-/* Begins without moves. The extents are in order, and `lasts` and `heat_room` are for the caller to set. */
+/* Begins without moves. The extents are in order, and `belief` and `heat_room` are for the caller to set. */
 void hm_exchange_begin(struct hm_exchange *exchange, struct hm_extents *extents, const struct hm_budget *budget);
 /* Demotes the coldest pages of the tiers that are above their capacity. Comes first. */
 void hm_exchange_obey_caps(struct hm_exchange *exchange, const struct hm_budget *budget);

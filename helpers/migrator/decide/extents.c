@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The default algorithm, which users know as "regions". Samples are stored by page, and forgotten (cells.h). A
+ * The default algorithm, which users know as "regions". Samples are stored by page and forgotten slowly (cells.h). A
  * multiscale estimate turns them into spans of even heat (density.h); these are the extents. The coldest extent of a
  * faster tier is exchanged for the hottest one of a slower tier as long as the gain exceeds the cost of both moves
- * (extentsplan.c, exchange.h). Only the part of the heat that is estimated to reach memory counts (misses.h). How long
- * samples are kept depends on whether heat moves on (drift.h), and how long a gain is expected to last on how far
- * earlier gains came true (trust.h).
+ * (extentsplan.c, exchange.h). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a
+ * gain is believed depends on how far earlier gains came true (trust.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +16,9 @@
 #define HOLE (UINT64_C(2) << 20) /* bytes: a longer run of pages without samples is a hole */
 #define NODES (4 * CELLS)        /* most nodes of the estimate: those of the cells, and those above them */
 #define PENDING 16384            /* most observations that wait to be sorted into cells */
-#define FINEST_CLASSES 4.0       /* classes of heat for each doubling, to begin with: a new one every factor 2^(1/4) */
-#define COARSEST_CLASSES 0.01    /* their number is halved while there are too many extents, down to about this */
+#define DECAY 0.6 /* weight that old samples keep at each phase: the last three phases have three quarters of all */
+#define FINEST_CLASSES 4.0    /* classes of heat for each doubling, to begin with: a new one every factor 2^(1/4) */
+#define COARSEST_CLASSES 0.01 /* their number is halved while there are too many extents, down to about this */
 
 static struct hm_extents *extents_of(struct hm_decider *decider)
 {
@@ -234,10 +234,8 @@ static void end_phase(struct hm_decider *decider)
     const struct hm_decider_options *options = &decider->options;
     hm_cells_sort_in(&extents->cells);
     hm_trust_see(&extents->trust, &extents->cells);
-    hm_drift_see(&extents->drift, &extents->cells, decider->extent, decider->n_extents, extents->weight);
-    double decay = hm_drift_decay(&extents->drift, fmax(extents->weight, 1));
-    hm_cells_age(&extents->cells, decay);
-    extents->weight = extents->weight * decay + 1;
+    hm_cells_age(&extents->cells, DECAY);
+    extents->weight = extents->weight * DECAY + 1;
     extents->n_phases++;
     estimate(extents);
     double mean = mean_heat(extents);

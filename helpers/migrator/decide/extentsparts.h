@@ -5,7 +5,6 @@
 
 #include "algorithm.h"
 #include "density.h"
-#include "drift.h"
 #include "trust.h"
 
 #define HM_EXTENTS_PAIRS (HM_MAX_TIERS * (HM_MAX_TIERS - 1) / 2)
@@ -22,7 +21,6 @@ struct hm_extents {
     struct hm_cells cells;
     struct hm_density density;
     struct hm_trust trust;
-    struct hm_drift drift;
     unsigned n_phases;
     double weight;    /* sum of the weights of all phases; older phases weigh less */
     double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */

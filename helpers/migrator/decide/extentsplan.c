@@ -8,20 +8,20 @@
 #include "base/amount.h"
 #include "exchange.h"
 
-/* How many phases a trial takes its gains to last. Moves that would not pay off by then are not tried out. */
-#define TRIAL_LASTS 8.0
+/* How many phases a placement is expected to last. A move that does not pay off by then is not worth the risk. */
+#define LASTS 8.0
 /* Share of a phase's samples: a plan with a smaller gain is only noise, however many samples there are. */
 #define LEAST_GAIN 0.002
 
-/* Begins a plan without moves, of gains that are expected to last so many phases; the extents are in order. */
-static struct hm_exchange begin_plan(struct hm_extents *extents, const struct hm_budget *budget, double lasts)
+/* Begins a plan without moves; the extents are in order. */
+static struct hm_exchange begin_plan(struct hm_extents *extents, const struct hm_budget *budget)
 {
     struct hm_exchange plan;
     hm_exchange_begin(&plan, extents, budget);
-    plan.lasts = lasts;
+    plan.belief = LASTS;
     if (budget->share) {
         plan.heat_room = hm_extents_heat_room(extents, budget->share);
-        plan.lasts *= budget->share->gain;
+        plan.belief *= budget->share->gain;
         for (unsigned from = 0; from < extents->base.options.n_tiers; from++)
             for (unsigned to = 0; to < extents->base.options.n_tiers; to++)
                 plan.move_cost[from][to] = budget->share->price;
@@ -128,7 +128,7 @@ static void give_out_all(struct hm_extents *extents)
 /* Plans the moves as if every gain were certain, and notes them: the next phase shows which gains come true. */
 static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
 {
-    struct hm_exchange plan = begin_plan(extents, budget, TRIAL_LASTS);
+    struct hm_exchange plan = begin_plan(extents, budget);
     choose(&plan);
     hm_trust_begin(&extents->trust);
     if (is_noise(extents))
@@ -152,11 +152,11 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     if (budget->share)
         hm_extents_learn_share(extents, budget->share);
     try_out(extents, budget);
-    double lasts = hm_trust_phases(&extents->trust);
-    if (budget->phases_left >= 0)
-        lasts = fmin(lasts, budget->phases_left);
-    struct hm_exchange plan = begin_plan(extents, budget, lasts);
+    struct hm_exchange plan = begin_plan(extents, budget);
     plan.moves_left = budget->move_pages;
+    if (budget->phases_left >= 0 && budget->phases_left < LASTS)
+        plan.belief *= budget->phases_left / LASTS;
+    plan.belief *= hm_trust_factor(&extents->trust);
     hm_exchange_obey_caps(&plan, budget);
     choose(&plan);
     if (is_noise(extents))

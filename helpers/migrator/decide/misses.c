@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define MISSES_AT_MEAN 0.125 /* one in each line of 64 bytes that is read in words of 8 bytes */
+#define MISSES_AT_MEAN 0.05
 
 double hm_misses_per_access(double heat, double mean)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out how long predicted gains last. After each phase, moves are chosen as if every gain were certain, and the
- * samples of the next phase show what these moves would have gained: a trial, whether they are carried out or not. If
- * heat moves on, or was only noise, gains come true in part: then a move has few phases to pay off. When predictions
- * come true again, gains are expected to last again; no page has to be moved to find that out. For the decision code.
+ * Finds out how far predicted gains come true. After each phase, moves are chosen as if every gain were certain, and
+ * the samples of the next phase show what these moves would have gained: a trial, whether they are carried out or not.
+ * If heat moves on, or was only noise, gains come true in part, and only that part of a prediction is believed. When
+ * predictions come true again, they are believed again; no page has to be moved to find that out. For the decision
+ * code.
  */
 #ifndef HM_MIGRATOR_DECIDE_TRUST_H
 #define HM_MIGRATOR_DECIDE_TRUST_H
@@ -24,7 +25,6 @@ struct hm_trust {
     double scatter;        /* variance of the samples divided by their number: 1 if all were counted one by one */
     double promised, kept; /* gains that were promised, and that came true: sums over phases, older ones weigh less */
     double noise;          /* variance of `kept`, summed in the same way */
-    double trials;         /* their number, summed in the same way; one whose gain may be noise counts less */
 };
 
 /* Begins a new trial, and drops the one before. */
@@ -33,7 +33,7 @@ void hm_trust_begin(struct hm_trust *trust);
 void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, double heat);
 /* Compares the trial with the samples of a phase that ends. Call it before they age. */
 void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells);
-/* How many phases a gain that is predicted now is expected to last. */
-double hm_trust_phases(const struct hm_trust *trust);
+/* The share of a predicted gain that is to be believed, 0..1. */
+double hm_trust_factor(const struct hm_trust *trust);
 
 #endif

@@ -21,7 +21,7 @@ struct scene {
     struct hm_budget budget;
     unsigned tier[PAGES];    /* where they are */
     unsigned planned[PAGES]; /* where the plan has them */
-    double lasts;
+    double belief;
     uint64_t moves_left;
 };
 
@@ -31,7 +31,7 @@ static void begin(struct scene *scene, unsigned n_tiers, const double *read, con
     *scene = (struct scene){
         .options = {.algorithm = "regions", .period = 1, .page_bytes = 4096, .max_extents = 16, .counts_memory = true},
         .budget = {.move_pages = UINT64_MAX, .phases_left = -1},
-        .lasts = 8,
+        .belief = 8,
         .moves_left = UINT64_MAX};
     hm_decider_set_latencies(&scene->options, n_tiers, read, write, lines);
     scene->extents = (struct hm_extents *)hm_decider_new(&scene->options, NULL);
@@ -70,7 +70,7 @@ static void plan(struct scene *scene)
         scene->budget.used_pages[scene->tier[i]]++;
     hm_extents_order(scene->extents);
     hm_exchange_begin(&exchange, scene->extents, &scene->budget);
-    exchange.lasts = scene->lasts;
+    exchange.belief = scene->belief;
     exchange.moves_left = scene->moves_left;
     hm_exchange_obey_caps(&exchange, &scene->budget);
     hm_exchange_promote(&exchange);
@@ -190,8 +190,8 @@ static double value_of(const struct scene *scene, const unsigned *tier)
     for (size_t i = 0; i < PAGES; i++) {
         const struct hm_extent *extent = &scene->extents->base.extent[i];
         unsigned from = scene->tier[i], to = tier[i];
-        value += scene->lasts * (extent->reads * (scene->options.read_gain[from] - scene->options.read_gain[to]) +
-                                 extent->writes * (scene->options.write_gain[from] - scene->options.write_gain[to]));
+        value += scene->belief * (extent->reads * (scene->options.read_gain[from] - scene->options.read_gain[to]) +
+                                  extent->writes * (scene->options.write_gain[from] - scene->options.write_gain[to]));
         value -= scene->options.move_cost[from][to];
     }
     return value;
