@@ -80,9 +80,10 @@ void hm_plan_balance(struct hm_scene *scene, const struct hm_part *fast, const s
         predict(scene, fast, slow, &load, balance);
 }
 
+const char *const hm_curves_words[] = {
+    [HM_CURVES_NONE] = "none", [HM_CURVES_FILE] = "file", [HM_CURVES_TIERS] = "tiers", NULL};
+
 const char *hm_curves_name(enum hm_curves curves)
 {
-    static const char *const names[] = {
-        [HM_CURVES_NONE] = "none", [HM_CURVES_FILE] = "file", [HM_CURVES_TIERS] = "tiers"};
-    return names[curves];
+    return hm_curves_words[curves];
 }

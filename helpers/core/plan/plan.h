@@ -112,7 +112,9 @@ int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tie
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,
                     struct hm_error *error);
 
-/* The word for where curves come from, in JSON: "file", "tiers" or "none". */
+/* The words for where curves come from, by enum hm_curves; NULL past the last. */
+extern const char *const hm_curves_words[];
+/* The word in JSON: "file", "tiers" or "none". */
 const char *hm_curves_name(enum hm_curves curves);
 
 /* The word for a policy in records and JSON: "bind", "weighted-interleave" and so on. */

@@ -40,6 +40,27 @@ static const struct hm_field request_table[] = {
     {.name = NULL},
 };
 
+static const char *const channels[] = {[HM_CHANNELS_SHARED] = "shared", [HM_CHANNELS_SEPARATE] = "separate", NULL};
+
+static const struct hm_field peaks_table[] = {
+    HM_FIELD_WORDS(hm_load_peaks, channels, channels),
+    HM_FIELD(hm_load_peaks, fast_ns),
+    HM_FIELD(hm_load_peaks, fast_gbs),
+    HM_FIELD(hm_load_peaks, slow_ns),
+    HM_FIELD(hm_load_peaks, slow_gbs),
+    {.name = NULL},
+};
+
+static const struct hm_field balance_table[] = {
+    HM_FIELD_WORDS(hm_plan_balance, curves, hm_curves_words),
+    HM_FIELD_GROUP_OF(hm_plan_balance, peaks, peaks_table),
+    HM_FIELD(hm_plan_balance, why),
+    HM_FIELD(hm_plan_balance, share),
+    HM_FIELD(hm_plan_balance, bandwidth_mbs),
+    HM_FIELD(hm_plan_balance, hottest_mbs),
+    {.name = NULL},
+};
+
 static const struct hm_field migration_table[] = {
     HM_FIELD(hm_plan_migration, is_wanted),
     HM_FIELD(hm_plan_migration, fast_nodes),
@@ -48,6 +69,7 @@ static const struct hm_field migration_table[] = {
     HM_FIELD(hm_plan_migration, read_latency),
     HM_FIELD(hm_plan_migration, write_latency),
     HM_FIELD_GROUP_OF(hm_plan_migration, keys, keys_table),
+    HM_FIELD_GROUP_OF(hm_plan_migration, balance, balance_table),
     {.name = NULL},
 };
 
@@ -62,6 +84,7 @@ const struct hm_field hm_plan_table[] = {
     HM_FIELD(hm_plan, nodes),
     HM_FIELD(hm_plan, has_weights),
     HM_FIELD(hm_plan, must_set_weights),
+    HM_FIELD(hm_plan, weights_auto),
     HM_FIELD_LIST(hm_plan, weights),
     HM_FIELD(hm_plan, reserve_bytes),
     HM_FIELD(hm_plan, predicted_bandwidth_mbs),
