@@ -183,7 +183,7 @@ def test_the_page_of_the_migrator_has_its_sources_algorithms_and_figures():
     names = re.findall(r"^  (\w+)\b", algorithms + sources, re.MULTILINE)
     keys = re.findall(r'^    {"(\w+)", [A-Z]+, offsetof', figures, re.MULTILINE)
     assert len(names) >= 5 and len(keys) >= 20
-    for word in [*names, *keys, "unmoved_bytes", "warnings"]:
+    for word in [*names, *keys, "unmoved_bytes", "heat", "warnings"]:
         assert re.search(rf"\b{word}\b", page), word
 
 

@@ -23,6 +23,7 @@ def test_what_was_migrated(tmp_path):
     for part in (
         "regions: 20 decisions, at most one every 2.5 s, on 4000 samples of several sources",
         "not moved: busy 8.0 KiB",
+        "accesses by kind of memory: private 62 %, shared 38 %; could not be moved: shared 12 %",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
         "cap 600.0 MiB, at most 2.0 MiB above it; fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
     ):

@@ -10,6 +10,7 @@ from makerecords import record, tier, write
 from showing import show
 from terminal import on_terminal
 
+KINDS = {"private": {"share": 0.6, "unmovable": 0.0}, "shared": {"share": 0.4, "unmovable": 0.1}, "file": 5}
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "records"
 
 
@@ -197,6 +198,10 @@ def test_control_characters_of_a_record_never_reach_the_terminal(tmp_path):
             "0-2,4  1.0 KiB",
         ),
         ({"migration": {"promoted_bytes": 1, "unmoved": 7, "step_count": "x"}}, "migration    1 B promoted, - demoted"),
+        (
+            {"migration": {"promoted_bytes": 1, "heat": KINDS}},
+            "accesses by kind of memory: private 60 %, shared 40 %; could not be moved: shared 10 %",
+        ),
         ({"migration": 5, "plan": {"mode": "migrate"}}, "migration    not measured: the record does not say why"),
         ({"memory": "torn", "energy": 5, "traffic": [1], "step_ids": 3, "warnings": 4, "plan": []}, "not measured"),
     ],

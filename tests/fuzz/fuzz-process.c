@@ -51,16 +51,17 @@ static void check_cgroup(const char *name)
 
 static void check_maps(const char *name)
 {
-    struct hm_range range = {0, 0};
+    struct hm_mapping mapping;
     char line[MOST];
     snprintf(line, sizeof(line), "1000-3000 rw-p 00000000 08:01 77      /%s\n", name);
-    if (hm_maps_parse_line(line, &range) != 0)
+    if (hm_maps_parse_line(line, &mapping) != 0 || mapping.kind != HM_MEMORY_FILE || mapping.is_shared)
         abort();
     snprintf(line, sizeof(line), "1000-3000 rw-s 00000000 00:01 77      /memfd:%s\n", name);
-    if (hm_maps_parse_line(line, &range) != 0)
+    if (hm_maps_parse_line(line, &mapping) != 0 || mapping.kind != HM_MEMORY_FILE || !mapping.is_shared)
         abort();
     snprintf(line, sizeof(line), "1000-3000 rw-p 00000000 00:00 0       [anon:%s]\n", name);
-    if (hm_maps_parse_line(line, &range) != 1 || range.first != 1 || range.n_pages != 2)
+    if (hm_maps_parse_line(line, &mapping) != 0 || mapping.kind != HM_MEMORY_PRIVATE || mapping.range.first != 1 ||
+        mapping.range.n_pages != 2)
         abort();
 }
 

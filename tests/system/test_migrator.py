@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from migration import FAST, nodes_of, reclaimers, scarce_fast, usable_bytes
+from migration import FAST, nodes_of, reclaimers, scarce_fast, usable_bytes, written
 from stepmigrators import MIGRATOR, Progress
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -91,11 +92,15 @@ class Migrator:
 
     numbers = itertools.count(900001)
 
-    def __init__(self, *options, user="alice", source="faults"):
+    def __init__(self, *options, user="alice", source="faults", begun_by="the user"):
         self.user, self.job = user, next(self.numbers)
         words = ["--fast-nodes", "0,1", "--slow-nodes", "2,3", "--source", source, "--overhead", "50%", "--json"]
         words += ["--algorithm", "bins", "--job", self.job, "--step", "0", *options]
-        argv = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", MIGRATOR, *map(str, words)]
+        argv = [MIGRATOR, *map(str, words)]
+        if begun_by == "root":  # as in a step
+            argv += ["--uid", str(pwd.getpwnam(user).pw_uid), "--gid", str(pwd.getpwnam(user).pw_gid)]
+        else:
+            argv = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *argv]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def name(self):
@@ -317,6 +322,82 @@ def test_shared_pages_are_tried_once():
     # The migrator may try them once for each of the two processes.
     assert 0.9 * shared <= figures["unmoved_bytes"]["shared"] <= 2.1 * shared
     assert figures["above_cap_bytes"] >= 0.9 * shared
+
+
+def share_of(figures, kind, what="share"):
+    return figures["heat"][kind][what]
+
+
+def test_shared_memory_is_moved_for_all_who_map_it():
+    with cgroup("hm-shm") as folder:
+        program = Program(folder, kind="shared")
+        migrator = Migrator("--cgroup", folder, *by_samples(), begun_by="root")
+        hot_is_fast(program)
+        migrator.wait_phases(1)
+        cold = program.on_fast(0, HOT_FIRST - 4)
+        figures = migrator.stop()
+        program.end()
+    assert figures["most_ranks"] == 2
+    assert 0.95 * HOT * MIB <= figures["promoted_bytes"] <= 1.2 * HOT * MIB  # counted once, not for each process
+    assert cold * slurm.PAGE < 0.05 * SIZE * MIB
+    assert share_of(figures, "shared") > 0.9 and share_of(figures, "shared", "unmovable") < 0.05
+    assert figures["unmoved_bytes"]["shared"] == 0
+
+
+def test_shared_memory_without_the_right_to_move_it_for_all():
+    with cgroup("hm-mine") as folder:
+        program = Program(folder, kind="shared")
+        migrator = Migrator("--cgroup", folder, *by_samples())
+        slurm.wait_for(lambda: program.on_fast(HOT_FIRST + HOT // 2, HOT // 2) > 0.95 * HOT / 2 * PAGES, "its own half")
+        migrator.wait_phases(4)  # in each of them some more of its pages are tried
+        figures = migrator.stop()
+        assert program.on_fast(HOT_FIRST, HOT // 2) == 0
+        program.end()
+    assert figures["unmoved_bytes"]["shared"] > 0
+    assert 0.05 < share_of(figures, "shared", "unmovable") < 0.8
+
+
+def test_shared_memory_of_another_user_is_not_moved_for_all():
+    given = Path("/dev/shm/given")
+    given.touch()
+    given.chmod(0o666)
+    os.chown(given, pwd.getpwnam("bob").pw_uid, -1)
+    with cgroup("hm-given") as folder:
+        program = Program(folder, kind="given")
+        migrator = Migrator("--cgroup", folder, *by_samples(), begun_by="root")
+        slurm.wait_for(lambda: program.on_fast(HOT_FIRST + HOT // 2, HOT // 2) > 0.95 * HOT / 2 * PAGES, "its own half")
+        migrator.wait_phases(4)
+        figures = migrator.stop()
+        assert program.on_fast(HOT_FIRST, HOT // 2) == 0
+        program.end()
+    given.unlink()
+    assert figures["unmoved_bytes"]["shared"] > 0
+
+
+def test_a_file_of_the_users_is_moved():
+    with cgroup("hm-file") as folder:
+        program = Program(folder, kind="file")
+        migrator = Migrator("--cgroup", folder, *by_samples(), begun_by="root")
+        hot_is_fast(program)
+        migrator.wait_phases(1)
+        figures = migrator.stop()
+        program.end()
+    assert share_of(figures, "file") > 0.9 and share_of(figures, "file", "unmovable") < 0.1
+
+
+def test_huge_pages_of_hugetlbfs_are_moved():
+    pool = Path("/proc/sys/vm/nr_hugepages")
+    pages = SIZE // 2 + 1
+    with written({pool: pages + 4}), cgroup("hm-tlb") as folder:
+        program = Program(folder, kind="hugetlb", nodes="0,1,2,3")
+        before = program.on_fast()
+        migrator = Migrator("--cgroup", folder, "--cap", "1M", "--interval", "1s", begun_by="root")
+        slurm.wait_for(lambda: program.on_fast() == 0, "huge pages in the slow tier")
+        migrator.wait_phases(1)
+        figures = migrator.stop()
+        program.end()
+    assert before > 0
+    assert figures["demoted_bytes"] >= before * slurm.PAGE
 
 
 def test_the_rate_is_kept():

@@ -31,6 +31,18 @@ static json_t *build_unmoved(const struct hm_progress *progress)
     return hm_figures_whole(unmoved, HM_UNMOVED_REASONS);
 }
 
+/* Accesses by kind of memory; null: not known. */
+static json_t *build_heat(const struct hm_progress *progress)
+{
+    if (!progress->knows_heat)
+        return json_null();
+    json_t *heat = json_object();
+    for (int i = 0; i < HM_MEMORY_KINDS; i++)
+        json_object_set_new(heat, hm_memory_kind_name((enum hm_memory_kind)i),
+                            json_pack("{s:f, s:f}", "share", progress->heat[i], "unmovable", progress->stuck[i]));
+    return hm_figures_whole(heat, HM_MEMORY_KINDS);
+}
+
 static json_t *build_rows(const struct hm_view *view)
 {
     json_t *rows = json_array();
@@ -63,7 +75,7 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
     char step[16];
     json_t *root = json_pack(
         "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, "
-        "s:o, s:o}",
+        "s:o, s:o, s:o}",
         "job_id", (json_int_t)view->job_id, "step_id", hm_step_name(progress->step_id, step, sizeof(step)), "node",
         host, "algorithm", progress->algorithm, "hot_by", progress->hot_by, "sample_source", progress->source, "phases",
         count(progress->phases), "samples", count(progress->samples), "processes", (json_int_t)progress->n_ranks,
@@ -73,7 +85,7 @@ int hm_topprint_json(FILE *out, const struct hm_view *view, const char *host)
         view->kept_free_bytes ? count(view->kept_free_bytes) : json_null(), "promoted_bytes",
         count(progress->promoted_bytes), "demoted_bytes", count(progress->demoted_bytes), "promoted_bytes_per_s",
         view->promoted_per_s, "demoted_bytes_per_s", view->demoted_per_s, "unmoved", build_unmoved(progress),
-        "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share),
-        "warnings", build_warnings(progress), "regions", build_rows(view));
+        "fast_share", amount_or_null(progress->fast_share), "best_share", amount_or_null(progress->best_share), "heat",
+        build_heat(progress), "warnings", build_warnings(progress), "regions", build_rows(view));
     return hm_figures_end(out, root, JSON_COMPACT);
 }

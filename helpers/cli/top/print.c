@@ -9,10 +9,11 @@
 #include "base/size.h"
 #include "slurm/stepname.h"
 
-#define MARGIN 16      /* columns before a map */
-#define LEVELS 8       /* number of levels of heat, without "none" */
-#define MOST_CELLS 400 /* widest map, in cells, on any terminal */
-#define OTHER_LINES 6  /* lines of the screen beside the warnings and the maps */
+#define LEAST_SHARE 0.0005 /* smaller shares would be shown as 0.0 % */
+#define MARGIN 16          /* columns before a map */
+#define LEVELS 8           /* number of levels of heat, without "none" */
+#define MOST_CELLS 400     /* widest map, in cells, on any terminal */
+#define OTHER_LINES 6      /* lines of the screen beside the warnings and the maps */
 
 /* Glyphs: no heat, then LEVELS of it. Each level is about three times as hot as the one before. */
 static const char *const heat_utf8[LEVELS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -93,6 +94,32 @@ static void put_sums(FILE *out, const struct hm_view *view, const struct hm_scre
         snprintf(line + strlen(line), sizeof(line) - strlen(line), "; could not be moved %s",
                  hm_size_format(unmoved, size[0], sizeof(size[0])));
     hm_screen_put_line(out, screen, line);
+}
+
+/* "heat    by kind: private 60.0 %, shared 40.0 %; cannot be moved: shared 10.0 %". Returns the number of lines:
+ * none where it is not known. */
+static unsigned put_kinds(FILE *out, const struct hm_progress *progress, const struct hm_screen *screen)
+{
+    char line[512] = "";
+    const struct {
+        const char *name;
+        const double *share;
+    } parts[] = {{"heat    by kind", progress->heat}, {"; cannot be moved", progress->stuck}};
+    for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
+        const char *before = ": ";
+        for (int i = 0; i < HM_MEMORY_KINDS; i++) {
+            if (parts[k].share[i] < LEAST_SHARE)
+                continue;
+            snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%s%s %.1f %%",
+                     before[0] == ':' ? parts[k].name : "", before, hm_memory_kind_name((enum hm_memory_kind)i),
+                     100 * parts[k].share[i]);
+            before = ", ";
+        }
+    }
+    if (!line[0])
+        return 0;
+    hm_screen_put_line(out, screen, line);
+    return 1;
 }
 
 static const struct hm_view_row *end_of_process(const struct hm_view *view, const struct hm_view_row *first)
@@ -202,10 +229,11 @@ static void put_maps(FILE *out, const struct hm_view *view, const struct hm_scre
 
 void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host, const struct hm_screen *screen)
 {
-    /* one line is kept for the last line of put_maps, which counts the processes left out */
-    unsigned left = screen->lines > OTHER_LINES + 1 ? screen->lines - OTHER_LINES - 1 : 0;
     put_head(out, view, host, screen);
     put_sums(out, view, screen);
+    /* one line is kept for the last line of put_maps, which counts the processes left out */
+    unsigned others = OTHER_LINES + 1 + put_kinds(out, &view->progress, screen);
+    unsigned left = screen->lines > others ? screen->lines - others : 0;
     for (uint32_t i = 0; i < view->progress.n_warnings && left > 0; i++, left--) {
         char line[HM_WARNING + 16];
         snprintf(line, sizeof(line), "warning: %s", view->progress.warning[i]);

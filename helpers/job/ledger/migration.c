@@ -80,6 +80,19 @@ static void add_shares(struct hm_migration *migration, const struct hm_progress 
     add(&migration->judged_samples, step->samples);
 }
 
+/* The same for kinds of memory. */
+static void add_kinds(struct hm_progress *total, const struct hm_progress *step)
+{
+    double before = (double)total->samples, now = (double)step->samples;
+    if (step->samples == 0)
+        return;
+    total->knows_heat = step->knows_heat && (total->knows_heat || total->samples == 0);
+    for (int i = 0; i < HM_MEMORY_KINDS; i++) {
+        total->heat[i] = total->knows_heat ? mean(total->heat[i], before, step->heat[i], now) : 0;
+        total->stuck[i] = total->knows_heat ? mean(total->stuck[i], before, step->stuck[i], now) : 0;
+    }
+}
+
 bool hm_migration_knows_shares(const struct hm_migration *migration)
 {
     return migration->judged_samples > 0 &&
@@ -189,6 +202,7 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
         keep_settings(&migration->total, step);
         add_shares(migration, step);
         add_balance(&migration->total, step);
+        add_kinds(&migration->total, step); /* before the samples are added up, which are its weights */
         add_sums(&migration->total, step);
     }
 }

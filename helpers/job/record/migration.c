@@ -25,6 +25,18 @@ static json_t *unmoved_of(const struct hm_progress *progress)
     return unmoved;
 }
 
+static json_t *heat_of(const struct hm_progress *progress)
+{
+    json_t *heat = json_object();
+    for (int i = 0; i < HM_MEMORY_KINDS; i++) {
+        json_t *kind = json_object();
+        json_object_set_new(kind, "share", json_real(progress->heat[i]));
+        json_object_set_new(kind, "unmovable", json_real(progress->stuck[i]));
+        json_object_set_new(heat, hm_memory_kind_name((enum hm_memory_kind)i), kind);
+    }
+    return heat;
+}
+
 static void set_settings(json_t *object, const struct hm_progress *progress)
 {
     json_object_set_new(object, "algorithm", hm_json_text(progress->algorithm, sizeof(progress->algorithm)));
@@ -90,6 +102,7 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "best_share", real_or_null(progress->best_share));
     json_object_set_new(object, "regret", has_shares ? json_real(regret > 0 ? regret : 0) : json_null());
     json_object_set_new(object, "balance", balance_of(progress));
+    json_object_set_new(object, "heat", progress->knows_heat ? heat_of(progress) : json_null());
 }
 
 static void set_null(json_t *object)
@@ -106,7 +119,7 @@ static void set_null(json_t *object)
                                        "fair_share_bytes", "cpu_s",
                                        "kernel_cpu_s",     "fast_share",
                                        "best_share",       "regret",
-                                       "balance"};
+                                       "balance",          "heat"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());
 }

@@ -94,7 +94,11 @@ void hm_figures_print(const struct hm_progress *progress, FILE *file)
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         fprintf(file, "%s\"%s\": %" PRIu64, i ? ", " : "", hm_unmoved_name((enum hm_unmoved)i),
                 progress->unmoved_bytes[i]);
-    fputs("}, \"warnings\": [", file);
+    fputs("}, \"heat\": ", file);
+    for (int i = 0; progress->knows_heat && i < HM_MEMORY_KINDS; i++)
+        fprintf(file, "%s\"%s\": {\"share\": %.6f, \"unmovable\": %.6f}", i ? ", " : "{",
+                hm_memory_kind_name((enum hm_memory_kind)i), progress->heat[i], progress->stuck[i]);
+    fputs(progress->knows_heat ? "}, \"warnings\": [" : "null, \"warnings\": [", file);
     for (uint32_t i = 0; i < progress->n_warnings; i++) {
         fputs(i ? ", " : "", file);
         print_text(progress->warning[i], file);

@@ -40,9 +40,14 @@ static double read_real(const void *value)
     return real;
 }
 
-static bool is_share(const void *value)
+static bool is_share_or_unknown(const void *value)
 {
     return read_real(value) <= 1;
+}
+
+static bool is_share(const void *value)
+{
+    return read_real(value) >= 0 && read_real(value) <= 1;
 }
 
 static bool is_cpu(const void *value)
@@ -92,9 +97,9 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, first_above_cap_bytes),
     HM_FIELD(hm_progress, cpu_s, .is_right = is_cpu),
     HM_FIELD(hm_progress, kernel_cpu_s, .is_right = is_cpu_or_unknown),
-    HM_FIELD(hm_progress, fast_share, .is_right = is_share),
-    HM_FIELD(hm_progress, last_fast_share, .is_right = is_share),
-    HM_FIELD(hm_progress, best_share, .is_right = is_share),
+    HM_FIELD(hm_progress, fast_share, .is_right = is_share_or_unknown),
+    HM_FIELD(hm_progress, last_fast_share, .is_right = is_share_or_unknown),
+    HM_FIELD(hm_progress, best_share, .is_right = is_share_or_unknown),
     HM_FIELD(hm_progress, first_ns),
     HM_FIELD(hm_progress, last_ns),
     HM_FIELD(hm_progress, n_ranks, .most = MOST_PROCESSES),
@@ -109,6 +114,9 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, slow_traffic, .is_right = is_traffic),
     HM_FIELD(hm_progress, traffic_source, .is_right = is_printable),
     HM_FIELD(hm_progress, balance_why, .is_right = is_printable),
+    HM_FIELD(hm_progress, knows_heat, .most = 1),
+    HM_FIELD_LIST(hm_progress, heat, .is_right = is_share),
+    HM_FIELD_LIST(hm_progress, stuck, .is_right = is_share),
     {.name = NULL},
 };
 

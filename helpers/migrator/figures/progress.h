@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "core/topology/topology.h"
+#include "kinds.h"
 
 #define HM_PROGRESS_MAGIC 0x484d4d31u
 #define HM_PROGRESS_VERSION 2
@@ -78,6 +79,10 @@ struct hm_progress {
     uint64_t balance_phases;
     double balance_share, fast_traffic, slow_traffic;
     char traffic_source[16], balance_why[64];
+    /* estimate for all phases, if it is known: share of the sampled accesses to each kind of memory, and to those of
+     * its pages that could not be moved */
+    uint32_t knows_heat;
+    double heat[HM_MEMORY_KINDS], stuck[HM_MEMORY_KINDS];
 };
 
 /* The fields of struct hm_progress, without the first three. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows processes and mappings that come and go. */
 #include "live.h"
+#include "migrator/watch/mapsread.h"
 
 /*
  * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES, but at most HM_MAPS_RANGES. With
@@ -12,9 +13,27 @@ static size_t most_ranges(const struct hm_live *live)
     return share < HM_MAPS_RANGES ? share : HM_MAPS_RANGES;
 }
 
+int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims)
+{
+    const struct hm_maps_reader reader = {
+        .pid = live->intake.ranks.rank[space].pid, .space = space, .devices = &live->intake.devices, .claims = claims};
+    return hm_maps_read(maps, &reader, NULL);
+}
+
+/* Is the home of some memory a process that is gone? */
+static bool has_lost_home(const struct hm_live *live)
+{
+    for (size_t i = 0; i < live->intake.claims.n; i++)
+        if (live->intake.ranks.rank[HM_PAGE_SPACE(live->intake.claims.claim[i].home)].is_gone)
+            return true;
+    return false;
+}
+
 int hm_live_look(struct hm_live *live)
 {
     int living = hm_ranks_update(&live->intake.ranks, NULL);
+    if (has_lost_home(live))
+        hm_live_read_maps(live);
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
         const struct hm_rank *rank = &live->intake.ranks.rank[space];
         if (rank->pid != 0 && rank->is_gone) {
@@ -25,9 +44,9 @@ int hm_live_look(struct hm_live *live)
                 hm_softdirty_forget(live->window.softdirty, space);
             hm_mover_forget(&live->mover, HM_PAGE(space, 0), all);
             hm_maps_free(&live->intake.maps[space]);
-        } else if (rank->pid != 0 && rank->is_new && !live->rest.is_resting) {
+        } else if (rank->pid != 0 && rank->is_new) {
             live->intake.maps[space].most = most_ranges(live);
-            hm_maps_read(&live->intake.maps[space], rank->pid, NULL);
+            hm_live_read_one(live, space, &live->intake.maps[space], &live->intake.claims);
         }
     }
     hm_live_update_source(live);
@@ -50,11 +69,13 @@ static void forget(void *data, struct hm_range range)
 
 void hm_live_read_maps(struct hm_live *live)
 {
+    hm_claims_clear(&live->intake.claims);
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
         const struct hm_rank *rank = &live->intake.ranks.rank[space];
         struct vanished vanished = {live, space};
         live->intake.scratch.most = most_ranges(live);
-        if (rank->pid == 0 || rank->is_gone || hm_maps_read(&live->intake.scratch, rank->pid, NULL) != 0)
+        if (rank->pid == 0 || rank->is_gone ||
+            hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
             continue;
         hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
         struct hm_maps before = live->intake.maps[space];

@@ -7,14 +7,6 @@
 #include "base/pagesize.h"
 #include "live.h"
 
-#define CHUNK 256
-
-struct chunk { /* observations collected for one call of hm_decider_observe */
-    struct hm_live *live;
-    size_t n;
-    struct hm_observation observation[CHUNK];
-};
-
 unsigned hm_live_max_extents(const struct hm_options *options)
 {
     if (options->max_extents > 0)
@@ -54,65 +46,7 @@ static void drop_decider(struct hm_live *live)
     live->intake.n_later = 0;
 }
 
-static void hand_over(struct chunk *chunk)
-{
-    if (chunk->n > 0)
-        hm_decider_observe(chunk->live->decider, chunk->observation, chunk->n);
-    chunk->n = 0;
-}
-
-static void add(struct chunk *chunk, struct hm_observation observation)
-{
-    struct hm_live *live = chunk->live;
-    if (live->window.is_used)
-        hm_softdirty_split(live->window.softdirty, &observation, 1);
-    hm_tally_add(&live->account.tally, &observation, (double)live->intake.source->state.unit, true);
-    chunk->observation[chunk->n++] = observation;
-    if (chunk->n == CHUNK)
-        hand_over(chunk);
-}
-
-/*
- * Adds the part of the observation from page `from` to `to` - 1. The observation's weight is spread evenly over
- * `pages` pages. The part is cut where the known share of writes changes.
- */
-static void add_part(struct chunk *chunk, const struct hm_observation *observation, uint64_t from, uint64_t to,
-                     uint64_t pages)
-{
-    const struct hm_live *live = chunk->live;
-    for (uint64_t end; from < to; from = end) {
-        end = live->window.is_used ? hm_softdirty_border(live->window.softdirty, from) : to;
-        end = end < to ? end : to;
-        struct hm_observation part = *observation;
-        float share = (float)((double)(end - from) / (double)pages);
-        part.page = from;
-        part.n_pages = end - from;
-        part.reads *= share;
-        part.writes *= share;
-        add(chunk, part);
-    }
-}
-
-/* Adds the pages of the observation that may be moved; they share its weight. Returns false if there are none. */
-static bool add_movable(struct chunk *chunk, const struct hm_observation *observation)
-{
-    uint32_t space = HM_PAGE_SPACE(observation->page);
-    uint64_t first = HM_PAGE_NUMBER(observation->page), end = first + observation->n_pages;
-    if (space >= HM_RANKS)
-        return false;
-    const struct hm_maps *maps = &chunk->live->intake.maps[space];
-    uint64_t pages = hm_maps_count(maps, first, observation->n_pages);
-    for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++) {
-        uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
-        uint64_t to = maps->range[i].first + maps->range[i].n_pages;
-        add_part(chunk, observation, HM_PAGE(space, from), HM_PAGE(space, to < end ? to : end), pages);
-    }
-    return pages > 0;
-}
-
-/* The source looks in another way now: the decider and the phase begin anew, as nothing that is known can be compared
- * with that. If there is no memory for a new decider, the old one stays. */
-static void begin_anew(struct hm_live *live)
+void hm_live_begin_anew(struct hm_live *live)
 {
     struct hm_decider *before = live->decider;
     live->intake.ways = live->intake.source->state.ways;
@@ -127,33 +61,6 @@ static void begin_anew(struct hm_live *live)
     }
     live->intake.retired_dropped += hm_decider_dropped(before);
     hm_decider_free(before);
-}
-
-static void take(void *data, const struct hm_observation *observations, size_t count)
-{
-    struct hm_live *live = data;
-    struct chunk chunk = {.live = live};
-    if (live->intake.source->state.ways != live->intake.ways)
-        begin_anew(live);
-    for (size_t i = 0; i < count; i++) {
-        if (add_movable(&chunk, &observations[i]))
-            continue;
-        if (live->intake.n_later < HM_LIVE_LATER)
-            live->intake.later[live->intake.n_later++] = observations[i];
-        else
-            live->intake.dropped++;
-    }
-    hand_over(&chunk);
-}
-
-void hm_live_observe_later(struct hm_live *live)
-{
-    struct chunk chunk = {.live = live};
-    for (size_t i = 0; i < live->intake.n_later; i++)
-        if (!add_movable(&chunk, &live->intake.later[i]))
-            hm_tally_add(&live->account.tally, &live->intake.later[i], (double)live->intake.source->state.unit, false);
-    hand_over(&chunk);
-    live->intake.n_later = 0;
 }
 
 uint64_t hm_live_samples(const struct hm_live *live)
@@ -265,7 +172,7 @@ void hm_live_read_source(struct hm_live *live)
     if (!live->intake.source)
         return;
     double start_s = hm_live_thread_s();
-    int result = live->intake.source->read(live->intake.source, &live->intake.ranks, take, live, &error);
+    int result = live->intake.source->read(live->intake.source, &live->intake.ranks, hm_live_take, live, &error);
     live->account.read_s += hm_live_thread_s() - start_s;
     if (result != 0)
         replace(live, error.text);

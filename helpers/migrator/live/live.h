@@ -18,6 +18,8 @@
 #include "migrator/move/residence.h"
 #include "migrator/softdirty/softdirty.h"
 #include "migrator/sources/source.h"
+#include "migrator/watch/claims.h"
+#include "migrator/watch/devices.h"
 #include "migrator/watch/maps.h"
 #include "migrator/watch/ranks.h"
 #include "options.h"
@@ -37,11 +39,13 @@
 /* Intake: the step's processes, their mappings, and the source that samples them. */
 struct hm_live_intake {
     struct hm_ranks ranks;
-    struct hm_maps *maps;                           /* HM_RANKS of them, indexed by space */
-    struct hm_maps scratch;                         /* buffer for reading mappings */
-    unsigned ways;                                  /* source->state.ways when the decider was made */
-    struct hm_source *source;                       /* NULL: no source works, or the migrator rests: nothing is moved */
-    uint64_t try_source_ns;                         /* when to look for a source again if there is none */
+    struct hm_maps *maps;   /* HM_RANKS of them, indexed by space */
+    struct hm_maps scratch; /* buffer for reading mappings */
+    struct hm_devices devices;
+    struct hm_claims claims;  /* homes of memory that is mapped several times, when mappings were read last */
+    unsigned ways;            /* source->state.ways when the decider was made */
+    struct hm_source *source; /* NULL: no source works, or the migrator rests: nothing is moved */
+    uint64_t try_source_ns;   /* when to look for a source again if there is none */
     const struct hm_source_row *dead[HM_LIVE_DEAD]; /* sources that ended by themselves; left out until try_source_ns */
     size_t n_dead;
     /* observations outside the known mappings; they are tried again when the mappings were read */
@@ -69,6 +73,8 @@ struct hm_live_window {
 /* Account: what the work costs, and what the step uses. With these the overhead stays within the user's limit. */
 struct hm_live_account {
     unsigned n_cpus;
+    /* bytes of files and of hugetlbfs in the fast and the slow tier, as last looked at */
+    double apart[2];
     double look_s; /* measured CPU time for looking up one page; 0: not measured yet */
     /* correction to the CPU time measured for a decision: plus what the start of its window cost, less what its moves
      * cost, which are accounted apart */
@@ -182,6 +188,12 @@ void hm_live_begin_window(struct hm_live *live);
 /* Ends the window, if one is open: looks up which pages of the extents (or of all memory, if only writes count) were
  * written. */
 void hm_live_end_window(struct hm_live *live, const struct hm_extent *extents, size_t count);
+/* The source looks in another way now: the decider and the phase begin anew, as nothing that is known can be compared
+ * with that. If there is no memory for a new decider, the old one stays. */
+void hm_live_begin_anew(struct hm_live *live);
+/* Takes observations of the source (hm_source_sink); `live` is a struct hm_live. Those outside the known mappings wait
+ * until these are read again. */
+void hm_live_take(void *live, const struct hm_observation *observations, size_t count);
 /*
  * Passes on the observations that waited for their mapping (`later`). To be called when the mappings were read again.
  */
@@ -192,10 +204,14 @@ void hm_live_observe_later(struct hm_live *live);
 int hm_live_look(struct hm_live *live);
 /* Reads the mappings of all processes again, and forgets memory that is no longer mapped. */
 void hm_live_read_maps(struct hm_live *live);
+/* Reads the mappings of one process. `claims` NULL: without regard to what others have mapped. Returns as hm_maps_read.
+ */
+int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims);
 
 /*
- * Reads the step's anonymous and shared memory in both tiers from its cgroup, without page cache. Returns false if
- * there is no cgroup or the kernel does not tell.
+ * Reads the step's anonymous and shared memory in both tiers from its cgroup, without page cache, and adds what else
+ * may be moved, as it was when last looked at (account.apart). Returns false if there is no cgroup or the kernel does
+ * not tell.
  */
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
 /* The same of the step's job. */
@@ -236,6 +252,13 @@ bool hm_live_wants_balance(struct hm_live *live);
 /* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
  * begins. */
 void hm_live_rest(struct hm_live *live);
+/*
+ * Looks where the files and the huge pages of hugetlbfs are that may be moved, of which the cgroup does not tell
+ * (account.apart). Uses `gaps` as a buffer.
+ */
+void hm_live_look_at_apart(struct hm_live *live);
+/* A look while the migrator rests: at its processes and their mappings, and then the same. */
+void hm_live_look_at_rest(struct hm_live *live);
 
 /* CPU seconds of this thread. */
 double hm_live_thread_s(void);

@@ -126,11 +126,10 @@ static bool look(struct hm_live *live, uint64_t now)
 {
     live->shown.viewserver.is_shut = false;
     if (live->rest.is_resting)
-        hm_live_rest(live);
+        hm_live_look_at_rest(live);
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
         live->intake.n_dead = 0;
         hm_live_open_source(live);
-        hm_live_read_maps(live); /* mappings were not read while the migrator rested */
         live->intake.try_source_ns = now + RETRY_NS;
     }
     if (is_over(live, hm_live_look(live)))

@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 
 #include "base/output.h"
-#include "base/privilege.h"
 #include "live.h"
 #include "migrator/figures/figures.h"
+#include "migrator/watch/powers.h"
 
 #define NAME "hybridmem-migrator"
 
@@ -48,7 +48,7 @@ static int become_user(const struct hm_options *options, struct hm_error *error)
 {
     if (options->uid == HM_OPTIONS_NO_ID)
         return 0;
-    if (hm_privilege_drop(options->uid, options->gid) != 0)
+    if (hm_powers_keep(options->uid, options->gid) != 0)
         return hm_fail_errno(error, "cannot become user %u", options->uid);
     prctl(PR_SET_DUMPABLE, 0); /* a change of the user may make a process dumpable again */
     return 0;

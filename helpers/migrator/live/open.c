@@ -155,6 +155,7 @@ static int open_intake(struct hm_live *live, struct hm_error *error)
         return -1;
     live->intake.maps = calloc(HM_RANKS, sizeof(*live->intake.maps));
     live->window.begun = calloc(HM_RANKS, sizeof(*live->window.begun));
+    hm_devices_init(&live->intake.devices);
     live->gaps = calloc(HM_LIVE_GAPS, sizeof(*live->gaps));
     if (!live->intake.maps || !live->window.begun || !live->gaps)
         return hm_fail(error, ENOMEM, "no memory for mappings");
@@ -216,7 +217,8 @@ int hm_live_open(struct hm_live *live, struct hm_error *error)
         hm_mover_init(&live->mover, &live->nodes, &live->intake.ranks, live->intake.maps, hm_live_is_told, live,
                       error) != 0)
         return -1;
-    live->residence = (struct hm_residence){&live->intake.ranks, live->intake.maps, &live->nodes, live->mover.batch};
+    live->residence =
+        (struct hm_residence){&live->intake.ranks, live->intake.maps, &live->nodes, live->mover.batch, NULL};
     open_cap(live);
     open_account(live);
     hm_live_open_load(live);
@@ -237,6 +239,7 @@ void hm_live_close(struct hm_live *live)
     for (uint32_t i = 0; live->window.begun && i < HM_RANKS; i++)
         hm_maps_free(&live->window.begun[i]);
     hm_maps_free(&live->intake.scratch);
+    hm_claims_free(&live->intake.claims);
     free(live->window.begun);
     free(live->intake.maps);
     free(live->gaps);

@@ -38,6 +38,7 @@ static void fill(struct hm_live *live, struct hm_live_end *end)
 static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 {
     uint64_t in_extents[2] = {0}, in_gaps[2] = {0}, bytes[2];
+    hm_live_look_at_apart(live);
     fill(live, end);
     sum_up(end->extent, end->n_extents, in_extents);
     sum_up(live->gaps, end->n_gaps, in_gaps);
@@ -62,8 +63,14 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
     static uint64_t page[HM_TALLY_PAGES];
     static int8_t is_fast[HM_TALLY_PAGES];
     size_t n = hm_tally_choose(&live->account.tally);
-    for (size_t i = 0; i < n; i++)
-        page[i] = live->account.tally.sample[i].page;
+    for (size_t i = 0; i < n; i++) {
+        struct hm_tally_sample *sample = &live->account.tally.sample[i];
+        uint32_t space = HM_PAGE_SPACE(sample->page);
+        page[i] = sample->page;
+        sample->kind =
+            space < HM_RANKS ? hm_maps_kind(&live->intake.maps[space], HM_PAGE_NUMBER(page[i])) : HM_MEMORY_OTHER;
+        sample->is_stuck = !sample->is_movable || hm_unmovable_has(&live->mover.unmovable, page[i]);
+    }
     hm_residence_look(&live->residence, page, is_fast, n);
     uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
     double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages, order) : -1;
@@ -72,8 +79,8 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
     if (all > 0 && live->account.tally.all_unmovable > MANY_UNMOVABLE * all)
         hm_progress_warn(live->shown.progress,
-                         "more than a tenth of the sampled accesses is to memory that is not moved: files, shared "
-                         "memory, or memory that is gone by now");
+                         "more than a tenth of the sampled accesses is to memory that is not moved: programs, files "
+                         "of others, or memory that is gone by now");
 }
 
 static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_share *share, double phase_s)
@@ -125,6 +132,7 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     progress->fast_share = hm_tally_fast(&live->account.tally);
     progress->last_fast_share = live->account.tally.last;
     progress->best_share = hm_tally_best(&live->account.tally);
+    progress->knows_heat = hm_tally_kinds(&live->account.tally, progress->heat, progress->stuck);
     live->n_decided++;
     if (live->mover.refused >= 0)
         hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
@@ -152,6 +160,8 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     struct hm_heat_share *share = hm_live_look_at_load(live, end.extent, end.n_extents, phase_s);
     hm_live_look_at_cost(live);
     move(live, &end, share, phase_s);
+    if (live->mover.moved.has_apart)
+        hm_live_look_at_apart(live);
     hm_live_watch_cap(live, &end);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);

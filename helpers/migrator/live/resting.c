@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resting: a step with nothing to move costs next to nothing, as there is no source and no look at a page. */
+/* Resting: a step with nothing to move costs next to nothing, as there is no source, and hardly a look at a page. */
 #include <stdio.h>
 
 #include "base/amount.h"
 #include "base/pagesize.h"
 #include "live.h"
+
+/* pages that are looked up to find out where files and huge pages are; more where there are many mappings */
+#define LOOKS 512
 
 static bool read_usage(struct hm_live *live, struct hm_cgroup *cgroup, uint64_t bytes[2])
 {
@@ -12,7 +15,7 @@ static bool read_usage(struct hm_live *live, struct hm_cgroup *cgroup, uint64_t 
     if (hm_cgroup_read(cgroup, &live->account.node_map, &reading) != 0 || !reading.has_usage)
         return false;
     for (int tier = 0; tier < 2; tier++)
-        bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem;
+        bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem + (uint64_t)live->account.apart[tier];
     return true;
 }
 
@@ -65,6 +68,33 @@ bool hm_live_is_above(struct hm_live *live)
 {
     uint64_t bytes[2], cap_bytes;
     return read_limit(live, bytes, &cap_bytes) && bytes[0] > cap_bytes;
+}
+
+void hm_live_look_at_apart(struct hm_live *live)
+{
+    size_t n = 0;
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
+        const struct hm_maps *maps = &live->intake.maps[space];
+        for (size_t i = 0; i < maps->n_mapped && n < HM_LIVE_GAPS; i++) {
+            const struct hm_mapped *mapped = &maps->mapped[i];
+            if (mapped->may_move && !mapped->is_alias && mapped->kind != HM_MEMORY_SHARED)
+                live->gaps[n++] = (struct hm_extent){.first = mapped->home, .n_pages = mapped->range.n_pages};
+        }
+    }
+    live->account.apart[0] = live->account.apart[1] = 0;
+    live->residence.apart = live->account.apart;
+    hm_residence_fill(&live->residence, live->gaps, n, LOOKS);
+    live->residence.apart = NULL;
+    for (int tier = 0; tier < 2; tier++)
+        live->account.apart[tier] *= (double)hm_page_size();
+}
+
+void hm_live_look_at_rest(struct hm_live *live)
+{
+    hm_live_look(live);
+    hm_live_read_maps(live);
+    hm_live_look_at_apart(live);
+    hm_live_rest(live);
 }
 
 void hm_live_rest(struct hm_live *live)

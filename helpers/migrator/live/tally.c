@@ -78,6 +78,22 @@ static struct found find(const struct hm_tally *tally, const int8_t *is_fast)
     return found;
 }
 
+/* Adds the phase's kinds of memory, by all samples: pages that are gone by now count, too. */
+static void add_kinds(struct hm_tally *tally, double weight)
+{
+    double all = 0;
+    size_t n = tally->n_seen < HM_TALLY_PAGES ? (size_t)tally->n_seen : HM_TALLY_PAGES;
+    for (size_t i = 0; i < n; i++)
+        all += (double)tally->sample[i].weight;
+    for (size_t i = 0; i < n; i++) {
+        const struct hm_tally_sample *sample = &tally->sample[i];
+        double part = weight * (double)sample->weight / all;
+        tally->heat[sample->kind] += part;
+        tally->stuck[sample->kind] += sample->is_stuck ? part : 0;
+        tally->saturated += sample->is_saturated ? part : 0;
+    }
+}
+
 /* The middle of the bounds, as a share of `all`; negative: they are too far apart, or `all` is 0. */
 static double middle(struct hm_tally_bounds bounds, double all)
 {
@@ -97,6 +113,7 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
     double known = found.in[0] + found.in[1], weight = tally->movable + tally->unmovable;
     tally->last = -1;
     tally->last_weight = weight;
+    add_kinds(tally, weight);
     if (known > 0) {
         double share = found.in[1] / known;
         bool slow_may_be_more = found.saturated[0] > TRACE * known,
@@ -131,6 +148,20 @@ double hm_tally_best(const struct hm_tally *tally)
 bool hm_tally_is_saturated(const struct hm_tally *tally)
 {
     return tally->sum > 0 && (hm_tally_fast(tally) < 0 || hm_tally_best(tally) < 0);
+}
+
+bool hm_tally_kinds(const struct hm_tally *tally, double heat[HM_MEMORY_KINDS], double stuck[HM_MEMORY_KINDS])
+{
+    double all = tally->all_movable + tally->all_unmovable;
+    unsigned kinds = 0;
+    for (int i = 0; i < HM_MEMORY_KINDS; i++)
+        kinds += tally->heat[i] > 0;
+    bool is_known = all > 0 && (kinds == 1 || tally->saturated <= HM_TALLY_ERROR * all);
+    for (int i = 0; i < HM_MEMORY_KINDS; i++) {
+        heat[i] = is_known ? share_of(tally->heat[i], all) : 0;
+        stuck[i] = is_known ? share_of(tally->stuck[i], all) : 0;
+    }
+    return is_known;
 }
 
 static double density(const struct hm_extent *extent)

@@ -19,6 +19,7 @@
 
 #include "base/random.h"
 #include "migrator/decide/decide.h"
+#include "migrator/figures/kinds.h"
 
 /* Most samples per phase. If so many weigh the same, the standard error is at most 2.2 %. */
 #define HM_TALLY_PAGES 512
@@ -28,6 +29,9 @@ struct hm_tally_sample {
     uint64_t page;
     float weight;
     bool is_movable, is_saturated;
+    /* set by the caller of hm_tally_choose: what the page is, and whether it is known that it cannot be moved */
+    enum hm_memory_kind kind;
+    bool is_stuck;
 };
 
 /* The lowest and the highest value that a share may have. */
@@ -45,6 +49,9 @@ struct hm_tally {
     double sum;                        /* weights of the phases: their accesses */
     /* sums over the phases: weight times the bounds of the share that was, or could be, fast */
     struct hm_tally_bounds fast, best;
+    /* sums over the phases: weight times the share of each kind of memory, and of those of its pages that cannot be
+     * moved; and of saturated pages */
+    double heat[HM_MEMORY_KINDS], stuck[HM_MEMORY_KINDS], saturated;
     double last;        /* share of the last phase; negative: not known */
     double last_weight; /* accesses of the last phase */
 };
@@ -64,6 +71,12 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
 double hm_tally_fast(const struct hm_tally *tally);
 /* The same under the best placement. */
 double hm_tally_best(const struct hm_tally *tally);
+/*
+ * The share of the accesses that each kind of memory had, and those of its pages that could not be moved. Returns false
+ * if it is not known: there is no sample, or there are several kinds, and more than HM_TALLY_ERROR of the accesses are
+ * to saturated pages. Then all are 0.
+ */
+bool hm_tally_kinds(const struct hm_tally *tally, double heat[HM_MEMORY_KINDS], double stuck[HM_MEMORY_KINDS]);
 /* Is one of the two not known because of saturated pages? */
 bool hm_tally_is_saturated(const struct hm_tally *tally);
 

@@ -48,11 +48,11 @@ uint64_t hm_live_window_due(const struct hm_live *live, uint64_t now)
 }
 
 /* Reads mappings without joining neighbours, as the kernel marks each mapping by itself. */
-static void read_apart(const struct hm_live *live, uint32_t space, struct hm_maps *maps)
+static void read_apart(struct hm_live *live, uint32_t space, struct hm_maps *maps)
 {
     maps->is_apart = true;
     maps->most = live->intake.maps[space].most;
-    hm_maps_read(maps, live->intake.ranks.rank[space].pid, NULL);
+    hm_live_read_one(live, space, maps, NULL);
 }
 
 /* Reads the mappings of the processes that have a window; the others keep none. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pagesize.h"
+#include "migrator/watch/powers.h"
 
 #define UNWRITTEN INT_MIN /* neither a node nor an errno: the kernel did not write this entry */
 #define ROUNDS 8          /* most calls for one list: a call may end early because some pages were not moved */
@@ -149,7 +150,9 @@ static void submit(struct hm_batch *batch, pid_t pid, uint32_t *chosen, size_t c
             batch->status[i] = UNWRITTEN;
         }
         errno = 0;
-        long result = move_pages((int)pid, count, batch->address, batch->node, batch->status, MPOL_MF_MOVE);
+        long result = batch->for_all
+                          ? hm_powers_move_all(pid, count, batch->address, batch->node, batch->status)
+                          : move_pages((int)pid, count, batch->address, batch->node, batch->status, MPOL_MF_MOVE);
         int number = result < 0 ? errno : 0;
         if (number == ESRCH || number == EPERM) {
             settle_rest(batch, number, chosen, count);

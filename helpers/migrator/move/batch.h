@@ -35,6 +35,7 @@ struct hm_candidate {
 
 struct hm_batch {
     size_t n;
+    bool for_all; /* the pages are the user's: they may be moved though several processes map them (watch/powers.h) */
     struct hm_candidate candidate[HM_BATCH_PAGES];
     int refused;  /* a node that the kernel refused (not in the cpuset, or without memory); -1: none */
     int full;     /* a node without a free page; -1: none */

@@ -8,17 +8,23 @@
 #include "base/amount.h"
 #include "base/files.h"
 #include "base/pagesize.h"
+#include "migrator/watch/claims.h"
 #include "moverparts.h"
 
-#define HUGE_SWITCH "/sys/kernel/mm/transparent_hugepage/enabled"
+#define HUGE_SWITCHES "/sys/kernel/mm/transparent_hugepage/"
 #define WINDOW 4096  /* moves that are sorted by process together */
 #define LOOK 1024    /* present pages found together; more where a huge page has more */
 #define ASK_LEAST 64 /* of them are looked up together at least: a call takes as long as some pages */
 
+static bool is_on(const char *path)
+{
+    char text[256];
+    return hm_file_read_start(path, text, sizeof(text)) == 0 && !strstr(text, "[never]") && !strstr(text, "[deny]");
+}
+
 int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct hm_ranks *ranks,
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error)
 {
-    char text[256];
     *mover = (struct hm_mover){.nodes = nodes,
                                .ranks = ranks,
                                .maps = maps,
@@ -27,7 +33,7 @@ int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct h
                                .refused = -1,
                                .batch_pages = HM_MOVER_LEAST_BATCH};
     hm_present_init(&mover->present);
-    mover->has_huge = hm_file_read_start(HUGE_SWITCH, text, sizeof(text)) == 0 && !strstr(text, "[never]");
+    mover->has_huge = is_on(HUGE_SWITCHES "enabled") || is_on(HUGE_SWITCHES "shmem_enabled");
     mover->batch = calloc(1, sizeof(*mover->batch));
     if (mover->batch && hm_unmovable_init(&mover->unmovable) == 0)
         return 0;
@@ -113,10 +119,12 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
             known += more;
         }
         if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast ||
-            hm_unmovable_has(&mover->unmovable, HM_PAGE(mover->space, page[i])))
+            hm_unmovable_has(&mover->unmovable, hm_mover_key(mover, page[i])))
             continue;
-        bool is_huge = mover->has_huge && mover->may_be_huge[i] && may_be_huge(range, page, status, i, n);
-        if (!hm_mover_add(mover, page[i], status[i], is_huge))
+        const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
+        bool is_huge = (mover->has_huge || (mapped && mapped->kind == HM_MEMORY_HUGETLB)) && mover->may_be_huge[i] &&
+                       may_be_huge(range, page, status, i, n);
+        if (!hm_mover_add(mover, page[i], status[i], is_huge, mapped))
             return false;
         --*limit;
     }
@@ -142,6 +150,48 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
     }
 }
 
+/* Opens the page map of a move's process, unless the last move has left it open: to do so takes as long as to move some
+ * pages. */
+static void open_present(struct hm_mover *mover, uint32_t space)
+{
+    if (mover->present.pagemap >= 0 && space == mover->opened) {
+        mover->present.missing = HM_PRESENT_MISSING;
+        return;
+    }
+    hm_present_close(&mover->present);
+    hm_present_open(&mover->present, mover->ranks->rank[space].pid, mover->maps[space].n_pages);
+    mover->opened = space;
+}
+
+/* Makes the process that of the batch. Returns false if it is gone. */
+static bool enter(struct hm_mover *mover, uint32_t space, bool to_fast)
+{
+    if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
+        return false;
+    if (mover->batch->n > 0 && (space != mover->space || to_fast != mover->to_fast))
+        hm_mover_flush(mover);
+    mover->space = space;
+    mover->to_fast = to_fast;
+    open_present(mover, space);
+    return true;
+}
+
+/*
+ * Adds the pages that other processes map, too, as they see them: each process has only those in its page tables that
+ * it has used. Pages that were moved before are in the wanted tier now, and are not moved again.
+ */
+static void move_aliases(struct hm_mover *mover, const struct hm_move *move, uint64_t limit)
+{
+    struct hm_alias place = {0};
+    bool goes_on = true;
+    while (goes_on && hm_claims_next(mover->maps, mover->ranks->n, move->first, move->n_pages, &place)) {
+        if (!enter(mover, place.space, hm_move_is_up(move)))
+            continue;
+        goes_on =
+            gather(mover, &place.mapped->range, place.range.first, place.range.first + place.range.n_pages, &limit);
+    }
+}
+
 /* Moves up to *limit pages of the span from `first` to `end` - 1. Returns false if nothing more of this move is to be
  * done. */
 static bool move_span(struct hm_mover *mover, uint64_t first, uint64_t end, uint64_t *limit)
@@ -157,39 +207,21 @@ static bool move_span(struct hm_mover *mover, uint64_t first, uint64_t end, uint
     return true;
 }
 
-/* Opens the page map of a move's process, unless the last move has left it open: to do so takes as long as to move some
- * pages. */
-static void open_present(struct hm_mover *mover, uint32_t space)
-{
-    if (mover->present.pagemap >= 0 && space == mover->opened) {
-        mover->present.missing = HM_PRESENT_MISSING;
-        return;
-    }
-    hm_present_close(&mover->present);
-    hm_present_open(&mover->present, mover->ranks->rank[space].pid, mover->maps[space].n_pages);
-    mover->opened = space;
-}
-
 /* A demotion goes on where the last one of the span has stopped, and comes to the pages before at its end: a long one
  * takes many phases, and would else look at all that is down already in each. */
 static void move_one(struct hm_mover *mover, const struct hm_move *move)
 {
-    uint32_t space = HM_PAGE_SPACE(move->first);
     uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit, start = first;
-    if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
+    if (!enter(mover, HM_PAGE_SPACE(move->first), hm_move_is_up(move)))
         return;
-    if (mover->batch->n > 0 && (space != mover->space || hm_move_is_up(move) != mover->to_fast))
-        hm_mover_flush(mover);
-    mover->space = space;
-    mover->to_fast = hm_move_is_up(move);
     if (!mover->to_fast && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
         start = HM_PAGE_NUMBER(mover->next_down);
     mover->stopped_at = 0;
-    open_present(mover, space);
-    if (move_span(mover, start, end, &limit) && start > first)
-        move_span(mover, first, start, &limit);
+    bool goes_on = move_span(mover, start, end, &limit) && (start == first || move_span(mover, first, start, &limit));
     if (!mover->to_fast && limit < move->limit && mover->stopped_at > 0)
         mover->next_down = mover->stopped_at;
+    if (goes_on && mover->maps[HM_PAGE_SPACE(move->first)].n_mapped > 0)
+        move_aliases(mover, move, limit);
 }
 
 static int compare_moves(const void *a, const void *b)

@@ -21,6 +21,7 @@
 
 struct hm_moved { /* in pages */
     uint64_t promoted, demoted;
+    bool has_apart; /* files or huge pages of hugetlbfs among them */
     /* counted when the kernel refuses a page, not when the page is skipped later */
     uint64_t unmoved[HM_UNMOVED_REASONS];
 };
@@ -47,8 +48,9 @@ struct hm_mover {
     uint64_t turn; /* number of the phase */
     /* page (decide/decide.h) where the present move has stopped, and the last demotion that did not come to its end */
     uint64_t stopped_at, next_down;
-    uint32_t space;  /* the process of the batch */
-    uint32_t opened; /* that of `present`, where it is open */
+    uint32_t space;               /* the process of the batch */
+    uint32_t opened;              /* that of `present`, where it is open */
+    const struct hm_mapped *part; /* what the batch's pages are in, if they may be moved for all who map them */
     bool to_fast;
 };
 

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts pages into the mover's batch, carries it out, and counts what came of it. */
+/* A batch of the mover: what goes in, and its outcome. */
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
+#include "migrator/watch/powers.h"
 #include "moverparts.h"
 
 #define BATCH_S 0.03 /* wanted time of a batch: a request to end waits only for a few of these */
 
+uint64_t hm_mover_key(const struct hm_mover *mover, uint64_t page)
+{
+    const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page);
+    return mapped ? mapped->home + (page - mapped->range.first) : HM_PAGE(mover->space, page);
+}
+
 static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
 {
-    uint64_t page = HM_PAGE(mover->space, candidate->page);
     uint64_t *moved = mover->to_fast ? &mover->moved.promoted : &mover->moved.demoted;
     *moved += candidate->n_moved;
     if (candidate->n_moved > 0) {
+        enum hm_memory_kind kind = hm_maps_kind(&mover->maps[mover->space], candidate->page);
+        mover->moved.has_apart = mover->moved.has_apart || kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB;
         hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * hm_page_size());
         mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
         if (!mover->to_fast)
@@ -23,7 +31,7 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
     enum hm_unmoved reason = candidate->outcome - HM_OUTCOME_UNMOVED;
     mover->moved.unmoved[reason]++;
     if (reason == HM_UNMOVED_SHARED || reason == HM_UNMOVED_BUSY)
-        hm_unmovable_add(&mover->unmovable, page, reason == HM_UNMOVED_SHARED);
+        hm_unmovable_add(&mover->unmovable, hm_mover_key(mover, candidate->page), reason == HM_UNMOVED_SHARED);
 }
 
 /*
@@ -50,9 +58,13 @@ void hm_mover_flush(struct hm_mover *mover)
     size_t n = batch->n;
     double start = hm_clock_s(CLOCK_MONOTONIC);
     batch->refused = batch->full = -1;
-    /* Whether the process is still the step's is checked right before the move: the kernel checks only the user. */
-    if (hm_ranks_is_ours(mover->ranks, mover->space))
-        hm_batch_move(batch, mover->ranks->rank[mover->space].pid);
+    /* Whether the process is still the step's, and a file the user's, is checked right before the move: the kernel
+     * checks only the process's user. */
+    if (hm_ranks_is_ours(mover->ranks, mover->space)) {
+        pid_t pid = mover->ranks->rank[mover->space].pid;
+        batch->for_all = mover->part && hm_powers_owns(pid, mover->part->whole);
+        hm_batch_move(batch, pid);
+    }
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
     for (size_t i = 0; i < n; i++)
         count_one(mover, &batch->candidate[i]);
@@ -98,9 +110,13 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     return true;
 }
 
-bool hm_mover_add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+bool hm_mover_add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge, const struct hm_mapped *mapped)
 {
     struct hm_batch *batch = mover->batch;
+    const struct hm_mapped *part = mapped && mapped->is_own ? mapped : NULL;
+    if (part != mover->part)
+        hm_mover_flush(mover);
+    mover->part = part;
     size_t more = !may_be_huge ? 1 : page % hm_huge_pages() == 0 ? hm_huge_pages() : 0;
     if ((batch->n >= mover->batch_pages && more > 0) || batch->n + more > HM_BATCH_PAGES || batch->n == HM_BATCH_PAGES)
         hm_mover_flush(mover);

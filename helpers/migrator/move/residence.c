@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "residence.h"
 
+#include <errno.h>
+
 #define LOOKS_LEAST 2 /* least number of looks for an extent */
 #define AT_ONCE 512   /* pages that are looked up together */
 
@@ -10,12 +12,62 @@ struct look { /* pages of one process that are to be looked up */
     size_t n;
     uint64_t page[AT_ONCE];
     struct hm_extent *extent[AT_ONCE];
+    double weight[AT_ONCE]; /* pages that each stands for */
 };
 
 static bool is_there(const struct hm_residence *residence, uint32_t space)
 {
     return space < residence->ranks->n && residence->ranks->rank[space].pid != 0 &&
            !residence->ranks->rank[space].is_gone;
+}
+
+/*
+ * Looks up pages that have their home in process `space`, but are not in its page tables, in those of the others that
+ * map them.
+ */
+static void look_elsewhere(const struct hm_residence *residence, uint32_t space, const uint64_t *page, int *status,
+                           size_t count)
+{
+    for (uint32_t other = 0; other < residence->ranks->n; other++) {
+        const struct hm_maps *maps = &residence->maps[other];
+        uint64_t there[AT_ONCE];
+        uint32_t at[AT_ONCE];
+        int found[AT_ONCE];
+        size_t n = 0;
+        for (size_t m = 0; maps->n_aliases > 0 && is_there(residence, other) && m < maps->n_mapped; m++) {
+            const struct hm_mapped *mapped = &maps->mapped[m];
+            uint64_t home = HM_PAGE_NUMBER(mapped->home);
+            for (size_t i = 0; mapped->is_alias && HM_PAGE_SPACE(mapped->home) == space && i < count; i++) {
+                if (status[i] != -ENOENT || page[i] < home || page[i] - home >= mapped->range.n_pages || n == AT_ONCE)
+                    continue;
+                at[n] = (uint32_t)i;
+                there[n++] = mapped->range.first + (page[i] - home);
+            }
+        }
+        if (n == 0 || hm_batch_query(residence->batch, residence->ranks->rank[other].pid, there, found, n) != 0)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            status[at[k]] = found[k] >= 0 ? found[k] : status[at[k]];
+    }
+}
+
+/* Asks where pages of a process are. Returns false if that cannot be found out. */
+static bool query(const struct hm_residence *residence, uint32_t space, const uint64_t *page, int *status, size_t count)
+{
+    if (hm_batch_query(residence->batch, residence->ranks->rank[space].pid, page, status, count) != 0)
+        return false;
+    if (residence->maps[space].n_mapped > 0)
+        look_elsewhere(residence, space, page, status, count);
+    return true;
+}
+
+/* Counts a page that the step's cgroup does not count. */
+static void count_apart(const struct look *look, size_t i, bool is_fast)
+{
+    const struct hm_residence *residence = look->residence;
+    enum hm_memory_kind kind = hm_maps_kind(&residence->maps[look->space], look->page[i]);
+    if (residence->apart && (kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB))
+        residence->apart[is_fast ? 0 : 1] += look->weight[i];
 }
 
 /* Looks the pages up, and counts them in tier_pages of their extents. */
@@ -25,21 +77,21 @@ static void answer(struct look *look)
     const struct hm_residence *residence = look->residence;
     size_t n = look->n;
     look->n = 0;
-    if (n == 0 || hm_batch_query(residence->batch, residence->ranks->rank[look->space].pid, look->page, status, n) != 0)
+    if (n == 0 || !query(residence, look->space, look->page, status, n))
         return;
     for (size_t i = 0; i < n; i++) {
         if (status[i] < 0)
             continue;
-        if (hm_nodes_is_fast(residence->nodes, status[i]))
-            look->extent[i]->tier_pages[0]++;
-        else
-            look->extent[i]->tier_pages[1]++;
+        bool is_fast = hm_nodes_is_fast(residence->nodes, status[i]);
+        look->extent[i]->tier_pages[is_fast ? 0 : 1]++;
+        count_apart(look, i, is_fast);
     }
 }
 
-static void add(struct look *look, struct hm_extent *extent, uint64_t page)
+static void add(struct look *look, struct hm_extent *extent, uint64_t page, double weight)
 {
     look->page[look->n] = page;
+    look->weight[look->n] = weight;
     look->extent[look->n++] = extent;
     if (look->n == AT_ONCE)
         answer(look);
@@ -58,7 +110,7 @@ static void sample(struct look *look, struct hm_extent *extent, uint64_t mapped,
             uint64_t from = maps->range[i].first > first ? maps->range[i].first : first;
             uint64_t length = maps->range[i].first + maps->range[i].n_pages - from;
             if (skip - before < length) {
-                add(look, extent, from + (skip - before));
+                add(look, extent, from + (skip - before), (double)mapped / (double)n);
                 break;
             }
             before += length;
@@ -123,8 +175,7 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
             number[n] = HM_PAGE_NUMBER(page[done + n]);
             n++;
         }
-        bool is_known = is_there(residence, space) &&
-                        hm_batch_query(residence->batch, residence->ranks->rank[space].pid, number, status, n) == 0;
+        bool is_known = is_there(residence, space) && query(residence, space, number, status, n);
         for (size_t i = 0; i < n; i++)
             is_fast[done + i] = !is_known || status[i] < 0 ? -1 : hm_nodes_is_fast(residence->nodes, status[i]);
         done += n;

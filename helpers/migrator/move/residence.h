@@ -17,6 +17,9 @@ struct hm_residence {
     const struct hm_maps *maps; /* indexed by space, a process's number (ranks.h) */
     const struct hm_nodes *nodes;
     struct hm_batch *batch; /* used for its buffers */
+    /* hm_residence_fill adds the pages of files and of hugetlbfs here, those in the fast tier first, as the step's
+     * cgroup does not count them as its memory; NULL: they are not wanted */
+    double *apart;
 };
 
 /*

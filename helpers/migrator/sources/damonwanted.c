@@ -33,15 +33,15 @@ static const struct hm_damon_process *find_sent(const struct hm_damon_watch *wat
 bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct hm_damon_watch *sent,
                              const struct hm_maps *maps)
 {
-    uint32_t n = wanted->n;
-    if (n * 2 < sent->head.n)
-        return true;
-    for (uint32_t i = 0; i < n; i++) {
+    struct hm_maps all = {.n = 0};
+    bool is_news = wanted->n * 2 < sent->head.n;
+    for (uint32_t i = 0; i < wanted->n && !is_news; i++) {
         const struct hm_damon_process *before = find_sent(sent, &wanted->watch.process[i]);
-        if (!before || !hm_damon_ranges_fit(before, &maps[wanted->space[i]], wanted->resident[i]))
-            return true;
+        const struct hm_maps *watched = hm_maps_with_aliases(&maps[wanted->space[i]], &all);
+        is_news = !before || !hm_damon_ranges_fit(before, watched, wanted->resident[i]);
     }
-    return false;
+    hm_maps_free(&all);
+    return is_news;
 }
 
 /* a process that may be watched, and its pages in memory */
@@ -65,7 +65,7 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
     *resident = 0;
     for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
         const struct hm_rank *rank = &ranks->rank[s];
-        if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages == 0)
+        if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages + maps[s].n_aliases == 0)
             continue;
         candidate[n] = (struct candidate){s, hm_resident_pages(rank->pid)};
         *resident += candidate[n++].resident;
@@ -77,6 +77,7 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
 void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_ranks *ranks, const struct hm_maps *maps)
 {
     static struct candidate candidate[HM_RANKS];
+    struct hm_maps all = {.n = 0};
     uint64_t resident, left;
     uint32_t n = find_candidates(ranks, maps, candidate, &resident);
     wanted->n = 0;
@@ -88,9 +89,10 @@ void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_rank
         if (!is_watchable(rank))
             continue;
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
-        hm_damon_ranges_choose(&maps[s], candidate[i].resident, &process);
+        hm_damon_ranges_choose(hm_maps_with_aliases(&maps[s], &all), candidate[i].resident, &process);
         wanted->watch.process[wanted->n] = process;
         wanted->resident[wanted->n] = candidate[i].resident;
         wanted->space[wanted->n++] = s;
     }
+    hm_maps_free(&all);
 }

@@ -2,7 +2,6 @@
 #include "maps.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,9 +39,9 @@ static bool is_own_name(const char *name)
     return strncmp(name, "[anon:", 6) == 0;
 }
 
-int hm_maps_parse_line(const char *line, struct hm_range *range)
+int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
 {
-    uint64_t start, end, offset, major, minor;
+    uint64_t start, end, offset, major, minor, inode;
     char name[16] = "";
     const char *at = take_number(line, 16, '-', &start);
     at = at ? take_number(at, 16, ' ', &end) : NULL;
@@ -52,21 +51,27 @@ int hm_maps_parse_line(const char *line, struct hm_range *range)
     at = take_number(at + 5, 16, ' ', &offset);
     at = at ? take_number(at, 16, ':', &major) : NULL;
     at = at ? take_number(at, 16, ' ', &minor) : NULL;
-    if (!at)
+    const char *digits = at ? at + strspn(at, "0123456789") : NULL;
+    if (!at || !take_number(at, 10, *digits, &inode) || (*digits != ' ' && *digits != '\n' && *digits != '\0') ||
+        start >= end || (start | end) % hm_page_size() != 0 || (major | minor) > UINT32_MAX)
         return hm_fail(NULL, EBADMSG, "no mapping");
-    size_t digits = strspn(at, "0123456789");
-    bool has_inode = strspn(at, "0") < digits;
-    at += digits;
-    if (digits == 0 || (*at != ' ' && *at != '\n' && *at != '\0') || start >= end ||
-        (start | end) % hm_page_size() != 0)
-        return hm_fail(NULL, EBADMSG, "no mapping");
-    at += strspn(at, " ");
+    at = digits + strspn(digits, " ");
     size_t length = strcspn(at, "\n");
     memcpy(name, at, length < sizeof(name) - 1 ? length : sizeof(name) - 1);
-    if (has_inode || mode[3] != 'p' || memcmp(mode, "---", 3) == 0 || end > MOST_ADDRESS || !is_own_name(name))
+    *mapping = (struct hm_mapping){.range = {start >> hm_page_shift(), (end - start) >> hm_page_shift()},
+                                   .offset = offset >> hm_page_shift(),
+                                   .device = major << 32 | minor,
+                                   .inode = inode,
+                                   .kind = HM_MEMORY_OTHER,
+                                   .is_shared = mode[3] == 's',
+                                   .is_code = mode[2] == 'x' && inode > 0};
+    if (memcmp(mode, "---", 3) == 0 || end > MOST_ADDRESS)
         return 0;
-    *range = (struct hm_range){start >> hm_page_shift(), (end - start) >> hm_page_shift()};
-    return 1;
+    if (inode == 0 && !mapping->is_shared && is_own_name(name))
+        mapping->kind = HM_MEMORY_PRIVATE;
+    else if (inode > 0 && name[0] == '/')
+        mapping->kind = HM_MEMORY_FILE;
+    return 0;
 }
 
 int hm_maps_add(struct hm_maps *maps, struct hm_range range)
@@ -94,30 +99,48 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range)
     return 0;
 }
 
-int hm_maps_read(struct hm_maps *maps, pid_t pid, struct hm_error *error)
+/* Makes room for one more. Returns 0, or -1 (ENOMEM). */
+static int grow(struct hm_maps *maps)
 {
-    char path[64], *line = NULL;
-    size_t size = 0;
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    maps->n = 0;
-    maps->n_pages = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return hm_fail_errno(error, "cannot read %s", path);
-    while (getline(&line, &size, file) > 0) {
-        struct hm_range range;
-        if (hm_maps_parse_line(line, &range) == 1 && hm_maps_add(maps, range) != 0 && errno != EINVAL)
-            break;
+    size_t room = maps->mapped_room ? 2 * maps->mapped_room : 16;
+    struct hm_mapped *grown = realloc(maps->mapped, room * sizeof(*grown));
+    if (!grown)
+        return hm_fail(NULL, ENOMEM, "no memory for mappings");
+    maps->mapped = grown;
+    maps->mapped_room = room;
+    return 0;
+}
+
+int hm_maps_add_mapped(struct hm_maps *maps, const struct hm_mapped *mapped)
+{
+    struct hm_mapped *last = maps->n_mapped > 0 ? &maps->mapped[maps->n_mapped - 1] : NULL;
+    if (last && mapped->range.first < last->range.first + last->range.n_pages)
+        return hm_fail(NULL, EINVAL, "mappings out of order");
+    if (last && !last->may_move && !mapped->may_move && last->kind == mapped->kind &&
+        mapped->range.first == last->range.first + last->range.n_pages) {
+        last->range.n_pages += mapped->range.n_pages;
+        return 0;
     }
-    int number = ferror(file) ? ESRCH : 0;
-    free(line);
-    fclose(file);
-    return number ? hm_fail(error, number, "cannot read %s to its end", path) : 0;
+    if (maps->n_mapped >= HM_MAPS_MAPPED)
+        return hm_fail(NULL, ENOSPC, "too many mappings");
+    if ((maps->n_mapped == maps->mapped_room && grow(maps) != 0) ||
+        (mapped->may_move && !mapped->is_alias && hm_maps_add(maps, mapped->range) != 0))
+        return -1;
+    maps->mapped[maps->n_mapped++] = *mapped;
+    maps->n_aliases += mapped->is_alias;
+    return 0;
+}
+
+void hm_maps_clear(struct hm_maps *maps)
+{
+    maps->n = maps->n_mapped = maps->n_aliases = 0;
+    maps->n_pages = 0;
 }
 
 void hm_maps_free(struct hm_maps *maps)
 {
     free(maps->range);
+    free(maps->mapped);
     *maps = (struct hm_maps){.n = 0};
 }
 
@@ -134,8 +157,32 @@ size_t hm_maps_find(const struct hm_maps *maps, uint64_t page)
     return low;
 }
 
-/* The part of `range` from page `first` to `end` - 1; its n_pages is 0 if there is none. */
-static struct hm_range cut(struct hm_range range, uint64_t first, uint64_t end)
+size_t hm_maps_find_mapped(const struct hm_maps *maps, uint64_t page)
+{
+    size_t low = 0, high = maps->n_mapped;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (maps->mapped[middle].range.first + maps->mapped[middle].range.n_pages > page)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+const struct hm_mapped *hm_maps_mapped(const struct hm_maps *maps, uint64_t page)
+{
+    size_t i = hm_maps_find_mapped(maps, page);
+    return i < maps->n_mapped && maps->mapped[i].range.first <= page ? &maps->mapped[i] : NULL;
+}
+
+enum hm_memory_kind hm_maps_kind(const struct hm_maps *maps, uint64_t page)
+{
+    const struct hm_mapped *mapped = hm_maps_mapped(maps, page);
+    return mapped ? mapped->kind : hm_maps_count(maps, page, 1) > 0 ? HM_MEMORY_PRIVATE : HM_MEMORY_OTHER;
+}
+
+struct hm_range hm_range_cut(struct hm_range range, uint64_t first, uint64_t end)
 {
     uint64_t from = range.first > first ? range.first : first;
     uint64_t to = range.first + range.n_pages < end ? range.first + range.n_pages : end;
@@ -146,8 +193,26 @@ uint64_t hm_maps_count(const struct hm_maps *maps, uint64_t first, uint64_t n_pa
 {
     uint64_t count = 0, end = first + n_pages;
     for (size_t i = hm_maps_find(maps, first); i < maps->n && maps->range[i].first < end; i++)
-        count += cut(maps->range[i], first, end).n_pages;
+        count += hm_range_cut(maps->range[i], first, end).n_pages;
     return count;
+}
+
+const struct hm_maps *hm_maps_with_aliases(const struct hm_maps *maps, struct hm_maps *all)
+{
+    size_t i = 0, m = 0;
+    if (maps->n_aliases == 0)
+        return maps;
+    hm_maps_clear(all);
+    while (i < maps->n || m < maps->n_mapped) {
+        const struct hm_mapped *mapped = m < maps->n_mapped ? &maps->mapped[m] : NULL;
+        bool is_next = mapped && (i == maps->n || mapped->range.first < maps->range[i].first);
+        m += is_next;
+        if (is_next && !mapped->is_alias)
+            continue;
+        if (hm_maps_add(all, is_next ? mapped->range : maps->range[i++]) != 0 && errno == ENOMEM)
+            return maps;
+    }
+    return all;
 }
 
 void hm_maps_compare(const struct hm_maps *before, const struct hm_maps *now, hm_maps_gone *gone, void *data)

@@ -5,9 +5,9 @@ from . import draw, fields
 
 
 def lines(migration):
-    """At most five sentences: what was moved, how, what was not moved, an estimate of the result, the cost. Before the
-    cost are the cap, how much of the fast tier fast= allows, and the least share that the job had beside others. What
-    was not measured is left out, or is "-"."""
+    """At most six sentences: what was moved, how, what was not moved, the kinds of memory where not all is private, an
+    estimate of the result, the cost. Before the cost are the cap, how much of the fast tier fast= allows, and the least
+    share that the job had beside others. What was not measured is left out, or is "-"."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     steps = draw.counted(fields.whole(migration, "step_count") or 0, "step")
@@ -17,6 +17,7 @@ def lines(migration):
     stuck = [f"{reason} {draw.size(fields.figure(unmoved, reason))}" for reason in unmoved if unmoved[reason]]
     if stuck:
         yield f"not moved: {', '.join(stuck)}"
+    yield from heat(migration.get("heat"))
     fast, best, regret = (fields.figure(migration, key) for key in ("fast_share", "best_share", "regret"))
     if fast is not None:
         what = "writes" if fields.text(migration, "hot_by") == "writes" else "accesses"
@@ -40,6 +41,19 @@ def lines(migration):
     yield cost
 
 
+def heat(kinds):
+    """How much of the accesses went to memory that is not private, and to what could not be moved; nothing where all
+    are to private memory that could be."""
+    parts = kinds if isinstance(kinds, dict) else {}
+    shares, stuck = ({kind: fields.figure(parts[kind], key) or 0 for kind in parts} for key in ("share", "unmovable"))
+    if not any(share >= LEAST for kind, share in {**shares, "private": 0}.items()) and stuck.get("private", 0) < LEAST:
+        return
+    named = ", ".join(f"{kind} {draw.percent(share)}" for kind, share in shares.items() if share >= LEAST)
+    kept = ", ".join(f"{kind} {draw.percent(share)}" for kind, share in stuck.items() if share >= LEAST)
+    yield f"accesses by kind of memory: {named}{f'; could not be moved: {kept}' if kept else ''}"
+
+
+LEAST = 0.005  # a smaller share is shown as 0 %
 NO_SOURCE = "none yet"  # the source of a step that had nothing to move
 
 

@@ -298,6 +298,31 @@ static void test_limits(void **state)
     free(view);
 }
 
+/* How much goes to which kind of memory, and to what cannot be moved. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    struct hm_view *view = new_view();
+    char *text = draw(view, (struct hm_screen){.columns = 120, .lines = 40}), *json = draw_json(view);
+    assert_null(strstr(text, "by kind"));
+    assert_non_null(strstr(json, "\"heat\":null"));
+    free(text);
+    free(json);
+    view->progress.knows_heat = 1;
+    view->progress.heat[HM_MEMORY_PRIVATE] = 0.625;
+    view->progress.heat[HM_MEMORY_SHARED] = 0.375;
+    view->progress.stuck[HM_MEMORY_SHARED] = 0.25;
+    view->progress.stuck[HM_MEMORY_FILE] = 0.0001; /* would be 0.0 % */
+    text = draw(view, (struct hm_screen){.columns = 120, .lines = 40});
+    assert_non_null(strstr(text, "heat    by kind: private 62.5 %, shared 37.5 %; cannot be moved: shared 25.0 %\n"));
+    json = draw_json(view);
+    assert_non_null(strstr(json, "\"heat\":{\"private\":{\"share\":0.625,\"unmovable\":0.0},"
+                                 "\"shared\":{\"share\":0.375,\"unmovable\":0.25},"));
+    free(text);
+    free(json);
+    free(view);
+}
+
 static void test_screen_that_is_too_low(void **state)
 {
     (void)state;
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_ask),
         cmocka_unit_test(test_screen),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_screen_that_is_too_low),
         cmocka_unit_test(test_warnings_on_a_low_screen),
         cmocka_unit_test(test_large_figures),

@@ -205,6 +205,10 @@ static struct hm_progress ended_step(void)
     step.kernel_cpu_s = 0.5;
     step.fast_share = 0.5;
     step.best_share = 0.75;
+    step.knows_heat = 1;
+    step.heat[HM_MEMORY_PRIVATE] = 0.75;
+    step.heat[HM_MEMORY_SHARED] = 0.25;
+    step.stuck[HM_MEMORY_SHARED] = 0.125;
     step.first_ns = START;
     step.last_ns = START + 30 * SECOND;
     step.most_ranks = 4;
@@ -225,6 +229,8 @@ static void test_migration(void **state)
     step.lost = UINT64_MAX;
     step.kernel_cpu_s = -1;
     step.fast_share = 0.9;
+    step.heat[HM_MEMORY_PRIVATE] = 0.25;
+    step.heat[HM_MEMORY_SHARED] = 0.75;
     step.least_share_bytes = 200 * MIB;
     step.balance_phases = 0;
     snprintf(step.balance_why, sizeof(step.balance_why), "no counters");

@@ -9,11 +9,13 @@
 
 #include <cmocka.h>
 
+#include "migrator/watch/powers.h"
+
 struct hm_nodes nodes;
 struct hm_range range;
 struct hm_mover mover;
-bool is_ours, is_stopped;
-static struct hm_maps maps[1];
+bool is_ours, is_stopped, is_owner;
+struct hm_maps maps[1];
 static struct hm_rank rank = {.pid = MODEL_PID};
 static struct hm_ranks ranks = {.n = 1, .rank = &rank};
 
@@ -21,6 +23,14 @@ bool hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 {
     (void)all, (void)space;
     return is_ours;
+}
+
+bool hm_powers_owns(pid_t pid, struct hm_range whole)
+{
+    assert_int_equal(pid, MODEL_PID);
+    assert_int_equal(whole.first, FIRST + 100);
+    assert_int_equal(whole.n_pages, 50);
+    return is_owner;
 }
 
 void hm_nodes_refresh(struct hm_nodes *all)
@@ -60,7 +70,7 @@ int move_set_up(void **state)
         add_node(id);
     range = (struct hm_range){FIRST, PAGES};
     maps[0] = (struct hm_maps){.range = &range, .n = 1, .room = 1, .n_pages = PAGES};
-    is_ours = true;
+    is_ours = is_owner = true;
     is_stopped = false;
     mover_start();
     mover.has_huge = true;

@@ -15,8 +15,10 @@
 extern struct hm_nodes nodes;
 extern struct hm_range range; /* the only mapping of the only process */
 extern struct hm_mover mover;
-/* is_ours: the process is still the one that was taken; is_stopped: the mover must end */
-extern bool is_ours, is_stopped;
+extern struct hm_maps maps[1];
+/* is_ours: the process is still the one that was taken; is_stopped: the mover must end; is_owner: pages 100 to 149 of
+ * the mapping, if they are a mapping of their own, are of a file of the user's */
+extern bool is_ours, is_stopped, is_owner;
 
 /* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, the longest batches (HM_BATCH_PAGES),
  * transparent huge pages enabled. */

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "migrator/move/present.h"
+#include "migrator/watch/powers.h"
 
 #define PAGE_PRESENT (UINT64_C(1) << 3)
 #define PAGE_HUGE (UINT64_C(1) << 6)
@@ -94,7 +95,7 @@ static int judge(void **pages, const int *to, const bool *isolated, size_t from,
     whole(page, &first, &count);
     if (kernel.node[page] < 0)
         return kernel.node[page];
-    if (kernel.is_shared[page])
+    if (kernel.is_shared[page] && !kernel.for_all)
         return -EACCES;
     if (kernel.node[page] == to[i])
         return to[i];
@@ -138,20 +139,17 @@ static long move(unsigned long count, void **pages, const int *to, int *status)
     return -1;
 }
 
-long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
+static void check(int pid, unsigned long count, const int *status)
 {
     assert_int_equal(pid, MODEL_PID);
     assert_true(count > 0 && count <= HM_BATCH_PAGES);
     for (unsigned long i = 0; i < count; i++)
         /* the caller fills `status` first, so that an old value cannot be taken for an answer */
         assert_int_equal(status[i], INT_MIN);
-    if (!to) {
-        kernel.n_asked += count;
-        for (unsigned long i = 0; i < count; i++)
-            status[i] = kernel.node[index_of(pages[i])];
-        return 0;
-    }
-    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: pages that others have mapped must not move */
+}
+
+static long submit(unsigned long count, void **pages, const int *to, int *status)
+{
     kernel.moves++;
     double took_s = (double)count * kernel.page_s;
     kernel.took_s += took_s;
@@ -168,6 +166,29 @@ long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to
         return -1;
     }
     return move(count, pages, to, status);
+}
+
+long hm_powers_move_all(pid_t pid, unsigned long count, void **page, const int *node, int *status)
+{
+    check((int)pid, count, status);
+    kernel.for_all = true;
+    kernel.n_for_all += count;
+    long result = submit(count, page, node, status);
+    kernel.for_all = false;
+    return result;
+}
+
+long __wrap_move_pages(int pid, unsigned long count, void **pages, const int *to, int *status, int flags)
+{
+    check(pid, count, status);
+    if (!to) {
+        kernel.n_asked += count;
+        for (unsigned long i = 0; i < count; i++)
+            status[i] = kernel.node[index_of(pages[i])];
+        return 0;
+    }
+    assert_int_equal(flags, 2); /* MPOL_MF_MOVE: pages that others have mapped must not move */
+    return submit(count, pages, to, status);
 }
 
 void hm_present_open(struct hm_present *present, pid_t pid, uint64_t mapped)

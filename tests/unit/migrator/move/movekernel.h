@@ -25,6 +25,8 @@ struct move_kernel {
     int closed, full;                      /* closed: a node that is refused; full: one without a free page; -1: none */
     int result;                            /* errno of each moving call; 0: it works */
     unsigned moves, submitted[MOST_PAGES]; /* number of moving calls, and of those that named the page */
+    bool for_all;                          /* the present call moves pages for all who map them */
+    size_t n_for_all;                      /* pages in such calls */
     size_t n_submitted, n_asked;           /* pages that were to be moved, and pages whose node was asked for */
     unsigned n_opened;                     /* how often a page map was opened */
     double page_s, took_s, longest_s;      /* seconds for one page, for all calls, and for the longest call */

@@ -34,6 +34,51 @@ static void test_shared_pages_are_remembered(void **state)
     assert_int_equal(mover.moved.promoted, 50);
 }
 
+/* Shared memory of the user's moves for all who map it, and what is around it as ever. */
+static void test_shared_memory_of_the_user(void **state)
+{
+    (void)state;
+    struct hm_mapped shared = {.range = {FIRST + 100, 50},
+                               .whole = {FIRST + 100, 50},
+                               .home = HM_PAGE(0, FIRST + 100),
+                               .kind = HM_MEMORY_SHARED,
+                               .may_move = true,
+                               .is_own = true};
+    maps[0].mapped = &shared;
+    maps[0].n_mapped = 1;
+    for (unsigned i = 90; i < 160; i++)
+        kernel.is_shared[i] = true;
+    mover.has_huge = false;
+    promote(0, 300);
+    assert_int_equal(kernel.n_for_all, 50);
+    assert_int_equal(mover.moved.promoted, 280);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 20);
+    kernel_reset(2);
+    hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
+    for (unsigned i = 100; i < 150; i++)
+        kernel.is_shared[i] = true;
+    is_owner = false; /* another file is there now */
+    promote(0, 300);
+    assert_int_equal(kernel.n_for_all, 0);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 70);
+}
+
+/* Huge pages of hugetlbfs are moved by one of their pages, whether or not there are transparent ones. */
+static void test_huge_pages_of_hugetlbfs(void **state)
+{
+    (void)state;
+    struct hm_mapped huge = {
+        .range = {FIRST, PAGES}, .home = HM_PAGE(0, FIRST), .kind = HM_MEMORY_HUGETLB, .may_move = true};
+    maps[0].mapped = &huge;
+    maps[0].n_mapped = 1;
+    kernel.is_huge[0] = kernel.is_huge[1] = true;
+    mover.has_huge = false;
+    promote(0, 2 * hm_huge_pages());
+    assert_int_equal(kernel.n_submitted, 2);
+    assert_int_equal(mover.moved.promoted, 2 * hm_huge_pages());
+    assert_true(mover.moved.has_apart);
+}
+
 static void test_pinned_pages_hold_up_nobody(void **state)
 {
     (void)state;
@@ -116,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shared_pages_are_remembered, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_shared_memory_of_the_user, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_huge_pages_of_hugetlbfs, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_pinned_pages_hold_up_nobody, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_node_that_is_refused, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_refused_among_others, move_set_up, move_tear_down),

@@ -50,7 +50,7 @@ static struct hm_rank rank[N_SPACES] = {{.pid = 10}, {.pid = 11, .is_gone = true
 static const struct hm_ranks ranks = {.n = N_SPACES, .rank = rank};
 static struct hm_nodes nodes;
 static struct hm_batch batch;
-static struct hm_residence residence = {&ranks, maps, &nodes, &batch};
+static struct hm_residence residence = {&ranks, maps, &nodes, &batch, NULL};
 
 static int set_up(void **state)
 {
@@ -92,6 +92,37 @@ static void test_extents(void **state)
         assert_int_equal(extents[i].tier_pages[0] + extents[i].tier_pages[1], 0);
     assert_in_range(n_looks, 1700, 1720);
     assert_in_range(n_calls, 1, 6); /* few large calls */
+}
+
+/* Shared memory whose home is in process 10, and of which only process 13 has the odd pages in its page tables; and a
+ * file. */
+static void test_shared_and_files(void **state)
+{
+    (void)state;
+    double apart[2] = {0, 0};
+    struct hm_mapped home[] = {{.range = {1000, 8000}, .home = 1000, .kind = HM_MEMORY_FILE, .may_move = true},
+                               {.range = {200000, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true}};
+    struct hm_mapped alias = {
+        .range = {50001, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true, .is_alias = true};
+    struct hm_extent extents[] = {{.first = HM_PAGE(0, 4900), .n_pages = 300},
+                                  {.first = HM_PAGE(0, 200000), .n_pages = 100}};
+    maps[0].mapped = home;
+    maps[0].n_mapped = N_ROWS(home);
+    maps[2].mapped = &alias;
+    maps[2].n_mapped = maps[2].n_aliases = 1;
+    rank[2].pid = 13;
+    residence.apart = apart;
+    hm_residence_fill(&residence, extents, N_ROWS(extents), 1000);
+    const int8_t wanted[] = {1, 0, 0, -1};
+    const uint64_t page[] = {HM_PAGE(0, 4999), HM_PAGE(0, 200000), HM_PAGE(0, 200001), HM_PAGE(0, 208000001)};
+    int8_t is_fast[4];
+    hm_residence_look(&residence, page, is_fast, N_ROWS(page));
+    residence.apart = NULL;
+    rank[2].pid = 12;
+    assert_int_equal(extents[0].tier_pages[0], 100);
+    assert_int_equal(extents[1].tier_pages[1], 100); /* each page once */
+    assert_true(apart[0] == 100 && apart[1] == 200);
+    assert_memory_equal(is_fast, wanted, sizeof(wanted));
 }
 
 static void test_few_looks(void **state)
@@ -165,6 +196,35 @@ static void observe(struct hm_tally *tally, uint64_t page, float weight, bool is
 {
     const struct hm_observation observation = {.page = page, .n_pages = 1, .reads = weight};
     hm_tally_add(tally, &observation, 2, is_movable);
+}
+
+static void test_shares_of_kinds(void **state)
+{
+    (void)state;
+    static struct hm_tally tally;
+    static const int8_t is_fast[] = {1, -1};
+    double heat[HM_MEMORY_KINDS], stuck[HM_MEMORY_KINDS];
+    hm_tally_init(&tally, 1, false);
+    assert_false(hm_tally_kinds(&tally, heat, stuck)); /* no samples */
+    for (int phase = 0; phase < 2; phase++) {
+        observe(&tally, 10, 3, true);
+        observe(&tally, 20, 1, phase == 0);
+        assert_int_equal(hm_tally_choose(&tally), 2);
+        tally.sample[1].kind = HM_MEMORY_SHARED;
+        tally.sample[1].is_stuck = phase == 1;
+        hm_tally_end(&tally, is_fast, 0.5);
+    }
+    assert_true(hm_tally_kinds(&tally, heat, stuck));
+    assert_float_equal(heat[HM_MEMORY_PRIVATE], 0.75, 1e-9);
+    assert_float_equal(heat[HM_MEMORY_SHARED], 0.25, 1e-9);
+    assert_float_equal(stuck[HM_MEMORY_SHARED], 0.125, 1e-9);
+    assert_true(heat[HM_MEMORY_FILE] == 0 && stuck[HM_MEMORY_PRIVATE] == 0);
+    const struct hm_observation saturated = {.page = 10, .n_pages = 1, .reads = 1, .is_saturated = true};
+    hm_tally_add(&tally, &saturated, 2, true);
+    hm_tally_choose(&tally);
+    hm_tally_end(&tally, is_fast, 0.5);
+    assert_false(hm_tally_kinds(&tally, heat, stuck)); /* a ninth may be more than it was seen to be */
+    assert_true(heat[HM_MEMORY_PRIVATE] == 0);
 }
 
 static void test_shares(void **state)
@@ -382,9 +442,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_extents, set_up),
         cmocka_unit_test_setup(test_few_looks, set_up),
+        cmocka_unit_test_setup(test_shared_and_files, set_up),
         cmocka_unit_test_setup(test_gaps, set_up),
         cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
         cmocka_unit_test_setup(test_look, set_up),
+        cmocka_unit_test(test_shares_of_kinds),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_shares_of_many),
         cmocka_unit_test(test_shares_of_writes_alone),

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests the ranges of a process whose pages may be moved: how they are read, added, found and compared. */
+/* Tests the memory of a process by what it is: how lines are parsed, and ranges added, found and compared. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -42,14 +38,16 @@ static void test_lines_that_are_not_valid(void **state)
         "1000-10000000000000000 rw-p 00000000 00:00 0",
         "1000-2000 rw-p 10000000000000000 00:00 0",
         "G000-H000 rw-p 00000000 00:00 0",
+        "1000-2000 rw-p 00000000 100000000:00 0",
+        "1000-2000 rw-p 00000000 00:00 18446744073709551616",
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_range range = {7, 7};
+        struct hm_mapping mapping = {.range = {7, 7}};
         errno = 0;
-        if (hm_maps_parse_line(rows[i], &range) != -1)
+        if (hm_maps_parse_line(rows[i], &mapping) != -1)
             fail_msg("\"%s\" was taken", rows[i]);
         assert_int_equal(errno, EBADMSG);
-        assert_int_equal(range.first, 7);
+        assert_int_equal(mapping.range.first, 7);
     }
 }
 
@@ -58,48 +56,64 @@ static void test_lines(void **state)
     (void)state;
     static const struct {
         const char *line;
-        int result;
+        enum hm_memory_kind kind;
         struct hm_range range;
     } rows[] = {
-        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0 \n", 1, {0x7f5c00000, 0x21}},
-        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0", 1, {0x7f5c00000, 0x21}},
-        {"55d0c5a5e000-55d0c5a7f000 rw-p 00000000 00:00 0                          [heap]\n", 1, {0x55d0c5a5e, 0x21}},
-        {"7ffd3a5c1000-7ffd3a5e2000 rw-p 00000000 00:00 0                          [stack]\n", 1, {0x7ffd3a5c1, 0x21}},
-        {"1000-2000 r--p 00000000 00:00 0 [anon:arrays of the solver]\n", 1, {1, 1}},
-        {"1000-2000 rwxp 00000000 00:00 0 \n", 1, {1, 1}},
-        {"ff00000000000-ff00000001000 rw-p 00000000 00:00 0 \n", 1, {0xff00000000, 1}}, /* five-level page tables */
-        /* must not be moved: */
-        {"1000-2000 ---p 00000000 00:00 0 \n", 0, {7, 7}},
-        {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", 0, {7, 7}},
-        {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", 0, {7, 7}},
-        {"1000-2000 rw-p 0001c000 fe:01 1234                       /usr/lib/libc.so.6\n", 0, {7, 7}},
-        {"1000-2000 rw-p 00000000 00:05 12                         /dev/infiniband/uverbs0\n", 0, {7, 7}},
-        {"1000-2000 rw-s 00000000 00:00 0 \n", 0, {7, 7}},
-        {"1000-2000 r--p 00000000 00:00 0                          [vvar]\n", 0, {7, 7}},
-        {"1000-2000 r-xp 00000000 00:00 0                          [vdso]\n", 0, {7, 7}},
-        {"1000-2000 r--p 00000000 00:00 0                          [vvar_vclock]\n", 0, {7, 7}},
-        {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n", 0, {7, 7}},
-        {"1000-2000 rw-s 00000000 00:00 0 [anon_shmem:x]\n", 0, {7, 7}},
-        {"1000-2000 rw-p 00000000 00:00 0 [heap]x\n", 0, {7, 7}},
+        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0 \n", HM_MEMORY_PRIVATE, {0x7f5c00000, 0x21}},
+        {"7f5c00000000-7f5c00021000 rw-p 00000000 00:00 0", HM_MEMORY_PRIVATE, {0x7f5c00000, 0x21}},
+        {"55d0c5a5e000-55d0c5a7f000 rw-p 00000000 00:00 0  [heap]\n", HM_MEMORY_PRIVATE, {0x55d0c5a5e, 0x21}},
+        {"7ffd3a5c1000-7ffd3a5e2000 rw-p 00000000 00:00 0  [stack]\n", HM_MEMORY_PRIVATE, {0x7ffd3a5c1, 0x21}},
+        {"1000-2000 r--p 00000000 00:00 0 [anon:arrays of the solver]\n", HM_MEMORY_PRIVATE, {1, 1}},
+        {"1000-2000 rwxp 00000000 00:00 0 \n", HM_MEMORY_PRIVATE, {1, 1}},
+        /* five-level page tables */
+        {"ff00000000000-ff00000001000 rw-p 00000000 00:00 0 \n", HM_MEMORY_PRIVATE, {0xff00000000, 1}},
+        {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", HM_MEMORY_FILE, {1, 1}},
+        {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", HM_MEMORY_FILE, {1, 1}},
+        {"1000-2000 rw-p 0001c000 fe:01 1234                       /usr/lib/libc.so.6\n", HM_MEMORY_FILE, {1, 1}},
+        {"1000-2000 ---p 00000000 00:00 0 \n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 ---p 00000000 fe:01 1234 /usr/lib/libc.so.6\n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 rw-p 00000000 00:0e 12   anon_inode:[perf_event]\n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 rw-s 00000000 00:00 0 \n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 r--p 00000000 00:00 0                          [vvar]\n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 r-xp 00000000 00:00 0                          [vdso]\n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 r--p 00000000 00:00 0                          [vvar_vclock]\n", HM_MEMORY_OTHER, {1, 1}},
+        {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n",
+         HM_MEMORY_OTHER,
+         {0xffffffffff600, 1}},
+        {"1000-2000 rw-s 00000000 00:00 0 [anon_shmem:x]\n", HM_MEMORY_OTHER, {1, 1}},
+        {"1000-2000 rw-p 00000000 00:00 0 [heap]x\n", HM_MEMORY_OTHER, {1, 1}},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_range range = {7, 7};
-        if (hm_maps_parse_line(rows[i].line, &range) != rows[i].result)
+        struct hm_mapping mapping;
+        if (hm_maps_parse_line(rows[i].line, &mapping) != 0 || mapping.kind != rows[i].kind)
             fail_msg("%s", rows[i].line);
-        assert_int_equal(range.first, rows[i].range.first);
-        assert_int_equal(range.n_pages, rows[i].range.n_pages);
+        assert_int_equal(mapping.range.first, rows[i].range.first);
+        assert_int_equal(mapping.range.n_pages, rows[i].range.n_pages);
     }
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    struct hm_mapping mapping;
+    assert_int_equal(hm_maps_parse_line("1000-3000 r-xs 00005000 fe:1a 77 /home/alice/data (deleted)\n", &mapping), 0);
+    assert_int_equal(mapping.offset, 5);
+    assert_int_equal(mapping.device, UINT64_C(0xfe0000001a));
+    assert_int_equal(mapping.inode, 77);
+    assert_true(mapping.is_shared && mapping.is_code);
+    assert_int_equal(hm_maps_parse_line("1000-3000 rw-p 00005000 fe:1a 77 /home/alice/data\n", &mapping), 0);
+    assert_false(mapping.is_shared || mapping.is_code);
 }
 
 static void test_large_pages(void **state)
 {
     (void)state;
-    struct hm_range range;
+    struct hm_mapping mapping;
     page_shift = SHIFT_64K;
-    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80030000 rw-p 00000000 00:00 0 \n", &range), 1);
-    assert_int_equal(range.first, 0xffff8001);
-    assert_int_equal(range.n_pages, 2);
-    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80031000 rw-p 00000000 00:00 0 \n", &range), -1);
+    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80030000 rw-p 00000000 00:00 0 \n", &mapping), 0);
+    assert_int_equal(mapping.range.first, 0xffff8001);
+    assert_int_equal(mapping.range.n_pages, 2);
+    assert_int_equal(hm_maps_parse_line("ffff80010000-ffff80031000 rw-p 00000000 00:00 0 \n", &mapping), -1);
     page_shift = SHIFT_4K;
 }
 
@@ -194,27 +208,57 @@ static void test_compare(void **state)
     }
 }
 
-static void test_read(void **state)
+static struct hm_mapped piece(uint64_t first, uint64_t n_pages, enum hm_memory_kind kind, bool may_move, bool is_alias)
+{
+    return (struct hm_mapped){.range = {first, n_pages}, .kind = kind, .may_move = may_move, .is_alias = is_alias};
+}
+
+static void test_mapped(void **state)
+{
+    (void)state;
+    struct hm_maps maps = {.n = 0}, all = {.n = 0};
+    const struct hm_mapped pieces[] = {
+        piece(1, 9, HM_MEMORY_PROGRAM, false, false), piece(10, 5, HM_MEMORY_PROGRAM, false, false),
+        piece(20, 5, HM_MEMORY_SHARED, true, true),   piece(25, 5, HM_MEMORY_SHARED, true, false),
+        piece(40, 5, HM_MEMORY_SHARED, true, true),
+    };
+    assert_ptr_equal(hm_maps_with_aliases(&maps, &all), &maps);
+    for (size_t i = 0; i < N_ROWS(pieces); i++)
+        assert_int_equal(hm_maps_add_mapped(&maps, &pieces[i]), 0);
+    assert_int_equal(hm_maps_add_mapped(&maps, &pieces[4]), -1);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(hm_maps_add(&maps, (struct hm_range){50, 10}), 0);
+    assert_int_equal(maps.n_mapped, 4); /* what cannot be moved is joined */
+    assert_int_equal(maps.n_aliases, 2);
+    assert_int_equal(maps.n_pages, 15);
+    assert_int_equal(hm_maps_kind(&maps, 14), HM_MEMORY_PROGRAM);
+    assert_int_equal(hm_maps_kind(&maps, 15), HM_MEMORY_OTHER);
+    assert_int_equal(hm_maps_kind(&maps, 24), HM_MEMORY_SHARED);
+    assert_int_equal(hm_maps_kind(&maps, 55), HM_MEMORY_PRIVATE);
+    assert_null(hm_maps_mapped(&maps, 55));
+    assert_ptr_equal(hm_maps_with_aliases(&maps, &all), &all);
+    assert_int_equal(all.n, 3);
+    assert_int_equal(all.range[0].first, 20);
+    assert_int_equal(all.range[0].n_pages, 10);
+    assert_int_equal(all.range[1].first, 40);
+    assert_int_equal(all.n_pages, 25);
+    hm_maps_free(&all);
+    hm_maps_free(&maps);
+}
+
+static void test_too_many_mapped(void **state)
 {
     (void)state;
     struct hm_maps maps = {.n = 0};
-    struct hm_error error = {{0}};
-    size_t size = 64 * hm_page_size();
-    char *own = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(own, MAP_FAILED);
-    assert_ptr_not_equal(shared, MAP_FAILED);
-    assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> hm_page_shift(), 64), 64);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)shared >> hm_page_shift(), 64), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)&size >> hm_page_shift(), 1), 1); /* the stack */
-    munmap(own, size);
-    munmap(shared, size);
-    assert_int_equal(hm_maps_read(&maps, getpid(), &error), 0);
-    assert_int_equal(hm_maps_count(&maps, (uintptr_t)own >> hm_page_shift(), 64), 0);
+    for (uint64_t i = 0; i < HM_MAPS_MAPPED; i++) {
+        struct hm_mapped one = piece(2 * i, 1, HM_MEMORY_FILE, false, false);
+        assert_int_equal(hm_maps_add_mapped(&maps, &one), 0);
+    }
+    struct hm_mapped last = piece(UINT64_C(1) << 40, 1, HM_MEMORY_FILE, true, false);
+    assert_int_equal(hm_maps_add_mapped(&maps, &last), -1);
+    assert_int_equal(errno, ENOSPC);
+    assert_int_equal(maps.n, 0);
     hm_maps_free(&maps);
-    assert_int_equal(hm_maps_read(&maps, 1 << 30, &error), -1);
-    assert_non_null(strstr(error.text, "/maps"));
 }
 
 int main(void)
@@ -222,11 +266,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_that_are_not_valid),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_large_pages),
         cmocka_unit_test(test_add),
         cmocka_unit_test(test_find_and_count),
         cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_mapped),
+        cmocka_unit_test(test_too_many_mapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what is known of the memory of a process, this one, and of the file systems of its files. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/pagesize.h"
+#include "migrator/decide/decide.h"
+#include "migrator/watch/mapsread.h"
+#include "unit/lib/rows.h"
+
+#define PAGES 64
+
+static struct hm_devices devices;
+static struct hm_claims claims;
+
+static int set_up(void **state)
+{
+    (void)state;
+    hm_devices_init(&devices);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hm_claims_free(&claims);
+    return 0;
+}
+
+static void read_own(struct hm_maps *maps, uint32_t space, struct hm_claims *with)
+{
+    struct hm_error error = {{0}};
+    const struct hm_maps_reader reader = {.pid = getpid(), .space = space, .devices = &devices, .claims = with};
+    assert_int_equal(hm_maps_read(maps, &reader, &error), 0);
+}
+
+static uint64_t page_of(const void *address)
+{
+    return (uintptr_t)address >> hm_page_shift();
+}
+
+static char *map(int protection, int flags, int fd)
+{
+    char *memory = mmap(NULL, PAGES * hm_page_size(), protection, flags, fd, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    return memory;
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    struct hm_maps maps = {.n = 0};
+    int local;
+    char *own = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *shared = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    read_own(&maps, 3, NULL);
+    assert_int_equal(hm_maps_count(&maps, page_of(own), PAGES), PAGES);
+    assert_int_equal(hm_maps_kind(&maps, page_of(own)), HM_MEMORY_PRIVATE);
+    assert_int_equal(hm_maps_count(&maps, page_of(&local), 1), 1); /* the stack */
+    assert_int_equal(hm_maps_count(&maps, page_of(shared), PAGES), PAGES);
+    const struct hm_mapped *mapped = hm_maps_mapped(&maps, page_of(shared));
+    assert_non_null(mapped);
+    assert_int_equal(mapped->kind, HM_MEMORY_SHARED);
+    assert_int_equal(mapped->home + page_of(shared) - mapped->range.first, HM_PAGE(3, page_of(shared)));
+    assert_false(mapped->is_own); /* this process has no capability to find that out */
+    /* the data of a program belong to it, as do its instructions */
+    static int of_this_program = 1;
+    assert_int_equal(hm_maps_kind(&maps, page_of(&of_this_program)), HM_MEMORY_PROGRAM);
+    assert_int_equal(hm_maps_kind(&maps, (uintptr_t)test_kinds >> hm_page_shift()), HM_MEMORY_PROGRAM);
+    assert_int_equal(hm_maps_count(&maps, (uintptr_t)test_kinds >> hm_page_shift(), 1), 0);
+    munmap(own, PAGES * hm_page_size());
+    munmap(shared, PAGES * hm_page_size());
+    read_own(&maps, 3, NULL);
+    assert_int_equal(hm_maps_count(&maps, page_of(own), PAGES), 0);
+    assert_int_equal(hm_maps_kind(&maps, page_of(own)), HM_MEMORY_OTHER);
+    hm_maps_free(&maps);
+}
+
+static void test_mapped_twice(void **state)
+{
+    (void)state;
+    struct hm_maps first = {.n = 0}, second = {.n = 0};
+    int fd = memfd_create("twice", MFD_CLOEXEC);
+    assert_true(fd >= 0 && ftruncate(fd, PAGES * (off_t)hm_page_size()) == 0);
+    char *shared = map(PROT_READ | PROT_WRITE, MAP_SHARED, fd), *copied = map(PROT_READ, MAP_PRIVATE, fd);
+    read_own(&first, 0, &claims);
+    read_own(&second, 1, &claims); /* as if another process had mapped the same */
+    assert_int_equal(hm_maps_count(&first, page_of(shared), PAGES), PAGES);
+    assert_int_equal(hm_maps_count(&second, page_of(shared), PAGES), 0);
+    const struct hm_mapped *alias = hm_maps_mapped(&second, page_of(shared));
+    assert_true(alias && alias->is_alias && alias->may_move);
+    assert_int_equal(alias->home, HM_PAGE(0, page_of(shared)));
+    /* What a process writes to a private mapping of a file is its own. */
+    assert_int_equal(hm_maps_count(&second, page_of(copied), PAGES), PAGES);
+    munmap(shared, PAGES * hm_page_size());
+    munmap(copied, PAGES * hm_page_size());
+    close(fd);
+    hm_maps_free(&first);
+    hm_maps_free(&second);
+}
+
+static void test_no_process(void **state)
+{
+    (void)state;
+    struct hm_maps maps = {.n = 0};
+    struct hm_error error = {{0}};
+    const struct hm_maps_reader reader = {.pid = 1 << 30, .devices = &devices};
+    assert_int_equal(hm_maps_read(&maps, &reader, &error), -1);
+    assert_non_null(strstr(error.text, "/maps"));
+}
+
+static void test_mounts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        enum hm_memory_kind kind;
+        uint64_t number, huge_bytes;
+    } rows[] = {
+        {"24 30 0:22 / /dev/shm rw,nosuid shared:3 - tmpfs tmpfs rw,inode64\n", HM_MEMORY_SHARED, 22, 0},
+        {"24 30 0:22 / /a rw - ramfs none rw\n", HM_MEMORY_SHARED, 22, 0},
+        {"24 30 0:40 / /dev/hugepages rw shared:4 - hugetlbfs hugetlbfs rw,pagesize=2M\n", HM_MEMORY_HUGETLB, 40,
+         2 << 20},
+        {"24 30 0:40 / /huge rw - hugetlbfs none rw,gid=7,pagesize=1024M,size=8G\n", HM_MEMORY_HUGETLB, 40, 1 << 30},
+        {"24 30 0:40 / /huge rw - hugetlbfs none rw\n", HM_MEMORY_HUGETLB, 40, 0},
+        {"24 30 0:40 / /huge rw - hugetlbfs none rw,pagesize=x\n", HM_MEMORY_HUGETLB, 40, 0},
+        {"24 30 0:6 / /dev rw,nosuid shared:2 - devtmpfs udev rw,size=1\n", HM_MEMORY_OTHER, 6, 0},
+        {"30 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard\n", HM_MEMORY_FILE, UINT64_C(254) << 32 | 1,
+         0},
+        {"30 1 259:0 / /mnt rw - ext4 /dev/pmem0 rw,dax=always\n", HM_MEMORY_OTHER, UINT64_C(259) << 32, 0},
+        {"30 1 259:0 / /mnt rw - xfs /dev/pmem0 dax,rw\n", HM_MEMORY_OTHER, UINT64_C(259) << 32, 0},
+        {"30 1 259:0 / /mnt rw - xfs /dev/pmem0 rw,dax=never,daxes\n", HM_MEMORY_FILE, UINT64_C(259) << 32, 0},
+    };
+    static const char *const bad[] = {"",
+                                      "24 30 0:22",
+                                      "24 30 0:22 / /dev/shm rw",
+                                      "24 30 0:22 / / rw - tmpfs",
+                                      "24 30 0:22 / / rw - tmpfs none",
+                                      "x 30 0:22 / / rw - tmpfs none rw"};
+    struct hm_device device;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        if (hm_devices_parse_mount(rows[i].line, &device) != 0 || device.kind != rows[i].kind ||
+            device.number != rows[i].number || device.huge_bytes != rows[i].huge_bytes)
+            fail_msg("%s", rows[i].line);
+    }
+    for (size_t i = 0; i < N_ROWS(bad); i++)
+        if (hm_devices_parse_mount(bad[i], &device) != -1 || errno != EBADMSG)
+            fail_msg("\"%s\" was taken", bad[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_mapped_twice),
+        cmocka_unit_test(test_no_process),
+        cmocka_unit_test(test_mounts),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
