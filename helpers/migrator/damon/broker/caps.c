@@ -16,7 +16,7 @@
  * Capabilities that this process keeps as long as it lives. Those in `at_times` are in effect only between raise and
  * lower.
  */
-static int kept[3], n_kept, at_times[2], n_at_times;
+static int kept[3], n_kept, at_times[3], n_at_times;
 
 /*
  * Is a /proc mounted with hidepid= (other than 0 or off)? The mounts are read without libmount: a process that keeps
@@ -67,6 +67,8 @@ int hm_damon_caps_drop(bool finds_frames, struct hm_error *error)
         kept[n_kept++] = CAP_SYS_PTRACE;
     if (perf_wants_admin() || finds_frames)
         at_times[n_at_times++] = CAP_SYS_ADMIN;
+    if (finds_frames)
+        at_times[n_at_times++] = CAP_DAC_READ_SEARCH;
     if (finds_frames && !hides)
         at_times[n_at_times++] = CAP_SYS_PTRACE;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || set() != 0)

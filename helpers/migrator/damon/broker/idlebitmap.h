@@ -27,8 +27,8 @@ int hm_idle_open(struct hm_idle_bitmap *bitmap, struct hm_error *error);
 void hm_idle_close(struct hm_idle_bitmap *bitmap);
 /*
  * Finds the frames of n pages of a process; page[] has their numbers. The frame of a page in a huge page is that of the
- * whole, which has one bit. Needs CAP_SYS_ADMIN for the numbers, and CAP_SYS_PTRACE for the processes of others.
- * Returns 0, or -1 with a text.
+ * whole, which has one bit. Needs CAP_SYS_ADMIN for the numbers, and for the processes of others CAP_SYS_PTRACE and
+ * CAP_DAC_READ_SEARCH. Returns 0, or -1 with a text.
  */
 int hm_idle_find(const struct hm_idle_bitmap *bitmap, pid_t pid, const uint64_t *page, unsigned n, uint64_t *frame,
                  struct hm_error *error);
