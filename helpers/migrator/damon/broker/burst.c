@@ -270,6 +270,7 @@ int hm_damon_burst_work(struct hm_damon_broker *broker, struct hm_damon_lease *l
         hm_damon_idle_work(broker, lease);
     else
         hm_damon_tracepoint_read(&lease->tracepoint, &broker->layout, hm_damon_burst_note, lease);
+    now = hm_clock_ns(CLOCK_MONOTONIC); /* the looks have counted how long they took */
     if (lease->bursts.n_lists >= lease->bursts.n_targets ||
         now > lease->bursts.on_ns + LATE * length_ns(lease) + SECOND_NS)
         end(broker, lease, now);

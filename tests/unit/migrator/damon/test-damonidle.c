@@ -19,7 +19,8 @@ static uint64_t first_frame; /* the frame of a process's page 0 */
 static uint64_t in_place_of; /* what is found in place of page 1's frame; 0: nothing */
 static bool refuses;         /* no page map can be read */
 static unsigned n_marks[FRAMES], n_looks[FRAMES];
-static uint32_t used; /* looks that find a use, as bits */
+static uint32_t used;    /* looks that find a use, as bits */
+static uint64_t look_ns; /* how long a look takes */
 
 int __wrap_hm_idle_find(const struct hm_idle_bitmap *bitmap, pid_t pid, const uint64_t *page, unsigned n,
                         uint64_t *frame, struct hm_error *error);
@@ -50,6 +51,7 @@ int __wrap_hm_idle_look(const struct hm_idle_bitmap *bitmap, uint64_t frame, boo
     assert_ptr_equal(bitmap, &broker.idle);
     assert_in_range(frame, 0, FRAMES - 1);
     *is_used = used >> n_looks[frame]++ & 1;
+    kernel.now_ns += look_ns;
     return 0;
 }
 
@@ -57,6 +59,7 @@ static int set_up(void **state)
 {
     first_frame = in_place_of = 0;
     refuses = false;
+    look_ns = 0;
     used = 0x15; /* three of six */
     memset(n_marks, 0, sizeof(n_marks));
     memset(n_looks, 0, sizeof(n_looks));
@@ -133,6 +136,18 @@ static void looks_that_are_close_come_in_a_row(void **state)
     lease_work_after(first_us * UINT64_C(1000));
     assert_false(lease.idle.is_on);
     assert_int_equal(n_looks[1], HM_DAMON_VISIT_LOOKS);
+}
+
+static void the_time_of_looks_is_paid_for_once(void **state)
+{
+    (void)state;
+    watch();
+    uint32_t first_us = lease.bursts.pages.look_us;
+    lease.bursts.pages.look_us = 500;
+    look_ns = 100000;
+    lease_work_after(first_us * UINT64_C(1000));
+    assert_false(lease.idle.is_on);
+    assert_true(lease.bursts.next_ns == kernel.now_ns + 16 * HM_DAMON_VISIT_LOOKS * 2 * look_ns);
 }
 
 static void only_what_was_used_is_marked_again(void **state)
@@ -215,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(looks_need_no_kdamond, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(late_looks_say_how_late, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(looks_that_are_close_come_in_a_row, set_up, lease_tear_down),
+        cmocka_unit_test_setup_teardown(the_time_of_looks_is_paid_for_once, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(only_what_was_used_is_marked_again, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_moved_says_nothing, set_up, lease_tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_the_kernel_does_not_follow_says_nothing, set_up, lease_tear_down),
