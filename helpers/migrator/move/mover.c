@@ -10,11 +10,14 @@
 #include "base/pagesize.h"
 #include "migrator/watch/claims.h"
 #include "moverparts.h"
+#include "pool.h"
 
 #define HUGE_SWITCHES "/sys/kernel/mm/transparent_hugepage/"
 #define WINDOW 4096  /* moves that are sorted by process together */
 #define LOOK 1024    /* present pages found together; more where a huge page has more */
 #define ASK_LEAST 64 /* of them are looked up together at least: a call takes as long as some pages */
+
+enum answer { ANSWER_NONE, ANSWER_YES, ANSWER_NO };
 
 static bool is_on(const char *path)
 {
@@ -102,6 +105,16 @@ static size_t count_to_ask(const struct hm_mover *mover, size_t at, size_t n, ui
     return hm_least(n - at, hm_most(left, ASK_LEAST));
 }
 
+/* May the page be moved without harm to others? Each call of take() asks at most once. */
+static bool is_harmless(const struct hm_mover *mover, const struct hm_mapped *mapped, enum answer *pool)
+{
+    if (!mapped || mapped->kind != HM_MEMORY_HUGETLB)
+        return true;
+    if (*pool == ANSWER_NONE)
+        *pool = hm_pool_may_take("/sys", mover->nodes, mover->to_fast) ? ANSWER_YES : ANSWER_NO;
+    return *pool == ANSWER_YES;
+}
+
 /* Adds those of the n pages that were found to batches that are to be moved. Returns as gather(). */
 static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n, uint64_t *limit)
 {
@@ -109,6 +122,7 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
     const uint64_t *page = mover->page;
     int *status = mover->status;
     size_t known = 0;
+    enum answer pool = ANSWER_NONE;
     for (size_t i = 0; i < n; i++) {
         if (is_spent(mover, *limit))
             return stop_at(mover, page[i]);
@@ -122,6 +136,10 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
             hm_unmovable_has(&mover->unmovable, hm_mover_key(mover, page[i])))
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
+        if (!is_harmless(mover, mapped, &pool)) {
+            mover->moved.unmoved[HM_UNMOVED_ROOM]++;
+            continue;
+        }
         bool is_huge = (mover->has_huge || (mapped && mapped->kind == HM_MEMORY_HUGETLB)) && mover->may_be_huge[i] &&
                        may_be_huge(range, page, status, i, n);
         if (!hm_mover_add(mover, page[i], status[i], is_huge, mapped))

@@ -62,7 +62,8 @@ static char *map_file(const char *path, int flags, size_t bytes)
 static char *map_memory(const char *kind, const char *ready, size_t bytes)
 {
     char path[4096];
-    int huge = strcmp(kind, "hugetlb") == 0 ? MAP_HUGETLB : 0;
+    /* not reserved: what this program maps and does not use would keep huge pages from being moved */
+    int huge = strcmp(kind, "hugetlb") == 0 ? MAP_HUGETLB | MAP_NORESERVE : 0;
     snprintf(path, sizeof(path), "%s.data", ready);
     if (strcmp(kind, "file") == 0)
         return map_file(path, O_CREAT, bytes);

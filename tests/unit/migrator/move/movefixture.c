@@ -9,12 +9,13 @@
 
 #include <cmocka.h>
 
+#include "migrator/move/pool.h"
 #include "migrator/watch/powers.h"
 
 struct hm_nodes nodes;
 struct hm_range range;
 struct hm_mover mover;
-bool is_ours, is_stopped, is_owner;
+bool is_ours, is_stopped, is_owner, is_reserved;
 struct hm_maps maps[1];
 static struct hm_rank rank = {.pid = MODEL_PID};
 static struct hm_ranks ranks = {.n = 1, .rank = &rank};
@@ -31,6 +32,13 @@ bool hm_powers_owns(pid_t pid, struct hm_range whole)
     assert_int_equal(whole.first, FIRST + 100);
     assert_int_equal(whole.n_pages, 50);
     return is_owner;
+}
+
+bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *all, bool is_fast)
+{
+    assert_string_equal(sysfs, "/sys");
+    assert_ptr_equal(all, &nodes);
+    return !(is_fast && is_reserved);
 }
 
 void hm_nodes_refresh(struct hm_nodes *all)
@@ -71,7 +79,7 @@ int move_set_up(void **state)
     range = (struct hm_range){FIRST, PAGES};
     maps[0] = (struct hm_maps){.range = &range, .n = 1, .room = 1, .n_pages = PAGES};
     is_ours = is_owner = true;
-    is_stopped = false;
+    is_stopped = is_reserved = false;
     mover_start();
     mover.has_huge = true;
     mover.batch_pages = HM_BATCH_PAGES;

@@ -17,8 +17,9 @@ extern struct hm_range range; /* the only mapping of the only process */
 extern struct hm_mover mover;
 extern struct hm_maps maps[1];
 /* is_ours: the process is still the one that was taken; is_stopped: the mover must end; is_owner: pages 100 to 149 of
- * the mapping, if they are a mapping of their own, are of a file of the user's */
-extern bool is_ours, is_stopped, is_owner;
+ * the mapping, if they are a mapping of their own, are of a file of the user's; is_reserved: others may count on the
+ * fast tier's pool of huge pages */
+extern bool is_ours, is_stopped, is_owner, is_reserved;
 
 /* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, the longest batches (HM_BATCH_PAGES),
  * transparent huge pages enabled. */

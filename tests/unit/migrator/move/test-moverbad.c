@@ -63,7 +63,8 @@ static void test_shared_memory_of_the_user(void **state)
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 70);
 }
 
-/* Huge pages of hugetlbfs are moved by one of their pages, whether or not there are transparent ones. */
+/* Huge pages of hugetlbfs are moved by one of their pages, whether or not there are transparent ones; but not where
+ * others may count on the pool. */
 static void test_huge_pages_of_hugetlbfs(void **state)
 {
     (void)state;
@@ -73,6 +74,11 @@ static void test_huge_pages_of_hugetlbfs(void **state)
     maps[0].n_mapped = 1;
     kernel.is_huge[0] = kernel.is_huge[1] = true;
     mover.has_huge = false;
+    is_reserved = true;
+    promote(0, 2 * hm_huge_pages());
+    assert_int_equal(kernel.n_submitted, 0);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_ROOM], 2 * hm_huge_pages());
+    is_reserved = false;
     promote(0, 2 * hm_huge_pages());
     assert_int_equal(kernel.n_submitted, 2);
     assert_int_equal(mover.moved.promoted, 2 * hm_huge_pages());

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests how much room NUMA nodes have, and which node a page goes to. */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "base/pagesize.h"
 #include "migrator/move/nodes.h"
+#include "migrator/move/pool.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
 
 #define KIB UINT64_C(1024)
 
@@ -195,6 +199,38 @@ static void files_that_are_not_given_away_are_no_room(void **state)
     assert_true(nodes.node[0].free_bytes > 0);
 }
 
+static void write_figure(const char *folder, const char *name, const char *text)
+{
+    char *path =
+        scratch_path("%s/hugepages/hugepages-%" PRIu64 "kB/%s", folder, hm_huge_pages() * hm_page_size() / KIB, name);
+    for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        mkdir(path, 0700); /* or it is there */
+        *slash = '/';
+    }
+    scratch_write(path, text);
+}
+
+/* What others have reserved of the pool of huge pages is left to them. Node 1 is the only fast one, 2 a slow one. */
+static void reserved_huge_pages_are_not_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reserved, *free_fast;
+        bool may_take;
+    } pools[] = {{"0\n", "7\n", true}, {"3\n", "7\n", false}, {"3\n", "0\n", true}, {"3\n", "?\n", false}};
+    struct hm_nodes nodes = {.n = 2, .node = {{.id = 1, .is_fast = true}, {.id = 2}}};
+    assert_false(hm_pool_may_take(scratch, &nodes, true)); /* nothing is known */
+    write_figure("devices/system/node/node2", "free_hugepages", "9\n");
+    for (size_t i = 0; i < N_ROWS(pools); i++) {
+        write_figure("kernel/mm", "resv_hugepages", pools[i].reserved);
+        write_figure("devices/system/node/node1", "free_hugepages", pools[i].free_fast);
+        if (hm_pool_may_take(scratch, &nodes, true) != pools[i].may_take)
+            fail_msg("row %zu", i);
+    }
+    assert_false(hm_pool_may_take(scratch, &nodes, false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +241,7 @@ int main(void)
         cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
         cmocka_unit_test(watermarks_are_of_what_is_free),
         cmocka_unit_test(files_that_are_not_given_away_are_no_room),
+        cmocka_unit_test(reserved_huge_pages_are_not_taken),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
