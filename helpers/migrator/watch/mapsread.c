@@ -37,6 +37,8 @@ static struct hm_mapped judge(const struct hm_maps_reader *reader, const struct 
 static void add(struct hm_maps *maps, const struct hm_maps_reader *reader, const struct hm_mapping *mapping,
                 bool is_program)
 {
+    if (maps->n_mapped >= HM_MAPS_MAPPED)
+        return; /* there is no place for it, and to find out whose it is takes as long as to read many lines */
     struct hm_mapped mapped = judge(reader, mapping, is_program);
     bool is_claimed = mapped.may_move && mapping->is_shared && reader->claims;
     for (uint64_t done = 0, n; done < mapping->range.n_pages; done += n) {

@@ -20,6 +20,17 @@
 
 static struct hm_devices devices;
 static struct hm_claims claims;
+static size_t n_asked; /* mappings whose owner was asked for */
+
+bool __wrap_hm_powers_owns(pid_t pid, struct hm_range whole);
+
+bool __wrap_hm_powers_owns(pid_t pid, struct hm_range whole)
+{
+    assert_int_equal(pid, getpid());
+    assert_true(whole.n_pages > 0);
+    n_asked++;
+    return false;
+}
 
 static int set_up(void **state)
 {
@@ -107,6 +118,27 @@ static void test_mapped_twice(void **state)
     hm_maps_free(&second);
 }
 
+/* A process may map a file at tens of thousands of places: who owns it is asked only for those that are kept. */
+static void test_many_mappings(void **state)
+{
+    (void)state;
+    enum { PLACES = 2 * HM_MAPS_MAPPED };
+    struct hm_maps maps = {.n = 0};
+    const size_t page = hm_page_size();
+    int fd = memfd_create("many", MFD_CLOEXEC);
+    char *room = mmap(NULL, 2 * PLACES * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)page) == 0 && room != MAP_FAILED);
+    for (size_t i = 0; i < PLACES; i++)
+        assert_ptr_not_equal(mmap(room + 2 * i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0), MAP_FAILED);
+    n_asked = 0;
+    read_own(&maps, 0, NULL);
+    assert_int_equal(maps.n_mapped, HM_MAPS_MAPPED);
+    assert_in_range(n_asked, 1, HM_MAPS_MAPPED);
+    munmap(room, 2 * PLACES * page);
+    close(fd);
+    hm_maps_free(&maps);
+}
+
 static void test_no_process(void **state)
 {
     (void)state;
@@ -159,10 +191,8 @@ static void test_mounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_mapped_twice),
-        cmocka_unit_test(test_no_process),
-        cmocka_unit_test(test_mounts),
+        cmocka_unit_test(test_kinds),      cmocka_unit_test(test_mapped_twice), cmocka_unit_test(test_many_mappings),
+        cmocka_unit_test(test_no_process), cmocka_unit_test(test_mounts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
