@@ -18,8 +18,9 @@ from collections import namedtuple
 from pathlib import Path
 
 PATIENCE = 240  # seconds; the guest is emulated and slow
-MAGIC = 0x484D4433
+MAGIC = 0x484D4434
 WATCH, ANSWER, LIST = 1, 2, 3
+BY_KDAMOND = 0
 HEAD = struct.Struct("=IIII")
 RANGES = 6
 PROCESS = struct.Struct(f"=QiI{2 * RANGES}Q")
@@ -57,7 +58,7 @@ def pack_process(pid, started, ranges):
 def watch_message(pids, generation=1, interval_ms=10000, budget=20000, ranges=None):
     """A watch message. Each of `pids` is a number, or (pid, start time) where a test gives a wrong start time."""
     named = [pid if isinstance(pid, tuple) else (pid, start_time(pid)) for pid in pids]
-    head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=II", interval_ms, budget)
+    head = HEAD.pack(MAGIC, WATCH, generation, len(named)) + struct.pack("=IIII", interval_ms, budget, BY_KDAMOND, 0)
     where = [anonymous_ranges(pid) if ranges is None else ranges for pid, _ in named]
     return head + b"".join(pack_process(*name, its) for name, its in zip(named, where, strict=True))
 
