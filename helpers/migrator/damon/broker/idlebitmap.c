@@ -15,6 +15,7 @@
 #define BITS 64               /* frames of a word of the bitmap */
 /* a word of /proc/PID/pagemap */
 #define PRESENT (UINT64_C(1) << 63)
+#define ALONE (UINT64_C(1) << 56) /* one process has mapped the page, once */
 #define FRAME ((UINT64_C(1) << 55) - 1)
 #define MOST_ORDER 20 /* pages of the largest huge page: two to the power of this */
 
@@ -54,10 +55,19 @@ static bool has(uint64_t flags, int flag)
     return flags >> flag & 1;
 }
 
-/* The frame whose bit stands for this one: the first one of a huge page. */
-static uint64_t find_head(const struct hm_idle_bitmap *bitmap, uint64_t frame)
+/*
+ * May the client know of the page's uses, given its word in the page map? Any process may use a file that others have
+ * mapped, such as a library, and pages that the kernel has merged.
+ */
+static bool may_be_told(uint64_t word, uint64_t flags)
 {
-    uint64_t flags, head = frame;
+    return !has(flags, KPF_KSM) && (has(flags, KPF_ANON) || has(flags, KPF_SWAPBACKED) || word & ALONE);
+}
+
+/* The frame whose bit stands for that of the word: the first one of a huge page. */
+static uint64_t find_head(const struct hm_idle_bitmap *bitmap, uint64_t word)
+{
+    uint64_t frame = word & FRAME, flags, head = frame;
     if (!read_word(bitmap->flags, head, &flags))
         return HM_IDLE_UNKNOWN;
     for (int order = 1; has(flags, KPF_COMPOUND_TAIL) && order <= MOST_ORDER; order++) {
@@ -65,7 +75,8 @@ static uint64_t find_head(const struct hm_idle_bitmap *bitmap, uint64_t frame)
         if (!read_word(bitmap->flags, head, &flags))
             return HM_IDLE_UNKNOWN;
     }
-    return has(flags, KPF_LRU) && !has(flags, KPF_COMPOUND_TAIL) ? head : HM_IDLE_UNKNOWN;
+    bool is_followed = has(flags, KPF_LRU) && !has(flags, KPF_COMPOUND_TAIL);
+    return is_followed && may_be_told(word, flags) ? head : HM_IDLE_UNKNOWN;
 }
 
 int hm_idle_find(const struct hm_idle_bitmap *bitmap, pid_t pid, const uint64_t *page, unsigned n, uint64_t *frame,
@@ -85,7 +96,7 @@ int hm_idle_find(const struct hm_idle_bitmap *bitmap, pid_t pid, const uint64_t 
         else if (!(word & PRESENT))
             frame[i] = HM_IDLE_ABSENT;
         else /* without CAP_SYS_ADMIN the number is 0 */
-            frame[i] = (word & FRAME) == 0 ? HM_IDLE_UNKNOWN : find_head(bitmap, word & FRAME);
+            frame[i] = (word & FRAME) == 0 ? HM_IDLE_UNKNOWN : find_head(bitmap, word);
     }
     close(map);
     return 0;

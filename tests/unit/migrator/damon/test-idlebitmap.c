@@ -16,6 +16,9 @@
 
 #define WORDS 2048
 #define PRESENT (UINT64_C(1) << 63)
+#define ALONE (UINT64_C(1) << 56)
+#define LRU (UINT64_C(1) << KPF_LRU)
+#define ANON (UINT64_C(1) << KPF_ANON | LRU)
 
 /* The simulated files. Their descriptors are FIRST and what follows. */
 enum { BITS, FLAGS, MAP, FILES };
@@ -90,7 +93,7 @@ static void frames_are_found(void **state)
     const uint64_t page[] = {3, 4, 5, 6, 7, 8, WORDS};
     uint64_t frame[7];
     word[MAP][3] = PRESENT | 100;
-    word[FLAGS][100] = UINT64_C(1) << KPF_LRU;
+    word[FLAGS][100] = ANON;
     word[MAP][4] = 100; /* swapped out */
     word[MAP][5] = PRESENT | 101;
     word[FLAGS][101] = UINT64_C(1) << KPF_ZERO_PAGE;
@@ -99,12 +102,35 @@ static void frames_are_found(void **state)
     word[FLAGS][1024 + 300] = UINT64_C(1) << KPF_COMPOUND_TAIL;
     for (int i = 1; i < 9; i++) /* the frames at its smaller alignments */
         word[FLAGS][(1024 + 300) >> i << i] = UINT64_C(1) << KPF_COMPOUND_TAIL;
-    word[FLAGS][1024] = UINT64_C(1) << KPF_COMPOUND_HEAD | UINT64_C(1) << KPF_LRU;
+    word[FLAGS][1024] = UINT64_C(1) << KPF_COMPOUND_HEAD | ANON;
     word[MAP][8] = PRESENT | WORDS; /* there is no such frame */
     assert_int_equal(hm_idle_find(&bitmap, 77, page, 7, frame, NULL), 0);
     const uint64_t expected[] = {100,  HM_IDLE_ABSENT,  HM_IDLE_UNKNOWN, HM_IDLE_UNKNOWN,
                                  1024, HM_IDLE_UNKNOWN, HM_IDLE_UNKNOWN};
     assert_memory_equal(frame, expected, sizeof(expected));
+}
+
+static void what_others_may_use_is_not_followed(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t word, flags;
+        bool is_followed;
+    } rows[] = {
+        {0, ANON, true},
+        {0, LRU, false}, /* of a file, such as a library */
+        {ALONE, LRU, true},
+        {0, LRU | UINT64_C(1) << KPF_SWAPBACKED, true}, /* shared memory */
+        {ALONE, ANON | UINT64_C(1) << KPF_KSM, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint64_t page = i;
+        uint64_t frame;
+        word[MAP][i] = PRESENT | rows[i].word | (100 + i);
+        word[FLAGS][100 + i] = rows[i].flags;
+        assert_int_equal(hm_idle_find(&bitmap, 77, &page, 1, &frame, NULL), 0);
+        assert_true(frame == (rows[i].is_followed ? 100 + i : HM_IDLE_UNKNOWN));
+    }
 }
 
 static void a_frame_has_its_bit(void **state)
@@ -143,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_others_may_use_is_not_followed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_frame_has_its_bit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up, tear_down),
     };
