@@ -12,10 +12,13 @@
 #define HM_REST_BYTES (UINT64_C(4) << 20)
 #define HM_REST_SHARE 100
 #define HM_REST_CALM 3 /* phases without work after which the migrator rests */
+/* Of the looks at rest, one in so many reads the mappings, which costs several times as much as all else. */
+#define HM_REST_MAPS 8
 
 struct hm_rest {
     bool is_resting;
-    unsigned calm; /* phases in a row without work */
+    unsigned calm;    /* phases in a row without work */
+    unsigned n_looks; /* since the rest began */
 };
 
 /* Is there work for a step with these bytes in the fast and the slow tier? cap_bytes UINT64_MAX: no cap. */
