@@ -12,7 +12,8 @@
 #define HM_REST_BYTES (UINT64_C(4) << 20)
 #define HM_REST_SHARE 100
 #define HM_REST_CALM 3 /* phases without work after which the migrator rests */
-/* Of the looks at rest, one in so many reads the mappings, which costs several times as much as all else. */
+/* Of the looks at rest, one in so many reads the mappings and the watermarks, which costs several times as much as all
+ * else. */
 #define HM_REST_MAPS 8
 
 struct hm_rest {

@@ -57,7 +57,9 @@ static bool read_limit(struct hm_live *live, uint64_t bytes[2], uint64_t *cap_by
         return false;
     if (live->share.fd >= 0) {
         hm_nodes_refresh(&live->nodes);
-        hm_live_keep_room(live, bytes);
+        /* at rest as seldom as the mappings: the kernel's watermarks cost as much to read */
+        if (!live->rest.is_resting || live->rest.n_looks % HM_REST_MAPS == 1)
+            hm_live_keep_room(live, bytes);
         hm_live_read_share(live, bytes);
         *cap_bytes = hm_least(*cap_bytes, with_slack(live->share.pages));
     }
