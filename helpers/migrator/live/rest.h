@@ -15,6 +15,8 @@
 /* Of the looks at rest, one in so many reads the mappings and the watermarks, which costs several times as much as all
  * else. */
 #define HM_REST_MAPS 8
+/* A resting step with less memory than this matters to nobody: nothing else is read for it. */
+#define HM_REST_SMALL (UINT64_C(16) << 20)
 
 struct hm_rest {
     bool is_resting;

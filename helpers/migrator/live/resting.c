@@ -49,13 +49,19 @@ static void begin_rest(struct hm_live *live)
                      "the step had next to nothing in the slow tier, and was not above its cap or its share");
 }
 
+/* Does the migrator of a small step rest, as beside the shell of a job? */
+static bool is_small(const struct hm_live *live, const uint64_t bytes[2])
+{
+    return live->rest.is_resting && bytes[0] + bytes[1] < HM_REST_SMALL;
+}
+
 /* Reads what the step has in both tiers, and how much of the fast one it may have. Returns whether it is known. */
 static bool read_limit(struct hm_live *live, uint64_t bytes[2], uint64_t *cap_bytes)
 {
     *cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
     if (!hm_live_read_usage(live, bytes))
         return false;
-    if (live->share.fd >= 0) {
+    if (live->share.fd >= 0 && !is_small(live, bytes)) {
         hm_nodes_refresh(&live->nodes);
         /* at rest as seldom as the mappings: the kernel's watermarks cost as much to read */
         if (!live->rest.is_resting || live->rest.n_looks % HM_REST_MAPS == 1)
@@ -109,7 +115,7 @@ void hm_live_rest(struct hm_live *live)
         live->shown.view.fast_bytes = bytes[0];
         live->shown.view.slow_bytes = bytes[1];
     }
-    bool may_rest = is_known && !hm_live_wants_balance(live);
+    bool may_rest = is_known && (is_small(live, bytes) || !hm_live_wants_balance(live));
     hm_rest_next(&live->rest, may_rest ? bytes : NULL, cap_bytes);
     if (live->rest.is_resting)
         begin_rest(live);
