@@ -50,11 +50,12 @@ uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes)
     return sum;
 }
 
-uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes)
+uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes,
+                       uint64_t cache_bytes)
 {
     uint64_t most = hm_most(most_bytes, marks->low_bytes);
     uint64_t wanted = marks->low_bytes + hm_least(expected_bytes, most - marks->low_bytes);
-    return hm_least(hm_most(wanted, marks->high_bytes), most);
+    return hm_least(hm_most(wanted, hm_less(marks->high_bytes, cache_bytes)), most);
 }
 
 uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)

@@ -68,9 +68,12 @@ uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes);
 /*
  * How much of a node is to stay free: what the step may allocate there before the next decision (`expected_bytes`)
  * above the low watermark, at which its pages would go to another node; but at least the high watermark, up to which
- * the kernel reclaims, and at most `most_bytes`. What is below the low watermark always stays free. In bytes. Pure.
+ * the kernel reclaims, and at most `most_bytes`. What is below the low watermark always stays free. The node's
+ * `cache_bytes` of files make up for what is missing to the high watermark: they are what the kernel reclaims first. In
+ * bytes. Pure.
  */
-uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes);
+uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes,
+                       uint64_t cache_bytes);
 /*
  * Reads the watermarks of the fast nodes, and sets what is to stay free of each. `expected_bytes` is what the step may
  * allocate in all; each node has its part by size. UINT64_MAX: not known. Then, and where the watermarks cannot be

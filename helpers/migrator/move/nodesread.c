@@ -152,6 +152,7 @@ void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes)
             continue;
         node->expected_bytes = is_known ? (uint64_t)((double)expected_bytes * (double)node->total_bytes / total) : 0;
         node->kept_bytes =
-            is_known ? hm_nodes_kept(&marks[i], node->most_kept_bytes, node->expected_bytes) : node->most_kept_bytes;
+            is_known ? hm_nodes_kept(&marks[i], node->most_kept_bytes, node->expected_bytes, 2 * node->file_bytes)
+                     : node->most_kept_bytes;
     }
 }

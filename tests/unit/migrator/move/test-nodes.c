@@ -78,19 +78,22 @@ static void the_nearest_node_with_room_above_what_it_keeps_is_taken(void **state
 }
 
 static const struct {
-    uint64_t low, high, most, expected, kept;
+    uint64_t low, high, most, expected, cache, kept;
 } kept_rows[] = {
-    {10, 20, 100, 0, 20},           /* a quiet step: the high watermark */
-    {10, 20, 100, 5, 20},           /* 15, but at least that */
-    {10, 20, 100, 50, 60},          /* above the low watermark, where the step's pages would go elsewhere */
-    {10, 20, 100, 90, 100},         /* all of the reserve */
-    {10, 20, 100, 91, 100},         /* no more than it */
-    {10, 20, 100, UINT64_MAX, 100}, /* no sum overflows */
-    {10, 20, 15, 0, 15},            /* a reserve below the high watermark */
-    {10, 20, 5, 0, 10},             /* below the low one: that stays free all the same */
-    {10, 20, 5, UINT64_MAX, 10},    /* the same */
-    {0, 0, 100, 0, 0},              /* nothing is free */
-    {UINT64_MAX, UINT64_MAX, 1, 9, UINT64_MAX},
+    {10, 20, 100, 0, 0, 20},           /* a quiet step: the high watermark */
+    {10, 20, 100, 5, 0, 20},           /* 15, but at least that */
+    {10, 20, 100, 50, 0, 60},          /* above the low watermark, where the step's pages would go elsewhere */
+    {10, 20, 100, 90, 0, 100},         /* all of the reserve */
+    {10, 20, 100, 91, 0, 100},         /* no more than it */
+    {10, 20, 100, UINT64_MAX, 0, 100}, /* no sum overflows */
+    {10, 20, 15, 0, 0, 15},            /* a reserve below the high watermark */
+    {10, 20, 5, 0, 0, 10},             /* below the low one: that stays free all the same */
+    {10, 20, 5, UINT64_MAX, 0, 10},    /* the same */
+    {10, 20, 100, 0, 4, 16},           /* files make up for what is missing to the high watermark */
+    {10, 20, 100, 0, 400, 10},         /* but not below the low one */
+    {10, 20, 100, 5, 400, 15},         /* nor for what the step may allocate */
+    {0, 0, 100, 0, 0, 0},              /* nothing is free */
+    {UINT64_MAX, UINT64_MAX, 1, 9, 0, UINT64_MAX},
 };
 
 static void what_is_kept_follows_what_is_expected(void **state)
@@ -98,7 +101,7 @@ static void what_is_kept_follows_what_is_expected(void **state)
     (void)state;
     for (size_t i = 0; i < N_ROWS(kept_rows); i++) {
         const struct hm_watermarks marks = {kept_rows[i].low, kept_rows[i].high};
-        if (hm_nodes_kept(&marks, kept_rows[i].most, kept_rows[i].expected) != kept_rows[i].kept)
+        if (hm_nodes_kept(&marks, kept_rows[i].most, kept_rows[i].expected, kept_rows[i].cache) != kept_rows[i].kept)
             fail_msg("row %zu", i);
     }
 }
