@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct hm_damon_broker broker = {.problem = {"there is no DAMON"}};
+static struct hm_damon_broker broker = {.problem = {"there is no DAMON"}, .no_idle = {"there is no idle bitmap"}};
 
 /* Has the client got one answer, with this errno and for the list that it numbered `generation`, and nothing else? */
 static bool is_answered(int client, uint32_t generation, uint32_t number)
