@@ -344,16 +344,23 @@ def test_shared_memory_is_moved_for_all_who_map_it():
     assert figures["unmoved_bytes"]["shared"] == 0
 
 
-def test_shared_memory_without_the_right_to_move_it_for_all():
-    with cgroup("hm-mine") as folder:
-        program = Program(folder, kind="shared")
-        migrator = Migrator("--cgroup", folder, *by_samples())
+def run_with_half_moved(name, kind, **begun):
+    """Runs a migrator that may not move what both processes use, until the half that one alone uses is fast, and some
+    phases more. Returns its figures."""
+    with cgroup(name) as folder:
+        program = Program(folder, kind=kind)
+        migrator = Migrator("--cgroup", folder, *by_samples(), **begun)
         slurm.wait_for(lambda: program.on_fast(HOT_FIRST + HOT // 2, HOT // 2) > 0.95 * HOT / 2 * PAGES, "its own half")
         migrator.wait_phases(4)  # in each of them some more of its pages are tried
         figures = migrator.stop()
         assert program.on_fast(HOT_FIRST, HOT // 2) == 0
         program.end()
     assert figures["unmoved_bytes"]["shared"] > 0
+    return figures
+
+
+def test_shared_memory_without_the_right_to_move_it_for_all():
+    figures = run_with_half_moved("hm-mine", "shared")
     assert 0.05 < share_of(figures, "shared", "unmovable") < 0.8
 
 
@@ -362,16 +369,8 @@ def test_shared_memory_of_another_user_is_not_moved_for_all():
     given.touch()
     given.chmod(0o666)
     os.chown(given, pwd.getpwnam("bob").pw_uid, -1)
-    with cgroup("hm-given") as folder:
-        program = Program(folder, kind="given")
-        migrator = Migrator("--cgroup", folder, *by_samples(), begun_by="root")
-        slurm.wait_for(lambda: program.on_fast(HOT_FIRST + HOT // 2, HOT // 2) > 0.95 * HOT / 2 * PAGES, "its own half")
-        migrator.wait_phases(4)
-        figures = migrator.stop()
-        assert program.on_fast(HOT_FIRST, HOT // 2) == 0
-        program.end()
+    run_with_half_moved("hm-given", "given", begun_by="root")
     given.unlink()
-    assert figures["unmoved_bytes"]["shared"] > 0
 
 
 def test_a_file_of_the_users_is_moved():
