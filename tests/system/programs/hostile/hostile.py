@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does to all processes of its user what the user may do to them, again and again, until it is killed. Prints what it
-has done to which program. Holds the locks of the user's own records meanwhile, so that a process that copies a record
-there waits until this program has attacked it, or its time is over.
+has done to which program, with "no" before it where the kernel did not permit it. Holds the locks of the user's own
+records meanwhile, so that a process that copies a record there waits until this program has attacked it, or its time is
+over.
 
     hostile.py WORD...      words: the keys of ATTACKS and FLOODS
 """
@@ -119,8 +120,19 @@ def lock_records():
         fcntl.flock(os.open(folder / "n1.jsonl", os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
 
 
+def attack(word, pid):
+    """Returns what to print of it: nothing if the process has ended."""
+    try:
+        ATTACKS[word](pid)
+    except PermissionError:
+        return f"no {word}"
+    except OSError:
+        return None
+    return word
+
+
 def main(words):
-    done = set()
+    said = set()
     lock_records()
     for word in words:
         if word in FLOODS and os.fork() == 0:
@@ -128,11 +140,10 @@ def main(words):
     while True:
         for pid, name in others():
             for word in filter(ATTACKS.get, words):
-                with contextlib.suppress(OSError):
-                    ATTACKS[word](pid)
-                    if (word, name) not in done:
-                        print(word, name, flush=True)
-                    done.add((word, name))
+                line = f"{outcome} {name}" if (outcome := attack(word, pid)) else None
+                if line and line not in said:
+                    print(line, flush=True)
+                    said.add(line)
         reap()
         time.sleep(PAUSE)
 
