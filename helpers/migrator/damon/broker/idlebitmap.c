@@ -57,11 +57,12 @@ static bool has(uint64_t flags, int flag)
 
 /*
  * May the client know of the page's uses, given its word in the page map? Any process may use a file that others have
- * mapped, such as a library, and pages that the kernel has merged.
+ * mapped, such as a library, and pages that the kernel has merged. Linux 6.10 to 7.1 call all anonymous pages merged.
  */
 static bool may_be_told(uint64_t word, uint64_t flags)
 {
-    return !has(flags, KPF_KSM) && (has(flags, KPF_ANON) || has(flags, KPF_SWAPBACKED) || word & ALONE);
+    bool is_jobs_own = (has(flags, KPF_ANON) || has(flags, KPF_SWAPBACKED)) && !has(flags, KPF_KSM);
+    return is_jobs_own || word & ALONE;
 }
 
 /* The frame whose bit stands for that of the word: the first one of a huge page. */

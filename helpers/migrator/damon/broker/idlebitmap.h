@@ -18,8 +18,8 @@ struct hm_idle_bitmap {
 };
 
 /* In place of a frame's number: the page is not in memory; the kernel does not follow it (a page of zeroes or of
- * hugetlb, or one that was just made), or processes of other users may use it (of a file that is mapped more than once,
- * or merged with others), of which the client must not know. */
+ * hugetlb, or one that was just made), or processes of other users may use it (mapped more than once, and of a file or
+ * merged), of which the client must not know. */
 #define HM_IDLE_ABSENT UINT64_MAX
 #define HM_IDLE_UNKNOWN (UINT64_MAX - 1)
 

@@ -121,7 +121,8 @@ static void what_others_may_use_is_not_followed(void **state)
         {0, LRU, false}, /* of a file, such as a library */
         {ALONE, LRU, true},
         {0, LRU | UINT64_C(1) << KPF_SWAPBACKED, true}, /* shared memory */
-        {ALONE, ANON | UINT64_C(1) << KPF_KSM, false},
+        {0, ANON | UINT64_C(1) << KPF_KSM, false},
+        {ALONE, ANON | UINT64_C(1) << KPF_KSM, true},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const uint64_t page = i;
