@@ -25,6 +25,7 @@ def test_what_was_migrated(tmp_path):
         "not moved: busy 8.0 KiB",
         "accesses by kind of memory: private 62 %, shared 38 %; could not be moved: shared 12 %",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
+        "balance: 75 % of accesses belonged in the fast tier, which served 150.0 GB/s, the slow one 50.0 GB/s (the",
         "cap 600.0 MiB, at most 2.0 MiB above it; fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
     ):
         assert part in text, part
@@ -55,6 +56,35 @@ def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
     made["migration"].update(zip(("fast_share", "best_share", "regret"), shares))
     write(tmp_path, made)
     assert f"estimate: {said}\n" in show(tmp_path, str(made["job_id"])).stdout
+
+
+KNOWN = {"share": 1.0, "fast_bytes_per_s": 2.5e9, "slow_bytes_per_s": 0.0, "traffic_source": "samples", "why": None}
+SAID = "balance: 100 % of accesses belonged in the fast tier, which served"
+WHY = "the latencies of the tiers under load are not known"
+
+
+@pytest.mark.parametrize(
+    ("balance", "said"),
+    [
+        (KNOWN, f"{SAID} 2.5 GB/s, the slow one 0.0 GB/s (an estimate by samples)"),
+        ({**KNOWN, "traffic_source": None}, f"{SAID} 2.5 GB/s, the slow one 0.0 GB/s (several sources)"),
+        ({"share": 1, "slow_bytes_per_s": "x"}, f"{SAID} -, the slow one - (several sources)"),
+        ({**dict.fromkeys(KNOWN), "why": WHY}, f"no balance: {WHY}"),
+        ({**KNOWN, "share": None, "why": "a\x1b"}, "no balance: a\\x1b"),
+        (dict.fromkeys(KNOWN), None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_how_heat_was_balanced_or_why_not(tmp_path, balance, said):
+    made = migrated()
+    made["migration"]["balance"] = balance
+    write(tmp_path, made)
+    page = tmp_path / "page.html"
+    lines = show(tmp_path, str(made["job_id"])).stdout.splitlines()
+    assert [line.strip() for line in lines if "balance: " in line] == ([said] if said else [])
+    show(tmp_path, "--html", page, str(made["job_id"]))
+    assert page.read_text().count("balance: ") == (1 if said else 0)
 
 
 def test_an_estimate_of_traffic_is_called_one(tmp_path):

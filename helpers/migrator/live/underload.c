@@ -51,8 +51,10 @@ void hm_live_open_load(struct hm_live *live)
             hm_load_parse("--peaks", options->peaks, strlen(options->peaks), &live->load.curves, &error) == 0;
     else if (options->load[0])
         live->load.has_curves = hm_loadfile_read(options->load, &live->load.curves, &error) == 0;
-    if (live->load.has_curves)
+    if (live->load.has_curves) {
+        explain(live, "no decision was made yet");
         return;
+    }
     if (error.text[0])
         hm_progress_warn(live->shown.progress, error.text);
     explain(live, error.text[0] ? "the latencies of the tiers under load cannot be read"

@@ -5,9 +5,9 @@ from . import draw, fields
 
 
 def lines(migration):
-    """At most six sentences: what was moved, how, what was not moved, the kinds of memory where not all is private, an
-    estimate of the result, the cost. Before the cost are the cap, how much of the fast tier fast= allows, and the least
-    share that the job had beside others. What was not measured is left out, or is "-"."""
+    """At most seven sentences: what was moved, how, what was not moved, the kinds of memory where not all is private,
+    an estimate of the result, how heat was balanced, the cost. Before the cost are the cap, how much of the fast tier
+    fast= allows, and the least share that the job had beside others. What was not measured is left out, or is "-"."""
     sizes = {key: fields.figure(migration, key) for key in ("promoted_bytes", "demoted_bytes", "cap_bytes")}
     moved = f"{draw.size(sizes['promoted_bytes'])} promoted, {draw.size(sizes['demoted_bytes'])} demoted"
     steps = draw.counted(fields.whole(migration, "step_count") or 0, "step")
@@ -28,6 +28,7 @@ def lines(migration):
             f"estimate: {draw.percent(fast)} of {what} served by the fast tier; best known placement "
             f"{draw.percent(best)}, regret {draw.percent(regret)}"
         )
+    yield from balance(migration.get("balance"))
     cost = f"cost {draw.duration(fields.figure(migration, 'cpu_s'))} of CPU time"
     kernel = fields.figure(migration, "kernel_cpu_s")
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
@@ -53,6 +54,27 @@ def heat(kinds):
     yield f"accesses by kind of memory: {named}{f'; could not be moved: {kept}' if kept else ''}"
 
 
+def balance(found):
+    """How much of the heat belonged in the fast tier, and by which traffic; else why that is not known. Nothing where
+    the record has neither."""
+    share, why = fields.figure(found, "share"), fields.text(found, "why")
+    if share is None:
+        if why:
+            yield f"no balance: {why}"
+        return
+    fast, slow = (rate(fields.figure(found, f"{tier}_bytes_per_s")) for tier in ("fast", "slow"))
+    source = fields.text(found, "traffic_source")
+    yield (
+        f"balance: {draw.percent(share)} of accesses belonged in the fast tier, which served {fast}, "
+        f"the slow one {slow} ({TRAFFIC.get(source, source or 'several sources')})"
+    )
+
+
+def rate(bytes_per_s):
+    return draw.UNMEASURED if bytes_per_s is None else f"{bytes_per_s / 1e9:.1f} GB/s"
+
+
+TRAFFIC = {"counters": "the node's counters", "samples": "an estimate by samples"}
 LEAST = 0.005  # a smaller share is shown as 0 %
 NO_SOURCE = "none yet"  # the source of a step that had nothing to move
 

@@ -193,7 +193,7 @@ class Printer:
             if fields.mode(record) in fields.MIGRATED:
                 self.line("migration", unmeasured(migration))
             return
-        for label, words in zip(("migration", *[""] * 5), migrated.lines(migration)):
+        for label, words in zip(("migration", *[""] * 6), migrated.lines(migration)):
             self.line(label, words)
 
 

@@ -80,6 +80,7 @@ static void the_counters_tell_the_traffic(void **state)
     struct hm_samples *samples = make_file(path);
     (void)state;
     begin(path);
+    assert_string_equal(progress.balance_why, "no decision was made yet");
     assert_null(look(10)); /* nothing was counted yet */
     count(samples, 0, 0, 0);
     assert_null(look(10));
