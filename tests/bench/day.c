@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,14 +38,15 @@ enum held { HEAP, MAPPED, FILES, EXTENTS, DECIDER, N_HELD };
 static const struct {
     const char *name;
     /* by how much the largest value of any later hour may exceed that of hour 1, and the last hour's mean that of
-     * hour 2 */
-    double margin;
+     * hour 2. Regions are most in a phase that is flooded with samples: how many there are then is drawn anew in each
+     * hour, and has no limit but the memory. */
+    double most, mean;
 } held_rows[N_HELD] = {
-    [HEAP] = {"bytes of heap in use", 384},
-    [MAPPED] = {"bytes of address space", 2 << 20},
-    [FILES] = {"open descriptors", 0},
-    [EXTENTS] = {"regions", 300},
-    [DECIDER] = {"bytes of the decision code", 0},
+    [HEAP] = {"bytes of heap in use", 384, 384},
+    [MAPPED] = {"bytes of address space", 2 << 20, 2 << 20},
+    [FILES] = {"open descriptors", 0, 0},
+    [EXTENTS] = {"regions", INFINITY, 30},
+    [DECIDER] = {"bytes of the decision code", 0, 0},
 };
 
 static struct {
@@ -233,9 +235,9 @@ static void check_held(enum held held, unsigned hours)
         later = most(held, hour) > later ? most(held, hour) : later;
     snprintf(text, sizeof(text),
              "%s: at most %.0f in the first hour, %.0f in the %u after it; on average %.1f in the second, %.1f in the "
-             "last (margin: %.0f)",
-             held_rows[held].name, first, later, hours - 1, second, last, held_rows[held].margin);
-    check(later <= first + held_rows[held].margin && last <= second + held_rows[held].margin, text);
+             "last (margins: %.0f, %.0f)",
+             held_rows[held].name, first, later, hours - 1, second, last, held_rows[held].most, held_rows[held].mean);
+    check(later <= first + held_rows[held].most && last <= second + held_rows[held].mean, text);
 }
 
 /* Check that the day had enough of all that may make something grow. Numbers that are multiplied by `whole` are the
@@ -286,7 +288,7 @@ static void check_end(const double before[N_HELD])
     snprintf(text, sizeof(text), "after the end: heap %+.0f bytes, address space %+.0f bytes, descriptors %+.0f",
              after[HEAP] - before[HEAP], after[MAPPED] - before[MAPPED], after[FILES] - before[FILES]);
     check((!day.has_malloc ||
-           (after[HEAP] <= before[HEAP] + END_MARGIN && after[MAPPED] <= before[MAPPED] + held_rows[MAPPED].margin)) &&
+           (after[HEAP] <= before[HEAP] + END_MARGIN && after[MAPPED] <= before[MAPPED] + held_rows[MAPPED].most)) &&
               after[FILES] == before[FILES],
           text);
 }

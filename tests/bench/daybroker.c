@@ -97,14 +97,6 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
     return __real_poll(fds, n, timeout_ms);
 }
 
-static const struct day_rank *find_rank(pid_t pid)
-{
-    for (int i = 0; i < DAY_RANKS; i++)
-        if (day_rank[i].pid == pid)
-            return &day_rank[i];
-    return NULL;
-}
-
 static void add_slot(struct hm_damon_list *list, const struct day_slot *slot, uint64_t first)
 {
     uint64_t part = slot->n_pages / PARTS;
@@ -139,13 +131,13 @@ void day_broker_aggregate(void)
     if (broker.client < 0 || broker.watch.head.n == 0 || broker.has_told)
         return;
     for (uint32_t i = 0; i < broker.watch.head.n; i++) {
-        if (!find_rank(broker.watch.process[i].pid)) {
+        if (!day_rank_find(broker.watch.process[i].pid)) {
             answer(ESRCH, "a process has ended");
             broker.has_told = true;
             return;
         }
     }
     for (uint32_t i = 0; i < broker.watch.head.n; i++)
-        send_list(i, find_rank(broker.watch.process[i].pid));
+        send_list(i, day_rank_find(broker.watch.process[i].pid));
     broker.rounds++;
 }

@@ -154,14 +154,6 @@ static void begin_bursts(uint64_t now)
     broker.paid_ns = now > CREDIT_NS ? now - CREDIT_NS : 0;
 }
 
-static const struct day_rank *find_rank(pid_t pid)
-{
-    for (int i = 0; i < DAY_RANKS; i++)
-        if (day_rank[i].pid == pid)
-            return &day_rank[i];
-    return NULL;
-}
-
 /* Time for which a look goes over all pages, in s. It does so twice, before and after the wait. */
 static double pass_s(void)
 {
@@ -216,7 +208,7 @@ static double seen_s(uint64_t rank, double rate, double from, double to)
 static uint32_t visit(unsigned i)
 {
     const struct hm_damon_probe *probe = &broker.burst.probe[i];
-    const struct day_rank *rank = find_rank(broker.watch.process[probe->process].pid);
+    const struct day_rank *rank = day_rank_find(broker.watch.process[probe->process].pid);
     double rate = rank ? day_rate(rank, probe->page) / fmin(day_share, 1) : 0;
     double period = broker.burst.look_us * 1e-6 + pass_s();
     double at = (double)broker.on_ns * 1e-9 + (double)i / broker.burst.n * pass_s() / 2;

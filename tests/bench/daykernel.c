@@ -131,6 +131,16 @@ void day_kernel_refresh(void)
     day_write(DAY_CGROUP "/memory.numa_stat", text);
 }
 
+/* Writes how much of a rank is in memory: the pages of its slots, and none of what the real process has. That depends
+ * on what else this machine does, and the migrator asks for it when it orders processes. */
+static void write_statm(const struct day_rank *rank)
+{
+    char text[64];
+    unsigned long long n = day_pages_resident(rank);
+    snprintf(text, sizeof(text), "%llu %llu 0 0 0 0 0\n", n, n);
+    day_write("/proc/statm", text);
+}
+
 /* Find the real path of a file, and the process if it is a page map. */
 static const char *resolve(const char *path, char *out, size_t size, pid_t *pagemap)
 {
@@ -146,6 +156,12 @@ static const char *resolve(const char *path, char *out, size_t size, pid_t *page
         return path;
     if (strcmp(name, "cgroup") == 0) {
         snprintf(out, size, "%s/proc/cgroup", kernel.root);
+        return out;
+    }
+    const struct day_rank *rank = strcmp(name, "statm") == 0 ? day_rank_find(pid) : NULL;
+    if (rank) {
+        write_statm(rank);
+        snprintf(out, size, "%s/proc/statm", kernel.root);
         return out;
     }
     *pagemap = strcmp(name, "pagemap") == 0 ? pid : 0;

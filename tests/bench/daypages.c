@@ -32,6 +32,14 @@ bool day_pages_has(const struct day_slot *slot, uint64_t page)
     return page < slot->n_pages && (slot->kind != DAY_PIECES || page / DAY_FRAGMENT % 2 == 0);
 }
 
+uint64_t day_pages_resident(const struct day_rank *rank)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < DAY_SLOTS; i++)
+        n += rank->slot[i].kind == DAY_PIECES ? rank->slot[i].n_pages / 2 : rank->slot[i].n_pages;
+    return n;
+}
+
 uint64_t day_pages_used(int node)
 {
     return used[node];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ extern char **environ;
 void day_ranks_begin(char *rank_program)
 {
     program = rank_program;
+    personality(ADDR_NO_RANDOMIZE); /* of the ranks: where their own mappings are decides what is watched together */
 }
 
 uint64_t day_random(uint64_t below)
@@ -93,6 +95,14 @@ void day_rank_drop_thread(struct day_rank *rank)
     pid_t thread = give(rank, (struct order){.kind = ORDER_JOIN});
     rank->n_threads--;
     day_perf_end_thread(thread);
+}
+
+const struct day_rank *day_rank_find(pid_t pid)
+{
+    for (int i = 0; i < DAY_RANKS; i++)
+        if (day_rank[i].pid == pid)
+            return &day_rank[i];
+    return NULL;
 }
 
 void day_rank_start(struct day_rank *rank)

@@ -93,6 +93,8 @@ uint64_t day_pages_used(int node);
 void day_pages_map(struct day_slot *slot, uint64_t n_pages, enum day_kind kind, bool only_fast);
 /* Unmap the pages of a slot. */
 void day_pages_unmap(struct day_slot *slot);
+/* How many pages the slots of a rank have in memory. */
+uint64_t day_pages_resident(const struct day_rank *rank);
 /* Is this page of the slot there? */
 bool day_pages_has(const struct day_slot *slot, uint64_t page);
 /* Simulates PAGEMAP_SCAN for present pages. Returns the number of regions. */
@@ -144,6 +146,8 @@ uint64_t day_bursts_work(void);
 
 /* The program of the processes that are started from now on (dayrank.c). */
 void day_ranks_begin(char *rank_program);
+/* The rank that has this process; NULL: there is none. */
+const struct day_rank *day_rank_find(pid_t pid);
 void day_rank_start(struct day_rank *rank);
 void day_rank_end(struct day_rank *rank);
 /* Map so many pages in a slot, or unmap it. */
