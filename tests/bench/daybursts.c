@@ -4,14 +4,8 @@
  * is chosen by the broker's own code (migrator/damon/probing.h); a look finds a page in use with the probability
  * 1 - exp(-rate * time).
  */
-#include <errno.h>
 #include <math.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/advance.h"
 #include "daysim.h"
@@ -26,8 +20,6 @@
 struct day_visit_costs day_visit_costs = {.set_up_ns = 50000, .look_ns = 25000, .pass_ns = 40000, .burst_ns = 16000000};
 
 static struct {
-    int listener, client; /* -1: none */
-    struct hm_damon_watch watch;
     uint64_t begun_ns; /* when the watch began; 0: there is none */
     bool is_bursting;  /* looks all the time have ended */
     bool is_on;        /* a burst runs */
@@ -35,45 +27,10 @@ static struct {
     uint64_t due_ns;   /* when it ends, or the next one begins */
     uint64_t paid_ns;  /* until when the budget has paid for what was spent */
     double owed_s;     /* of the advance */
-    uint64_t cpu_ns;   /* CPU time so far */
-    uint32_t lost;     /* messages */
     struct hm_damon_probing probing;
     struct hm_damon_burst burst;
     struct hm_damon_seen seen[HM_DAMON_MOST_PROBES];
-} broker = {.listener = -1, .client = -1};
-
-int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
-int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
-
-void day_broker_start(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/damon.sock", day_root());
-    unlink(address.sun_path);
-    broker.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (broker.listener < 0 || bind(broker.listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(broker.listener, 4) != 0)
-        day_die(address.sun_path);
-}
-
-void day_broker_end(void)
-{
-    if (broker.client >= 0)
-        close(broker.client);
-    close(broker.listener);
-}
-
-static void send_it(const void *message, size_t size)
-{
-    if (send(broker.client, message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
-        broker.lost++;
-}
-
-static void answer(void)
-{
-    struct hm_damon_answer answer = {.number = 0};
-    send_it(&answer, hm_damon_wire_begin(&answer, HM_DAMON_ANSWER, broker.watch.head.generation, broker.watch.head.n));
-}
+} broker;
 
 /* Send what was found of a process. */
 static void tell(uint32_t process, enum hm_damon_way way, const struct hm_damon_region *region, uint32_t n)
@@ -86,13 +43,13 @@ static void tell(uint32_t process, enum hm_damon_way way, const struct hm_damon_
             .rounds = broker.probing.rounds,
             .span_ms = way == HM_DAMON_STEADY ? 5000 : (uint32_t)(broker.probing.span_ns / 1000000) + 1,
             .scatter = way == HM_DAMON_STEADY ? 0 : (uint32_t)((hm_damon_probing_spread(&broker.probing) - 1) * 1000),
-            .lost = broker.lost,
+            .lost = day_broker.lost,
             .way = way,
-            .cpu_ns = broker.cpu_ns};
-        size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, broker.watch.head.generation, part);
+            .cpu_ns = day_broker.cpu_ns};
+        size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, day_broker.watch.head.generation, part);
         if (part > 0)
             memcpy(list.region, region + done, part * sizeof(*region));
-        send_it(&list, size);
+        day_broker_send(&list, size);
         done += part;
     } while (done < n);
 }
@@ -100,55 +57,32 @@ static void tell(uint32_t process, enum hm_damon_way way, const struct hm_damon_
 /* The needs that the client has. */
 static struct hm_damon_needs needs_of(void)
 {
-    struct hm_damon_needs needs = {.interval_ms = broker.watch.interval_ms, .budget = broker.watch.budget};
-    needs.n_processes = broker.watch.head.n;
+    struct hm_damon_needs needs = {.interval_ms = day_broker.watch.interval_ms, .budget = day_broker.watch.budget};
+    needs.n_processes = day_broker.watch.head.n;
     return needs;
 }
 
-void day_broker_serve(void)
+void day_broker_take(void)
 {
-    struct hm_error error = {{0}};
-    if (broker.client < 0)
-        broker.client = accept4(broker.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    while (broker.client >= 0) {
-        ssize_t length = recv(broker.client, &broker.watch, sizeof(broker.watch), MSG_TRUNC);
-        if (length <= 0) {
-            if (length == 0) {
-                close(broker.client);
-                broker.client = -1;
-            }
-            return;
-        }
-        if (hm_damon_wire_check_watch(&broker.watch, (size_t)length, &error) != 0)
-            day_die(error.text);
-        answer();
-        broker.begun_ns = broker.watch.head.n > 0 ? day_now_ns() : 0;
-        broker.due_ns = broker.begun_ns + STEADY_S * DAY_SECOND;
-        broker.is_bursting = broker.is_on = false;
-    }
-}
-
-/* Replaces poll: the migrator may be waiting for an answer. */
-int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
-{
-    if (timeout_ms != 0)
-        day_broker_serve();
-    return __real_poll(fds, n, timeout_ms);
+    day_broker_answer(0, "");
+    broker.begun_ns = day_broker.watch.head.n > 0 ? day_now_ns() : 0;
+    broker.due_ns = broker.begun_ns + STEADY_S * DAY_SECOND;
+    broker.is_bursting = broker.is_on = false;
 }
 
 /* Looks all the time have found all memory in use: bursts take their place. */
 static void begin_bursts(uint64_t now)
 {
     const struct hm_damon_needs needs = needs_of();
-    for (uint32_t p = 0; p < broker.watch.head.n; p++)
-        for (uint32_t r = 0; r < broker.watch.process[p].n_ranges; r++) {
-            const struct hm_damon_range *range = &broker.watch.process[p].range[r];
+    for (uint32_t p = 0; p < day_broker.watch.head.n; p++)
+        for (uint32_t r = 0; r < day_broker.watch.process[p].n_ranges; r++) {
+            const struct hm_damon_range *range = &day_broker.watch.process[p].range[r];
             const struct hm_damon_region all = {
                 .start = range->start, .end = range->end, .accesses = 20, .looks = 20, .look_us = 250000};
             tell(p, HM_DAMON_STEADY, &all, 1);
         }
-    hm_damon_probing_begin(&broker.probing, broker.watch.process, broker.watch.head.n, &needs, now);
-    for (uint32_t p = 0; p < broker.watch.head.n; p++)
+    hm_damon_probing_begin(&broker.probing, day_broker.watch.process, day_broker.watch.head.n, &needs, now);
+    for (uint32_t p = 0; p < day_broker.watch.head.n; p++)
         hm_damon_probing_set_share(&broker.probing, p, day_share);
     broker.is_bursting = true;
     broker.paid_ns = now > CREDIT_NS ? now - CREDIT_NS : 0;
@@ -208,7 +142,7 @@ static double seen_s(uint64_t rank, double rate, double from, double to)
 static uint32_t visit(unsigned i)
 {
     const struct hm_damon_probe *probe = &broker.burst.probe[i];
-    const struct day_rank *rank = day_rank_find(broker.watch.process[probe->process].pid);
+    const struct day_rank *rank = day_rank_find(day_broker.watch.process[probe->process].pid);
     double rate = rank ? day_rate(rank, probe->page) / fmin(day_share, 1) : 0;
     double period = broker.burst.look_us * 1e-6 + pass_s();
     double at = (double)broker.on_ns * 1e-9 + (double)i / broker.burst.n * pass_s() / 2;
@@ -241,7 +175,7 @@ static unsigned take_of(unsigned i, uint32_t look_us)
 static void settle(uint64_t now, uint64_t spent_ns)
 {
     double rate = hm_advance_rate((double)(now - broker.begun_ns) / 1e9, broker.owed_s);
-    double budget = broker.watch.budget * rate, share = 0.5 + (double)day_random(1000) / 1000;
+    double budget = day_broker.watch.budget * rate, share = 0.5 + (double)day_random(1000) / 1000;
     broker.owed_s = fmax(broker.owed_s + (double)spent_ns * 1e-9 * (1 - 1 / rate), 0);
     broker.paid_ns += (uint64_t)(share * (double)spent_ns / (budget * 1e-6));
     broker.due_ns = broker.paid_ns > now ? broker.paid_ns : now;
@@ -258,7 +192,7 @@ static void end_burst(uint64_t now)
     for (unsigned i = 0; i < burst->n; i++)
         broker.seen[i] = (struct hm_damon_seen){true, visit(i)};
     uint32_t look_us = hm_damon_probing_learn_pass(&broker.probing, burst, broker.burst.look_us + pass_s() * 1e6);
-    broker.cpu_ns += spent_ns;
+    day_broker.cpu_ns += spent_ns;
     for (unsigned i = 0; i < burst->n;)
         i = take_of(i, look_us);
     settle(now, spent_ns);

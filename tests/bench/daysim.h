@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "dayorder.h"
+#include "migrator/damon/wire.h"
 
 #define DAY_SECOND UINT64_C(1000000000)
 #define DAY_CGROUP "/sys/fs/cgroup/day" /* cgroup of the step, below day_root() */
@@ -115,19 +116,37 @@ void day_perf_end_thread(pid_t thread);
 /* A descriptor is about to be closed: end its event, if it has one. */
 void day_perf_close(int fd);
 
-/* ---- daybroker.c: the broker of DAMON */
+/* ---- daysocket.c: the socket of DAMON's broker, with its only client */
 
+struct day_broker {
+    struct hm_damon_watch watch; /* what the client asked for last */
+    uint64_t cpu_ns;             /* CPU time that it was told, since it came */
+    uint32_t lost, rounds;       /* messages that it did not get, and rounds, since it came */
+};
+extern struct day_broker day_broker;
 void day_broker_start(void);
 /* End the client's connection, as if the broker had died and another one had started. */
 void day_broker_drop(void);
 /* End the broker for good. */
 void day_broker_end(void);
-/* Handle the messages that have arrived. */
+bool day_broker_has_client(void);
+/* Handle the messages that have arrived: each is put into day_broker.watch for day_broker_take(). */
 void day_broker_serve(void);
+void day_broker_send(const void *message, size_t size);
+/* Answer the last message. */
+void day_broker_answer(uint32_t number, const char *text);
+
+/* ---- daybroker.c: the broker of DAMON, or daybursts.c: the same one, which looks in bursts */
+
+/* Answer a message. */
+void day_broker_take(void);
+
+/* ---- daybroker.c alone */
+
 /* End an aggregation of DAMON. */
 void day_broker_aggregate(void);
 
-/* ---- daybursts.c: the same broker, which looks in bursts; it has the first five functions above, too */
+/* ---- daybursts.c alone */
 
 /* CPU time in ns: of a burst, of each visit to set it up, and of each of its looks. Looking at a page twice, before and
  * after the wait, takes `pass_ns`. */
