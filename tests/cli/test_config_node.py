@@ -4,6 +4,8 @@
 import json
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from installed import LIBEXEC, PREFIX, helper, needs_papi, needs_slurmenergy, with_mounts
@@ -100,6 +102,38 @@ def test_tiers_that_this_node_has(configure, tmp_path):
     lines = helper(*words, "--config", config, status=1).stdout.splitlines()
     assert f"ok      the tiers of {config} are on this node" in lines
     assert "the tiers of" not in helper(*words, "--config", configure(""), status=1).stdout
+
+
+LOAD = "channels separate\nfast idle 80ns peak 200GB/s\nslow idle 250ns peak 90GB/s\n"
+
+
+def test_the_file_of_the_tiers_under_load(configure, tmp_path):
+    """Each job's migrator reads it, as the job's user."""
+    tiers = len(json.loads(helper("hybridmem-tiers", "--json").stdout)["tiers"])
+    ending = "is for the fast and the slow tier of this node" if tiers > 1 else "this node has one tier"
+    with tempfile.TemporaryDirectory() as folder:
+        place, path = Path(folder), Path(folder) / "tiers.load"
+        words = ("check", "--config", configure(f'load = "{path}"\n'), "--scontrol", tmp_path / "none")
+
+        def said(text, folder_mode=0o755, mode=0o644):
+            path.write_text(text)
+            place.chmod(folder_mode)
+            path.chmod(mode)
+            lines = helper("hybridmem-config", *words, status=1).stdout.splitlines()
+            (line,) = [line for line in lines if f" load {path}" in line]
+            return line
+
+        line = said(LOAD)
+        assert line.startswith(f"{'ok' if tiers > 1 else 'note':7} load {path} is read, ") and ending in line
+        none = "without its figures no job is balanced"
+        line = said(LOAD.replace("ns peak", " peak"))
+        assert line.startswith(f"change  load {path}:2: ") and line.endswith(f"; {none}")
+        shut = f"change  load {path}: not all users may"
+        assert said(LOAD, 0o700) == f"{shut} enter {place}, as their migrators must: chmod a+x {place}"
+        assert said(LOAD, mode=0o600) == f"{shut} read {path}, as their migrators must: chmod a+r {path}"
+        path.unlink()
+        lines = helper("hybridmem-config", *words, status=1).stdout.splitlines()
+        assert f"change  load {path}: No such file or directory; {none}" in lines
 
 
 def test_a_group_that_does_not_exist(configure, tmp_path):

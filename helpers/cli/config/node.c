@@ -162,9 +162,9 @@ static const char *of_file(const char *text)
 /*
  * Checks the sections of tiers against this node, as `hybridmem tiers` does: only the node shows which nodes and tiers
  * exist. A section that is ignored is only a note, as it may be intended for other nodes. With an invalid section, each
- * request but off is refused.
+ * request but off is refused. Returns the number of tiers, 0 if it is not known.
  */
-static void check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
+static int check_tiers(const struct hm_config *config, const char *path, struct hm_report *report)
 {
     struct hm_error error = {""};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
@@ -173,9 +173,9 @@ static void check_tiers(const struct hm_config *config, const char *path, struct
         const char *text = tiers ? error.text : "out of memory", *said = of_file(text);
         hm_report_change(report, "%s%s", said ? path : "tiers: ", said ? said : text);
         free(tiers);
-        return;
+        return 0;
     }
-    int n_notes = 0;
+    int n_notes = 0, n_tiers = tiers->n_tiers;
     for (int i = 0; i < tiers->n_warnings; i++) {
         const char *said = of_file(tiers->warning[i]);
         n_notes += said != NULL;
@@ -185,6 +185,7 @@ static void check_tiers(const struct hm_config *config, const char *path, struct
     if (config->n_tiers + config->n_channels > 0 && n_notes == 0)
         hm_report_ok(report, "the tiers of %s are on this node", path);
     free(tiers);
+    return n_tiers;
 }
 
 void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report)
@@ -218,5 +219,5 @@ void hm_config_check_node(const struct hm_config *config, const char *path, stru
                    "asks Slurm for nothing without it: build hybridmem where libslurm is", report);
     check_folders(config, report);
     check_groups(config, report);
-    check_tiers(config, path, report);
+    hm_config_check_load(config, check_tiers(config, path, report), report);
 }

@@ -29,6 +29,12 @@ void hm_report_change(struct hm_report *report, const char *format, ...) __attri
 void hm_config_check_node(const struct hm_config *config, const char *path, struct hm_report *report);
 
 /*
+ * Checks the file that the word load names. `n_tiers` is the number of tiers on this node, 0 if it is not known. Does
+ * nothing without the word.
+ */
+void hm_config_check_load(const struct hm_config *config, int n_tiers, struct hm_report *report);
+
+/*
  * Checks Slurm's settings with `scontrol`. If `scontrol` is NULL, searches the usual places for it; for root these are
  * fixed folders, not PATH.
  */
