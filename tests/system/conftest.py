@@ -8,6 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import byhand
 import jsonschema
 import namespaces
 import nodes
@@ -162,3 +163,12 @@ def empty_regions():
     namespaces.reap()
     assert namespaces.ours() == []
     assert [namespaces.room(region) for region in namespaces.REGIONS] == before
+
+
+@pytest.fixture
+def faults_for_users():
+    """Lets users sample their own page faults."""
+    before = byhand.PARANOID.read_text()
+    byhand.PARANOID.write_text("2")
+    yield
+    byhand.PARANOID.write_text(before)
