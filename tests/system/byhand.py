@@ -68,9 +68,13 @@ class Program:
     def hot_on_fast(self):
         return self.on_fast(self.first, self.hot) / (self.hot * PAGES)
 
-    def huge_bytes(self):
+    def bytes_of(self, key):
+        """The sum of this key of smaps over the program's mappings."""
         text = Path(f"/proc/{self.pid}/smaps").read_text()
-        return sum(int(kib) * 1024 for kib in re.findall(r"AnonHugePages:\s+(\d+)", text))
+        return sum(int(kib) * 1024 for kib in re.findall(rf"^{key}:\s+(\d+)", text, re.M))
+
+    def huge_bytes(self):
+        return self.bytes_of("AnonHugePages")
 
     def end(self):
         """Wait for the program's end; it must have ended by itself."""

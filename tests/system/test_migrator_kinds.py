@@ -58,12 +58,15 @@ def test_shared_memory_is_moved_for_all_who_map_it():
         migrator.wait_phases(1)
         cold = program.on_fast(0, HOT_FIRST - 4)
         figures = migrator.stop()
+        private = program.bytes_of("Anonymous")
         program.end()
     assert figures["most_ranks"] == 2
     assert 0.95 * HOT * MIB <= figures["promoted_bytes"] <= 1.2 * HOT * MIB  # counted once, not for each process
     assert cold * slurm.PAGE < 0.05 * SIZE * MIB
     assert share_of(figures, "shared") > 0.9 and share_of(figures, "shared", "unmovable") < 0.05
-    assert figures["unmoved_bytes"]["shared"] == 0
+    # The child's stack and its libraries' data are still its parent's, where neither has written since the fork: some
+    # 12 pages. They are private, so they are not moved for both. Near hot ones, they may be tried, once for each.
+    assert figures["unmoved_bytes"]["shared"] <= 2 * private < 0.1 * HOT * MIB
 
 
 def run_with_half_moved(name, kind, **begun):
