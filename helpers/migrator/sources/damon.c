@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/patience.h"
+#include "damonround.h"
 #include "damonwanted.h"
 #include "migrator/damon/heat.h"
-#include "migrator/damon/probing.h"
 #include "rows.h"
 
 /* longest wait for the connection, and then for the first answer: the broker may be waiting for another client's
@@ -27,16 +27,6 @@
 #define BUDGET_SHARE 0.5
 #define MOST_MESSAGES 16384 /* most messages handled in one call */
 
-/*
- * What the present round of bursts has found so far. It is passed on as the round ends: a phase that ends in the middle
- * of a round would have seen some blocks once more often than others, as if they were so much hotter.
- */
-struct damon_round {
-    uint32_t rounds, generation; /* rounds that had ended before; number of the list of processes */
-    size_t n;
-    struct hm_observation observation[HM_DAMON_MOST_BLOCKS];
-};
-
 struct damon_source {
     struct hm_source base;
     int fd;
@@ -45,7 +35,7 @@ struct damon_source {
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
     struct hm_damon_watch watch;      /* as last sent */
     uint32_t space[HM_DAMON_TARGETS]; /* of each process in `watch` */
-    struct damon_round round;
+    struct hm_damon_round round;
 };
 
 static int connect_to(const char *path, int stop, struct hm_error *error)
@@ -143,33 +133,6 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
     return 0;
 }
 
-/* Passes on what the last round has found, if this list is of another one, or of no round. A new list of processes
- * begins the round anew. */
-static void end_round(struct damon_source *source, const struct hm_damon_list *list, hm_source_sink *sink, void *data)
-{
-    struct damon_round *round = &source->round;
-    if (list->way == HM_DAMON_BURSTS && list->rounds == round->rounds && list->head.generation == round->generation)
-        return;
-    if (round->n > 0)
-        sink(data, round->observation, round->n);
-    round->n = 0;
-    round->rounds = list->rounds;
-    round->generation = list->head.generation;
-}
-
-/* Passes on what a list has found; what bursts have found, only as their round ends. */
-static void pass_on(struct damon_source *source, const struct hm_damon_list *list,
-                    const struct hm_observation *observation, size_t n, hm_source_sink *sink, void *data)
-{
-    struct damon_round *round = &source->round;
-    sink(data, observation, list->way == HM_DAMON_BURSTS ? 0 : n);
-    if (list->way != HM_DAMON_BURSTS)
-        return;
-    n = n < HM_DAMON_MOST_BLOCKS - round->n ? n : HM_DAMON_MOST_BLOCKS - round->n;
-    memcpy(round->observation + round->n, observation, n * sizeof(*observation));
-    round->n += n;
-}
-
 static void take_list(struct damon_source *source, const struct hm_ranks *ranks, const struct hm_damon_list *list,
                       hm_source_sink *sink, void *data)
 {
@@ -184,7 +147,7 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
     state->has_rounds = list->way == HM_DAMON_BURSTS;
     state->ways += source->way >= 0 && source->way != (int)list->way;
     source->way = (int)list->way;
-    end_round(source, list, sink, data);
+    hm_damon_round_end(&source->round, list, ranks, sink, data);
     uint32_t space = source->space[at];
     if (space >= ranks->n || ranks->rank[space].pid != source->watch.process[at].pid)
         return; /* the process has ended, and another may have its slot */
@@ -198,7 +161,7 @@ static void take_list(struct damon_source *source, const struct hm_ranks *ranks,
         state->period = list->region[i].look_us;
         state->samples += list->region[i].accesses;
     }
-    pass_on(source, list, observation, n, sink, data);
+    hm_damon_round_add(&source->round, list, ranks->rank[space].pid, observation, n, sink, data);
 }
 
 static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,

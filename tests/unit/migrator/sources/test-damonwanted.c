@@ -242,6 +242,8 @@ static void see(void *data, const struct hm_observation *observation, size_t n)
     n_seen += n;
 }
 
+static pid_t first_pid; /* of the first slot, where that has another process by now; 0: it is the first one's */
+
 /* Has the broker send a list of n regions, and the source read it. Returns how many observations it passes on. */
 static size_t send_list(struct hm_source *source, struct hm_damon_list list, uint32_t generation, uint32_t n)
 {
@@ -253,7 +255,9 @@ static size_t send_list(struct hm_source *source, struct hm_damon_list list, uin
     size_t size = hm_damon_wire_begin(&list, HM_DAMON_LIST, generation, n);
     assert_int_equal(send(end, &list, size, 0), size);
     n_seen = 0;
-    assert_int_equal(source->read(source, first_of(1), see, NULL, &error), 0);
+    const struct hm_ranks *ranks = first_of(1);
+    ranks->rank[0].pid = first_pid ? first_pid : ranks->rank[0].pid;
+    assert_int_equal(source->read(source, ranks, see, NULL, &error), 0);
     return n_seen;
 }
 
@@ -334,6 +338,21 @@ static void what_a_round_of_bursts_finds_is_passed_on_as_it_ends(void **state)
     close(end);
 }
 
+static void what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    struct hm_source *source = watch_one(&watch);
+    struct hm_damon_list list = {.rounds = 1, .way = HM_DAMON_BURSTS};
+    assert_int_equal(send_list(source, list, watch.head.generation, 3), 0);
+    first_pid = PID + MOST;
+    list.rounds = 2;
+    assert_int_equal(send_list(source, list, watch.head.generation, 3), 0);
+    first_pid = 0;
+    source->close(source);
+    close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),
         cmocka_unit_test(what_a_round_of_bursts_finds_is_passed_on_as_it_ends),
+        cmocka_unit_test(what_a_round_has_found_is_not_told_of_the_next_process_in_the_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
