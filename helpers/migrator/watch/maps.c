@@ -9,6 +9,10 @@
 
 #define MOST_ADDRESS (UINT64_C(1) << 58) /* page numbers must fit into 46 bits; addresses have 57 bits at most */
 
+/* Added to the inode number of a segment of System V. That is the segment's own number, which begins at 0, and may be
+ * that of another file of the same device. */
+#define SYSTEM_V (UINT64_C(1) << 63)
+
 /* Reads digits of a base up to the character `stop`. Returns what follows it, or NULL. */
 static const char *take_number(const char *at, int base, char stop, uint64_t *value)
 {
@@ -61,7 +65,7 @@ int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
     *mapping = (struct hm_mapping){.range = {start >> hm_page_shift(), (end - start) >> hm_page_shift()},
                                    .offset = offset >> hm_page_shift(),
                                    .device = major << 32 | minor,
-                                   .inode = inode,
+                                   .inode = strncmp(name, "/SYSV", 5) == 0 ? inode | SYSTEM_V : inode,
                                    .kind = HM_MEMORY_OTHER,
                                    .is_shared = mode[3] == 's',
                                    .is_code = mode[2] == 'x' && inode > 0};
@@ -69,9 +73,22 @@ int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
         return 0;
     if (inode == 0 && !mapping->is_shared && is_own_name(name))
         mapping->kind = HM_MEMORY_PRIVATE;
-    else if (inode > 0 && name[0] == '/')
+    else if (mapping->inode > 0 && name[0] == '/')
         mapping->kind = HM_MEMORY_FILE;
     return 0;
+}
+
+/* Makes room for one more of `size` bytes. Returns the array, or NULL (ENOMEM); then it is as before. */
+static void *grow(void *array, size_t *room, size_t size)
+{
+    size_t more = *room ? 2 * *room : 16;
+    void *grown = realloc(array, more * size);
+    if (!grown) {
+        hm_fail(NULL, ENOMEM, "no memory for mappings");
+        return NULL;
+    }
+    *room = more;
+    return grown;
 }
 
 int hm_maps_add(struct hm_maps *maps, struct hm_range range)
@@ -87,27 +104,13 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range)
     if (maps->n >= (maps->most > 0 ? maps->most : HM_MAPS_RANGES))
         return hm_fail(NULL, ENOSPC, "too many ranges");
     if (maps->n == maps->room) {
-        size_t room = maps->room ? 2 * maps->room : 32;
-        struct hm_range *grown = realloc(maps->range, room * sizeof(*grown));
+        struct hm_range *grown = grow(maps->range, &maps->room, sizeof(*grown));
         if (!grown)
-            return hm_fail(NULL, ENOMEM, "no memory for ranges");
+            return -1;
         maps->range = grown;
-        maps->room = room;
     }
     maps->range[maps->n++] = range;
     maps->n_pages += range.n_pages;
-    return 0;
-}
-
-/* Makes room for one more. Returns 0, or -1 (ENOMEM). */
-static int grow(struct hm_maps *maps)
-{
-    size_t room = maps->mapped_room ? 2 * maps->mapped_room : 16;
-    struct hm_mapped *grown = realloc(maps->mapped, room * sizeof(*grown));
-    if (!grown)
-        return hm_fail(NULL, ENOMEM, "no memory for mappings");
-    maps->mapped = grown;
-    maps->mapped_room = room;
     return 0;
 }
 
@@ -123,8 +126,13 @@ int hm_maps_add_mapped(struct hm_maps *maps, const struct hm_mapped *mapped)
     }
     if (maps->n_mapped >= HM_MAPS_MAPPED)
         return hm_fail(NULL, ENOSPC, "too many mappings");
-    if ((maps->n_mapped == maps->mapped_room && grow(maps) != 0) ||
-        (mapped->may_move && !mapped->is_alias && hm_maps_add(maps, mapped->range) != 0))
+    if (maps->n_mapped == maps->mapped_room) {
+        struct hm_mapped *grown = grow(maps->mapped, &maps->mapped_room, sizeof(*grown));
+        if (!grown)
+            return -1;
+        maps->mapped = grown;
+    }
+    if (mapped->may_move && !mapped->is_alias && hm_maps_add(maps, mapped->range) != 0)
         return -1;
     maps->mapped[maps->n_mapped++] = *mapped;
     maps->n_aliases += mapped->is_alias;

@@ -26,7 +26,7 @@ struct hm_range { /* the kernel's pages (base/pagesize.h) */
 struct hm_mapping { /* a line of /proc/PID/maps */
     struct hm_range range;
     uint64_t offset;          /* of its first page in the file, in pages */
-    uint64_t device, inode;   /* of the file; device is major << 32 | minor */
+    uint64_t device, inode;   /* of the file, told apart from all others; device is major << 32 | minor */
     enum hm_memory_kind kind; /* PRIVATE, OTHER, or FILE: what kind of file is not known from the line (devices.h) */
     bool is_shared;           /* what is written is seen by others that map it, too */
     bool is_code;             /* may be executed */

@@ -68,6 +68,7 @@ static void test_lines(void **state)
         /* five-level page tables */
         {"ff00000000000-ff00000001000 rw-p 00000000 00:00 0 \n", HM_MEMORY_PRIVATE, {0xff00000000, 1}},
         {"1000-2000 rw-s 00000000 00:01 1024                       /dev/zero (deleted)\n", HM_MEMORY_FILE, {1, 1}},
+        {"1000-2000 rw-s 00000000 00:01 0                          /SYSV00000000 (deleted)\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 rw-p 00000000 00:0f 21                         /anon_hugepage (deleted)\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 rw-p 0001c000 fe:01 1234                       /usr/lib/libc.so.6\n", HM_MEMORY_FILE, {1, 1}},
         {"1000-2000 ---p 00000000 00:00 0 \n", HM_MEMORY_OTHER, {1, 1}},
@@ -103,6 +104,8 @@ static void test_files(void **state)
     assert_true(mapping.is_shared && mapping.is_code);
     assert_int_equal(hm_maps_parse_line("1000-3000 rw-p 00005000 fe:1a 77 /home/alice/data\n", &mapping), 0);
     assert_false(mapping.is_shared || mapping.is_code);
+    assert_int_equal(hm_maps_parse_line("1000-3000 rw-s 00000000 00:01 77 /SYSV00000000 (deleted)\n", &mapping), 0);
+    assert_int_not_equal(mapping.inode, 77); /* the segment's number, and not that of a file on the same device */
 }
 
 static void test_large_pages(void **state)
