@@ -257,7 +257,7 @@ void hm_live_rest(struct hm_live *live);
  * (account.apart). Uses `gaps` as a buffer.
  */
 void hm_live_look_at_apart(struct hm_live *live);
-/* A look while the migrator rests; one in HM_REST_MAPS is at its processes and their mappings first. */
+/* A look while the migrator rests, after hm_live_look; one in HM_REST_MAPS reads the mappings first. */
 void hm_live_look_at_rest(struct hm_live *live);
 
 /* CPU seconds of this thread. */

@@ -124,15 +124,20 @@ static bool wait_until(struct hm_live *live, uint64_t due, bool *watch_guard)
 /* Looks at processes and sources. Returns false when the step is over. */
 static bool look(struct hm_live *live, uint64_t now)
 {
+    int living = 0;
     live->shown.viewserver.is_shut = false;
-    if (live->rest.is_resting)
+    if (live->rest.is_resting) {
+        living = hm_live_look(live);
         hm_live_look_at_rest(live);
+    }
     if (!live->rest.is_resting && !live->intake.source && now >= live->intake.try_source_ns) {
         live->intake.n_dead = 0;
         hm_live_open_source(live);
         live->intake.try_source_ns = now + RETRY_NS;
     }
-    if (is_over(live, hm_live_look(live)))
+    if (!live->rest.is_resting)
+        living = hm_live_look(live); /* a source that was just opened is told of the processes, too */
+    if (is_over(live, living))
         return false;
     if (live->intake.source &&
         (live->intake.source->poll_ms > 0 || (live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)))

@@ -100,7 +100,6 @@ void hm_live_look_at_apart(struct hm_live *live)
 void hm_live_look_at_rest(struct hm_live *live)
 {
     if (live->rest.n_looks++ % HM_REST_MAPS == 0) {
-        hm_live_look(live);
         hm_live_read_maps(live);
         hm_live_look_at_apart(live);
     }
