@@ -60,7 +60,7 @@ def test_a_word_that_is_wrong_is_named(words, named):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "0"], "in common"),
+        (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "0"], "node 0 is in two tiers"),
         (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "1023"], "no node 1023"),
         (["--cgroup", "/tmp", *NODES], "/sys/fs/cgroup"),
         (["--pid", str(os.getpid()), *NODES, "--progress-fd", "0"], "is no progress file"),

@@ -73,9 +73,8 @@ struct hm_live_window {
 /* Account: what the work costs, and what the step uses. With these the overhead stays within the user's limit. */
 struct hm_live_account {
     unsigned n_cpus;
-    /* bytes of files and of hugetlbfs in the fast and the slow tier, as last looked at */
-    double apart[2];
-    double look_s; /* measured CPU time for looking up one page; 0: not measured yet */
+    double apart[HM_MAX_TIERS]; /* bytes of files and of hugetlbfs by tier, as last looked at */
+    double look_s;              /* measured CPU time for looking up one page; 0: not measured yet */
     /* correction to the CPU time measured for a decision: plus what the start of its window cost, less what its moves
      * cost, which are accounted apart */
     double deciding_s;

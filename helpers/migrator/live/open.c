@@ -148,10 +148,11 @@ static void open_window(struct hm_live *live)
 static int open_intake(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
+    const struct hm_set tiers[2] = {options->fast, options->slow};
     if ((options->cgroup[0]
              ? hm_ranks_init(&live->intake.ranks, options->cgroup, geteuid(), error)
              : hm_ranks_init_list(&live->intake.ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
-        hm_nodes_init(&live->nodes, &options->fast, &options->slow, options->reserve_bytes, error) != 0)
+        hm_nodes_init(&live->nodes, tiers, 2, options->reserve_bytes, error) != 0)
         return -1;
     live->intake.maps = calloc(HM_RANKS, sizeof(*live->intake.maps));
     live->window.begun = calloc(HM_RANKS, sizeof(*live->window.begun));

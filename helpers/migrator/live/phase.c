@@ -52,7 +52,7 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
     hm_nodes_refresh(&live->nodes);
     hm_live_keep_room(live, bytes);
     hm_live_read_share(live, bytes);
-    uint64_t room = hm_less(end->used_pages + hm_nodes_fast_room(&live->nodes) / hm_page_size(),
+    uint64_t room = hm_less(end->used_pages + hm_nodes_room(&live->nodes, 0) / hm_page_size(),
                             hm_nodes_fast_short(&live->nodes) / hm_page_size());
     end->capacity_pages = hm_least(room, hm_least(live->cap_pages, live->share.pages));
 }
@@ -61,7 +61,7 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 static void tally(struct hm_live *live, const struct hm_live_end *end)
 {
     static uint64_t page[HM_TALLY_PAGES];
-    static int8_t is_fast[HM_TALLY_PAGES];
+    static int8_t tier[HM_TALLY_PAGES], is_fast[HM_TALLY_PAGES];
     size_t n = hm_tally_choose(&live->account.tally);
     for (size_t i = 0; i < n; i++) {
         struct hm_tally_sample *sample = &live->account.tally.sample[i];
@@ -71,7 +71,9 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
             space < HM_RANKS ? hm_maps_kind(&live->intake.maps[space], HM_PAGE_NUMBER(page[i])) : HM_MEMORY_OTHER;
         sample->is_stuck = !sample->is_movable || hm_unmovable_has(&live->mover.unmovable, page[i]);
     }
-    hm_residence_look(&live->residence, page, is_fast, n);
+    hm_residence_look(&live->residence, page, tier, n);
+    for (size_t i = 0; i < n; i++)
+        is_fast[i] = tier[i] < 0 ? -1 : tier[i] == 0;
     uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
     double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages, order) : -1;
     free(order);

@@ -11,11 +11,11 @@ void hm_live_open_share(struct hm_live *live)
 {
     char path[PATH_MAX];
     const struct hm_options *options = live->options;
+    const struct hm_set tiers[2] = {options->shared, options->slow};
     if (live->share.fd < 0)
         return;
-    live->share.is_wider =
-        !hm_set_is_empty(&options->shared) && !hm_set_equal(&options->shared, &options->fast) &&
-        hm_nodes_init(&live->share.nodes, &options->shared, &options->slow, options->reserve_bytes, NULL) == 0;
+    live->share.is_wider = !hm_set_is_empty(&options->shared) && !hm_set_equal(&options->shared, &options->fast) &&
+                           hm_nodes_init(&live->share.nodes, tiers, 2, options->reserve_bytes, NULL) == 0;
     /* .../job_1/step_0/user */
     if (options->cgroup[0] && snprintf(path, sizeof(path), "%s/../..", options->cgroup) < (int)sizeof(path))
         live->share.has_job = hm_cgroup_open(&live->share.job, path) == 0;
@@ -30,7 +30,7 @@ void hm_live_read_share(struct hm_live *live, const uint64_t bytes[2])
         hm_nodes_refresh(&live->share.nodes);
     struct hm_shares_look look = {.job_id = live->options->job_id,
                                   .used_bytes = {bytes[0], bytes[1]},
-                                  .room_bytes = hm_nodes_fast_room(nodes),
+                                  .room_bytes = hm_nodes_room(nodes, 0),
                                   .total_bytes = hm_nodes_fast_total(nodes)};
     uint64_t share = UINT64_MAX;
     if (live->share.fd >= 0 && hm_shares_read(live->share.fd, &shares, NULL) == 0) {

@@ -110,8 +110,11 @@ static bool is_harmless(const struct hm_mover *mover, const struct hm_mapped *ma
 {
     if (!mapped || mapped->kind != HM_MEMORY_HUGETLB)
         return true;
-    if (*pool == ANSWER_NONE)
-        *pool = hm_pool_may_take("/sys", mover->nodes, mover->to_fast) ? ANSWER_YES : ANSWER_NO;
+    if (*pool == ANSWER_NONE) {
+        *pool = ANSWER_YES;
+        for (unsigned tier = mover->to; *pool == ANSWER_YES && tier <= hm_mover_lowest(mover); tier++)
+            *pool = hm_pool_may_take("/sys", mover->nodes, tier) ? ANSWER_YES : ANSWER_NO;
+    }
     return *pool == ANSWER_YES;
 }
 
@@ -132,7 +135,7 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
                 return false;
             known += more;
         }
-        if (status[i] < 0 || hm_nodes_is_fast(mover->nodes, status[i]) == mover->to_fast ||
+        if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from ||
             hm_unmovable_has(&mover->unmovable, hm_mover_key(mover, page[i])))
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
@@ -181,29 +184,30 @@ static void open_present(struct hm_mover *mover, uint32_t space)
     mover->opened = space;
 }
 
-/* Makes the process that of the batch. Returns false if it is gone. */
-static bool enter(struct hm_mover *mover, uint32_t space, bool to_fast)
+/* Makes the process and the tiers those of the batch. Returns false if the process is gone. */
+static bool enter(struct hm_mover *mover, uint32_t space, const struct hm_move *move)
 {
     if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
         return false;
-    if (mover->batch->n > 0 && (space != mover->space || to_fast != mover->to_fast))
+    if (mover->batch->n > 0 && (space != mover->space || move->from != mover->from || move->to != mover->to))
         hm_mover_flush(mover);
     mover->space = space;
-    mover->to_fast = to_fast;
+    mover->from = move->from;
+    mover->to = move->to;
     open_present(mover, space);
     return true;
 }
 
 /*
  * Adds the pages that other processes map, too, as they see them: each process has only those in its page tables that
- * it has used. Pages that were moved before are in the wanted tier now, and are not moved again.
+ * it has used. Pages that were moved before have left the tier, and are not moved again.
  */
 static void move_aliases(struct hm_mover *mover, const struct hm_move *move, uint64_t limit)
 {
     struct hm_alias place = {0};
     bool goes_on = true;
     while (goes_on && hm_claims_next(mover->maps, mover->ranks->n, move->first, move->n_pages, &place)) {
-        if (!enter(mover, place.space, hm_move_is_up(move)))
+        if (!enter(mover, place.space, move))
             continue;
         goes_on =
             gather(mover, &place.mapped->range, place.range.first, place.range.first + place.range.n_pages, &limit);
@@ -230,13 +234,13 @@ static bool move_span(struct hm_mover *mover, uint64_t first, uint64_t end, uint
 static void move_one(struct hm_mover *mover, const struct hm_move *move)
 {
     uint64_t first = HM_PAGE_NUMBER(move->first), end = first + move->n_pages, limit = move->limit, start = first;
-    if (!enter(mover, HM_PAGE_SPACE(move->first), hm_move_is_up(move)))
+    if (!enter(mover, HM_PAGE_SPACE(move->first), move))
         return;
-    if (!mover->to_fast && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
+    if (!hm_move_is_up(move) && mover->next_down >= move->first && mover->next_down - move->first < move->n_pages)
         start = HM_PAGE_NUMBER(mover->next_down);
     mover->stopped_at = 0;
     bool goes_on = move_span(mover, start, end, &limit) && (start == first || move_span(mover, first, start, &limit));
-    if (!mover->to_fast && limit < move->limit && mover->stopped_at > 0)
+    if (!hm_move_is_up(move) && limit < move->limit && mover->stopped_at > 0)
         mover->next_down = mover->stopped_at;
     if (goes_on && mover->maps[HM_PAGE_SPACE(move->first)].n_mapped > 0)
         move_aliases(mover, move, limit);
@@ -258,8 +262,8 @@ void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
          */
         size_t n = 0;
         uint64_t pages = 0;
-        while (done + n < count && n < WINDOW && pages < HM_BATCH_PAGES &&
-               hm_move_is_up(&moves[done + n]) == hm_move_is_up(&moves[done])) {
+        while (done + n < count && n < WINDOW && pages < HM_BATCH_PAGES && moves[done + n].from == moves[done].from &&
+               moves[done + n].to == moves[done].to) {
             const struct hm_move *move = &moves[done + n++];
             pages += move->limit < move->n_pages ? move->limit : move->n_pages;
         }
@@ -268,7 +272,7 @@ void hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t count)
         for (size_t i = 0; i < n && !mover->stop(mover->data); i++)
             move_one(mover, &moves[done + i]);
         done += n;
-        if (done == count || hm_move_is_up(&moves[done]) != mover->to_fast)
+        if (done == count || moves[done].from != mover->from || moves[done].to != mover->to)
             hm_mover_flush(mover);
         if (mover->stop(mover->data))
             break;

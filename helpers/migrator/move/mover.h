@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Carries out moves. Of each span it takes the pages that are present, may be moved, and are not in the wanted tier,
- * and moves them to the nearest node of that tier with room. Batches are short, and `stop` is asked every few of them.
+ * Carries out moves. Of each span it takes the pages that are present, may be moved, and are in the tier that they are
+ * to leave, and moves them to the nearest node of the wanted tier with room. If that has none, pages that go down go
+ * to the next slower tier: others count on the room that they leave. Batches are short, and `stop` is asked every few
+ * of them.
  */
 #ifndef HM_MIGRATOR_MOVE_MOVER_H
 #define HM_MIGRATOR_MOVE_MOVER_H
@@ -19,9 +21,10 @@
 #include "present.h"
 #include "unmovable.h"
 
-struct hm_moved { /* in pages */
-    uint64_t promoted, demoted;
-    bool has_apart; /* files or huge pages of hugetlbfs among them */
+struct hm_moved {                    /* in pages */
+    uint64_t promoted, demoted;      /* to a faster tier, to a slower one */
+    uint64_t into_fast, out_of_fast; /* those of them that have come to the fast tier, or have left it */
+    bool has_apart;                  /* files or huge pages of hugetlbfs among them */
     /* counted when the kernel refuses a page, not when the page is skipped later */
     uint64_t unmoved[HM_UNMOVED_REASONS];
 };
@@ -33,7 +36,7 @@ struct hm_mover {
     bool (*stop)(void *data);   /* returns true when the mover is to end */
     void *data;
     bool has_huge;         /* transparent huge pages are enabled */
-    uint64_t room_pages;   /* pages that may still be added to the fast tier; demotion makes it grow */
+    uint64_t room_pages;   /* pages that may still be added to the fast tier; those that leave it make it grow */
     uint64_t budget_pages; /* pages that may still be moved */
     struct hm_moved moved; /* counted since hm_mover_begin() */
     double busy_s;         /* time spent in moving since hm_mover_begin() */
@@ -51,7 +54,7 @@ struct hm_mover {
     uint32_t space;               /* the process of the batch */
     uint32_t opened;              /* that of `present`, where it is open */
     const struct hm_mapped *part; /* what the batch's pages are in, if they may be moved for all who map them */
-    bool to_fast;
+    unsigned from, to;            /* its tiers */
 };
 
 /* Returns 0, or -1 (ENOMEM). The caller keeps what it passes in. */

@@ -14,16 +14,23 @@ uint64_t hm_mover_key(const struct hm_mover *mover, uint64_t page)
     return mapped ? mapped->home + (page - mapped->range.first) : HM_PAGE(mover->space, page);
 }
 
+unsigned hm_mover_lowest(const struct hm_mover *mover)
+{
+    return mover->to > mover->from ? mover->nodes->n_tiers - 1 : mover->to;
+}
+
 static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
 {
-    uint64_t *moved = mover->to_fast ? &mover->moved.promoted : &mover->moved.demoted;
+    uint64_t *moved = mover->to < mover->from ? &mover->moved.promoted : &mover->moved.demoted;
     *moved += candidate->n_moved;
+    mover->moved.into_fast += mover->to == 0 ? candidate->n_moved : 0;
+    mover->moved.out_of_fast += mover->from == 0 ? candidate->n_moved : 0;
     if (candidate->n_moved > 0) {
         enum hm_memory_kind kind = hm_maps_kind(&mover->maps[mover->space], candidate->page);
         mover->moved.has_apart = mover->moved.has_apart || kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB;
         hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * hm_page_size());
         mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
-        if (!mover->to_fast)
+        if (mover->from == 0)
             mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
     }
     if (candidate->outcome < HM_OUTCOME_UNMOVED)
@@ -45,7 +52,7 @@ static void give_back(struct hm_mover *mover)
         uint64_t aside = batch->candidate[i].aside, used = batch->candidate[i].n_moved;
         hm_nodes_give(mover->nodes, batch->candidate[i].to, aside * hm_page_size());
         hm_nodes_give(mover->nodes, batch->candidate[i].to, 0 - used * hm_page_size());
-        if (mover->to_fast && mover->room_pages != UINT64_MAX)
+        if (mover->to == 0 && mover->room_pages != UINT64_MAX)
             mover->room_pages += aside - used;
     }
 }
@@ -84,6 +91,15 @@ void hm_mover_flush(struct hm_mover *mover)
     batch->n = 0;
 }
 
+/* Takes room for a page, which may go down further than planned. Returns the node, or -1. */
+static int take_room(struct hm_mover *mover, int from, uint64_t bytes)
+{
+    int node = -1;
+    for (unsigned tier = mover->to; node < 0 && tier <= hm_mover_lowest(mover); tier++)
+        node = hm_nodes_take(mover->nodes, from, tier, bytes);
+    return node;
+}
+
 /* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */
 static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
 {
@@ -98,12 +114,12 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
         return true;
     }
     uint64_t wanted = may_be_huge ? hm_huge_pages() : 1;
-    if (mover->to_fast && mover->room_pages < wanted)
+    if (mover->to == 0 && mover->room_pages < wanted)
         return false;
-    candidate->to = hm_nodes_take(mover->nodes, from, mover->to_fast, wanted * hm_page_size());
+    candidate->to = take_room(mover, from, wanted * hm_page_size());
     if (candidate->to < 0)
         return false;
-    if (mover->to_fast && mover->room_pages != UINT64_MAX)
+    if (mover->to == 0 && mover->room_pages != UINT64_MAX)
         mover->room_pages -= wanted;
     candidate->aside = (uint16_t)wanted;
     batch->n++;

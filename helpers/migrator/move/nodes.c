@@ -12,17 +12,17 @@ static int index_of(const struct hm_nodes *nodes, int id)
     return id >= 0 && id < HM_NODES_NUMBERS ? nodes->index[id] : -1;
 }
 
-bool hm_nodes_is_fast(const struct hm_nodes *nodes, int id)
+unsigned hm_nodes_tier(const struct hm_nodes *nodes, int id)
 {
     int index = index_of(nodes, id);
-    return index >= 0 && nodes->node[index].is_fast;
+    return index >= 0 ? nodes->node[index].tier : nodes->n_tiers - 1;
 }
 
 uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
 {
     uint64_t total = 0;
     for (int i = 0; i < nodes->n; i++)
-        total += nodes->node[i].is_fast ? nodes->node[i].total_bytes : 0;
+        total += nodes->node[i].tier == 0 ? nodes->node[i].total_bytes : 0;
     return total;
 }
 
@@ -35,7 +35,7 @@ uint64_t hm_nodes_fast_kept(const struct hm_nodes *nodes)
 {
     uint64_t sum = 0;
     for (int i = 0; i < nodes->n; i++)
-        sum += nodes->node[i].is_fast ? nodes->node[i].kept_bytes : 0;
+        sum += nodes->node[i].tier == 0 ? nodes->node[i].kept_bytes : 0;
     return sum;
 }
 
@@ -44,7 +44,7 @@ uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes)
     uint64_t sum = 0;
     for (int i = 0; i < nodes->n; i++) {
         const struct hm_node_state *node = &nodes->node[i];
-        if (node->is_fast && !node->is_closed)
+        if (node->tier == 0 && !node->is_closed)
             sum += hm_least(hm_less(node->kept_bytes, node->free_bytes), node->expected_bytes);
     }
     return sum;
@@ -58,20 +58,20 @@ uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, u
     return hm_least(hm_most(wanted, hm_less(marks->high_bytes, cache_bytes)), most);
 }
 
-uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes)
+uint64_t hm_nodes_room(const struct hm_nodes *nodes, unsigned tier)
 {
     uint64_t sum = 0;
     for (int i = 0; i < nodes->n; i++)
-        sum += nodes->node[i].is_fast ? room(&nodes->node[i]) : 0;
+        sum += nodes->node[i].tier == tier ? room(&nodes->node[i]) : 0;
     return sum;
 }
 
-int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes)
+int hm_nodes_take(struct hm_nodes *nodes, int from, unsigned tier, uint64_t bytes)
 {
     int here = index_of(nodes, from), best = -1;
     for (int i = 0; i < nodes->n; i++) {
         const struct hm_node_state *node = &nodes->node[i];
-        if (node->is_fast != to_fast || room(node) < bytes)
+        if (node->tier != tier || room(node) < bytes)
             continue;
         /* Distances from a node in no tier are not known: then the node with most room is taken. */
         bool is_better = best < 0 || (here >= 0 ? nodes->node[here].distance[i] < nodes->node[here].distance[best]

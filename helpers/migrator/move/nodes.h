@@ -15,7 +15,7 @@
 
 struct hm_node_state {
     int id;
-    bool is_fast;
+    unsigned tier;
     bool is_closed; /* the kernel refused it: it is outside the job's cpuset, or gone */
     /* at the last refresh; free_bytes includes file_bytes, and follows the moves since then */
     uint64_t total_bytes, free_bytes;
@@ -28,19 +28,20 @@ struct hm_node_state {
 };
 
 struct hm_nodes {
+    unsigned n_tiers; /* fastest first */
     int n;
     struct hm_node_state node[HM_MAX_NODES];
-    int8_t index[HM_NODES_NUMBERS]; /* index of a node's number in `node`; -1: in neither tier */
+    int8_t index[HM_NODES_NUMBERS]; /* index of a node's number in `node`; -1: in no tier */
 };
 
 /*
- * Reads the nodes of both tiers, their memory and distances. `reserve_bytes` of the fast tier are kept free, divided
- * among its nodes by size, until hm_nodes_keep() says less; UINT64_MAX: a fiftieth of each node. Of slow nodes a
- * fiftieth is kept free, too. File cache counts as free if the kernel would drop it for new pages
- * (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a set is empty, a node is in both, too many nodes; ENOENT: no such
- * node, or its memory cannot be read; or the errno of reading which nodes are online).
+ * Reads the nodes of the `n_tiers` tiers, the fast one first, their memory and distances. `reserve_bytes` of the fast
+ * tier are kept free, divided among its nodes by size, until hm_nodes_keep() says less; UINT64_MAX: a fiftieth of each
+ * node. Of the other nodes a fiftieth is kept free, too. File cache counts as free if the kernel would drop it for new
+ * pages (hm_nodes_parse_free). Returns 0, or -1 (EINVAL: a node is in two tiers, too many nodes; ENOENT: no such node,
+ * or its memory cannot be read; or the errno of reading which nodes are online).
  */
-int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
+int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n_tiers, uint64_t reserve_bytes,
                   struct hm_error *error);
 /*
  * Reads a node's meminfo: `free_bytes` is what is free, `file_bytes` half of the file cache that need not be written
@@ -53,13 +54,14 @@ int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_b
 /* Reads again what is free. */
 void hm_nodes_refresh(struct hm_nodes *nodes);
 
-bool hm_nodes_is_fast(const struct hm_nodes *nodes, int id);
+/* The node's tier. One in no tier counts as the slowest, whatever it is: pages there may go up. */
+unsigned hm_nodes_tier(const struct hm_nodes *nodes, int id);
 /* Bytes of the fast tier, free or not. */
 uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes);
 /* Bytes of the fast tier that are to stay free now. */
 uint64_t hm_nodes_fast_kept(const struct hm_nodes *nodes);
-/* Free bytes of the fast tier above what is to stay free. */
-uint64_t hm_nodes_fast_room(const struct hm_nodes *nodes);
+/* Free bytes of the tier above what is to stay free. */
+uint64_t hm_nodes_room(const struct hm_nodes *nodes, unsigned tier);
 /*
  * Bytes of the fast tier that should be freed for what the step may allocate. Where others have taken what is to stay
  * free, no more than that: a step that allocates nothing does not give way to them.
@@ -83,9 +85,9 @@ void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes);
 
 /*
  * Takes `bytes` of room from a node of the tier: from the nearest to `from` that has so much above what it keeps; if
- * `from` is in neither tier, from the node with the most room. Returns the node's number, or -1. Pure.
+ * `from` is in no tier, from the node with the most room. Returns the node's number, or -1. Pure.
  */
-int hm_nodes_take(struct hm_nodes *nodes, int from, bool to_fast, uint64_t bytes);
+int hm_nodes_take(struct hm_nodes *nodes, int from, unsigned tier, uint64_t bytes);
 /* Adds room to a node: pages for which it was taken did not arrive, or pages left the node. Pure. */
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
 /* Marks a node as full until the next refresh. Its file cache does not count as free for some time. Pure. */

@@ -62,17 +62,19 @@ static void read_distances(struct hm_nodes *nodes, struct hm_node_state *node, c
     }
 }
 
-static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, bool is_fast, struct hm_error *error)
+static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, unsigned tier, struct hm_error *error)
 {
     for (int id = hm_set_next(set, 0); id >= 0; id = hm_set_next(set, (unsigned)id + 1)) {
         if (id >= HM_NODES_NUMBERS)
             return hm_fail(error, EINVAL, "node %d is too high: hybridmem is built for nodes 0 to %d", id,
                            HM_NODES_NUMBERS - 1);
         if (nodes->n == HM_MAX_NODES)
-            return hm_fail(error, EINVAL, "node %d is one too many: hybridmem is built for %d nodes in both tiers", id,
+            return hm_fail(error, EINVAL, "node %d is one too many: hybridmem is built for %d nodes in all tiers", id,
                            HM_MAX_NODES);
+        if (nodes->index[id] >= 0)
+            return hm_fail(error, EINVAL, "node %d is in two tiers: give each node to one of them", id);
         struct hm_node_state *node = &nodes->node[nodes->n];
-        *node = (struct hm_node_state){.id = id, .is_fast = is_fast};
+        *node = (struct hm_node_state){.id = id, .tier = tier};
         if (read_node(node) != 0)
             return hm_fail(error, ENOENT, "there is no node %d with memory on this machine", id);
         nodes->index[id] = (int8_t)nodes->n++;
@@ -85,7 +87,7 @@ static void keep_reserve(struct hm_nodes *nodes, uint64_t reserve_bytes)
     uint64_t total = hm_nodes_fast_total(nodes);
     for (int i = 0; i < nodes->n; i++) {
         struct hm_node_state *node = &nodes->node[i];
-        if (node->is_fast && reserve_bytes != UINT64_MAX && total > 0)
+        if (node->tier == 0 && reserve_bytes != UINT64_MAX && total > 0)
             node->most_kept_bytes = (uint64_t)((double)reserve_bytes * (double)node->total_bytes / (double)total);
         else
             node->most_kept_bytes = node->total_bytes / SHARE_RESERVED;
@@ -93,20 +95,17 @@ static void keep_reserve(struct hm_nodes *nodes, uint64_t reserve_bytes)
     }
 }
 
-int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *fast, const struct hm_set *slow, uint64_t reserve_bytes,
+int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n_tiers, uint64_t reserve_bytes,
                   struct hm_error *error)
 {
     char text[TEXT];
     struct hm_set online;
     nodes->n = 0;
+    nodes->n_tiers = n_tiers;
     memset(nodes->index, -1, sizeof(nodes->index));
-    if (hm_set_is_empty(fast) || hm_set_is_empty(slow))
-        return hm_fail(error, EINVAL, "both tiers need a node: give --fast-nodes and --slow-nodes");
-    if (hm_set_intersects(fast, slow))
-        return hm_fail(error, EINVAL,
-                       "a node cannot be fast and slow: --fast-nodes and --slow-nodes have one in common");
-    if (add_tier(nodes, fast, true, error) != 0 || add_tier(nodes, slow, false, error) != 0)
-        return -1;
+    for (unsigned tier = 0; tier < n_tiers; tier++)
+        if (add_tier(nodes, &tiers[tier], tier, error) != 0)
+            return -1;
     if (hm_file_read_start(NODES "/online", text, sizeof(text)) != 0)
         return hm_fail_errno(error, "cannot read " NODES "/online");
     text[strcspn(text, "\n")] = '\0';
@@ -148,7 +147,7 @@ void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes)
     double total = (double)hm_nodes_fast_total(nodes);
     for (int i = 0; i < nodes->n; i++) {
         struct hm_node_state *node = &nodes->node[i];
-        if (!node->is_fast)
+        if (node->tier > 0)
             continue;
         node->expected_bytes = is_known ? (uint64_t)((double)expected_bytes * (double)node->total_bytes / total) : 0;
         node->kept_bytes =

@@ -17,7 +17,7 @@ static bool read_figure(const char *folder, const char *name, uint64_t *number)
     return hm_sysfile_read_number(AT_FDCWD, path, number) == 0;
 }
 
-bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *nodes, bool is_fast)
+bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *nodes, unsigned tier)
 {
     char folder[256];
     uint64_t reserved, unused;
@@ -25,7 +25,7 @@ bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *nodes, bool is_f
     if (!read_figure(folder, "resv_hugepages", &reserved))
         return false;
     for (int i = 0; reserved > 0 && i < nodes->n; i++) {
-        if (nodes->node[i].is_fast != is_fast)
+        if (nodes->node[i].tier != tier)
             continue;
         snprintf(folder, sizeof(folder), "%s/devices/system/node/node%d", sysfs, nodes->node[i].id);
         if (!read_figure(folder, "free_hugepages", &unused) || unused > 0)

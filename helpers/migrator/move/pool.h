@@ -14,6 +14,6 @@
  * anything is reserved and the tier's pools have free pages. Without free ones, the kernel makes the page that it moves
  * to. `sysfs` is "/sys" except in tests. False too where it cannot be read.
  */
-bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *nodes, bool is_fast);
+bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *nodes, unsigned tier);
 
 #endif

@@ -2,6 +2,9 @@
 #include "residence.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "base/amount.h"
 
 #define LOOKS_LEAST 2 /* least number of looks for an extent */
 #define AT_ONCE 512   /* pages that are looked up together */
@@ -62,12 +65,12 @@ static bool query(const struct hm_residence *residence, uint32_t space, const ui
 }
 
 /* Counts a page that the step's cgroup does not count. */
-static void count_apart(const struct look *look, size_t i, bool is_fast)
+static void count_apart(const struct look *look, size_t i, unsigned tier)
 {
     const struct hm_residence *residence = look->residence;
     enum hm_memory_kind kind = hm_maps_kind(&residence->maps[look->space], look->page[i]);
     if (residence->apart && (kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB))
-        residence->apart[is_fast ? 0 : 1] += look->weight[i];
+        residence->apart[tier] += look->weight[i];
 }
 
 /* Looks the pages up, and counts them in tier_pages of their extents. */
@@ -82,9 +85,9 @@ static void answer(struct look *look)
     for (size_t i = 0; i < n; i++) {
         if (status[i] < 0)
             continue;
-        bool is_fast = hm_nodes_is_fast(residence->nodes, status[i]);
-        look->extent[i]->tier_pages[is_fast ? 0 : 1]++;
-        count_apart(look, i, is_fast);
+        unsigned tier = hm_nodes_tier(residence->nodes, status[i]);
+        look->extent[i]->tier_pages[tier]++;
+        count_apart(look, i, tier);
     }
 }
 
@@ -122,12 +125,12 @@ static void sample(struct look *look, struct hm_extent *extent, uint64_t mapped,
 static void scale(struct hm_extent *extent, uint64_t mapped, uint64_t n)
 {
     double factor = (double)mapped / (double)n;
-    extent->tier_pages[0] = (uint64_t)((double)extent->tier_pages[0] * factor + 0.5);
-    extent->tier_pages[1] = (uint64_t)((double)extent->tier_pages[1] * factor + 0.5);
-    if (extent->tier_pages[0] > mapped)
-        extent->tier_pages[0] = mapped;
-    if (extent->tier_pages[1] > mapped - extent->tier_pages[0])
-        extent->tier_pages[1] = mapped - extent->tier_pages[0];
+    uint64_t left = mapped;
+    for (int tier = 0; tier < HM_MAX_TIERS; tier++) {
+        uint64_t *pages = &extent->tier_pages[tier];
+        *pages = hm_least((uint64_t)((double)*pages * factor + 0.5), left);
+        left -= *pages;
+    }
 }
 
 static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_extent *extent)
@@ -147,7 +150,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
         struct hm_extent *extent = &extents[r];
         uint32_t space = HM_PAGE_SPACE(extent->first);
         uint64_t mapped = mapped_pages(residence, extent);
-        extent->tier_pages[0] = extent->tier_pages[1] = 0;
+        memset(extent->tier_pages, 0, sizeof(extent->tier_pages));
         if (space != look.space)
             answer(&look);
         look.space = space;
@@ -164,7 +167,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
     return n_done;
 }
 
-void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count)
+void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *tier, size_t count)
 {
     uint64_t number[AT_ONCE];
     int status[AT_ONCE];
@@ -177,7 +180,7 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
         }
         bool is_known = is_there(residence, space) && query(residence, space, number, status, n);
         for (size_t i = 0; i < n; i++)
-            is_fast[done + i] = !is_known || status[i] < 0 ? -1 : hm_nodes_is_fast(residence->nodes, status[i]);
+            tier[done + i] = !is_known || status[i] < 0 ? -1 : (int8_t)hm_nodes_tier(residence->nodes, status[i]);
         done += n;
     }
 }

@@ -17,8 +17,8 @@ struct hm_residence {
     const struct hm_maps *maps; /* indexed by space, a process's number (ranks.h) */
     const struct hm_nodes *nodes;
     struct hm_batch *batch; /* used for its buffers */
-    /* hm_residence_fill adds the pages of files and of hugetlbfs here, those in the fast tier first, as the step's
-     * cgroup does not count them as its memory; NULL: they are not wanted */
+    /* hm_residence_fill adds the pages of files and of hugetlbfs here, by tier, as the step's cgroup does not count
+     * them as its memory; NULL: they are not wanted */
     double *apart;
 };
 
@@ -30,10 +30,10 @@ struct hm_residence {
 size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent *extents, size_t count, size_t n_looks);
 
 /*
- * Looks up pages (numbered as in decide/decide.h), which must be sorted: is_fast[i] becomes 1 on a fast node, 0 on
- * another, -1 if the page is not present or cannot be looked up.
+ * Looks up pages (numbered as in decide/decide.h), which must be sorted: tier[i] becomes the page's tier, -1 if it is
+ * not present or cannot be looked up.
  */
-void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *is_fast, size_t count);
+void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *tier, size_t count);
 
 /*
  * Lists movable memory that is in no extent, by ascending page. If there are more than `room` spans, the smallest are

@@ -50,7 +50,7 @@ static void what_was_given_back_is_not_asked_for_again(void **state)
     live.options = &options;
     live.shown.progress = &progress;
     live.nodes.n = 1;
-    live.nodes.node[0] = (struct hm_node_state){.is_fast = true, .total_bytes = 1000 * MIB, .free_bytes = 250 * MIB};
+    live.nodes.node[0] = (struct hm_node_state){.total_bytes = 1000 * MIB, .free_bytes = 250 * MIB};
     live.share.fd = open_table();
     hm_set_add(&tiers[0], 0);
     hm_set_add(&tiers[1], 1);
@@ -75,7 +75,7 @@ static void a_share_is_of_the_whole_tier(void **state)
     const uint64_t step[2] = {1000 * MIB, 0};
     const struct hm_options options = {.job_id = 7, .cgroup = ""};
     struct hm_error error = {0};
-    struct hm_node_state node = {.is_fast = true, .total_bytes = 1000 * MIB};
+    struct hm_node_state node = {.total_bytes = 1000 * MIB};
     live.options = &options;
     live.shown.progress = &progress;
     live.nodes.n = 1;

@@ -34,11 +34,11 @@ bool hm_powers_owns(pid_t pid, struct hm_range whole)
     return is_owner;
 }
 
-bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *all, bool is_fast)
+bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *all, unsigned tier)
 {
     assert_string_equal(sysfs, "/sys");
     assert_ptr_equal(all, &nodes);
-    return !(is_fast && is_reserved);
+    return !(tier == 0 && is_reserved);
 }
 
 void hm_nodes_refresh(struct hm_nodes *all)
@@ -56,7 +56,7 @@ static void add_node(int id)
 {
     struct hm_node_state *node = &nodes.node[id];
     *node = (struct hm_node_state){
-        .id = id, .is_fast = id < 2, .total_bytes = 1u << 30, .free_bytes = PAGES * hm_page_size()};
+        .id = id, .tier = id >= 2, .total_bytes = 1u << 30, .free_bytes = PAGES * hm_page_size()};
     for (int other = 0; other < 4; other++)
         node->distance[other] = (uint8_t)(id == other ? 10 : (id ^ other) == 2 ? 17 : 28);
     nodes.index[id] = (int8_t)id;
@@ -74,6 +74,7 @@ int move_set_up(void **state)
     kernel_reset(2);
     memset(nodes.index, -1, sizeof(nodes.index));
     nodes.n = 4;
+    nodes.n_tiers = 2;
     for (int id = 0; id < 4; id++)
         add_node(id);
     range = (struct hm_range){FIRST, PAGES};

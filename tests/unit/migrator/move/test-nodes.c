@@ -55,10 +55,10 @@ static void half_of_the_cache_is_room(void **state)
 /* two fast nodes and a slow one */
 static struct hm_nodes make_nodes(void)
 {
-    struct hm_nodes nodes = {.n = 3, .index = {[0] = 0, [1] = 1, [2] = 2}};
+    struct hm_nodes nodes = {.n_tiers = 2, .n = 3, .index = {[0] = 0, [1] = 1, [2] = 2}};
     for (int i = 0; i < 3; i++)
         nodes.node[i] = (struct hm_node_state){
-            .id = i, .is_fast = i < 2, .free_bytes = 100 * KIB, .kept_bytes = 60 * KIB, .distance = {20, 10, 30}};
+            .id = i, .tier = i >= 2, .free_bytes = 100 * KIB, .kept_bytes = 60 * KIB, .distance = {20, 10, 30}};
     return nodes;
 }
 
@@ -66,15 +66,15 @@ static void the_nearest_node_with_room_above_what_it_keeps_is_taken(void **state
 {
     (void)state;
     struct hm_nodes nodes = make_nodes();
-    assert_int_equal(hm_nodes_fast_room(&nodes), 80 * KIB);
-    assert_int_equal(hm_nodes_take(&nodes, 1, true, 40 * KIB), 1);
-    assert_int_equal(hm_nodes_take(&nodes, 1, true, 40 * KIB), 0);
-    assert_int_equal(hm_nodes_take(&nodes, 1, true, 4 * KIB), -1);
-    assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), 2);
+    assert_int_equal(hm_nodes_room(&nodes, 0), 80 * KIB);
+    assert_int_equal(hm_nodes_take(&nodes, 1, 0, 40 * KIB), 1);
+    assert_int_equal(hm_nodes_take(&nodes, 1, 0, 40 * KIB), 0);
+    assert_int_equal(hm_nodes_take(&nodes, 1, 0, 4 * KIB), -1);
+    assert_int_equal(hm_nodes_take(&nodes, 1, 1, 4 * KIB), 2);
     nodes.node[0].free_bytes = 10 * KIB; /* less than what is kept */
-    assert_int_equal(hm_nodes_fast_room(&nodes), 0);
+    assert_int_equal(hm_nodes_room(&nodes, 0), 0);
     hm_nodes_close(&nodes, 2);
-    assert_int_equal(hm_nodes_take(&nodes, 1, false, 4 * KIB), -1);
+    assert_int_equal(hm_nodes_take(&nodes, 1, 1, 4 * KIB), -1);
 }
 
 static const struct {
@@ -222,16 +222,16 @@ static void reserved_huge_pages_are_not_taken(void **state)
         const char *reserved, *free_fast;
         bool may_take;
     } pools[] = {{"0\n", "7\n", true}, {"3\n", "7\n", false}, {"3\n", "0\n", true}, {"3\n", "?\n", false}};
-    struct hm_nodes nodes = {.n = 2, .node = {{.id = 1, .is_fast = true}, {.id = 2}}};
-    assert_false(hm_pool_may_take(scratch, &nodes, true)); /* nothing is known */
+    struct hm_nodes nodes = {.n = 2, .node = {{.id = 1}, {.id = 2, .tier = 1}}};
+    assert_false(hm_pool_may_take(scratch, &nodes, 0)); /* nothing is known */
     write_figure("devices/system/node/node2", "free_hugepages", "9\n");
     for (size_t i = 0; i < N_ROWS(pools); i++) {
         write_figure("kernel/mm", "resv_hugepages", pools[i].reserved);
         write_figure("devices/system/node/node1", "free_hugepages", pools[i].free_fast);
-        if (hm_pool_may_take(scratch, &nodes, true) != pools[i].may_take)
+        if (hm_pool_may_take(scratch, &nodes, 0) != pools[i].may_take)
             fail_msg("row %zu", i);
     }
-    assert_false(hm_pool_may_take(scratch, &nodes, false));
+    assert_false(hm_pool_may_take(scratch, &nodes, 1));
 }
 
 int main(void)

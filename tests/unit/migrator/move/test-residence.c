@@ -58,8 +58,9 @@ static int set_up(void **state)
         maps[i] = (struct hm_maps){.range = ranges[i], .n = i == 0 ? 3 : 1};
     memset(nodes.index, -1, sizeof(nodes.index));
     nodes.n = 2;
-    nodes.node[0] = (struct hm_node_state){.id = 0, .is_fast = true};
-    nodes.node[1] = (struct hm_node_state){.id = 2};
+    nodes.n_tiers = 2;
+    nodes.node[0] = (struct hm_node_state){.id = 0};
+    nodes.node[1] = (struct hm_node_state){.id = 2, .tier = 1};
     nodes.index[0] = 0;
     nodes.index[2] = 1;
     n_looks = n_calls = 0;
@@ -98,7 +99,7 @@ static void test_extents(void **state)
 static void test_shared_and_files(void **state)
 {
     (void)state;
-    double apart[2] = {0, 0};
+    double apart[HM_MAX_TIERS] = {0};
     struct hm_mapped home[] = {{.range = {1000, 8000}, .home = 1000, .kind = HM_MEMORY_FILE, .may_move = true},
                                {.range = {200000, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true}};
     struct hm_mapped alias = {
@@ -112,16 +113,16 @@ static void test_shared_and_files(void **state)
     rank[2].pid = 13;
     residence.apart = apart;
     hm_residence_fill(&residence, extents, N_ROWS(extents), 1000);
-    const int8_t wanted[] = {1, 0, 0, -1};
+    const int8_t wanted[] = {0, 1, 1, -1};
     const uint64_t page[] = {HM_PAGE(0, 4999), HM_PAGE(0, 200000), HM_PAGE(0, 200001), HM_PAGE(0, 208000001)};
-    int8_t is_fast[4];
-    hm_residence_look(&residence, page, is_fast, N_ROWS(page));
+    int8_t tier[4];
+    hm_residence_look(&residence, page, tier, N_ROWS(page));
     residence.apart = NULL;
     rank[2].pid = 12;
     assert_int_equal(extents[0].tier_pages[0], 100);
     assert_int_equal(extents[1].tier_pages[1], 100); /* each page once */
     assert_true(apart[0] == 100 && apart[1] == 200);
-    assert_memory_equal(is_fast, wanted, sizeof(wanted));
+    assert_memory_equal(tier, wanted, sizeof(wanted));
 }
 
 static void test_few_looks(void **state)
@@ -185,10 +186,10 @@ static void test_look(void **state)
     (void)state;
     const uint64_t page[] = {HM_PAGE(0, 1000), HM_PAGE(0, 9000), HM_PAGE(0, 200001), HM_PAGE(1, 1000),
                              HM_PAGE(2, 1000), HM_PAGE(7, 1000), HM_PAGE(0, 2000)};
-    static const int8_t expected[] = {1, 0, -1, -1, -1, -1, 1};
-    int8_t is_fast[7];
-    hm_residence_look(&residence, page, is_fast, 7);
-    assert_memory_equal(is_fast, expected, 7);
+    static const int8_t expected[] = {0, 1, -1, -1, -1, -1, 0};
+    int8_t tier[7];
+    hm_residence_look(&residence, page, tier, 7);
+    assert_memory_equal(tier, expected, 7);
 }
 
 static void test_rows(void **state)
