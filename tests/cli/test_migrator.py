@@ -47,6 +47,23 @@ def test_help_names_what_there_is():
         (["--pid", "1", *NODES, "--lat-read", "0.9"], '--lat-read: "0.9"'),
         (["--pid", "1", *NODES, "--lat-write=nan"], '--lat-write: "nan"'),
         (["--pid", "1", *NODES, "--lat-write=1e3"], '--lat-write: "1e3"'),
+        (
+            ["--pid", "1", *NODES, "--middle-tier", "2:"],
+            '--middle-tier: "2:" is no tier: write LIST or LIST:READ:WRITE',
+        ),
+        (["--pid", "1", *NODES, "--middle-tier", "2:1:1:1"], '--middle-tier: "2:1:1:1" is no tier'),
+        (["--pid", "1", *NODES, "--middle-tier", ":1:1"], "--middle-tier: "),
+        (["--pid", "1", *NODES, "--middle-tier", "2:1:0.5"], '--middle-tier: "0.5" is not a latency'),
+        (
+            ["--pid", "1", *NODES, "--middle-tier", "2:1:9"],
+            '"2:1:9" (latencies 1, 9) is slower than the slow tier (2, 5)',
+        ),
+        (
+            ["--pid", "1", *NODES, "--middle-tier", "2:1.5:1.5", "--middle-tier", "3:1:2"],
+            '"3:1:2" (latencies 1, 2) is faster than the tier before it (1.5, 1.5): give the fastest first',
+        ),
+        (["--pid", "1", *NODES, "--algorithm", "bins", "--middle-tier", "2"], "--algorithm bins knows two tiers"),
+        (["--pid", "1", *NODES, *(["--middle-tier", "2"] * 7)], '--middle-tier: "2" is one tier too many: at most 8'),
         (["--pid", "1", *NODES, "--progress-fd", "70000"], '--progress-fd: "70000"'),
         (["--pid", "1", "--fast-nodes", "0-", "--slow-nodes", "1"], "--fast-nodes: "),
     ],
@@ -61,6 +78,7 @@ def test_a_word_that_is_wrong_is_named(words, named):
     ("words", "named"),
     [
         (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "0"], "node 0 is in two tiers"),
+        (["--pid", "1", *NODES, "--middle-tier", "0"], "node 0 is in two tiers: name it in one of --fast-nodes, "),
         (["--pid", "1", "--fast-nodes", "0", "--slow-nodes", "1023"], "no node 1023"),
         (["--cgroup", "/tmp", *NODES], "/sys/fs/cgroup"),
         (["--pid", str(os.getpid()), *NODES, "--progress-fd", "0"], "is no progress file"),

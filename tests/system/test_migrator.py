@@ -53,6 +53,28 @@ def test_the_cap_holds():
     assert figures["demoted_bytes"] >= SIZE * MIB - cap
 
 
+@pytest.mark.parametrize(("begun", "samples"), [("3", 80000), ("0,1", 20000)])
+def test_between_three_tiers_each_page_goes_where_it_belongs(begun, samples):
+    """The fast tier may have half of the hot memory. The other half is on node 2, the tier in the middle, whether all
+    of it began in the slowest tier, node 3, or in the fast one."""
+    cap, hot = MIB // 2, 1
+    tiers = ["--middle-tier", "2:2:2", "--slow-nodes", "3", "--lat-read", 40, "--lat-write", 40, "--cap", cap]
+    with cgroup("hm-tiers") as folder:
+        program = Program(folder, nodes=begun, hot=hot)
+        migrator = Migrator("--cgroup", folder, "--algorithm", "regions", *tiers, *by_samples(samples))
+
+        def hot_pages():
+            nodes = program.nodes(HOT_FIRST, hot)
+            return nodes.count(0) + nodes.count(1), nodes.count(2)
+
+        slurm.wait_for(lambda: min(hot_pages()) > 0.3 * hot * PAGES, "hot memory in the two faster tiers")
+        slurm.wait_for(lambda: program.on_fast() * slurm.PAGE <= cap, "the cap to hold")
+        figures = migrator.stop()
+        program.end()
+    assert figures["warnings"] == []
+    assert (figures["promoted_bytes"] if begun == "3" else figures["demoted_bytes"]) > 0.8 * hot * MIB
+
+
 def test_nothing_to_move_needs_no_source():
     with cgroup("hm-rest") as folder:
         content = Program(folder, nodes="0,1")

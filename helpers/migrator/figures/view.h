@@ -25,7 +25,7 @@
 struct hm_view_row {
     uint32_t pid;
     uint64_t first, n_pages;         /* page numbers */
-    uint64_t fast_pages, slow_pages; /* pages present in each tier */
+    uint64_t fast_pages, slow_pages; /* pages present in the fast tier, and in all others */
     float reads, writes;             /* samples in a phase */
 };
 
@@ -33,7 +33,7 @@ struct hm_view {
     struct hm_progress progress;
     uint32_t job_id;
     double promoted_per_s, demoted_per_s; /* bytes per second, over the last phase */
-    uint64_t fast_bytes, slow_bytes;      /* of the step's present memory */
+    uint64_t fast_bytes, slow_bytes;      /* of the step's present memory, in the same way */
     uint64_t kept_free_bytes;             /* of the fast tier (move/nodes.h); 0: not known yet */
     uint32_t n_rows;
     struct hm_view_row row[HM_VIEW_ROWS]; /* by process, then address */

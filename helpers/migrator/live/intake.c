@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/pagesize.h"
 #include "live.h"
+#include "optiontiers.h"
 
 unsigned hm_live_max_extents(const struct hm_options *options)
 {
@@ -20,6 +21,7 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
     const struct hm_options *options = live->options;
     const struct hm_source_state *state = &live->intake.source->state;
     double lines = (double)hm_page_size() / HM_LINE_BYTES; /* of a page */
+    double read[HM_MAX_TIERS], write[HM_MAX_TIERS];
     struct hm_decider_options setup = {
         .algorithm = options->algorithm,
         .period = (double)state->unit,
@@ -30,7 +32,8 @@ static int new_decider(struct hm_live *live, struct hm_error *error)
         .counts_memory = state->counts_memory,
         .has_blocks = state->has_rounds,
     };
-    hm_decider_set_latencies(&setup, 2, (double[]){1, options->lat_read}, (double[]){1, options->lat_write}, lines);
+    hm_options_latencies(options, read, write);
+    hm_decider_set_latencies(&setup, options->n_middle + 2, read, write, lines);
     live->decider = hm_decider_new(&setup, error);
     return live->decider ? 0 : -1;
 }

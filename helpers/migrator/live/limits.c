@@ -18,18 +18,21 @@ bool hm_live_is_blind(const struct hm_live *live, const struct hm_live_end *end)
 
 uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end *end)
 {
-    return hm_live_is_blind(live, end) ? 0 : hm_less(end->used_pages, live->cap_pages);
+    return hm_live_is_blind(live, end) ? 0 : hm_less(end->used_pages[0], live->cap_pages);
 }
 
-size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, uint64_t pages, struct hm_move *moves)
+size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, unsigned from, uint64_t pages,
+                             struct hm_move *moves)
 {
+    unsigned to = live->nodes.n_tiers - 1;
     size_t n = 0;
     for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
         const struct hm_extent *gap = &live->gaps[i];
-        if (gap->tier_pages[0] == 0)
+        if (gap->tier_pages[from] == 0)
             continue;
-        moves[n++] = (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages, .to = 1};
-        pages = hm_less(pages, gap->tier_pages[0]);
+        moves[n++] =
+            (struct hm_move){.first = gap->first, .n_pages = gap->n_pages, .limit = pages, .from = from, .to = to};
+        pages = hm_less(pages, gap->tier_pages[from]);
     }
     return n;
 }
@@ -49,7 +52,7 @@ static int compare_priority(const void *a, const void *b)
 static uint64_t pages_over(const struct hm_live *live, const struct hm_live_end *end, uint64_t paid_pages)
 {
     const struct hm_moved *moved = &live->mover.moved;
-    uint64_t used = hm_less(end->used_pages + moved->promoted, moved->demoted);
+    uint64_t used = hm_less(end->used_pages[0] + moved->into_fast, moved->out_of_fast);
     uint64_t left = hm_less(paid_pages, moved->promoted + moved->demoted);
     uint64_t above_cap = hm_live_is_blind(live, end) ? 0 : hm_less(used, live->cap_pages);
     return hm_most(hm_least(above_cap, left), hm_less(used, live->share.pages) / PHASES_TO_GIVE_BACK);
@@ -71,7 +74,7 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
     struct hm_move *moves = calloc(end->n_gaps + end->n_extents + 1, sizeof(*moves));
     const struct hm_extent **by_priority = calloc(end->n_extents + 1, sizeof(*by_priority));
     if (moves && by_priority) {
-        size_t n = hm_live_demote_unused(live, end, UINT64_MAX, moves);
+        size_t n = hm_live_demote_unused(live, end, 0, UINT64_MAX, moves);
         for (size_t i = 0; i < end->n_extents; i++)
             by_priority[i] = &end->extent[i];
         if (end->n_extents > 1)
@@ -82,10 +85,10 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
                                           .limit = by_priority[i]->n_pages,
                                           .to = 1};
         for (size_t i = 0; i < n && over > 0 && !hm_live_is_told(live); i++) {
-            uint64_t before = live->mover.moved.demoted;
+            uint64_t before = live->mover.moved.out_of_fast;
             moves[i].limit = over;
             hm_mover_run(&live->mover, &moves[i], 1);
-            over = hm_less(over, live->mover.moved.demoted - before);
+            over = hm_less(over, live->mover.moved.out_of_fast - before);
         }
     }
     free(by_priority);
@@ -94,13 +97,13 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
 
 void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end)
 {
-    uint64_t bytes[2],
-        used = hm_less(end->used_pages + live->mover.moved.promoted, live->mover.moved.demoted) * hm_page_size();
+    uint64_t bytes[2], pages = end->used_pages[0] + live->mover.moved.into_fast;
+    uint64_t used = hm_less(pages, live->mover.moved.out_of_fast) * hm_page_size();
     struct hm_progress *progress = live->shown.progress;
     if (live->cap_pages == UINT64_MAX)
         return;
     if (live->n_decided == 0)
-        progress->first_above_cap_bytes = hm_less(end->used_pages, live->cap_pages) * hm_page_size();
+        progress->first_above_cap_bytes = hm_less(end->used_pages[0], live->cap_pages) * hm_page_size();
     if (hm_live_read_usage(live, bytes))
         used = bytes[0];
     uint64_t above = hm_less(used, live->cap_pages * hm_page_size());

@@ -119,7 +119,7 @@ struct hm_live_load {
 
 /* Room: what is kept free in the fast tier for what the step allocates. */
 struct hm_live_room {
-    struct hm_growth growth; /* of the step's anonymous and shared memory in both tiers */
+    struct hm_growth growth; /* of the step's anonymous and shared memory */
     uint64_t next_look_ns;   /* at the earliest */
     uint64_t phase_ns;       /* how long the last phase took; 0: none has ended yet */
 };
@@ -208,10 +208,14 @@ void hm_live_read_maps(struct hm_live *live);
 int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims);
 
 /*
- * Reads the step's anonymous and shared memory in both tiers from its cgroup, without page cache, and adds what else
- * may be moved, as it was when last looked at (account.apart). Returns false if there is no cgroup or the kernel does
- * not tell.
+ * Reads the step's anonymous and shared memory by tier from its cgroup, without page cache, and adds what else may be
+ * moved, as it was when last looked at (account.apart). Returns false if there is no cgroup or the kernel does not
+ * tell.
  */
+bool hm_live_read_tiers(struct hm_live *live, uint64_t bytes[HM_MAX_TIERS]);
+/* Sums up: what is in the fast tier, and what is in all others. */
+void hm_live_sum_slow(const uint64_t tiers[HM_MAX_TIERS], uint64_t bytes[2]);
+/* Reads both sums. */
 bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2]);
 /* The same of the step's job. */
 bool hm_live_read_job(struct hm_live *live, uint64_t bytes[2]);

@@ -17,6 +17,7 @@
 #include "core/apply/policy.h"
 #include "core/request/request.h"
 #include "core/share/shares.h"
+#include "optiontiers.h"
 
 #define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
 #define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
@@ -148,11 +149,12 @@ static void open_window(struct hm_live *live)
 static int open_intake(struct hm_live *live, struct hm_error *error)
 {
     const struct hm_options *options = live->options;
-    const struct hm_set tiers[2] = {options->fast, options->slow};
+    struct hm_set tiers[HM_MAX_TIERS];
+    unsigned n_tiers = hm_options_tiers(options, tiers);
     if ((options->cgroup[0]
              ? hm_ranks_init(&live->intake.ranks, options->cgroup, geteuid(), error)
              : hm_ranks_init_list(&live->intake.ranks, options->pid, options->n_pids, geteuid(), error)) != 0 ||
-        hm_nodes_init(&live->nodes, tiers, 2, options->reserve_bytes, error) != 0)
+        hm_nodes_init(&live->nodes, tiers, n_tiers, options->reserve_bytes, error) != 0)
         return -1;
     live->intake.maps = calloc(HM_RANKS, sizeof(*live->intake.maps));
     live->window.begun = calloc(HM_RANKS, sizeof(*live->window.begun));
@@ -166,7 +168,8 @@ static int open_intake(struct hm_live *live, struct hm_error *error)
 static void open_account(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
-    const struct hm_set tiers[2] = {options->fast, options->slow};
+    struct hm_set tiers[HM_MAX_TIERS];
+    unsigned n_tiers = hm_options_tiers(options, tiers);
     live->account.n_cpus = count_cpus(options);
     live->account.pace = (struct hm_pace){.interval_ms = options->interval_ms,
                                           .phase_samples = options->phase_samples,
@@ -174,7 +177,7 @@ static void open_account(struct hm_live *live)
                                           .rate = options->rate,
                                           .end_s = options->end_s};
     hm_tally_init(&live->account.tally, options->seed, options->hot_by_writes);
-    hm_node_map_fill(&live->account.node_map, tiers, 2);
+    hm_node_map_fill(&live->account.node_map, tiers, n_tiers);
     live->account.has_cgroup = options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, options->cgroup) == 0;
     hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, live->account.n_cpus, hm_live_job_s(live));
     hm_live_open_share(live);

@@ -8,9 +8,9 @@
 #include "base/process.h"
 #include "migrator/decide/decide.h"
 #include "migrator/sources/source.h"
+#include "optiontiers.h"
 #include "optionvalue.h"
 
-#define MOST_LATENCY 1000
 #define DAY_MS (UINT64_C(24) * 3600 * 1000)
 #define MOST_COUNT (UINT64_C(1) << 40)
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -22,6 +22,7 @@ static const struct hm_option rows[] = {
     {"--guard", "FILE", "cgroup.events that tells the end (default: DIR's)", hm_option_text, FIELD(guard), 0, 0},
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},
+    {"--middle-tier", "TIER", "LIST[:READ:WRITE], a tier between; repeatable", hm_option_middle_tier, 0, 0, 0},
     {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what is free)", hm_option_cap, 0, 0, 0},
     {"--reserve", "SIZE", "kept free in the fast tier at most (a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0,
      0},
@@ -43,8 +44,9 @@ static const struct hm_option rows[] = {
     {"--rate", "SIZE", "bytes moved a second at most (default: no limit)", hm_option_size, FIELD(rate), 0, 0},
     {"--end", "SECONDS", "end of the job's time limit, since 1970", hm_option_number, FIELD(end_s), 0, INT64_MAX},
     {"--lat-read", "X", "read of the slow tier, fast = 1 (default: 2)", hm_option_latency, FIELD(lat_read), 1,
-     MOST_LATENCY},
-    {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 1, MOST_LATENCY},
+     HM_OPTIONS_MOST_LATENCY},
+    {"--lat-write", "X", "the same of a write (default: 5)", hm_option_latency, FIELD(lat_write), 1,
+     HM_OPTIONS_MOST_LATENCY},
     {"--seed", "N", "seed of the random choices (default: 1)", hm_option_number, FIELD(seed), 0, UINT64_MAX},
     {"--job", "ID", "the job's number, for hybridmem top; with --step", hm_option_small, FIELD(job_id), 1, UINT32_MAX},
     {"--step", "ID", "the step's number", hm_option_step, FIELD(step_id), 0, UINT32_MAX},
@@ -126,7 +128,7 @@ static int check(const struct hm_options *options, struct hm_error *error)
         return hm_fail(error, EINVAL, "--shares wants --job and --step");
     if ((options->uid == HM_OPTIONS_NO_ID) != (options->gid == HM_OPTIONS_NO_ID))
         return hm_fail(error, EINVAL, "--uid and --gid go together");
-    return 0;
+    return hm_options_check_tiers(options, error);
 }
 
 int hm_options_parse(struct hm_options *options, int argc, char **argv, struct hm_error *error)

@@ -9,9 +9,19 @@
 
 #include "base/error.h"
 #include "base/set.h"
+#include "core/topology/topology.h"
 
 #define HM_OPTIONS_PIDS 256
 #define HM_OPTIONS_NO_ID UINT32_MAX
+#define HM_OPTIONS_MOST_LATENCY 1000
+#define HM_OPTIONS_MIDDLE (HM_MAX_TIERS - 2)
+
+/* A tier between the fast and the slow one. */
+struct hm_middle_tier {
+    const char *text; /* as it was given */
+    struct hm_set nodes;
+    double lat_read, lat_write; /* relative to the fast tier's; 0: not given */
+};
 
 struct hm_options {
     const char *cgroup, *guard; /* "": not given */
@@ -22,6 +32,8 @@ struct hm_options {
     uint32_t job_id, step_id;
     bool has_job; /* --job and --step were given: `hybridmem top` is answered (viewserver.h) */
     struct hm_set fast, slow;
+    struct hm_middle_tier middle[HM_OPTIONS_MIDDLE]; /* fastest first */
+    unsigned n_middle;
     struct hm_set shared;   /* the whole fast tier; empty: not given */
     uint64_t cap_bytes;     /* UINT64_MAX: not given in bytes */
     double cap_percent;     /* negative: not given in percent */

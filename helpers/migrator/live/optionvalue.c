@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "migrator/decide/decide.h"
 #include "migrator/sources/source.h"
+#include "optiontiers.h"
 
 #define HOUR_MS (UINT64_C(3600) * 1000)
 
@@ -52,15 +52,17 @@ int hm_option_nodes(const struct hm_option *row, struct hm_options *options, con
 int hm_option_latency(const struct hm_option *row, struct hm_options *options, const char *value,
                       struct hm_error *error)
 {
-    double *latency = field_of(row, options);
-    char *end;
-    if (value[strspn(value, "0123456789.")] == '\0') {
-        *latency = strtod(value, &end);
-        if (end > value && *end == '\0' && *latency >= (double)row->least && *latency <= (double)row->most)
-            return 0;
-    }
-    return hm_fail(error, EINVAL, "\"%.40s\" is not a latency relative to the fast tier's: %" PRIu64 " to %" PRIu64,
-                   value, row->least, row->most);
+    return hm_latency_parse(value, row->least, row->most, field_of(row, options), error);
+}
+
+int hm_option_middle_tier(const struct hm_option *row, struct hm_options *options, const char *value,
+                          struct hm_error *error)
+{
+    (void)row;
+    if (options->n_middle == HM_OPTIONS_MIDDLE)
+        return hm_fail(error, EINVAL, "\"%.40s\" is one tier too many: at most %d, with the fast and the slow one",
+                       value, HM_MAX_TIERS);
+    return hm_middle_tier_parse(value, &options->middle[options->n_middle++], error);
 }
 
 int hm_option_pid(const struct hm_option *row, struct hm_options *options, const char *value, struct hm_error *error)

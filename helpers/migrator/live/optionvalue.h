@@ -32,6 +32,6 @@ hm_option_take hm_option_latency; /* a latency relative to the fast tier's (doub
 
 /* Kinds of one option each, which know its fields. */
 hm_option_take hm_option_pid, hm_option_step, hm_option_cap, hm_option_algorithm, hm_option_hot_by, hm_option_source,
-    hm_option_interval, hm_option_overhead;
+    hm_option_interval, hm_option_overhead, hm_option_middle_tier;
 
 #endif

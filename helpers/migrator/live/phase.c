@@ -13,12 +13,11 @@
 #define LOOKS_MOST 262144  /* most looks in one phase */
 #define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
 
-static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[2])
+static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[HM_MAX_TIERS])
 {
-    for (size_t i = 0; i < count; i++) {
-        pages[0] += extents[i].tier_pages[0];
-        pages[1] += extents[i].tier_pages[1];
-    }
+    for (size_t i = 0; i < count; i++)
+        for (int tier = 0; tier < HM_MAX_TIERS; tier++)
+            pages[tier] += extents[i].tier_pages[tier];
 }
 
 /* Looks up in which tier extents and gaps are, with as many looks as the overhead allows at their measured cost. */
@@ -34,27 +33,38 @@ static void fill(struct hm_live *live, struct hm_live_end *end)
         live->account.look_s = (hm_live_thread_s() - start_s) / (double)done;
 }
 
-/* Finds out how much memory is where, and how much the fast tier may hold. */
+/* Most pages that the step may have in a tier, by the room that is free there. */
+static uint64_t capacity(const struct hm_live *live, const struct hm_live_end *end, unsigned tier)
+{
+    uint64_t pages = end->used_pages[tier] + hm_nodes_room(&live->nodes, tier) / hm_page_size();
+    if (tier > 0)
+        return pages;
+    pages = hm_less(pages, hm_nodes_fast_short(&live->nodes) / hm_page_size());
+    return hm_least(pages, hm_least(live->cap_pages, live->share.pages));
+}
+
+/* Finds out how much memory is where, and how much the tiers may hold. */
 static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 {
-    uint64_t in_extents[2] = {0}, in_gaps[2] = {0}, bytes[2];
+    uint64_t in_extents[HM_MAX_TIERS] = {0}, in_gaps[HM_MAX_TIERS] = {0}, tiers[HM_MAX_TIERS], bytes[2];
     hm_live_look_at_apart(live);
     fill(live, end);
     sum_up(end->extent, end->n_extents, in_extents);
     sum_up(live->gaps, end->n_gaps, in_gaps);
-    if (!hm_live_read_usage(live, bytes))
-        for (int tier = 0; tier < 2; tier++)
-            bytes[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
+    if (!hm_live_read_tiers(live, tiers))
+        for (int tier = 0; tier < HM_MAX_TIERS; tier++)
+            tiers[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
+    hm_live_sum_slow(tiers, bytes);
     live->shown.view.fast_bytes = bytes[0];
     live->shown.view.slow_bytes = bytes[1];
-    end->used_pages = bytes[0] / hm_page_size();
-    end->gap_pages = in_gaps[0] < end->used_pages ? in_gaps[0] : end->used_pages;
     hm_nodes_refresh(&live->nodes);
     hm_live_keep_room(live, bytes);
     hm_live_read_share(live, bytes);
-    uint64_t room = hm_less(end->used_pages + hm_nodes_room(&live->nodes, 0) / hm_page_size(),
-                            hm_nodes_fast_short(&live->nodes) / hm_page_size());
-    end->capacity_pages = hm_least(room, hm_least(live->cap_pages, live->share.pages));
+    for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers; tier++) {
+        end->used_pages[tier] = tiers[tier] / hm_page_size();
+        end->gap_pages[tier] = hm_least(in_gaps[tier], end->used_pages[tier]);
+        end->capacity_pages[tier] = capacity(live, end, tier);
+    }
 }
 
 /* Estimates the shares of accesses by tier, before anything moves. */
@@ -75,7 +85,7 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
     for (size_t i = 0; i < n; i++)
         is_fast[i] = tier[i] < 0 ? -1 : tier[i] == 0;
     uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
-    double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages, order) : -1;
+    double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages[0], order) : -1;
     free(order);
     hm_tally_end(&live->account.tally, is_fast, best);
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
@@ -85,32 +95,51 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
                          "of others, or memory that is gone by now");
 }
 
+/* How many pages a tier would have too many of after the planned moves. */
+static uint64_t above_room(const struct hm_live_end *end, unsigned tier, const struct hm_move *moves, size_t count)
+{
+    uint64_t in = 0, out = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pages = hm_least(moves[i].limit, moves[i].n_pages);
+        in += moves[i].to == tier ? pages : 0;
+        out += moves[i].from == tier ? pages : 0;
+    }
+    return hm_less(hm_less(end->used_pages[tier] + in, out), end->capacity_pages[tier]);
+}
+
+/* Plans to demote memory that was not seen in use, to make room for the planned moves. Returns the number of moves. */
+static size_t make_room(struct hm_live *live, const struct hm_live_end *end, const struct hm_move *planned,
+                        size_t n_planned, struct hm_move *moves)
+{
+    size_t n = 0;
+    for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers && !hm_live_is_blind(live, end); tier++)
+        n += hm_live_demote_unused(live, end, tier, above_room(end, tier, planned, n_planned), moves + n);
+    return n;
+}
+
 static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_share *share, double phase_s)
 {
-    uint64_t pages[2] = {0}, rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
+    uint64_t rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
     hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
     uint64_t paid = hm_purse_pages(&live->account.purse);
-    size_t n_planned = 0, n = 0;
+    size_t n_planned = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
-        .capacity_pages = {end->capacity_pages},
-        .used_pages = {end->used_pages - end->gap_pages},
         .move_pages = rate < paid ? rate : paid,
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
         .share = share,
     };
+    for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers; tier++) {
+        budget.capacity_pages[tier] = end->capacity_pages[tier];
+        budget.used_pages[tier] = end->used_pages[tier] - end->gap_pages[tier];
+    }
     const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
     end->extent = hm_decider_extents(live->decider, &end->n_extents);
-    struct hm_move *moves = calloc(n_planned + end->n_gaps + 1, sizeof(*moves));
-    hm_mover_begin(&live->mover, hm_less(end->capacity_pages, end->used_pages), budget.move_pages);
+    struct hm_move *moves = calloc(n_planned + end->n_gaps * live->nodes.n_tiers + 1, sizeof(*moves));
+    hm_mover_begin(&live->mover, hm_less(end->capacity_pages[0], end->used_pages[0]), budget.move_pages);
     if (!moves)
         return;
-    for (size_t i = 0; i < n_planned; i++)
-        pages[hm_move_is_up(&planned[i])] +=
-            planned[i].limit < planned[i].n_pages ? planned[i].limit : planned[i].n_pages;
-    uint64_t wanted = hm_less(end->used_pages + pages[1], pages[0]);
-    if (!hm_live_is_blind(live, end))
-        n = hm_live_demote_unused(live, end, hm_less(wanted, end->capacity_pages), moves);
+    size_t n = make_room(live, end, planned, n_planned, moves);
     if (n_planned > 0)
         memcpy(moves + n, planned, n_planned * sizeof(*moves));
     hm_mover_run(&live->mover, moves, n + n_planned);

@@ -8,9 +8,9 @@
 struct hm_live_end { /* what is known at the end of one phase */
     struct hm_extent *extent;
     size_t n_extents, n_gaps;
-    uint64_t used_pages;     /* the step's pages in the fast tier */
-    uint64_t gap_pages;      /* the part of used_pages that is in no extent */
-    uint64_t capacity_pages; /* most pages of the step in the fast tier */
+    /* by tier, without the slowest: the step's pages there; the part of them that is in no extent; and the most that it
+     * may have there */
+    uint64_t used_pages[HM_MAX_TIERS], gap_pages[HM_MAX_TIERS], capacity_pages[HM_MAX_TIERS];
 };
 
 /* Is nothing known of any page, and may that still change? To demote for the cap would be blind. */
@@ -18,10 +18,10 @@ bool hm_live_is_blind(const struct hm_live *live, const struct hm_live_end *end)
 /* How many pages the step has above its cap, and is to demote as far as the purse pays; 0 while it is blind. */
 uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end *end);
 /*
- * Plans to demote memory that nobody was seen to use: enough moves for `pages`, by ascending page. `moves` has room for
- * all gaps. Returns their number.
+ * Plans to demote memory in the tier `from` that nobody was seen to use: enough moves for `pages`, by ascending page,
+ * to the slowest tier. `moves` has room for all gaps. Returns their number.
  */
-size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, uint64_t pages,
+size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, unsigned from, uint64_t pages,
                              struct hm_move *moves);
 /*
  * After the plan's moves: demotes what is still above the cap or the share, coldest first. `rate_pages`: most pages of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resting: a step with nothing to move costs next to nothing, as there is no source, and hardly a look at a page. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "base/pagesize.h"
@@ -9,24 +10,45 @@
 /* pages that are looked up to find out where files and huge pages are; more where there are many mappings */
 #define LOOKS 512
 
-static bool read_usage(struct hm_live *live, struct hm_cgroup *cgroup, uint64_t bytes[2])
+static bool read_usage(struct hm_live *live, struct hm_cgroup *cgroup, uint64_t bytes[HM_MAX_TIERS])
 {
     struct hm_reading reading;
     if (hm_cgroup_read(cgroup, &live->account.node_map, &reading) != 0 || !reading.has_usage)
         return false;
-    for (int tier = 0; tier < 2; tier++)
+    for (int tier = 0; tier < HM_MAX_TIERS; tier++)
         bytes[tier] = reading.usage[tier].anon + reading.usage[tier].shmem + (uint64_t)live->account.apart[tier];
     return true;
 }
 
-bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
+bool hm_live_read_tiers(struct hm_live *live, uint64_t bytes[HM_MAX_TIERS])
 {
     return live->account.has_cgroup && read_usage(live, &live->account.cgroup, bytes);
 }
 
+void hm_live_sum_slow(const uint64_t tiers[HM_MAX_TIERS], uint64_t bytes[2])
+{
+    bytes[0] = tiers[0];
+    bytes[1] = 0;
+    for (int tier = 1; tier < HM_MAX_TIERS; tier++)
+        bytes[1] += tiers[tier];
+}
+
+bool hm_live_read_usage(struct hm_live *live, uint64_t bytes[2])
+{
+    uint64_t tiers[HM_MAX_TIERS];
+    if (!hm_live_read_tiers(live, tiers))
+        return false;
+    hm_live_sum_slow(tiers, bytes);
+    return true;
+}
+
 bool hm_live_read_job(struct hm_live *live, uint64_t bytes[2])
 {
-    return live->share.has_job && read_usage(live, &live->share.job, bytes);
+    uint64_t tiers[HM_MAX_TIERS];
+    if (!live->share.has_job || !read_usage(live, &live->share.job, tiers))
+        return false;
+    hm_live_sum_slow(tiers, bytes);
+    return true;
 }
 
 /* The share in bytes, and a little more: it follows what others use, and so is never quite still. */
@@ -89,11 +111,11 @@ void hm_live_look_at_apart(struct hm_live *live)
                 live->gaps[n++] = (struct hm_extent){.first = mapped->home, .n_pages = mapped->range.n_pages};
         }
     }
-    live->account.apart[0] = live->account.apart[1] = 0;
+    memset(live->account.apart, 0, sizeof(live->account.apart));
     live->residence.apart = live->account.apart;
     hm_residence_fill(&live->residence, live->gaps, n, LOOKS);
     live->residence.apart = NULL;
-    for (int tier = 0; tier < 2; tier++)
+    for (int tier = 0; tier < HM_MAX_TIERS; tier++)
         live->account.apart[tier] *= (double)hm_page_size();
 }
 

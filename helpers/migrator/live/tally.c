@@ -164,9 +164,17 @@ bool hm_tally_kinds(const struct hm_tally *tally, double heat[HM_MEMORY_KINDS], 
     return is_known;
 }
 
+static uint64_t present(const struct hm_extent *extent)
+{
+    uint64_t pages = 0;
+    for (int tier = 0; tier < HM_MAX_TIERS; tier++)
+        pages += extent->tier_pages[tier];
+    return pages;
+}
+
 static double density(const struct hm_extent *extent)
 {
-    return (extent->reads + extent->writes) / (double)(extent->tier_pages[0] + extent->tier_pages[1]);
+    return (extent->reads + extent->writes) / (double)present(extent);
 }
 
 static int compare_density(const void *a, const void *b, void *data)
@@ -182,7 +190,7 @@ double hm_tally_best_placement(const struct hm_extent *extents, size_t count, ui
     double all = 0, best = 0, left = (double)capacity_pages;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (extents[i].tier_pages[0] + extents[i].tier_pages[1] == 0)
+        if (present(&extents[i]) == 0)
             continue;
         all += extents[i].reads + extents[i].writes;
         order[n++] = (uint32_t)i;
@@ -191,7 +199,7 @@ double hm_tally_best_placement(const struct hm_extent *extents, size_t count, ui
         qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)extents);
     for (size_t k = 0; k < n && left > 0; k++) {
         const struct hm_extent *extent = &extents[order[k]];
-        double pages = (double)(extent->tier_pages[0] + extent->tier_pages[1]), heat = extent->reads + extent->writes;
+        double pages = (double)present(extent), heat = extent->reads + extent->writes;
         best += pages <= left ? heat : heat * left / pages;
         left -= pages;
     }

@@ -34,6 +34,8 @@ static const char *cannot(const struct hm_options *options)
 {
     if (options->hot_by_writes)
         return "only writes make data hot";
+    if (options->n_middle > 0)
+        return "a balance is known of two tiers, and there are more";
     return strcmp(options->algorithm, "bins") == 0 ? "the algorithm bins does not balance" : NULL;
 }
 

@@ -113,7 +113,8 @@ static void extend_row(struct hm_view_row *row, const struct hm_extent *extent)
 {
     row->n_pages = HM_PAGE_NUMBER(extent->first) + extent->n_pages - row->first;
     row->fast_pages += extent->tier_pages[0];
-    row->slow_pages += extent->tier_pages[1];
+    for (int tier = 1; tier < HM_MAX_TIERS; tier++)
+        row->slow_pages += extent->tier_pages[tier];
     row->reads += (float)extent->reads;
     row->writes += (float)extent->writes;
 }

@@ -72,7 +72,9 @@ static int add_tier(struct hm_nodes *nodes, const struct hm_set *set, unsigned t
             return hm_fail(error, EINVAL, "node %d is one too many: hybridmem is built for %d nodes in all tiers", id,
                            HM_MAX_NODES);
         if (nodes->index[id] >= 0)
-            return hm_fail(error, EINVAL, "node %d is in two tiers: give each node to one of them", id);
+            return hm_fail(error, EINVAL,
+                           "node %d is in two tiers: name it in one of --fast-nodes, --middle-tier and --slow-nodes",
+                           id);
         struct hm_node_state *node = &nodes->node[nodes->n];
         *node = (struct hm_node_state){.id = id, .tier = tier};
         if (read_node(node) != 0)

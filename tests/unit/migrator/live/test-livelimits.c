@@ -32,6 +32,7 @@ void __wrap_hm_mover_run(struct hm_mover *mover, struct hm_move *moves, size_t c
         pages = pages < mover->budget_pages ? pages : mover->budget_pages;
         mover->budget_pages -= mover->budget_pages == NONE ? 0 : pages;
         mover->moved.demoted += pages;
+        mover->moved.out_of_fast += pages;
         moved.first[moved.n] = moves[i].first;
         moved.pages[moved.n++] = pages;
     }
@@ -49,9 +50,10 @@ static struct hm_live_end begin(struct hm_extent extents[EXTENTS], uint64_t plan
     memset(&moved, 0, sizeof(moved));
     live.signals = -1;
     live.gaps = gaps;
-    live.mover.moved = (struct hm_moved){.demoted = planned_pages};
+    live.nodes.n_tiers = 2;
+    live.mover.moved = (struct hm_moved){.demoted = planned_pages, .out_of_fast = planned_pages};
     return (struct hm_live_end){
-        .extent = extents, .n_extents = EXTENTS, .n_gaps = GAPS, .used_pages = 70 + planned_pages, .gap_pages = 10};
+        .extent = extents, .n_extents = EXTENTS, .n_gaps = GAPS, .used_pages = {70 + planned_pages}, .gap_pages = {10}};
 }
 
 static void the_coldest_go_first_as_far_as_they_are_paid_for(void **state)
@@ -104,9 +106,29 @@ static void nothing_goes_down_for_the_cap_blindly(void **state)
     }
 }
 
+/* With a tier in the middle: from each tier, as much as is too much there. */
+static void what_nobody_uses_goes_to_the_slowest_tier(void **state)
+{
+    (void)state;
+    struct hm_extent extents[EXTENTS];
+    struct hm_live_end end = begin(extents, 0);
+    struct hm_move moves[GAPS];
+    live.nodes.n_tiers = 3;
+    gaps[1].tier_pages[1] = 9;
+    assert_int_equal(hm_live_demote_unused(&live, &end, 1, 5, moves), 1);
+    assert_int_equal(moves[0].first, 20);
+    assert_int_equal(moves[0].limit, 5);
+    assert_int_equal(moves[0].from, 1);
+    assert_int_equal(moves[0].to, 2);
+    assert_int_equal(hm_live_demote_unused(&live, &end, 0, 5, moves), 2);
+    assert_int_equal(moves[1].from, 0);
+    assert_int_equal(moves[1].to, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_coldest_go_first_as_far_as_they_are_paid_for),
-                                       cmocka_unit_test(nothing_goes_down_for_the_cap_blindly)};
+                                       cmocka_unit_test(nothing_goes_down_for_the_cap_blindly),
+                                       cmocka_unit_test(what_nobody_uses_goes_to_the_slowest_tier)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
