@@ -111,6 +111,7 @@ def test_what_a_migrator_would_be_told(tmp_path):
     assert made["policy"] == "bind-balancing" and made["nodes"] == [0, 1, 2, 3]
     assert made["migration"] == {
         "fast_nodes": [0, 1],
+        "middle_tiers": [],
         "slow_nodes": [2, 3],
         "cap_bytes": 96 << 30,
         "algorithm": "regions",
@@ -143,6 +144,19 @@ def test_what_a_migrator_would_be_told(tmp_path):
     assert plan("isolate", "optane-2-sockets")["migration"]["hot_by"] == "writes"
     old = plan("migrate,source=faults", "optane-2-sockets", "--kernel", "5.10")
     assert old["policy"] == "default" and "source=faults" in old["warnings"][0]
+
+
+def test_tiers_between_the_fast_and_the_slow_one():
+    made = plan("migrate,fast=25%", "three-tiers")["migration"]
+    assert (made["fast_nodes"], made["slow_nodes"]) == ([4, 5], [2, 3])
+    # An access to DRAM is faster than one to HBM, so that its cost says nothing.
+    assert made["middle_tiers"] == [{"nodes": [0, 1], "read_latency": None, "write_latency": None}]
+    assert made["balance"]["why"] == "a balance is known of two tiers, and there are more"
+    text = helper("hybridmem-plan", "migrate,fast=25%", *xml("three-tiers")).stdout
+    assert "migrator   4-5 <- 0-1 <- 2-3, algorithm regions, " in text
+    text = " ".join(helper("hybridmem-plan", "migrate,algorithm=bins", *xml("three-tiers")).stdout.split())
+    assert "migrator 4-5 <- 2-3, algorithm bins, " in text
+    assert "the algorithm bins knows two tiers: what is in dram (nodes 0-1) stays there" in text
 
 
 @pytest.mark.parametrize(

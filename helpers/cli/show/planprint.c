@@ -28,11 +28,17 @@ __attribute__((format(printf, 2, 3))) static void put(const char *label, const c
 static void print_migration(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
-    char fast[128], slow[128], size[24];
-    put("migrator", "%s <- %s, algorithm %s, source %s, hot by %s, a decision every %.9g s, overhead %.9g%%",
-        hm_set_format(&migration->fast_nodes, fast, sizeof(fast)),
-        hm_set_format(&migration->slow_nodes, slow, sizeof(slow)), hm_algorithm_name(keys->algorithm), keys->source,
-        hm_hot_by_name(keys->hot_by), (double)keys->interval_ms / 1000, keys->overhead_percent);
+    char tiers[512], nodes[128], size[24];
+    size_t used =
+        (size_t)snprintf(tiers, sizeof(tiers), "%s", hm_set_format(&migration->fast_nodes, nodes, sizeof(nodes)));
+    for (uint32_t i = 0; i <= migration->n_middle && used < sizeof(tiers); i++) {
+        const struct hm_set *next = i < migration->n_middle ? &migration->middle[i].nodes : &migration->slow_nodes;
+        used +=
+            (size_t)snprintf(tiers + used, sizeof(tiers) - used, " <- %s", hm_set_format(next, nodes, sizeof(nodes)));
+    }
+    put("migrator", "%s, algorithm %s, source %s, hot by %s, a decision every %.9g s, overhead %.9g%%", tiers,
+        hm_algorithm_name(keys->algorithm), keys->source, hm_hot_by_name(keys->hot_by),
+        (double)keys->interval_ms / 1000, keys->overhead_percent);
     if (migration->cap_bytes > 0)
         put("cap", "%s of the fast tier", hm_size_format(migration->cap_bytes, size, sizeof(size)));
     if (keys->rate_bytes > 0)
@@ -142,19 +148,33 @@ static json_t *balance_object(const struct hm_plan_balance *balance)
                      known_or_null(balance->hottest_mbs));
 }
 
+/* The tiers between the fast and the slow one. */
+static json_t *middle_array(const struct hm_plan_migration *migration)
+{
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < migration->n_middle; i++) {
+        const struct hm_plan_middle *middle = &migration->middle[i];
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "nodes", hm_figures_set(&middle->nodes),
+                                               "read_latency", ratio_or_null(middle->read_latency), "write_latency",
+                                               ratio_or_null(middle->write_latency)));
+    }
+    return hm_figures_whole(array, migration->n_middle);
+}
+
 static json_t *migration_object(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
     if (!migration->is_wanted)
         return json_null();
-    return json_pack(
-        "{s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
-        hm_figures_set(&migration->fast_nodes), "slow_nodes", hm_figures_set(&migration->slow_nodes), "cap_bytes",
-        number_or_null(migration->cap_bytes), "algorithm", hm_algorithm_name(keys->algorithm), "source", keys->source,
-        "hot_by", hm_hot_by_name(keys->hot_by), "interval_s", (double)keys->interval_ms / 1000, "overhead",
-        keys->overhead_percent / 100, "period", number_or_null(keys->period), "bins", number_or_null(keys->bins),
-        "rate_bytes", number_or_null(keys->rate_bytes), "read_latency", ratio_or_null(migration->read_latency),
-        "write_latency", ratio_or_null(migration->write_latency), "balance", balance_object(&migration->balance));
+    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "fast_nodes",
+                     hm_figures_set(&migration->fast_nodes), "middle_tiers", middle_array(migration), "slow_nodes",
+                     hm_figures_set(&migration->slow_nodes), "cap_bytes", number_or_null(migration->cap_bytes),
+                     "algorithm", hm_algorithm_name(keys->algorithm), "source", keys->source, "hot_by",
+                     hm_hot_by_name(keys->hot_by), "interval_s", (double)keys->interval_ms / 1000, "overhead",
+                     keys->overhead_percent / 100, "period", number_or_null(keys->period), "bins",
+                     number_or_null(keys->bins), "rate_bytes", number_or_null(keys->rate_bytes), "read_latency",
+                     ratio_or_null(migration->read_latency), "write_latency", ratio_or_null(migration->write_latency),
+                     "balance", balance_object(&migration->balance));
 }
 
 static json_t *fsdax_object(const struct hm_plan_fsdax *fsdax)

@@ -67,6 +67,10 @@ void hm_plan_balance(struct hm_scene *scene, const struct hm_part *fast, const s
                                                   : "the algorithm bins does not balance");
         return;
     }
+    if (scene->plan->migration.n_middle > 0) {
+        snprintf(balance->why, sizeof(balance->why), "a balance is known of two tiers, and there are more");
+        return;
+    }
     if (scene->config->load[0]) {
         balance->curves = HM_CURVES_FILE;
         if (scene->abilities->has_load)

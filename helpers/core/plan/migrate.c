@@ -73,8 +73,48 @@ static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
     return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
 }
 
+/* Do the latencies rise from the fast tier to the slow one? 0: one is unknown. */
+static bool rises(const struct hm_plan_migration *migration)
+{
+    double read = 1, write = 1;
+    for (uint32_t i = 0; i < migration->n_middle; i++) {
+        const struct hm_plan_middle *middle = &migration->middle[i];
+        if (middle->read_latency < read || middle->write_latency < write)
+            return false;
+        read = middle->read_latency;
+        write = middle->write_latency;
+    }
+    return migration->read_latency >= read && migration->write_latency >= write;
+}
+
+/* Plan the tiers between the fast and the slow one. Writes their labels into `names` ("dram (node 1), ..."). */
+static void plan_middle(struct hm_scene *scene, const struct hm_part *fast, char *names, size_t size)
+{
+    struct hm_plan_migration *migration = &scene->plan->migration;
+    struct hm_part part;
+    size_t used = 0;
+    for (int i = 1; i + 1 < scene->tiers->n_tiers; i++) {
+        hm_scene_part(scene, i, &part);
+        if (part.n_nodes == 0)
+            continue;
+        if (scene->keys.algorithm == HM_ALGORITHM_BINS) {
+            hm_scene_warn(scene, "the algorithm bins knows two tiers: what is in %s stays there", part.label);
+            continue;
+        }
+        struct hm_plan_middle *middle = &migration->middle[migration->n_middle++];
+        middle->nodes = part.nodes;
+        middle->read_latency = latency_ratio(read_latency(fast), read_latency(&part));
+        middle->write_latency = write_cost(scene, fast, &part, middle->read_latency);
+        if (used < size)
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "", part.label);
+    }
+    bool is_known = rises(migration);
+    for (uint32_t i = 0; i < migration->n_middle && !is_known; i++)
+        migration->middle[i].read_latency = migration->middle[i].write_latency = 0;
+}
+
 /* Make the sentence about the placement longer: it then also says what the migrator does. */
-static void explain(struct hm_scene *scene, const struct hm_part *fast)
+static void explain(struct hm_scene *scene, const struct hm_part *fast, const char *middle)
 {
     struct hm_plan *plan = scene->plan;
     char size[24], cap[64] = "";
@@ -85,7 +125,8 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast)
     if (plan->migration.cap_bytes > 0)
         snprintf(cap, sizeof(cap), ", at most %s of it", hm_size_format(plan->migration.cap_bytes, size, sizeof(size)));
     snprintf(plan->reason + length, sizeof(plan->reason) - length,
-             "; then the migrator keeps the job's %s data in %s%s.", hot, fast->label, cap);
+             "; then the migrator keeps the job's %s data in %s%s%s%s.", hot, fast->label, cap,
+             middle[0] ? ", and the next in " : "", middle);
 }
 
 /* Fill in keys that the request does not give: from the site, then the built-in ones. For hot-by, the mode's own choice
@@ -103,6 +144,7 @@ static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
 {
     struct hm_plan_migration *migration = &scene->plan->migration;
+    char middle[200] = "";
     migration->is_wanted = true;
     migration->fast_nodes = fast->nodes;
     migration->slow_nodes = slow->nodes;
@@ -112,8 +154,9 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
         scene->plan->predicted_bandwidth_mbs = -1; /* the prediction is for a placement that the cap does not allow */
     migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
     migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
+    plan_middle(scene, fast, middle, sizeof(middle));
     hm_plan_balance(scene, fast, slow);
-    explain(scene, fast);
+    explain(scene, fast, middle);
 }
 
 int hm_plan_migrate(struct hm_scene *scene)

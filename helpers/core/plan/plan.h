@@ -62,11 +62,20 @@ struct hm_plan_balance {
     double share, bandwidth_mbs, hottest_mbs;
 };
 
+/* A tier between the fast and the slow one. */
+struct hm_plan_middle {
+    struct hm_set nodes;
+    /* as those of the slow tier below; 0 in all such tiers where they do not rise from the fast tier to the slow one */
+    double read_latency, write_latency;
+};
+
 /* What the migrator does. */
 struct hm_plan_migration {
     bool is_wanted;
-    struct hm_set fast_nodes, slow_nodes; /* it moves pages between these */
-    uint64_t cap_bytes;                   /* most fast memory that the job keeps; 0: all that is free */
+    struct hm_set fast_nodes, slow_nodes; /* it moves pages between these, and the tiers between them */
+    uint32_t n_middle;
+    struct hm_plan_middle middle[HM_MAX_TIERS - 2]; /* fastest first; none with algorithm=bins */
+    uint64_t cap_bytes;                             /* most fast memory that the job keeps; 0: all that is free */
     /* read latency of the slow tier, as a multiple of the fast tier's; 0: unknown, or not longer */
     double read_latency;
     /* the same for the write latency, or more where the slow tier's bandwidths make a write cost more */

@@ -61,10 +61,19 @@ static const struct hm_field balance_table[] = {
     {.name = NULL},
 };
 
+static const struct hm_field middle_table[] = {
+    HM_FIELD(hm_plan_middle, nodes),
+    HM_FIELD(hm_plan_middle, read_latency),
+    HM_FIELD(hm_plan_middle, write_latency),
+    {.name = NULL},
+};
+
 static const struct hm_field migration_table[] = {
     HM_FIELD(hm_plan_migration, is_wanted),
     HM_FIELD(hm_plan_migration, fast_nodes),
     HM_FIELD(hm_plan_migration, slow_nodes),
+    HM_FIELD(hm_plan_migration, n_middle),
+    HM_FIELD_GROUPS(hm_plan_migration, middle, middle_table, HM_COUNTED_BY(hm_plan_migration, n_middle)),
     HM_FIELD(hm_plan_migration, cap_bytes),
     HM_FIELD(hm_plan_migration, read_latency),
     HM_FIELD(hm_plan_migration, write_latency),

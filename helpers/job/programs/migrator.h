@@ -25,7 +25,7 @@ struct hm_migrator_facts {
     const char *load;    /* path of the tiers' latencies under load, for plans with HM_CURVES_FILE */
 };
 
-#define HM_MIGRATOR_WORDS 64
+#define HM_MIGRATOR_WORDS 72
 struct hm_migrator_command {
     int count;
     char *word[HM_MIGRATOR_WORDS + 1]; /* point into `text`; NULL-terminated */

@@ -55,6 +55,17 @@ static void add_ratio(struct hm_migrator_command *command, const char *name, dou
         add(command, name, "%.9g", ratio);
 }
 
+/* Names a tier between the fast and the slow one. */
+static void add_middle(struct hm_migrator_command *command, const struct hm_plan_middle *middle)
+{
+    char list[HM_JOB_CGROUP];
+    hm_set_format(&middle->nodes, list, sizeof(list));
+    if (middle->read_latency > 0)
+        add(command, "--middle-tier", "%s:%.9g:%.9g", list, middle->read_latency, middle->write_latency);
+    else
+        add(command, "--middle-tier", "%s", list);
+}
+
 /* Tells the curves of the tiers under load, and where their traffic is. */
 static void add_load(struct hm_migrator_command *command, const struct hm_migrator_facts *facts)
 {
@@ -87,6 +98,8 @@ int hm_migrator_command(const struct hm_migrator_facts *facts, struct hm_migrato
     add(command, "--job", "%u", facts->job_id);
     add(command, "--step", "%u", facts->step_id);
     add_nodes(command, "--fast-nodes", &plan->fast_nodes);
+    for (uint32_t i = 0; i < plan->n_middle; i++)
+        add_middle(command, &plan->middle[i]);
     add_nodes(command, "--slow-nodes", &plan->slow_nodes);
     add(command, "--algorithm", "%s", hm_algorithm_name(keys->algorithm));
     add(command, "--source", "%s", keys->source);

@@ -33,7 +33,8 @@ static const struct row rows[] = {
     {"cxl", "migrate,fast=1G", ALONE, .policy = HM_POLICY_WEIGHTED_INTERLEAVE, .nodes = "0-2", .weights = "0:3 1:3 2:2",
      .must_set = true, .predicted_gbs = -1, .reason = "at most 1.0 GiB of it"},
     {"three", "migrate", SHARED, .config = "channels \"hbm+pmem\" { kind = shared }", .policy = HM_POLICY_INTERLEAVE,
-     .nodes = "2-3", .predicted_gbs = -1, .reason = "hottest data in hbm (nodes 2-3).",
+     .nodes = "2-3", .predicted_gbs = -1,
+     .reason = "hottest data in hbm (nodes 2-3), and the next in dram (nodes 0-1).",
      .warning = "of tier pmem or a tier between"},
     {"optane", "migrate,source=faults", SHARED, .policy = HM_POLICY_BIND_BALANCING, .nodes = "0-3", .predicted_gbs = -1,
      .reason = "Memory comes from dram (nodes 0-1) and pmem (nodes 2-3), nearest node first, as the kernel's hint "
@@ -99,6 +100,41 @@ static void test_migration(void **state)
     assert_string_equal(hm_set_format(&migration->slow_nodes, list, sizeof(list)), "2");
     assert_int_equal(planrow_resolve(work, &spill), 0);
     assert_false(migration->is_wanted);
+    free(work);
+}
+
+/* The middle tier's latencies are told where they lie between those of the fast and the slow one. */
+static void test_tiers_between(void **state)
+{
+    static const struct {
+        uint64_t fast, middle, slow; /* read latencies in ns; writes take twice as long */
+        double read, write;
+    } cases[] = {{100, 150, 400, 1.5, 1.5}, {100, 450, 400, 0, 0}, {100, 90, 400, 0, 0}, {100, 0, 400, 0, 0}};
+    struct work *work = malloc(sizeof(*work));
+    const struct row three = {"three", "migrate", SHARED}, bins = {"three", "migrate,algorithm=bins", SHARED};
+    const struct hm_plan_migration *migration = &work->plan.migration;
+    (void)state;
+    assert_non_null(work);
+    assert_int_equal(planrow_resolve(work, &bins), 0);
+    assert_int_equal(migration->n_middle, 0);
+    assert_int_equal(planrow_resolve(work, &three), 0);
+    assert_int_equal(migration->n_middle, 1);
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        const uint64_t ns[] = {cases[i].fast, cases[i].middle, cases[i].slow};
+        for (int tier = 0; tier < 3; tier++) {
+            enum hm_origin origin = ns[tier] > 0 ? HM_ORIGIN_CONFIG : HM_ORIGIN_NONE;
+            work->tiers.tier[tier].read_latency_ns = (struct hm_figure){ns[tier], origin};
+            for (int node = 0; node < work->tiers.topology.n_nodes; node++)
+                if (hm_set_has(&work->tiers.tier[tier].nodes, (unsigned)work->tiers.topology.node[node].id))
+                    work->tiers.topology.node[node].write_latency_ns = (struct hm_figure){2 * ns[tier], origin};
+        }
+        assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
+                                         &work->plan, &work->error),
+                         0);
+        assert_float_equal(migration->middle[0].read_latency, cases[i].read, 1e-9);
+        assert_float_equal(migration->middle[0].write_latency, cases[i].write, 1e-9);
+        assert_true(migration->read_latency > 0);
+    }
     free(work);
 }
 
@@ -318,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_tiers_between),
         cmocka_unit_test(test_weights_that_the_kernel_sets),
         cmocka_unit_test(test_balance),
         cmocka_unit_test(test_what_is_hot),
