@@ -42,7 +42,8 @@ struct machine {
 /*
  * "guest": as measured in the guest of tests/bench/zipf, where two ranks share a CPU. "node": a look of DAMON takes
  * 2.7 us, as measured with DAMON on a virtual machine with hardware support; all else is so much faster than in the
- * guest, too.
+ * guest, too. There, each use of a page is seen: no translation is taken to stay in a TLB from one look to the next. On
+ * a processor whose TLB holds the hottest pages, these would seem idle, so its figures would be lower.
  */
 static const struct machine machines[] = {
     {"guest",
