@@ -48,10 +48,10 @@ def test_help_names_what_there_is():
         (["--pid", "1", *NODES, "--lat-write=nan"], '--lat-write: "nan"'),
         (["--pid", "1", *NODES, "--lat-write=1e3"], '--lat-write: "1e3"'),
         (
-            ["--pid", "1", *NODES, "--middle-tier", "2:"],
-            '--middle-tier: "2:" is no tier: write LIST or LIST:READ:WRITE',
+            ["--pid", "1", *NODES, "--middle-tier", "2:1:1:1"],
+            '--middle-tier: "2:1:1:1" is no tier: write LIST, LIST:READ or LIST:READ:WRITE',
         ),
-        (["--pid", "1", *NODES, "--middle-tier", "2:1:1:1"], '--middle-tier: "2:1:1:1" is no tier'),
+        (["--pid", "1", *NODES, "--middle-tier", "2:"], '--middle-tier: "" is not a latency'),
         (["--pid", "1", *NODES, "--middle-tier", ":1:1"], "--middle-tier: "),
         (["--pid", "1", *NODES, "--middle-tier", "2:1:0.5"], '--middle-tier: "0.5" is not a latency'),
         (

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void put(const char *label, const c
 static void print_migration(const struct hm_plan_migration *migration)
 {
     const struct hm_migrate_keys *keys = &migration->keys;
-    char tiers[512], nodes[128], size[24];
+    char nodes[128], tiers[HM_MAX_TIERS * (sizeof(nodes) + sizeof(" <- "))], size[24];
     size_t used =
         (size_t)snprintf(tiers, sizeof(tiers), "%s", hm_set_format(&migration->fast_nodes, nodes, sizeof(nodes)));
     for (uint32_t i = 0; i <= migration->n_middle && used < sizeof(tiers); i++) {

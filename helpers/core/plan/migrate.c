@@ -73,44 +73,66 @@ static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
     return keys->fast_bytes ? keys->fast_bytes : (uint64_t)((double)fast->capacity_bytes * keys->fast_percent / 100);
 }
 
-/* Do the latencies rise from the fast tier to the slow one? 0: one is unknown. */
-static bool rises(const struct hm_plan_migration *migration)
+/* Do the latencies of a kind rise from the fast tier to the slow one's, `last`? 0: one is unknown. */
+static bool rise(const struct hm_plan_migration *migration, bool is_write, double last)
 {
-    double read = 1, write = 1;
+    double before = 1;
     for (uint32_t i = 0; i < migration->n_middle; i++) {
-        const struct hm_plan_middle *middle = &migration->middle[i];
-        if (middle->read_latency < read || middle->write_latency < write)
+        double latency = is_write ? migration->middle[i].write_latency : migration->middle[i].read_latency;
+        if (latency < before)
             return false;
-        read = middle->read_latency;
-        write = middle->write_latency;
+        before = latency;
     }
-    return migration->read_latency >= read && migration->write_latency >= write;
+    return last >= before;
 }
 
-/* Plan the tiers between the fast and the slow one. Writes their labels into `names` ("dram (node 1), ..."). */
+/* Leaves out the latencies of a kind that do not rise, and those of writes where those of reads are not known. */
+static void keep_what_rises(struct hm_plan_migration *migration)
+{
+    bool reads_rise = rise(migration, false, migration->read_latency);
+    bool writes_rise = reads_rise && rise(migration, true, migration->write_latency);
+    for (uint32_t i = 0; i < migration->n_middle; i++) {
+        struct hm_plan_middle *middle = &migration->middle[i];
+        middle->read_latency = reads_rise ? middle->read_latency : 0;
+        middle->write_latency = writes_rise ? middle->write_latency : 0;
+    }
+}
+
+/* Adds a label to a list ("dram (node 1), ..."). One that does not fit is shown as dots. */
+static void list_label(char *list, size_t size, const char *label)
+{
+    const char *between = list[0] ? ", " : "";
+    size_t used = strlen(list);
+    if (used + strlen(between) + strlen(label) + sizeof(", ...") <= size)
+        snprintf(list + used, size - used, "%s%s", between, label);
+    else if (used < 3 || strcmp(list + used - 3, "...") != 0)
+        snprintf(list + used, size - used, "%s...", between);
+}
+
+/* Plan the tiers between the fast and the slow one. Writes their labels into `names`. */
 static void plan_middle(struct hm_scene *scene, const struct hm_part *fast, char *names, size_t size)
 {
     struct hm_plan_migration *migration = &scene->plan->migration;
+    bool is_for_two = scene->keys.algorithm == HM_ALGORITHM_BINS;
     struct hm_part part;
-    size_t used = 0;
     for (int i = 1; i + 1 < scene->tiers->n_tiers; i++) {
         hm_scene_part(scene, i, &part);
         if (part.n_nodes == 0)
             continue;
-        if (scene->keys.algorithm == HM_ALGORITHM_BINS) {
-            hm_scene_warn(scene, "the algorithm bins knows two tiers: what is in %s stays there", part.label);
+        list_label(names, size, part.label);
+        if (is_for_two)
             continue;
-        }
         struct hm_plan_middle *middle = &migration->middle[migration->n_middle++];
         middle->nodes = part.nodes;
         middle->read_latency = latency_ratio(read_latency(fast), read_latency(&part));
         middle->write_latency = write_cost(scene, fast, &part, middle->read_latency);
-        if (used < size)
-            used += (size_t)snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "", part.label);
     }
-    bool is_known = rises(migration);
-    for (uint32_t i = 0; i < migration->n_middle && !is_known; i++)
-        migration->middle[i].read_latency = migration->middle[i].write_latency = 0;
+    keep_what_rises(migration);
+    if (is_for_two && names[0]) {
+        hm_scene_warn(scene, "the algorithm bins knows two tiers: what is in %s may go up, and nothing goes there",
+                      names);
+        names[0] = '\0';
+    }
 }
 
 /* Make the sentence about the placement longer: it then also says what the migrator does. */

@@ -65,7 +65,8 @@ struct hm_plan_balance {
 /* A tier between the fast and the slow one. */
 struct hm_plan_middle {
     struct hm_set nodes;
-    /* as those of the slow tier below; 0 in all such tiers where they do not rise from the fast tier to the slow one */
+    /* as those of the slow tier below; each 0 in all such tiers where it does not rise from the fast tier to the slow
+     * one, that of writes also where that of reads does not */
     double read_latency, write_latency;
 };
 

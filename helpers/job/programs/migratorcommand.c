@@ -60,8 +60,10 @@ static void add_middle(struct hm_migrator_command *command, const struct hm_plan
 {
     char list[HM_JOB_CGROUP];
     hm_set_format(&middle->nodes, list, sizeof(list));
-    if (middle->read_latency > 0)
+    if (middle->write_latency > 0)
         add(command, "--middle-tier", "%s:%.9g:%.9g", list, middle->read_latency, middle->write_latency);
+    else if (middle->read_latency > 0)
+        add(command, "--middle-tier", "%s:%.9g", list, middle->read_latency);
     else
         add(command, "--middle-tier", "%s", list);
 }

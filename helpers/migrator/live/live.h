@@ -32,7 +32,7 @@
 #define HM_LIVE_LATER 4096    /* most observations that are kept because their mapping is not known yet */
 #define HM_LIVE_GAPS 4096     /* most gaps that are looked at: a gap is a span of memory in no extent */
 #define HM_LIVE_RANGES 131072 /* most ranges of all processes' mappings: 2 MiB, twice that while the array grows */
-#define HM_LIVE_EXTENTS 8192  /* default of max_extents for regions; a decider then has less than 7 MiB */
+#define HM_LIVE_EXTENTS 8192  /* default of max_extents for regions; a decider of two tiers then has less than 7 MiB */
 #define HM_LIVE_BINS 1000     /* the same for the algorithm bins, as published; less than 2 MiB */
 #define HM_LIVE_DEAD 8        /* most sources that can end by themselves */
 

@@ -22,7 +22,7 @@ static const struct hm_option rows[] = {
     {"--guard", "FILE", "cgroup.events that tells the end (default: DIR's)", hm_option_text, FIELD(guard), 0, 0},
     {"--fast-nodes", "LIST", "NUMA nodes of the fast tier", hm_option_nodes, FIELD(fast), 0, 0},
     {"--slow-nodes", "LIST", "NUMA nodes of the slow tier", hm_option_nodes, FIELD(slow), 0, 0},
-    {"--middle-tier", "TIER", "LIST[:READ:WRITE], a tier between; repeatable", hm_option_middle_tier, 0, 0, 0},
+    {"--middle-tier", "TIER", "LIST[:READ[:WRITE]], a tier between; repeatable", hm_option_middle_tier, 0, 0, 0},
     {"--cap", "SIZE|PERCENT%", "most in the fast tier (default: what is free)", hm_option_cap, 0, 0, 0},
     {"--reserve", "SIZE", "kept free in the fast tier at most (a fiftieth)", hm_option_size, FIELD(reserve_bytes), 0,
      0},

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT 256
+#define TEXT 512 /* more than the longest list that a step's migrator gets (HM_JOB_CGROUP), with its latencies */
+#define FORM "write LIST, LIST:READ or LIST:READ:WRITE, as in 2,3 or 2,3:1.5:2"
 
 int hm_latency_parse(const char *text, uint64_t least, uint64_t most, double *latency, struct hm_error *error)
 {
@@ -28,20 +29,15 @@ int hm_middle_tier_parse(const char *text, struct hm_middle_tier *tier, struct h
     memcpy(copy, text, fits ? strlen(text) + 1 : 0);
     const char *list = fits ? strsep(&rest, ":") : NULL;
     const char *read = fits ? strsep(&rest, ":") : NULL, *write = fits ? strsep(&rest, ":") : NULL;
-    if (!fits || rest || (read && !write))
-        return hm_fail(error, EINVAL, "\"%.40s\" is no tier: write LIST or LIST:READ:WRITE, as in 2,3 or 2,3:1.5:2",
-                       text);
+    if (!fits || rest)
+        return hm_fail(error, EINVAL, "\"%.40s\" is no tier: " FORM, text);
     if (hm_set_parse(&tier->nodes, list, error) != 0)
         return -1;
     if (hm_set_is_empty(&tier->nodes))
-        return hm_fail(error, EINVAL, "\"%.40s\" has no node: write LIST or LIST:READ:WRITE, as in 2,3 or 2,3:1.5:2",
-                       text);
-    if (!read)
-        return 0;
-    return hm_latency_parse(read, 1, HM_OPTIONS_MOST_LATENCY, &tier->lat_read, error) == 0 &&
-                   hm_latency_parse(write, 1, HM_OPTIONS_MOST_LATENCY, &tier->lat_write, error) == 0
-               ? 0
-               : -1;
+        return hm_fail(error, EINVAL, "\"%.40s\" has no node: " FORM, text);
+    if (read && hm_latency_parse(read, 1, HM_OPTIONS_MOST_LATENCY, &tier->lat_read, error) != 0)
+        return -1;
+    return write ? hm_latency_parse(write, 1, HM_OPTIONS_MOST_LATENCY, &tier->lat_write, error) : 0;
 }
 
 unsigned hm_options_tiers(const struct hm_options *options, struct hm_set nodes[HM_MAX_TIERS])

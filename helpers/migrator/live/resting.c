@@ -77,7 +77,8 @@ static bool is_small(const struct hm_live *live, const uint64_t bytes[2])
     return live->rest.is_resting && bytes[0] + bytes[1] < HM_REST_SMALL;
 }
 
-/* Reads what the step has in both tiers, and how much of the fast one it may have. Returns whether it is known. */
+/* Reads what the step has in the fast tier and below it, and how much of the fast one it may have. Returns whether it
+ * is known. */
 static bool read_limit(struct hm_live *live, uint64_t bytes[2], uint64_t *cap_bytes)
 {
     *cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();

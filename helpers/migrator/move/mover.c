@@ -110,11 +110,8 @@ static bool is_harmless(const struct hm_mover *mover, const struct hm_mapped *ma
 {
     if (!mapped || mapped->kind != HM_MEMORY_HUGETLB)
         return true;
-    if (*pool == ANSWER_NONE) {
-        *pool = ANSWER_YES;
-        for (unsigned tier = mover->to; *pool == ANSWER_YES && tier <= hm_mover_lowest(mover); tier++)
-            *pool = hm_pool_may_take("/sys", mover->nodes, tier) ? ANSWER_YES : ANSWER_NO;
-    }
+    if (*pool == ANSWER_NONE)
+        *pool = hm_pool_may_take("/sys", mover->nodes, mover->to) ? ANSWER_YES : ANSWER_NO;
     return *pool == ANSWER_YES;
 }
 

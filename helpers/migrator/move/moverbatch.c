@@ -14,11 +14,6 @@ uint64_t hm_mover_key(const struct hm_mover *mover, uint64_t page)
     return mapped ? mapped->home + (page - mapped->range.first) : HM_PAGE(mover->space, page);
 }
 
-unsigned hm_mover_lowest(const struct hm_mover *mover)
-{
-    return mover->to > mover->from ? mover->nodes->n_tiers - 1 : mover->to;
-}
-
 static void count_one(struct hm_mover *mover, const struct hm_candidate *candidate)
 {
     uint64_t *moved = mover->to < mover->from ? &mover->moved.promoted : &mover->moved.demoted;
@@ -91,17 +86,25 @@ void hm_mover_flush(struct hm_mover *mover)
     batch->n = 0;
 }
 
-/* Takes room for a page, which may go down further than planned. Returns the node, or -1. */
-static int take_room(struct hm_mover *mover, int from, uint64_t bytes)
+/* The slowest tier to which the page may go: what goes down may go further than planned, but for pages of hugetlbfs,
+ * as other jobs may have reserved those of that tier. */
+static unsigned lowest(const struct hm_mover *mover, const struct hm_mapped *mapped)
+{
+    bool is_bound = mover->to < mover->from || (mapped && mapped->kind == HM_MEMORY_HUGETLB);
+    return is_bound ? mover->to : mover->nodes->n_tiers - 1;
+}
+
+/* Takes room for a page, down to this tier. Returns the node, or -1. */
+static int take_room(struct hm_mover *mover, int from, unsigned lowest_tier, uint64_t bytes)
 {
     int node = -1;
-    for (unsigned tier = mover->to; node < 0 && tier <= hm_mover_lowest(mover); tier++)
+    for (unsigned tier = mover->to; node < 0 && tier <= lowest_tier; tier++)
         node = hm_nodes_take(mover->nodes, from, tier, bytes);
     return node;
 }
 
 /* Adds the page to the batch. Returns false if no node has room for it, or room_pages leaves none in the fast tier. */
-static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge)
+static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge, const struct hm_mapped *mapped)
 {
     struct hm_batch *batch = mover->batch;
     struct hm_candidate *candidate = &batch->candidate[batch->n];
@@ -116,7 +119,7 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
     uint64_t wanted = may_be_huge ? hm_huge_pages() : 1;
     if (mover->to == 0 && mover->room_pages < wanted)
         return false;
-    candidate->to = take_room(mover, from, wanted * hm_page_size());
+    candidate->to = take_room(mover, from, lowest(mover, mapped), wanted * hm_page_size());
     if (candidate->to < 0)
         return false;
     if (mover->to == 0 && mover->room_pages != UINT64_MAX)
@@ -136,8 +139,8 @@ bool hm_mover_add(struct hm_mover *mover, uint64_t page, int from, bool may_be_h
     size_t more = !may_be_huge ? 1 : page % hm_huge_pages() == 0 ? hm_huge_pages() : 0;
     if ((batch->n >= mover->batch_pages && more > 0) || batch->n + more > HM_BATCH_PAGES || batch->n == HM_BATCH_PAGES)
         hm_mover_flush(mover);
-    if (add(mover, page, from, may_be_huge))
+    if (add(mover, page, from, may_be_huge, mapped))
         return true;
     hm_mover_flush(mover);
-    return add(mover, page, from, may_be_huge);
+    return add(mover, page, from, may_be_huge, mapped);
 }

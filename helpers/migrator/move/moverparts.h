@@ -9,8 +9,6 @@
 
 /* The page by which it is remembered that a page was not moved: that of its home. */
 uint64_t hm_mover_key(const struct hm_mover *mover, uint64_t page);
-/* The slowest tier that the batch's pages may go to. */
-unsigned hm_mover_lowest(const struct hm_mover *mover);
 /* Carries the batch out, and learns how many pages the next one may have. */
 void hm_mover_flush(struct hm_mover *mover);
 /*

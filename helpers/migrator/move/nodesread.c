@@ -119,11 +119,21 @@ int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n
     return 0;
 }
 
+/* First touch fills a tier in the middle beyond what is to be kept. There a page that leaves makes room for another:
+ * else what was planned to change places would go to the slowest tier. */
+static void keep_what_is_free(const struct hm_nodes *nodes, struct hm_node_state *node)
+{
+    if (node->tier > 0 && node->tier + 1 < nodes->n_tiers)
+        node->kept_bytes = hm_least(node->most_kept_bytes, node->free_bytes);
+}
+
 void hm_nodes_refresh(struct hm_nodes *nodes)
 {
-    for (int i = 0; i < nodes->n; i++)
+    for (int i = 0; i < nodes->n; i++) {
         if (read_node(&nodes->node[i]) != 0)
             nodes->node[i].free_bytes = 0;
+        keep_what_is_free(nodes, &nodes->node[i]);
+    }
 }
 
 /* Reads the watermarks of all nodes, by their index. Returns false if that fails. */

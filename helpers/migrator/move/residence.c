@@ -6,8 +6,7 @@
 
 #include "base/amount.h"
 
-#define LOOKS_LEAST 2 /* least number of looks for an extent */
-#define AT_ONCE 512   /* pages that are looked up together */
+#define AT_ONCE 512 /* pages that are looked up together */
 
 struct look { /* pages of one process that are to be looked up */
     const struct hm_residence *residence;
@@ -145,7 +144,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
 {
     struct look look = {.residence = residence};
     size_t n_done = 0;
-    uint64_t share = count > 0 && n_looks / count > LOOKS_LEAST ? n_looks / count : LOOKS_LEAST;
+    uint64_t share = hm_most(count > 0 ? n_looks / count : 0, residence->nodes->n_tiers);
     for (size_t r = 0; r < count; r++) {
         struct hm_extent *extent = &extents[r];
         uint32_t space = HM_PAGE_SPACE(extent->first);

@@ -24,8 +24,8 @@ struct hm_residence {
 
 /*
  * Sets tier_pages of extents that are sorted by `first`. Looks up about `n_looks` pages in all, and at
- * least a few for each extent. Pages outside the movable ranges do not count. An extent of a process that is gone gets
- * 0. Returns how many pages were looked up.
+ * least one by tier for each extent. Pages outside the movable ranges do not count. An extent of a process that is gone
+ * gets 0. Returns how many pages were looked up.
  */
 size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent *extents, size_t count, size_t n_looks);
 

@@ -62,13 +62,14 @@ int hm_maps_parse_line(const char *line, struct hm_mapping *mapping)
     at = digits + strspn(digits, " ");
     size_t length = strcspn(at, "\n");
     memcpy(name, at, length < sizeof(name) - 1 ? length : sizeof(name) - 1);
+    uint64_t file = strncmp(name, "/SYSV", 5) == 0 ? inode | SYSTEM_V : inode;
     *mapping = (struct hm_mapping){.range = {start >> hm_page_shift(), (end - start) >> hm_page_shift()},
                                    .offset = offset >> hm_page_shift(),
                                    .device = major << 32 | minor,
-                                   .inode = strncmp(name, "/SYSV", 5) == 0 ? inode | SYSTEM_V : inode,
+                                   .inode = file,
                                    .kind = HM_MEMORY_OTHER,
                                    .is_shared = mode[3] == 's',
-                                   .is_code = mode[2] == 'x' && inode > 0};
+                                   .is_code = mode[2] == 'x' && file > 0};
     if (memcmp(mode, "---", 3) == 0 || end > MOST_ADDRESS)
         return 0;
     if (inode == 0 && !mapping->is_shared && is_own_name(name))

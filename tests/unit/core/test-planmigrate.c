@@ -109,7 +109,12 @@ static void test_tiers_between(void **state)
     static const struct {
         uint64_t fast, middle, slow; /* read latencies in ns; writes take twice as long */
         double read, write;
-    } cases[] = {{100, 150, 400, 1.5, 1.5}, {100, 450, 400, 0, 0}, {100, 90, 400, 0, 0}, {100, 0, 400, 0, 0}};
+        bool lacks_writes; /* their latencies are unknown */
+    } cases[] = {{100, 150, 400, 1.5, 1.5, false},
+                 {100, 450, 400, 0, 0, false},
+                 {100, 90, 400, 0, 0, false},
+                 {100, 0, 400, 0, 0, false},
+                 {100, 150, 400, 1.5, 0, true}};
     struct work *work = malloc(sizeof(*work));
     const struct row three = {"three", "migrate", SHARED}, bins = {"three", "migrate,algorithm=bins", SHARED};
     const struct hm_plan_migration *migration = &work->plan.migration;
@@ -126,7 +131,8 @@ static void test_tiers_between(void **state)
             work->tiers.tier[tier].read_latency_ns = (struct hm_figure){ns[tier], origin};
             for (int node = 0; node < work->tiers.topology.n_nodes; node++)
                 if (hm_set_has(&work->tiers.tier[tier].nodes, (unsigned)work->tiers.topology.node[node].id))
-                    work->tiers.topology.node[node].write_latency_ns = (struct hm_figure){2 * ns[tier], origin};
+                    work->tiers.topology.node[node].write_latency_ns =
+                        (struct hm_figure){2 * ns[tier], cases[i].lacks_writes ? HM_ORIGIN_NONE : origin};
         }
         assert_int_equal(hm_plan_resolve(&work->request, &work->tiers, &work->config, &work->abilities, &work->where,
                                          &work->plan, &work->error),

@@ -83,14 +83,17 @@ static void test_command_line(void **state)
     plan.balance.curves = HM_CURVES_FILE;
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
     assert_non_null(strstr(join(&command), " --load /etc/tiers.load --traffic /run/7.samples --broker "));
-    plan.n_middle = 2;
+    plan.n_middle = 3;
     hm_set_add(&plan.middle[0].nodes, 3);
     plan.middle[1] = (struct hm_plan_middle){.read_latency = 1.5, .write_latency = 2};
     hm_set_add(&plan.middle[1].nodes, 4);
     hm_set_add(&plan.middle[1].nodes, 6);
+    plan.middle[2].read_latency = 1.75;
+    hm_set_add(&plan.middle[2].nodes, 7);
     assert_int_equal(hm_migrator_command(&facts, &command, &error), 0);
-    assert_non_null(
-        strstr(join(&command), " --fast-nodes 0-1 --middle-tier 3 --middle-tier 4,6:1.5:2 --slow-nodes 2,5 "));
+    assert_non_null(strstr(join(&command),
+                           " --fast-nodes 0-1 --middle-tier 3 --middle-tier 4,6:1.5:2 --middle-tier 7:1.75 "
+                           "--slow-nodes 2,5 "));
     char longest[HM_JOB_CGROUP * 2];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';

@@ -23,6 +23,7 @@ static void tiers_are_in_order_of_speed(void **state)
         {{"2", "4-5"}, {1, 5 / 3.0, 7 / 3.0, 3}, {1, 7 / 3.0, 11 / 3.0, 5}},
         {{"2:1.5:1", "4-5"}, {1, 1.5, 7 / 3.0, 3}, {1, 1, 11 / 3.0, 5}},
         {{"2:3:5"}, {1, 3, 3}, {1, 5, 5}},
+        {{"2:1.5"}, {1, 1.5, 3}, {1, 3, 5}},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_options options = {.algorithm = "regions", .lat_read = 3, .lat_write = 5};

@@ -202,6 +202,21 @@ static void files_that_are_not_given_away_are_no_room(void **state)
     assert_true(nodes.node[0].free_bytes > 0);
 }
 
+/* Only in the middle, where pages come and go. Runs on this machine's node 0. */
+static void a_full_node_in_the_middle_keeps_what_is_free(void **state)
+{
+    (void)state;
+    for (unsigned tier = 0; tier < 3; tier++) {
+        struct hm_nodes nodes = make_nodes();
+        nodes.n = 1;
+        nodes.n_tiers = 3;
+        nodes.node[0].tier = tier;
+        nodes.node[0].kept_bytes = nodes.node[0].most_kept_bytes = UINT64_MAX;
+        hm_nodes_refresh(&nodes);
+        assert_true(nodes.node[0].kept_bytes == (tier == 1 ? nodes.node[0].free_bytes : UINT64_MAX));
+    }
+}
+
 static void write_figure(const char *folder, const char *name, const char *text)
 {
     char *path =
@@ -242,6 +257,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_follows_what_is_expected),
         cmocka_unit_test(only_for_what_is_expected_room_is_short),
         cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
+        cmocka_unit_test(a_full_node_in_the_middle_keeps_what_is_free),
         cmocka_unit_test(watermarks_are_of_what_is_free),
         cmocka_unit_test(files_that_are_not_given_away_are_no_room),
         cmocka_unit_test(reserved_huge_pages_are_not_taken),

@@ -105,7 +105,10 @@ static void test_files(void **state)
     assert_int_equal(hm_maps_parse_line("1000-3000 rw-p 00005000 fe:1a 77 /home/alice/data\n", &mapping), 0);
     assert_false(mapping.is_shared || mapping.is_code);
     assert_int_equal(hm_maps_parse_line("1000-3000 rw-s 00000000 00:01 77 /SYSV00000000 (deleted)\n", &mapping), 0);
+    assert_false(mapping.is_code);
     assert_int_not_equal(mapping.inode, 77); /* the segment's number, and not that of a file on the same device */
+    assert_int_equal(hm_maps_parse_line("1000-3000 rwxs 00000000 00:01 0 /SYSV00000000 (deleted)\n", &mapping), 0);
+    assert_true(mapping.is_code);
 }
 
 static void test_large_pages(void **state)
