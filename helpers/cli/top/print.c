@@ -232,7 +232,8 @@ void hm_topprint_screen(FILE *out, const struct hm_view *view, const char *host,
     put_head(out, view, host, screen);
     put_sums(out, view, screen);
     /* one line is kept for the last line of put_maps, which counts the processes left out */
-    unsigned others = OTHER_LINES + 1 + put_kinds(out, &view->progress, screen);
+    unsigned others = OTHER_LINES + 1;
+    others += screen->lines > others ? put_kinds(out, &view->progress, screen) : 0;
     unsigned left = screen->lines > others ? screen->lines - others : 0;
     for (uint32_t i = 0; i < view->progress.n_warnings && left > 0; i++, left--) {
         char line[HM_WARNING + 16];
