@@ -52,13 +52,16 @@ static void add_lines(char *text)
     struct hm_maps maps = {.n = 0}, all = {.n = 0};
     struct hm_claims claims = {.n = 0};
     char *save = NULL;
-    uint64_t pages = 0, aliases = 0;
+    uint64_t pages = 0, aliases = 0, end = 0;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         struct hm_mapping mapping;
         if (hm_maps_parse_line(line, &mapping) != 0)
             continue;
         if (mapping.range.n_pages == 0 || (mapping.kind != HM_MEMORY_OTHER && end_of(mapping.range) > MOST_PAGES))
             abort();
+        if (mapping.range.first < end) /* the kernel's lines are in order, and none of them overlap */
+            continue;
+        end = end_of(mapping.range);
         if (mapping.kind == HM_MEMORY_PRIVATE && hm_maps_add(&maps, mapping.range) == 0)
             pages += mapping.range.n_pages;
         if (mapping.kind == HM_MEMORY_FILE)
