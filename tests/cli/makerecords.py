@@ -17,8 +17,8 @@ USERS = {"alice": 1001, "bob": 1002, "carol": 1003}
 
 MIGRATION_KEYS = """algorithm hot_by sample_source sample_source_why period period_unit interval_s phases samples lost
     throttled dropped promoted_bytes demoted_bytes unmoved cap_bytes above_cap_bytes first_above_cap_bytes
-    fair_share_bytes cpu_s kernel_cpu_s fast_share best_share regret balance heat
-    self_reported"""
+    above_cap_s fair_share_bytes cpu_s kernel_cpu_s allowed_cpu_s advance_cpu_s pays_from fast_share best_share regret
+    balance heat self_reported"""
 NO_MIGRATION = {
     **dict.fromkeys(MIGRATION_KEYS.split()),
     "source": "the job did not ask for a migrator",

@@ -26,7 +26,8 @@ def test_what_was_migrated(tmp_path):
         "accesses by kind of memory: private 62 %, shared 38 %; could not be moved: shared 12 %",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
         "balance: 75 % of accesses belonged in the fast tier, which served 150.0 GB/s, the slow one 50.0 GB/s (the",
-        "cap 600.0 MiB, at most 2.0 MiB above it; fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
+        "cap 600.0 MiB, at most 2.0 MiB above it, for 20.0 s; fair share",
+        "fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
     ):
         assert part in text, part
     made["migration"].update(above_cap_bytes=None, fair_share_bytes=None)
@@ -34,12 +35,13 @@ def test_what_was_migrated(tmp_path):
     text = show(tmp_path / "a", str(made["job_id"])).stdout
     assert "cap 600.0 MiB, not known what was above it; cost" in text
     made["migration"].update(sample_source="damon", sample_source_why="perf: no PMU", cap_bytes=None, kernel_cpu_s=0.5)
-    made["migration"].update(fast_share=None, unmoved=None, algorithm=None, interval_s=None)
+    made["migration"].update(pays_from=0.034, fast_share=None, unmoved=None, algorithm=None, interval_s=None)
     made["traffic"]["estimate"] = None
     write(tmp_path / "b", made)
     text = show(tmp_path / "b", str(made["job_id"])).stdout
     assert "several algorithms: 20 decisions, on 4000 samples of damon (perf: no PMU)" in text
-    assert "cost 0.5 s of CPU time, 0.5 s more in the kernel" in text
+    assert "cost 0.5 s of CPU time, 0.5 s more in the kernel; expected to pay where" in text
+    assert "where the job waits for memory in 3.4 % of its CPU time or more\n" in text
     assert "estimate" not in text and "not moved" not in text and "cap" not in text
 
 

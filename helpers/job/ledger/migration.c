@@ -137,6 +137,10 @@ static void add_sums(struct hm_progress *total, const struct hm_progress *step)
     keep_larger(&total->first_above_cap_bytes, step->first_above_cap_bytes);
     keep_least_share(&total->least_share_bytes, step->least_share_bytes);
     total->cpu_s = sum_cpu(total->cpu_s, step->cpu_s);
+    total->above_cap_s = step->above_cap_s > total->above_cap_s ? step->above_cap_s : total->above_cap_s;
+    total->allowed_s = sum_cpu(total->allowed_s, step->allowed_s);
+    total->advance_s = sum_cpu(total->advance_s, step->advance_s);
+    total->gain_s = sum_cpu(total->gain_s, step->gain_s);
     total->kernel_cpu_s =
         total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : sum_cpu(total->kernel_cpu_s, step->kernel_cpu_s);
     total->most_ranks = step->most_ranks > total->most_ranks ? step->most_ranks : total->most_ranks;

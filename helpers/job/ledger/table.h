@@ -8,7 +8,7 @@
 
 #include "base/fields.h"
 
-#define HM_ENTRY_MOST (512u << 10) /* bytes of the largest entry, with '\0'; a larger one is not read */
+#define HM_ENTRY_MOST (528u << 10) /* bytes of the largest entry, with '\0'; a larger one is not read */
 
 extern const struct hm_fields hm_job_fields; /* of struct hm_job */
 

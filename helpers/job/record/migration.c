@@ -17,6 +17,16 @@ static json_t *number_or_null(uint64_t number)
     return number > 0 ? hm_json_bytes(number) : json_null();
 }
 
+/*
+ * The share of the job's CPU time that has to be waiting for memory, so that what the moves gain pays for all that the
+ * migrator costs. Null where the heat of the memory is not known well enough for shares, or nothing was gained.
+ */
+static json_t *pays_from(const struct hm_progress *progress)
+{
+    bool is_known = progress->gain_s > 0 && progress->fast_share >= 0 && progress->kernel_cpu_s >= 0;
+    return is_known ? json_real((progress->cpu_s + progress->kernel_cpu_s) / progress->gain_s) : json_null();
+}
+
 static json_t *unmoved_of(const struct hm_progress *progress)
 {
     json_t *unmoved = json_object();
@@ -95,9 +105,13 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "above_cap_bytes", has_cap ? hm_json_bytes(progress->above_cap_bytes) : json_null());
     json_object_set_new(object, "first_above_cap_bytes",
                         has_cap ? hm_json_bytes(progress->first_above_cap_bytes) : json_null());
+    json_object_set_new(object, "above_cap_s", has_cap ? json_real(progress->above_cap_s) : json_null());
     json_object_set_new(object, "fair_share_bytes", number_or_null(progress->least_share_bytes));
     json_object_set_new(object, "cpu_s", real_or_null(progress->cpu_s));
     json_object_set_new(object, "kernel_cpu_s", real_or_null(progress->kernel_cpu_s));
+    json_object_set_new(object, "allowed_cpu_s", json_real(progress->allowed_s));
+    json_object_set_new(object, "advance_cpu_s", json_real(progress->advance_s));
+    json_object_set_new(object, "pays_from", pays_from(progress));
     json_object_set_new(object, "fast_share", real_or_null(progress->fast_share));
     json_object_set_new(object, "best_share", real_or_null(progress->best_share));
     json_object_set_new(object, "regret", has_shares ? json_real(regret > 0 ? regret : 0) : json_null());
@@ -107,19 +121,21 @@ static void set_results(json_t *object, const struct hm_progress *progress)
 
 static void set_null(json_t *object)
 {
-    static const char *const keys[] = {"algorithm",        "hot_by",
-                                       "sample_source",    "sample_source_why",
-                                       "period",           "period_unit",
-                                       "interval_s",       "phases",
-                                       "samples",          "lost",
-                                       "throttled",        "dropped",
-                                       "promoted_bytes",   "demoted_bytes",
-                                       "unmoved",          "cap_bytes",
-                                       "above_cap_bytes",  "first_above_cap_bytes",
-                                       "fair_share_bytes", "cpu_s",
-                                       "kernel_cpu_s",     "fast_share",
-                                       "best_share",       "regret",
-                                       "balance",          "heat"};
+    static const char *const keys[] = {"algorithm",       "hot_by",
+                                       "sample_source",   "sample_source_why",
+                                       "period",          "period_unit",
+                                       "interval_s",      "phases",
+                                       "samples",         "lost",
+                                       "throttled",       "dropped",
+                                       "promoted_bytes",  "demoted_bytes",
+                                       "unmoved",         "cap_bytes",
+                                       "above_cap_bytes", "first_above_cap_bytes",
+                                       "above_cap_s",     "fair_share_bytes",
+                                       "cpu_s",           "kernel_cpu_s",
+                                       "allowed_cpu_s",   "advance_cpu_s",
+                                       "pays_from",       "fast_share",
+                                       "best_share",      "regret",
+                                       "balance",         "heat"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         json_object_set_new(object, keys[i], json_null());
 }

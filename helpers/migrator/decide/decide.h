@@ -32,6 +32,9 @@
 #define HM_PAGE_SPACE(page) ((uint32_t)((page) >> HM_PAGE_BITS))
 #define HM_PAGE_NUMBER(page) ((page) & ((UINT64_C(1) << HM_PAGE_BITS) - 1))
 
+/* How many phases a placement is expected to last. A move that does not pay off by then is not worth the risk. */
+#define HM_PLACEMENT_PHASES 8.0
+
 /* One sample, or one region of DAMON. */
 struct hm_observation {
     uint64_t page;       /* the first page */

@@ -8,8 +8,6 @@
 #include "base/amount.h"
 #include "exchange.h"
 
-/* How many phases a placement is expected to last. A move that does not pay off by then is not worth the risk. */
-#define LASTS 8.0
 /* Share of a phase's samples: a plan with a smaller gain is only noise, however many samples there are. */
 #define LEAST_GAIN 0.002
 
@@ -18,7 +16,7 @@ static struct hm_exchange begin_plan(struct hm_extents *extents, const struct hm
 {
     struct hm_exchange plan;
     hm_exchange_begin(&plan, extents, budget);
-    plan.belief = LASTS;
+    plan.belief = HM_PLACEMENT_PHASES;
     if (budget->share) {
         plan.heat_room = hm_extents_heat_room(extents, budget->share);
         plan.belief *= budget->share->gain;
@@ -154,8 +152,8 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     try_out(extents, budget);
     struct hm_exchange plan = begin_plan(extents, budget);
     plan.moves_left = budget->move_pages;
-    if (budget->phases_left >= 0 && budget->phases_left < LASTS)
-        plan.belief *= budget->phases_left / LASTS;
+    if (budget->phases_left >= 0 && budget->phases_left < HM_PLACEMENT_PHASES)
+        plan.belief *= budget->phases_left / HM_PLACEMENT_PHASES;
     plan.belief *= hm_trust_factor(&extents->trust);
     hm_exchange_obey_caps(&plan, budget);
     choose(&plan);

@@ -117,6 +117,10 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, knows_heat, .most = 1),
     HM_FIELD_LIST(hm_progress, heat, .is_right = is_share),
     HM_FIELD_LIST(hm_progress, stuck, .is_right = is_share),
+    HM_FIELD(hm_progress, above_cap_s, .is_right = is_cpu),
+    HM_FIELD(hm_progress, allowed_s, .is_right = is_cpu),
+    HM_FIELD(hm_progress, advance_s, .is_right = is_cpu),
+    HM_FIELD(hm_progress, gain_s, .is_right = is_cpu),
     {.name = NULL},
 };
 

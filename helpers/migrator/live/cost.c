@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the CPU time of the step and of this process. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "live.h"
 
@@ -64,7 +66,11 @@ double hm_live_own_s(void)
 
 void hm_live_look_at_cost(struct hm_live *live)
 {
+    double age_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - live->account.begun_ns) / 1e9;
+    int64_t end_s = live->account.pace.end_s;
     hm_purse_look(&live->account.purse, hm_live_job_s(live), hm_live_own_s() - live->account.read_s);
+    hm_purse_set_left(&live->account.purse, end_s > 0 ? fmax((double)end_s - hm_clock_s(CLOCK_REALTIME), 0) : -1,
+                      age_s);
 }
 
 /* The first decision is always made, as it shows what a decision costs. An open window cannot wait either. */

@@ -53,8 +53,6 @@ void hm_live_begin_anew(struct hm_live *live)
 {
     struct hm_decider *before = live->decider;
     live->intake.ways = live->intake.source->state.ways;
-    if (live->intake.source->state.has_rounds)
-        hm_purse_take_advance(&live->account.purse);
     hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC));
     live->intake.dropped += live->intake.n_later;
     live->intake.n_later = 0;

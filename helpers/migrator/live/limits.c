@@ -95,7 +95,7 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
     free(moves);
 }
 
-void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end)
+void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end, double phase_s)
 {
     uint64_t bytes[2], pages = end->used_pages[0] + live->mover.moved.into_fast;
     uint64_t used = hm_less(pages, live->mover.moved.out_of_fast) * hm_page_size();
@@ -107,6 +107,7 @@ void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end)
     if (hm_live_read_usage(live, bytes))
         used = bytes[0];
     uint64_t above = hm_less(used, live->cap_pages * hm_page_size());
-    if (above > progress->above_cap_bytes)
-        progress->above_cap_bytes = above;
+    progress->above_cap_bytes = hm_most(progress->above_cap_bytes, above);
+    if (end->used_pages[0] > live->cap_pages)
+        progress->above_cap_s += phase_s;
 }

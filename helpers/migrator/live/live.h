@@ -82,6 +82,7 @@ struct hm_live_account {
     double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if no cgroup tells it */
     struct hm_pace pace;               /* length of phases */
     struct hm_purse purse;             /* CPU time saved for decisions */
+    uint64_t begun_ns;                 /* CLOCK_MONOTONIC when the account was opened */
     struct hm_tally tally;             /* shares of accesses by tier */
     struct hm_cgroup cgroup;           /* the step's memory by node, if `has_cgroup` */
     struct hm_node_map node_map;

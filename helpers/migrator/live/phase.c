@@ -121,11 +121,10 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
 {
     uint64_t rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
     hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
-    uint64_t paid = hm_purse_pages(&live->account.purse);
     size_t n_planned = 0;
     double start_s = hm_live_thread_s();
     struct hm_budget budget = {
-        .move_pages = rate < paid ? rate : paid,
+        .move_pages = rate,
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
         .share = share,
     };
@@ -133,8 +132,7 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
         budget.capacity_pages[tier] = end->capacity_pages[tier];
         budget.used_pages[tier] = end->used_pages[tier] - end->gap_pages[tier];
     }
-    const struct hm_move *planned = hm_decider_plan(live->decider, &budget, &n_planned);
-    end->extent = hm_decider_extents(live->decider, &end->n_extents);
+    const struct hm_move *planned = hm_live_plan(live, end, &budget, phase_s, &n_planned);
     struct hm_move *moves = calloc(n_planned + end->n_gaps * live->nodes.n_tiers + 1, sizeof(*moves));
     hm_mover_begin(&live->mover, hm_less(end->capacity_pages[0], end->used_pages[0]), budget.move_pages);
     if (!moves)
@@ -144,7 +142,7 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
         memcpy(moves + n, planned, n_planned * sizeof(*moves));
     hm_mover_run(&live->mover, moves, n + n_planned);
     free(moves);
-    hm_live_enforce_limits(live, end, rate, paid);
+    hm_live_enforce_limits(live, end, rate, budget.move_pages);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
     live->account.deciding_s -= moving_s;
@@ -193,7 +191,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     move(live, &end, share, phase_s);
     if (live->mover.moved.has_apart)
         hm_live_look_at_apart(live);
-    hm_live_watch_cap(live, &end);
+    hm_live_watch_cap(live, &end, phase_s);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);
     live->account.deciding_s = 0;

@@ -18,6 +18,13 @@ bool hm_live_is_blind(const struct hm_live *live, const struct hm_live_end *end)
 /* How many pages the step has above its cap, and is to demote as far as the purse pays; 0 while it is blind. */
 uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end *end);
 /*
+ * Plans moves for what there is in the purse, an advance included; and without it if they are not expected to pay for
+ * their CPU time and the decision's. budget->move_pages is the most that other limits allow, and becomes the number of
+ * pages that may be moved. The moves belong to the decider. end->extent has its verdicts.
+ */
+const struct hm_move *hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                   double phase_s, size_t *count);
+/*
  * Plans to demote memory in the tier `from` that nobody was seen to use: enough moves for `pages`, by ascending page,
  * to the slowest tier. `moves` has room for all gaps. Returns their number.
  */
@@ -29,7 +36,7 @@ size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end
  */
 void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end, uint64_t rate_pages,
                             uint64_t paid_pages);
-/* Notes how much was above the cap: before the first move, and at the end of phases. */
-void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end);
+/* Notes how much was above the cap, before the first move and at the end of phases, and for how long. */
+void hm_live_watch_cap(struct hm_live *live, const struct hm_live_end *end, double phase_s);
 
 #endif

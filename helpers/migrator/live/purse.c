@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "purse.h"
 
+#include <math.h>
+
 #include "base/advance.h"
 
 #define LEARN 0.5   /* weight of the latest measurement */
@@ -10,45 +12,41 @@
 
 void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s)
 {
-    *purse = (struct hm_purse){.share = share, .n_cpus = n_cpus > 0 ? n_cpus : 1, .job_s = job_s};
+    *purse = (struct hm_purse){.share = share, .n_cpus = n_cpus > 0 ? n_cpus : 1, .job_s = job_s, .left_s = INFINITY};
 }
 
-/* Earns for this CPU time of the job. */
-static void earn(struct hm_purse *purse, double job_s)
+void hm_purse_set_left(struct hm_purse *purse, double left_s, double age_s)
 {
-    double usual_s = purse->share * job_s;
-    double rate = purse->has_advance ? hm_advance_rate(purse->ran_s, purse->owed_s) : 1;
-    purse->ran_s += job_s / purse->n_cpus;
-    purse->saved_s += usual_s * rate;
-    purse->owed_s += usual_s * (rate - 1);
-}
-
-void hm_purse_take_advance(struct hm_purse *purse)
-{
-    if (!purse->has_advance && purse->ran_s < HM_ADVANCE_S) {
-        purse->owed_s = purse->share * purse->ran_s * purse->n_cpus * (HM_ADVANCE_MORE - 1);
-        purse->saved_s += purse->owed_s;
-    }
-    purse->has_advance = true;
+    double used = age_s > 0 ? fmin(purse->ran_s / age_s, 1) : 1;
+    purse->left_s = left_s < 0 ? INFINITY : left_s * used;
 }
 
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
 {
-    if (job_s > purse->job_s)
-        earn(purse, job_s - purse->job_s);
-    purse->saved_s -= spent_s - purse->spent_s;
+    double used_s = fmax(job_s - purse->job_s, 0);
+    purse->ran_s += used_s / purse->n_cpus;
+    purse->earned_s += purse->share * used_s;
+    purse->saved_s += purse->share * used_s - (spent_s - purse->spent_s);
+    purse->debt_s = fmax(purse->debt_s, -purse->saved_s);
     purse->job_s = job_s;
     purse->spent_s = spent_s;
 }
 
+double hm_purse_has(const struct hm_purse *purse)
+{
+    double early_s = fmin(purse->ran_s, HM_ADVANCE_S), late_s = purse->ran_s - early_s;
+    double more_s = (HM_ADVANCE_MORE - 1) * early_s - (1 - HM_ADVANCE_LESS) * late_s;
+    return purse->saved_s + purse->share * purse->n_cpus * fmin(fmax(more_s, 0), purse->left_s);
+}
+
 double hm_purse_part(const struct hm_purse *purse, double share)
 {
-    return purse->saved_s > 0 ? purse->saved_s * share : 0;
+    return fmax(hm_purse_has(purse), 0) * share;
 }
 
 bool hm_purse_affords_decision(const struct hm_purse *purse)
 {
-    return purse->saved_s >= DECISIONS * purse->decision_s;
+    return hm_purse_has(purse) >= DECISIONS * purse->decision_s;
 }
 
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds)
@@ -67,14 +65,21 @@ void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages)
     double idle_s = (passed_s - (purse->ran_s - purse->idle_from_s)) * purse->n_cpus;
     double lacking_s = (double)pages * page_s(purse) - purse->saved_s, most_s = purse->share * idle_s;
     purse->idle_from_s = purse->ran_s;
-    if (pages > 0 && lacking_s > 0 && most_s > 0)
-        purse->saved_s += lacking_s < most_s ? lacking_s : most_s;
+    if (pages == 0 || !(lacking_s > 0) || !(most_s > 0))
+        return;
+    purse->saved_s += fmin(lacking_s, most_s);
+    purse->earned_s += fmin(lacking_s, most_s);
 }
 
-uint64_t hm_purse_pages(const struct hm_purse *purse)
+uint64_t hm_purse_pages(const struct hm_purse *purse, bool with_advance)
 {
-    double pages = hm_purse_part(purse, 1) / page_s(purse);
+    double pages = (with_advance ? hm_purse_has(purse) : purse->saved_s) / page_s(purse);
     return pages >= 0x1p52 ? UINT64_MAX : pages > HM_PURSE_LEAST ? (uint64_t)pages : HM_PURSE_LEAST;
+}
+
+double hm_purse_cost(const struct hm_purse *purse, uint64_t pages)
+{
+    return purse->decision_s + (double)pages * page_s(purse);
 }
 
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds)

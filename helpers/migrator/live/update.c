@@ -35,6 +35,8 @@ void hm_live_update_figures(struct hm_live *live)
         progress->kernel_cpu_s += faults;
     }
     progress->cpu_s = hm_live_own_s();
+    progress->allowed_s = live->account.purse.earned_s;
+    progress->advance_s = live->account.purse.debt_s;
     progress->n_ranks = live->intake.ranks.n_living;
     if (progress->n_ranks > progress->most_ranks)
         progress->most_ranks = progress->n_ranks;

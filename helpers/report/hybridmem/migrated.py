@@ -32,12 +32,18 @@ def lines(migration):
     cost = f"cost {draw.duration(fields.figure(migration, 'cpu_s'))} of CPU time"
     kernel = fields.figure(migration, "kernel_cpu_s")
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
+    pays = fields.figure(migration, "pays_from")
+    if pays is not None:
+        waits = f"where the job waits for memory in {pays * 100:.2g} % of its CPU time or more"
+        cost += "; not expected to pay" if pays > 1 else f"; expected to pay {waits}"
     shared = fields.figure(migration, "fair_share_bytes")
     if shared is not None:
         cost = f"fair share beside other jobs down to {draw.size(shared)}; {cost}"
     if sizes["cap_bytes"] is not None:
         above = fields.figure(migration, "above_cap_bytes")
         kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"
+        took = fields.figure(migration, "above_cap_s")
+        kept += f", for {draw.duration(took)}" if above and took else ""
         cost = f"cap {draw.size(sizes['cap_bytes'])}, {kept}; {cost}"
     yield cost
 

@@ -54,7 +54,7 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(truncate(in_jobs("8"), HM_ENTRY_MOST), 0);
     assert_int_equal(hm_ledger_read(&config, 8, &job, &error), -1);
     assert_int_equal(errno, EBADMSG);
-    assert_non_null(strstr(error.text, "524288 bytes"));
+    assert_non_null(strstr(error.text, "540672 bytes"));
 
     assert_int_equal(chmod(in_jobs("7"), 0640), 0);
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), -1);

@@ -194,6 +194,10 @@ static struct hm_progress ended_step(void)
     step.capacity_bytes = 600 * MIB;
     step.above_cap_bytes = 2 * MIB;
     step.first_above_cap_bytes = 100 * MIB;
+    step.above_cap_s = 20;
+    step.allowed_s = 0.125;
+    step.advance_s = 0.0625;
+    step.gain_s = 10;
     step.share_bytes = 400 * MIB;
     step.least_share_bytes = 300 * MIB;
     step.balance_phases = 8;

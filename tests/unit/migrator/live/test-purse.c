@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests a migrator's budget of CPU time: what it earns, and what may be spent. Also tests when the migrator rests. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,29 +35,61 @@ static void test_earned_and_spent(void **state)
     }
 }
 
-/* In the job's first two minutes, counted in CPU time of all its CPUs, nearly twice the share is earned, also for the
- * time before the advance was taken; in ten minutes the share. */
-static void test_an_advance_is_paid_back(void **state)
+/* What may have been spent after `ran_s` seconds of a job that keeps its two CPUs busy, if all is spent as soon as it
+ * may be: 1.8 times the share in two minutes, less and less of it later, and no more than the share from 504 s on and
+ * when the job ends. */
+static void test_an_advance(void **state)
 {
     (void)state;
     static const struct {
-        double taken_at, earned_120_s, earned_600_s, earned_900_s; /* CPU time of the job; what is earned in seconds */
-    } rows[] = {{0, 4.32, 12, 18}, {60, 4.32, 12, 18}, {480, 2.4, 12, 18}};
+        double ran_s, limit_s; /* limit < 0: not known */
+        double spent_s;        /* in seconds of the share */
+    } rows[] = {
+        {10, -1, 18},    {30, -1, 54},       {120, -1, 216},  {300, -1, 351},    {500, -1, 501},        {504, -1, 504},
+        {600, -1, 600},  {86400, -1, 86400}, {30, 86400, 54}, {300, 86400, 351}, {120, 200, 200},       {190, 200, 200},
+        {200, 200, 200}, {210, 200, 210},    {30, 40, 40},    {300, 320, 320},   {86380, 86400, 86380},
+    };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        double at_240 = 0, at_1200 = 0;
         struct hm_purse purse;
+        double left_s = rows[i].limit_s - rows[i].ran_s;
         hm_purse_init(&purse, 0.01, 2, 100);
-        for (double job_s = 1; job_s <= 1800; job_s++) {
-            hm_purse_look(&purse, 100 + job_s, 0);
-            if (job_s >= rows[i].taken_at)
-                hm_purse_take_advance(&purse);
-            at_240 = job_s <= 240 ? purse.saved_s : at_240;
-            at_1200 = job_s <= 1200 ? purse.saved_s : at_1200;
-        }
-        assert_float_equal(at_240, rows[i].earned_120_s, 0.05);
-        assert_float_equal(at_1200, rows[i].earned_600_s, 0.05);
-        assert_float_equal(purse.saved_s, rows[i].earned_900_s, 0.05);
+        hm_purse_look(&purse, 100 + 2 * rows[i].ran_s, 0);
+        hm_purse_set_left(&purse, rows[i].limit_s < 0 ? -1 : left_s > 0 ? left_s : 0, rows[i].ran_s);
+        if (fabs(hm_purse_has(&purse) - rows[i].spent_s * 0.02) > 1e-9)
+            fail_msg("row %zu: %g s", i, hm_purse_has(&purse) / 0.02);
     }
+}
+
+/* A job that uses its CPUs for a quarter of the time earns a quarter in what is left, too. What was spent of an advance
+ * is earned first, before there is anything again. */
+static void test_an_advance_is_earned_later(void **state)
+{
+    (void)state;
+    struct hm_purse purse;
+    hm_purse_init(&purse, 0.01, 2, 0);
+    hm_purse_look(&purse, 100, 1.5); /* 50 s of both CPUs */
+    hm_purse_set_left(&purse, 80, 200);
+    assert_float_equal(purse.debt_s, 0.5, 1e-9);
+    assert_float_equal(hm_purse_has(&purse), -0.1, 1e-9);
+    hm_purse_look(&purse, 200, 1.5);
+    hm_purse_set_left(&purse, 0, 200);
+    assert_float_equal(hm_purse_has(&purse), 0.5, 1e-9);
+    assert_float_equal(purse.debt_s, 0.5, 1e-9);
+    assert_float_equal(purse.earned_s, 2, 1e-9);
+}
+
+/* An advance is paid back by a quarter of what is earned, and decisions go on. */
+static void test_an_advance_is_paid_back(void **state)
+{
+    (void)state;
+    struct hm_purse purse;
+    hm_purse_init(&purse, 0.01, 1, 0);
+    hm_purse_look(&purse, 120, 1.2 + 0.96); /* all of it is spent */
+    hm_purse_look(&purse, 220, 1.2 + 0.96);
+    assert_float_equal(hm_purse_has(&purse), 0.75, 1e-9);
+    hm_purse_look(&purse, 120 + 384, 1.2 + 0.96 + 0.75 * 3.84);
+    assert_float_equal(purse.saved_s, 0, 1e-9);
+    assert_float_equal(hm_purse_has(&purse), 0, 1e-9);
 }
 
 static void test_parts_and_pages(void **state)
@@ -78,8 +111,8 @@ static void test_parts_and_pages(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_float_equal(hm_purse_part(&rows[i].purse, 0.5), rows[i].half_s, 1e-9);
-        if (hm_purse_pages(&rows[i].purse) != rows[i].pages)
-            fail_msg("row %zu: %llu", i, (unsigned long long)hm_purse_pages(&rows[i].purse));
+        if (hm_purse_pages(&rows[i].purse, true) != rows[i].pages)
+            fail_msg("row %zu: %llu", i, (unsigned long long)hm_purse_pages(&rows[i].purse, true));
     }
 }
 
@@ -106,6 +139,7 @@ static void test_idle_cpus_pay_for_the_cap(void **state)
         hm_purse_look(&purse, 100 + rows[i].job_s, 0);
         hm_purse_add_idle(&purse, rows[i].passed_s, rows[i].pages);
         assert_float_equal(purse.saved_s, rows[i].saved_s / 100, 1e-9);
+        assert_float_equal(purse.earned_s, rows[i].saved_s / 100, 1e-9);
         hm_purse_add_idle(&purse, 0, 100000); /* the time is spent */
         assert_float_equal(purse.saved_s, rows[i].saved_s / 100, 1e-9);
     }
@@ -191,10 +225,16 @@ static void test_resting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_earned_and_spent),  cmocka_unit_test(test_an_advance_is_paid_back),
-        cmocka_unit_test(test_parts_and_pages),   cmocka_unit_test(test_idle_cpus_pay_for_the_cap),
-        cmocka_unit_test(test_what_a_page_costs), cmocka_unit_test(test_decisions_leave_half_for_moving),
-        cmocka_unit_test(test_is_there_work),     cmocka_unit_test(test_resting),
+        cmocka_unit_test(test_earned_and_spent),
+        cmocka_unit_test(test_an_advance),
+        cmocka_unit_test(test_an_advance_is_earned_later),
+        cmocka_unit_test(test_an_advance_is_paid_back),
+        cmocka_unit_test(test_parts_and_pages),
+        cmocka_unit_test(test_idle_cpus_pay_for_the_cap),
+        cmocka_unit_test(test_what_a_page_costs),
+        cmocka_unit_test(test_decisions_leave_half_for_moving),
+        cmocka_unit_test(test_is_there_work),
+        cmocka_unit_test(test_resting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
