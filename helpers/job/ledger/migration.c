@@ -31,6 +31,17 @@ static double sum_cpu(double a, double b)
     return a + b < HM_PROGRESS_MOST_CPU_S ? a + b : HM_PROGRESS_MOST_CPU_S;
 }
 
+/* Not known (negative) if one of them is not. */
+static double sum_known_cpu(double a, double b)
+{
+    return a < 0 || b < 0 ? -1 : sum_cpu(a, b);
+}
+
+static double larger_known(double a, double b)
+{
+    return a < 0 || b < 0 ? -1 : a > b ? a : b;
+}
+
 static void add(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum))
@@ -137,12 +148,11 @@ static void add_sums(struct hm_progress *total, const struct hm_progress *step)
     keep_larger(&total->first_above_cap_bytes, step->first_above_cap_bytes);
     keep_least_share(&total->least_share_bytes, step->least_share_bytes);
     total->cpu_s = sum_cpu(total->cpu_s, step->cpu_s);
-    total->above_cap_s = step->above_cap_s > total->above_cap_s ? step->above_cap_s : total->above_cap_s;
-    total->allowed_s = sum_cpu(total->allowed_s, step->allowed_s);
-    total->advance_s = sum_cpu(total->advance_s, step->advance_s);
-    total->gain_s = sum_cpu(total->gain_s, step->gain_s);
-    total->kernel_cpu_s =
-        total->kernel_cpu_s < 0 || step->kernel_cpu_s < 0 ? -1 : sum_cpu(total->kernel_cpu_s, step->kernel_cpu_s);
+    total->kernel_cpu_s = sum_known_cpu(total->kernel_cpu_s, step->kernel_cpu_s);
+    total->above_cap_s = larger_known(total->above_cap_s, step->above_cap_s);
+    total->allowed_s = sum_known_cpu(total->allowed_s, step->allowed_s);
+    total->advance_s = sum_known_cpu(total->advance_s, step->advance_s);
+    total->gain_s = sum_known_cpu(total->gain_s, step->gain_s);
     total->most_ranks = step->most_ranks > total->most_ranks ? step->most_ranks : total->most_ranks;
     keep_larger(&total->last_ns, step->last_ns);
     total->first_ns = step->first_ns > 0 && (total->first_ns == 0 || step->first_ns < total->first_ns)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record's `migration`: what the migrators of the job's steps did. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "parts.h"
 #include "slurm/stepname.h"
 
-/* A negative share or kernel_cpu_s means "not known"; hm_progress_check accepts it. */
+/* A negative share or time means "not known"; hm_progress_check accepts it. */
 static json_t *real_or_null(double value)
 {
     return value >= 0 ? json_real(value) : json_null();
@@ -19,12 +20,14 @@ static json_t *number_or_null(uint64_t number)
 
 /*
  * The share of the job's CPU time that has to be waiting for memory, so that what the moves gain pays for all that the
- * migrator costs. Null where the heat of the memory is not known well enough for shares, or nothing was gained.
+ * migrator costs. Null where the heat of the memory is not known well enough for shares, where the gain is not known or
+ * nothing was gained, or next to nothing: the figures are self-reported, and JSON has no infinite number.
  */
 static json_t *pays_from(const struct hm_progress *progress)
 {
     bool is_known = progress->gain_s > 0 && progress->fast_share >= 0 && progress->kernel_cpu_s >= 0;
-    return is_known ? json_real((progress->cpu_s + progress->kernel_cpu_s) / progress->gain_s) : json_null();
+    double share = is_known ? (progress->cpu_s + progress->kernel_cpu_s) / progress->gain_s : -1;
+    return isfinite(share) ? real_or_null(share) : json_null();
 }
 
 static json_t *unmoved_of(const struct hm_progress *progress)
@@ -105,12 +108,12 @@ static void set_results(json_t *object, const struct hm_progress *progress)
     json_object_set_new(object, "above_cap_bytes", has_cap ? hm_json_bytes(progress->above_cap_bytes) : json_null());
     json_object_set_new(object, "first_above_cap_bytes",
                         has_cap ? hm_json_bytes(progress->first_above_cap_bytes) : json_null());
-    json_object_set_new(object, "above_cap_s", has_cap ? json_real(progress->above_cap_s) : json_null());
+    json_object_set_new(object, "above_cap_s", has_cap ? real_or_null(progress->above_cap_s) : json_null());
     json_object_set_new(object, "fair_share_bytes", number_or_null(progress->least_share_bytes));
     json_object_set_new(object, "cpu_s", real_or_null(progress->cpu_s));
     json_object_set_new(object, "kernel_cpu_s", real_or_null(progress->kernel_cpu_s));
-    json_object_set_new(object, "allowed_cpu_s", json_real(progress->allowed_s));
-    json_object_set_new(object, "advance_cpu_s", json_real(progress->advance_s));
+    json_object_set_new(object, "allowed_cpu_s", real_or_null(progress->allowed_s));
+    json_object_set_new(object, "advance_cpu_s", real_or_null(progress->advance_s));
     json_object_set_new(object, "pays_from", pays_from(progress));
     json_object_set_new(object, "fast_share", real_or_null(progress->fast_share));
     json_object_set_new(object, "best_share", real_or_null(progress->best_share));

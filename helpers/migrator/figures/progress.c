@@ -117,10 +117,10 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, knows_heat, .most = 1),
     HM_FIELD_LIST(hm_progress, heat, .is_right = is_share),
     HM_FIELD_LIST(hm_progress, stuck, .is_right = is_share),
-    HM_FIELD(hm_progress, above_cap_s, .is_right = is_cpu),
-    HM_FIELD(hm_progress, allowed_s, .is_right = is_cpu),
-    HM_FIELD(hm_progress, advance_s, .is_right = is_cpu),
-    HM_FIELD(hm_progress, gain_s, .is_right = is_cpu),
+    HM_FIELD(hm_progress, above_cap_s, .is_right = is_cpu_or_unknown),
+    HM_FIELD(hm_progress, allowed_s, .is_right = is_cpu_or_unknown),
+    HM_FIELD(hm_progress, advance_s, .is_right = is_cpu_or_unknown),
+    HM_FIELD(hm_progress, gain_s, .is_right = is_cpu_or_unknown),
     {.name = NULL},
 };
 
@@ -146,6 +146,10 @@ void hm_progress_init(struct hm_progress *progress, uint32_t step_id)
         .fast_share = -1,
         .last_fast_share = -1,
         .best_share = -1,
+        .above_cap_s = -1,
+        .allowed_s = -1,
+        .advance_s = -1,
+        .gain_s = -1,
     };
 }
 

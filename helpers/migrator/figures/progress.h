@@ -83,10 +83,12 @@ struct hm_progress {
      * its pages that could not be moved */
     uint32_t knows_heat;
     double heat[HM_MEMORY_KINDS], stuck[HM_MEMORY_KINDS];
+    /* All of the following are negative where they are not known, as with a migrator of an earlier version. */
     double above_cap_s; /* how long the phases took in which the step was above the cap */
     /* CPU time that the overhead has allowed for deciding and moving, and the most that was spent beyond it */
     double allowed_s, advance_s;
-    /* CPU seconds of waiting for memory that the moves were expected to make up, if the job does nothing but wait */
+    /* CPU seconds of waiting for memory that the moves were expected to make up, if the job does nothing but wait; also
+     * not known where heat was balanced between the tiers */
     double gain_s;
 };
 

@@ -262,6 +262,26 @@ static void test_migration_before_its_first_phase(void **state)
     json_decref(record);
 }
 
+/* Figures of a migrator of an earlier version, which has no such times; and a gain that is next to nothing. */
+static void test_migration_with_times_that_are_not_known(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"above_cap_s", "allowed_cpu_s", "advance_cpu_s", "pays_from"};
+    static const double gains_s[] = {-1, 1e-310};
+    plan_migrate();
+    for (size_t i = 0; i < N_ROWS(gains_s); i++) {
+        struct hm_progress step = ended_step();
+        step.above_cap_s = step.allowed_s = step.advance_s = -1;
+        step.gain_s = gains_s[i];
+        hm_migration_clear(&job.migration);
+        hm_migration_add(&job.migration, &step);
+        json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+        for (size_t k = 0; k < N_ROWS(keys); k++)
+            assert_true(json_is_null(json_object_get(json_object_get(record, "migration"), keys[k])));
+        json_decref(record);
+    }
+}
+
 /* Two file systems; in the second case the user keeps them, so they were not removed. */
 static void test_namespaces(void **state)
 {
@@ -328,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup(test_whole_record, set_up),
         cmocka_unit_test_setup(test_migration, set_up),
         cmocka_unit_test_setup(test_migration_before_its_first_phase, set_up),
+        cmocka_unit_test_setup(test_migration_with_times_that_are_not_known, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
     };

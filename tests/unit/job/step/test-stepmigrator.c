@@ -236,6 +236,33 @@ static void test_steps_that_had_nothing_to_move(void **state)
     free(migration);
 }
 
+/* What one of the steps does not know, as its migrator was of an earlier version, is not known of the job. */
+static void test_times_that_one_step_does_not_know(void **state)
+{
+    (void)state;
+    struct hm_migration *migration = calloc(1, sizeof(*migration));
+    assert_non_null(migration);
+    for (uint32_t knows = 0; knows < 4; knows++) {
+        hm_migration_clear(migration);
+        for (uint32_t k = 0; k < 2; k++) {
+            struct hm_progress step;
+            hm_progress_init(&step, k);
+            step.state = HM_PROGRESS_ENDED;
+            if (knows & (1u << k)) {
+                step.above_cap_s = 10 + k;
+                step.kernel_cpu_s = step.allowed_s = step.advance_s = step.gain_s = 1 + k;
+            }
+            hm_migration_add(migration, &step);
+        }
+        const struct hm_progress *total = &migration->total;
+        const double sums[] = {total->kernel_cpu_s, total->allowed_s, total->advance_s, total->gain_s};
+        for (size_t i = 0; i < N_ROWS(sums); i++)
+            assert_float_equal(sums[i], knows == 3 ? 3 : -1, 1e-9);
+        assert_float_equal(total->above_cap_s, knows == 3 ? 11 : -1, 1e-9);
+    }
+    free(migration);
+}
+
 static void test_step_of_a_path(void **state)
 {
     (void)state;
@@ -318,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_the_balance_of_several_steps),
         cmocka_unit_test(test_the_least_share),
         cmocka_unit_test(test_steps_that_had_nothing_to_move),
+        cmocka_unit_test(test_times_that_one_step_does_not_know),
         cmocka_unit_test(test_steps_whose_shares_are_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
