@@ -18,4 +18,13 @@ static inline double hm_advance_rate(double s, double owed_s)
     return s < HM_ADVANCE_S ? HM_ADVANCE_MORE : owed_s > 0 ? HM_ADVANCE_LESS : 1;
 }
 
+/* How much of the advance may be used after `s` seconds, in seconds of the usual budget: 0.8 s in the first two
+ * minutes; then a quarter of what comes in pays it back, and from 504 s on there is none. */
+static inline double hm_advance_sum(double s)
+{
+    double early_s = s < HM_ADVANCE_S ? s : HM_ADVANCE_S;
+    double sum_s = (HM_ADVANCE_MORE - 1) * early_s - (1 - HM_ADVANCE_LESS) * (s - early_s);
+    return sum_s > 0 ? sum_s : 0;
+}
+
 #endif

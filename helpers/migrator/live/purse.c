@@ -12,13 +12,14 @@
 
 void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s)
 {
-    *purse = (struct hm_purse){.share = share, .n_cpus = n_cpus > 0 ? n_cpus : 1, .job_s = job_s, .left_s = INFINITY};
+    *purse = (struct hm_purse){
+        .share = share, .n_cpus = n_cpus > 0 ? n_cpus : 1, .job_s = job_s, .used = 1, .left_s = INFINITY};
 }
 
 void hm_purse_set_left(struct hm_purse *purse, double left_s, double age_s)
 {
-    double used = age_s > 0 ? fmin(purse->ran_s / age_s, 1) : 1;
-    purse->left_s = left_s < 0 ? INFINITY : left_s * used;
+    purse->used = age_s > 0 ? fmin(purse->ran_s / age_s, 1) : 1;
+    purse->left_s = left_s < 0 ? INFINITY : left_s * purse->used;
 }
 
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
@@ -28,15 +29,13 @@ void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s)
     purse->earned_s += purse->share * used_s;
     purse->saved_s += purse->share * used_s - (spent_s - purse->spent_s);
     purse->debt_s = fmax(purse->debt_s, -purse->saved_s);
-    purse->job_s = job_s;
+    purse->job_s = fmax(job_s, purse->job_s);
     purse->spent_s = spent_s;
 }
 
 double hm_purse_has(const struct hm_purse *purse)
 {
-    double early_s = fmin(purse->ran_s, HM_ADVANCE_S), late_s = purse->ran_s - early_s;
-    double more_s = (HM_ADVANCE_MORE - 1) * early_s - (1 - HM_ADVANCE_LESS) * late_s;
-    return purse->saved_s + purse->share * purse->n_cpus * fmin(fmax(more_s, 0), purse->left_s);
+    return purse->saved_s + purse->share * purse->n_cpus * fmin(hm_advance_sum(purse->ran_s), purse->left_s);
 }
 
 double hm_purse_part(const struct hm_purse *purse, double share)
@@ -63,7 +62,7 @@ static double page_s(const struct hm_purse *purse)
 void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages)
 {
     double idle_s = (passed_s - (purse->ran_s - purse->idle_from_s)) * purse->n_cpus;
-    double lacking_s = (double)pages * page_s(purse) - purse->saved_s, most_s = purse->share * idle_s;
+    double lacking_s = (double)pages * page_s(purse) - fmax(purse->saved_s, 0), most_s = purse->share * idle_s;
     purse->idle_from_s = purse->ran_s;
     if (pages == 0 || !(lacking_s > 0) || !(most_s > 0))
         return;
@@ -79,7 +78,7 @@ uint64_t hm_purse_pages(const struct hm_purse *purse, bool with_advance)
 
 double hm_purse_cost(const struct hm_purse *purse, uint64_t pages)
 {
-    return purse->decision_s + (double)pages * page_s(purse);
+    return (double)pages * page_s(purse);
 }
 
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds)

@@ -4,10 +4,14 @@
  * itself, and saves the rest. What a phase may cost follows from the savings.
  *
  * What is learned early is of use for longest, so the purse may also be in debt, up to an advance (base/advance.h): for
- * decisions, and for moves that are expected to pay (reckon.h). After `ran` seconds, of `left` more until the job's
- * time limit, what is spent may be share * n_cpus * (ran + least of: advance, left) advance = 0.8 ran in the first two
- * minutes 96 - 0.25 (ran - 120)     until 504 s 0                         after that So a job of any length has paid
- * less than twice the share; one of more than 504 s, or that runs to its limit, no more than the share. Pure.
+ * decisions, for moves down to the cap, and for moves that are expected to pay (reckon.h). When the job has run for
+ * `ran` seconds of all its CPUs (CPU time divided by their number), and will run for `left` more until its time limit
+ * if it goes on using them as before, so much may have been spent:
+ *
+ *       share * n_cpus * (ran + least of hm_advance_sum(ran) and left)
+ *
+ * This is less than twice the share at any time, and from 504 s on no more than the share. What a decision and a page
+ * cost is known only afterwards, and may exceed it. Pure.
  */
 #ifndef HM_MIGRATOR_LIVE_PURSE_H
 #define HM_MIGRATOR_LIVE_PURSE_H
@@ -20,8 +24,9 @@
 struct hm_purse {
     double share;          /* share of the job's CPU time that is earned */
     unsigned n_cpus;       /* of the job */
-    double ran_s;          /* how long the job has run, if it kept all its CPUs busy: its CPU time divided by them */
-    double left_s;         /* how long it can run yet, in the same way; INFINITY: not known */
+    double ran_s;          /* the job's CPU time so far, divided by n_cpus */
+    double used;           /* which part of its CPUs' time the job has used, 0..1; 1: not known */
+    double left_s;         /* CPU time that it is expected to use yet, divided by n_cpus; INFINITY: not known */
     double earned_s;       /* CPU seconds that were earned so far */
     double saved_s;        /* earned and not spent, in seconds; negative: in debt */
     double debt_s;         /* the largest debt so far */
@@ -34,18 +39,21 @@ struct hm_purse {
 /* Begins to earn `share` of the CPU time that the job uses beyond `job_s` on `n_cpus` CPUs. */
 void hm_purse_init(struct hm_purse *purse, double share, unsigned n_cpus, double job_s);
 /*
- * Enters the CPU seconds of the job and of the migrator so far. If the job's sum shrinks, as processes have ended,
- * nothing is earned.
+ * Enters the CPU seconds of the job and of the migrator so far. If the job's sum shrinks, as it could not be read or
+ * processes have ended, nothing is earned until it has grown beyond what it was.
  */
 void hm_purse_look(struct hm_purse *purse, double job_s, double spent_s);
-/* Sets how long the job can run yet: `left_s` seconds by the clock, of which it uses its CPUs as it has in the `age_s`
- * seconds so far. Negative: not known. */
+/*
+ * Sets `used`, and how long the job can run yet: `left_s` seconds by the clock (negative: not known), in which it is
+ * expected to use its CPUs as it has in the `age_s` seconds by the clock so far.
+ */
 void hm_purse_set_left(struct hm_purse *purse, double left_s, double age_s);
 /* What may be spent now: the savings and the advance. Negative: more was spent than that. */
 double hm_purse_has(const struct hm_purse *purse);
 /*
- * Adds what the savings lack for moving `pages`, but no more than the share of the time that the job's CPUs were idle
- * in the `passed_s` seconds since the last call: a job that hardly runs earns nothing, and its CPUs are free.
+ * Adds what the savings lack for moving `pages`, without a debt that there is, but no more than the share of the time
+ * that the job's CPUs were idle in the `passed_s` seconds since the last call: a job that hardly runs earns nothing,
+ * and its CPUs are free.
  */
 void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages);
 /* CPU seconds that an activity may take if it is given `share` of what there is; 0 if there is nothing. */
@@ -57,7 +65,7 @@ void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
 /* How many pages may be moved now, by the savings alone or with the advance: at least HM_PURSE_LEAST. Until the cost of
  * a page was measured, it is assumed. */
 uint64_t hm_purse_pages(const struct hm_purse *purse, bool with_advance);
-/* CPU seconds of a decision and of moving `pages`, by what was measured. */
+/* CPU seconds of moving `pages`, by what was measured, or as it is assumed. */
 double hm_purse_cost(const struct hm_purse *purse, uint64_t pages);
 /* Learns that moving `pages` took `seconds` of CPU time. Too small numbers of pages are ignored. */
 void hm_purse_learn(struct hm_purse *purse, uint64_t pages, double seconds);

@@ -24,8 +24,8 @@ static void test_earned_and_spent(void **state)
         {100, 0, 0},                          /* CPU time before the start does not count */
         {200, 0.25, 0.75}, {300, 0.25, 1.75}, /* saved over phases */
         {300, 2, 0},                          /* an idle job earns nothing */
-        {300, 3, -1},      {250, 3, -1},      /* processes have ended */
-        {350, 3, 0},       {450, 3.5, 0.5},
+        {300, 3, -1},      {250, 3, -1},      /* the sum could not be read, or processes have ended */
+        {350, 3, -0.5},    {450, 3.5, 0},     /* nothing is earned twice */
     };
     struct hm_purse purse;
     hm_purse_init(&purse, 0.01, 1, 100);
@@ -69,6 +69,7 @@ static void test_an_advance_is_earned_later(void **state)
     hm_purse_init(&purse, 0.01, 2, 0);
     hm_purse_look(&purse, 100, 1.5); /* 50 s of both CPUs */
     hm_purse_set_left(&purse, 80, 200);
+    assert_float_equal(purse.used, 0.25, 1e-9);
     assert_float_equal(purse.debt_s, 0.5, 1e-9);
     assert_float_equal(hm_purse_has(&purse), -0.1, 1e-9);
     hm_purse_look(&purse, 200, 1.5);
@@ -143,6 +144,18 @@ static void test_idle_cpus_pay_for_the_cap(void **state)
         hm_purse_add_idle(&purse, 0, 100000); /* the time is spent */
         assert_float_equal(purse.saved_s, rows[i].saved_s / 100, 1e-9);
     }
+}
+
+/* What was paid ahead for other moves is not what the cap lacks. */
+static void test_idle_cpus_pay_no_debt(void **state)
+{
+    (void)state;
+    struct hm_purse purse;
+    hm_purse_init(&purse, 0.01, 2, 100);
+    purse.page_s = 1e-4;
+    hm_purse_look(&purse, 100, 3);
+    hm_purse_add_idle(&purse, 100, 500);
+    assert_float_equal(purse.saved_s, -3 + 0.05, 1e-9);
 }
 
 static void test_what_a_page_costs(void **state)
@@ -231,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_an_advance_is_paid_back),
         cmocka_unit_test(test_parts_and_pages),
         cmocka_unit_test(test_idle_cpus_pay_for_the_cap),
+        cmocka_unit_test(test_idle_cpus_pay_no_debt),
         cmocka_unit_test(test_what_a_page_costs),
         cmocka_unit_test(test_decisions_leave_half_for_moving),
         cmocka_unit_test(test_is_there_work),
