@@ -30,6 +30,7 @@ struct hm_algorithm {
     void (*forget)(struct hm_decider *decider, uint64_t first, uint64_t n_pages);
     void (*end_phase)(struct hm_decider *decider);
     void (*plan)(struct hm_decider *decider, const struct hm_budget *budget);
+    double (*belief)(const struct hm_decider *decider); /* NULL: 1 */
 };
 
 extern const struct hm_algorithm hm_algorithm_regions, hm_algorithm_bins;

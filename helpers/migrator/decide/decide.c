@@ -160,6 +160,11 @@ const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct h
     return decider->move;
 }
 
+double hm_decider_belief(const struct hm_decider *decider)
+{
+    return decider->algorithm->belief ? decider->algorithm->belief(decider) : 1;
+}
+
 size_t hm_decider_bytes(const struct hm_decider *decider)
 {
     return decider->bytes;

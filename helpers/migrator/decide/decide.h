@@ -188,6 +188,10 @@ struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
  */
 const struct hm_move *hm_decider_plan(struct hm_decider *decider, const struct hm_budget *budget, size_t *count);
 
+/* The share of a plan's gain that is believed, 0..1: the one that came true of earlier gains. 1 where the algorithm
+ * does not compare them. */
+double hm_decider_belief(const struct hm_decider *decider);
+
 /* Bytes that the decider uses. They do not change during its life (but for those of migrator/rivals). */
 size_t hm_decider_bytes(const struct hm_decider *decider);
 

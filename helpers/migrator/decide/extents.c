@@ -247,6 +247,11 @@ static void end_phase(struct hm_decider *decider)
     }
 }
 
+static double belief(const struct hm_decider *decider)
+{
+    return hm_trust_factor(&((const struct hm_extents *)decider)->trust);
+}
+
 const struct hm_algorithm hm_algorithm_regions = {
     .name = "regions",
     .about = "regions that split where heat differs, moved where that surely pays",
@@ -257,4 +262,5 @@ const struct hm_algorithm hm_algorithm_regions = {
     .forget = forget,
     .end_phase = end_phase,
     .plan = hm_extents_plan,
+    .belief = belief,
 };

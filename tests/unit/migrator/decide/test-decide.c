@@ -61,6 +61,7 @@ static bool is_exchanged(double error, float hotter)
     options.error = error;
     struct hm_decider *decider = hm_decider_new(&options, &text);
     assert_non_null(decider);
+    double first_belief = hm_decider_belief(decider);
     for (int phase = 0; phase < 6; phase++) {
         for (uint64_t i = 0; i < 2; i++) {
             struct hm_observation seen = {.page = 64 * i, .n_pages = 64, .reads = i == 0 ? 10000 : hotter};
@@ -75,6 +76,9 @@ static bool is_exchanged(double error, float hotter)
         hm_decider_plan(decider, &budget, &n_moves);
         all += n_moves;
     }
+    /* Gains are hardly believed before one came true. */
+    assert_true(first_belief > 0 && first_belief < 0.2);
+    assert_true(all > 0 ? hm_decider_belief(decider) > 0.9 : hm_decider_belief(decider) < 0.2);
     hm_decider_free(decider);
     return all > 0;
 }
@@ -133,6 +137,7 @@ static void test_only_writes_are_hot(void **state)
         }
         assert_float_equal(writes, 12000, 200);
         assert_int_equal(hm_decider_dropped(decider), 0);
+        assert_true(a == 0 || hm_decider_belief(decider) == 1);
         hm_decider_free(decider);
     }
 }
