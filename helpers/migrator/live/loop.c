@@ -176,6 +176,7 @@ void hm_live_run(struct hm_live *live)
         if (!wait_until(live, due < window ? due : window, &watch_guard))
             break;
     }
+    hm_live_look_at_cost(live);
     hm_live_update_figures(live);
     if (hm_tally_is_saturated(&live->account.tally))
         hm_progress_warn(live->shown.progress,

@@ -95,34 +95,32 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
                          "of others, or memory that is gone by now");
 }
 
-/* How many pages a tier would have too many of after the planned moves. */
-static uint64_t above_room(const struct hm_live_end *end, unsigned tier, const struct hm_move *moves, size_t count)
-{
-    uint64_t in = 0, out = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t pages = hm_least(moves[i].limit, moves[i].n_pages);
-        in += moves[i].to == tier ? pages : 0;
-        out += moves[i].from == tier ? pages : 0;
-    }
-    return hm_less(hm_less(end->used_pages[tier] + in, out), end->capacity_pages[tier]);
-}
-
 /* Plans to demote memory that was not seen in use, to make room for the planned moves. Returns the number of moves. */
-static size_t make_room(struct hm_live *live, const struct hm_live_end *end, const struct hm_move *planned,
-                        size_t n_planned, struct hm_move *moves)
+static size_t make_room(struct hm_live *live, const struct hm_live_end *end, const struct hm_live_planned *planned,
+                        struct hm_move *moves)
 {
     size_t n = 0;
     for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers && !hm_live_is_blind(live, end); tier++)
-        n += hm_live_demote_unused(live, end, tier, above_room(end, tier, planned, n_planned), moves + n);
+        n +=
+            hm_live_demote_unused(live, end, tier, hm_live_above_room(end, tier, planned->move, planned->n), moves + n);
     return n;
+}
+
+/* Adds the gain of what was moved of the plan. Where it is not known, neither is the sum. */
+static void count_gain(struct hm_live *live, const struct hm_live_planned *planned)
+{
+    double *sum_s = &live->shown.progress->gain_s;
+    uint64_t moved = hm_least(live->mover.moved.promoted, planned->promoted);
+    if (*sum_s < 0 || planned->gain_s < 0)
+        *sum_s = -1;
+    else if (moved > 0)
+        *sum_s += planned->gain_s * (double)moved / (double)planned->promoted;
 }
 
 static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_share *share, double phase_s)
 {
     uint64_t rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
     hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
-    size_t n_planned = 0;
-    double start_s = hm_live_thread_s();
     struct hm_budget budget = {
         .move_pages = rate,
         .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
@@ -132,16 +130,18 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
         budget.capacity_pages[tier] = end->capacity_pages[tier];
         budget.used_pages[tier] = end->used_pages[tier] - end->gap_pages[tier];
     }
-    const struct hm_move *planned = hm_live_plan(live, end, &budget, phase_s, &n_planned);
-    struct hm_move *moves = calloc(n_planned + end->n_gaps * live->nodes.n_tiers + 1, sizeof(*moves));
+    struct hm_live_planned planned = hm_live_plan(live, end, &budget, phase_s);
+    double start_s = hm_live_thread_s(); /* to plan is part of the decision */
+    struct hm_move *moves = calloc(planned.n + end->n_gaps * live->nodes.n_tiers + 1, sizeof(*moves));
     hm_mover_begin(&live->mover, hm_less(end->capacity_pages[0], end->used_pages[0]), budget.move_pages);
     if (!moves)
         return;
-    size_t n = make_room(live, end, planned, n_planned, moves);
-    if (n_planned > 0)
-        memcpy(moves + n, planned, n_planned * sizeof(*moves));
-    hm_mover_run(&live->mover, moves, n + n_planned);
+    size_t n = make_room(live, end, &planned, moves);
+    if (planned.n > 0)
+        memcpy(moves + n, planned.move, planned.n * sizeof(*moves));
+    hm_mover_run(&live->mover, moves, n + planned.n);
     free(moves);
+    count_gain(live, &planned);
     hm_live_enforce_limits(live, end, rate, budget.move_pages);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
@@ -191,6 +191,7 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
     move(live, &end, share, phase_s);
     if (live->mover.moved.has_apart)
         hm_live_look_at_apart(live);
+    hm_live_look_at_cost(live);
     hm_live_watch_cap(live, &end, phase_s);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);
@@ -221,6 +222,8 @@ void hm_live_end_phase(struct hm_live *live)
         if (live->decider)
             decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
         hm_live_rest(live);
+    } else {
+        hm_live_look_at_cost(live);
     }
     live->room.phase_ns = now - live->phase_start_ns;
     live->shown.progress->phases += live->intake.source || live->rest.is_resting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a phase's end share; for phase.c and limits.c only. */
+/* What the parts of a phase's end share; for phase.c, planning.c and limits.c only. */
 #ifndef HM_MIGRATOR_LIVE_PHASEPARTS_H
 #define HM_MIGRATOR_LIVE_PHASEPARTS_H
 
@@ -17,13 +17,26 @@ struct hm_live_end { /* what is known at the end of one phase */
 bool hm_live_is_blind(const struct hm_live *live, const struct hm_live_end *end);
 /* How many pages the step has above its cap, and is to demote as far as the purse pays; 0 while it is blind. */
 uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end *end);
+/* How many pages a tier would have too many of after these moves. */
+uint64_t hm_live_above_room(const struct hm_live_end *end, unsigned tier, const struct hm_move *moves, size_t count);
+
+struct hm_live_planned {
+    const struct hm_move *move; /* belong to the decider */
+    size_t n;
+    uint64_t pages, promoted; /* how many pages move, with those that make room; and how many go up */
+    /* CPU seconds of waiting for memory that the promotions are expected to make up, if the job does nothing but wait;
+     * negative: not known, as heat belongs in the slow tier, too */
+    double gain_s;
+};
+
 /*
- * Plans moves for what there is in the purse, an advance included; and without it if they are not expected to pay for
- * their CPU time and the decision's. budget->move_pages is the most that other limits allow, and becomes the number of
- * pages that may be moved. The moves belong to the decider. end->extent has its verdicts.
+ * Plans moves for the savings in the purse. An advance is used for what is above the cap, and for further moves if
+ * these are expected to pay for their CPU time; where their gain is not known, the plan's own costs decide.
+ * budget->move_pages is the most that other limits allow, and becomes the number of pages that may be moved.
+ * end->extent has the plan's verdicts.
  */
-const struct hm_move *hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
-                                   double phase_s, size_t *count);
+struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                    double phase_s);
 /*
  * Plans to demote memory in the tier `from` that nobody was seen to use: enough moves for `pages`, by ascending page,
  * to the slowest tier. `moves` has room for all gaps. Returns their number.

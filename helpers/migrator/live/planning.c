@@ -5,50 +5,79 @@
 #include "phaseparts.h"
 #include "reckon.h"
 
-/* Plans for at most `pages`. */
-static const struct hm_move *plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
-                                  uint64_t pages, size_t *count)
+uint64_t hm_live_above_room(const struct hm_live_end *end, unsigned tier, const struct hm_move *moves, size_t count)
 {
-    budget->move_pages = pages;
-    const struct hm_move *moves = hm_decider_plan(live->decider, budget, count);
-    end->extent = hm_decider_extents(live->decider, &end->n_extents);
-    return moves;
+    uint64_t in = 0, out = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pages = hm_least(moves[i].limit, moves[i].n_pages);
+        in += moves[i].to == tier ? pages : 0;
+        out += moves[i].from == tier ? pages : 0;
+    }
+    return hm_less(hm_less(end->used_pages[tier] + in, out), end->capacity_pages[tier]);
+}
+
+/* How many pages move by this plan: its own moves, and those of memory in no extent that make room for them. */
+static void count_pages(const struct hm_live *live, const struct hm_live_end *end, struct hm_live_planned *planned)
+{
+    for (size_t i = 0; i < planned->n; i++) {
+        uint64_t pages = hm_least(planned->move[i].limit, planned->move[i].n_pages);
+        planned->pages += pages;
+        planned->promoted += hm_move_is_up(&planned->move[i]) ? pages : 0;
+    }
+    for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers && !hm_live_is_blind(live, end); tier++)
+        planned->pages += hm_least(hm_live_above_room(end, tier, planned->move, planned->n), end->gap_pages[tier]);
 }
 
 /* For how many CPU seconds of waiting these moves make up, if the job does nothing but wait for memory. */
-static double gain_s(const struct hm_live *live, const struct hm_live_end *end, const struct hm_move *moves,
-                     size_t count, double phase_s)
+static double gain_s(const struct hm_live *live, const struct hm_live_end *end, const struct hm_live_planned *planned,
+                     double phase_s)
 {
     const struct hm_purse *purse = &live->account.purse;
-    double read[HM_MAX_TIERS], write[HM_MAX_TIERS];
-    hm_options_latencies(live->options, read, write);
-    return hm_reckon_gain(end->extent, end->n_extents, moves, count, read, live->options->n_middle + 2) *
-           hm_reckon_use_s(purse->left_s, purse->ran_s, phase_s) * purse->n_cpus;
+    struct hm_reckon_tiers tiers = {.n = live->options->n_middle + 2};
+    hm_options_latencies(live->options, tiers.read, tiers.write);
+    return hm_reckon_gain(end->extent, end->n_extents, planned->move, planned->n, &tiers) *
+           hm_decider_belief(live->decider) * hm_reckon_use_s(purse->left_s, purse->ran_s, phase_s * purse->used) *
+           purse->n_cpus;
 }
 
-/* Do these moves pay for their CPU time and the decision's? */
-static bool pays(const struct hm_live *live, const struct hm_move *moves, size_t count, double gained_s)
+/* Plans for at most `pages`. */
+static struct hm_live_planned plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                   uint64_t pages, double phase_s)
 {
-    uint64_t pages = 0;
-    for (size_t i = 0; i < count; i++)
-        pages += hm_least(moves[i].limit, moves[i].n_pages);
-    return gained_s * HM_RECKON_WAITS >= hm_purse_cost(&live->account.purse, pages);
+    struct hm_live_planned planned = {.gain_s = -1};
+    budget->move_pages = pages;
+    planned.move = hm_decider_plan(live->decider, budget, &planned.n);
+    end->extent = hm_decider_extents(live->decider, &end->n_extents);
+    count_pages(live, end, &planned);
+    if (!budget->share)
+        planned.gain_s = gain_s(live, end, &planned, phase_s);
+    return planned;
 }
 
-const struct hm_move *hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
-                                   double phase_s, size_t *count)
+/* Does what a plan moves more than the one that is paid for pay for its CPU time? `cap`: pages that go down for the cap
+ * in both, for which nothing has to be gained. */
+static bool pays(const struct hm_purse *purse, const struct hm_live_planned *more, const struct hm_live_planned *paid,
+                 uint64_t cap)
+{
+    double cost_s = hm_purse_cost(purse, hm_less(hm_most(more->pages, cap), hm_most(paid->pages, cap)));
+    return (more->gain_s - paid->gain_s) * HM_RECKON_WAITS >= cost_s;
+}
+
+struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                    double phase_s)
 {
     const struct hm_purse *purse = &live->account.purse;
-    uint64_t most = budget->move_pages, saved = hm_least(most, hm_purse_pages(purse, false));
-    const struct hm_heat_share none = {0}, before = budget->share ? *budget->share : none;
-    const struct hm_move *moves = plan(live, end, budget, hm_least(most, hm_purse_pages(purse, true)), count);
-    double gained_s = gain_s(live, end, moves, *count, phase_s);
-    if (budget->move_pages > saved && !pays(live, moves, *count, gained_s)) {
-        if (budget->share) /* a plan learns from the phase (decide.h), which counts once */
-            *budget->share = before;
-        moves = plan(live, end, budget, saved, count);
-        gained_s = gain_s(live, end, moves, *count, phase_s);
+    uint64_t most = budget->move_pages, cap = hm_live_above_cap(live, end);
+    uint64_t ahead = hm_least(most, hm_purse_pages(purse, true));
+    uint64_t saved = hm_least(ahead, hm_most(hm_purse_pages(purse, false), cap));
+    struct hm_live_planned more = plan(live, end, budget, ahead, phase_s);
+    if (budget->share || ahead == saved)
+        return more;
+    if (more.pages <= saved) {
+        budget->move_pages = saved;
+        return more;
     }
-    live->shown.progress->gain_s += gained_s;
-    return moves;
+    struct hm_live_planned paid = plan(live, end, budget, saved, phase_s);
+    /* The decider has room for one plan: this one is made again. */
+    return pays(purse, &more, &paid, cap) ? plan(live, end, budget, ahead, phase_s) : paid;
 }

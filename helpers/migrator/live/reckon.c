@@ -17,19 +17,32 @@ static const struct hm_extent *find(const struct hm_extent *extents, size_t coun
     return low < count && extents[low].first == first ? &extents[low] : NULL;
 }
 
-double hm_reckon_gain(const struct hm_extent *extents, size_t count, const struct hm_move *moves, size_t n_moves,
-                      const double *latency, unsigned n_tiers)
+/* How long a mean access to the extent takes in a tier, in reads from the fast one. */
+static double latency(const struct hm_extent *extent, const struct hm_reckon_tiers *tiers, unsigned tier)
 {
-    double waits = 0, gain = 0, most = latency[n_tiers - 1] - 1;
-    if (!(most > 0))
-        return 0;
+    double all = extent->reads + extent->writes, written = all > 0 ? extent->writes / all : 0;
+    return (1 - written) * tiers->read[tier] + written * tiers->write[tier];
+}
+
+/* How long the accesses to a page of the extent take in a tier, in the unit of its priority. */
+static double page_wait(const struct hm_extent *extent, const struct hm_reckon_tiers *tiers, unsigned tier)
+{
+    double extra = latency(extent, tiers, tiers->n - 1) - 1;
+    return extra > 0 ? extent->priority * latency(extent, tiers, tier) / extra : 0;
+}
+
+double hm_reckon_gain(const struct hm_extent *extents, size_t count, const struct hm_move *moves, size_t n_moves,
+                      const struct hm_reckon_tiers *tiers)
+{
+    double waits = 0, gain = 0;
     for (size_t i = 0; i < count; i++)
-        for (unsigned tier = 0; tier < n_tiers; tier++)
-            waits += extents[i].priority * (double)extents[i].tier_pages[tier] * latency[tier] / most;
+        for (unsigned tier = 0; tier < tiers->n; tier++)
+            waits += (double)extents[i].tier_pages[tier] * page_wait(&extents[i], tiers, tier);
     for (size_t i = 0; i < n_moves; i++) {
         const struct hm_extent *extent = find(extents, count, moves[i].first);
         if (extent && extent->verdict != HM_VERDICT_CAP)
-            gain += extent->priority * (double)moves[i].limit * (latency[moves[i].from] - latency[moves[i].to]) / most;
+            gain += (double)moves[i].limit *
+                    (page_wait(extent, tiers, moves[i].from) - page_wait(extent, tiers, moves[i].to));
     }
     return gain > 0 && waits > 0 ? fmin(gain / waits, 1) : 0;
 }
