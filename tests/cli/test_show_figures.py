@@ -26,11 +26,11 @@ def test_what_was_migrated(tmp_path):
         "accesses by kind of memory: private 62 %, shared 38 %; could not be moved: shared 12 %",
         "estimate: 60 % of accesses served by the fast tier; best known placement 76 %, regret 16 %",
         "balance: 75 % of accesses belonged in the fast tier, which served 150.0 GB/s, the slow one 50.0 GB/s (the",
-        "cap 600.0 MiB, at most 2.0 MiB above it, for 20.0 s; fair share",
+        "cap 600.0 MiB, at most 2.0 MiB above it after moving, above it for 20.0 s; fair share",
         "fair share beside other jobs down to 200.0 MiB; cost 0.5 s of CPU",
     ):
         assert part in text, part
-    made["migration"].update(above_cap_bytes=None, fair_share_bytes=None)
+    made["migration"].update(above_cap_bytes=None, above_cap_s=None, fair_share_bytes=None)
     write(tmp_path / "a", made)
     text = show(tmp_path / "a", str(made["job_id"])).stdout
     assert "cap 600.0 MiB, not known what was above it; cost" in text
@@ -43,6 +43,24 @@ def test_what_was_migrated(tmp_path):
     assert "cost 0.5 s of CPU time, 0.5 s more in the kernel; expected to pay where" in text
     assert "where the job waits for memory in 3.4 % of its CPU time or more\n" in text
     assert "estimate" not in text and "not moved" not in text and "cap" not in text
+
+
+@pytest.mark.parametrize(
+    ("pays_from", "said"),
+    [
+        (1.5, "; not expected to pay\n"),
+        (0.9999, "in 100.0 % of its CPU time or more\n"),
+        (0.034, "in 3.4 % of its CPU time or more\n"),
+        (2e-5, "in 0.1 % of its CPU time or more\n"),
+    ],
+)
+def test_from_which_share_on_it_pays(tmp_path, pays_from, said):
+    made = migrated()
+    made["migration"].update(pays_from=pays_from, above_cap_bytes=0, above_cap_s=75.0)
+    write(tmp_path, made)
+    text = show(tmp_path, str(made["job_id"])).stdout
+    assert said in text
+    assert "at most 0 B above it after moving, above it for 1 min 15 s;" in text
 
 
 @pytest.mark.parametrize(

@@ -34,16 +34,17 @@ def lines(migration):
     cost += "" if kernel is None else f", {draw.duration(kernel)} more in the kernel"
     pays = fields.figure(migration, "pays_from")
     if pays is not None:
-        waits = f"where the job waits for memory in {pays * 100:.2g} % of its CPU time or more"
+        # a smaller share than 0.1 % pays, too, and so does 0.1 %
+        waits = f"where the job waits for memory in {max(pays, 0.001) * 100:.1f} % of its CPU time or more"
         cost += "; not expected to pay" if pays > 1 else f"; expected to pay {waits}"
     shared = fields.figure(migration, "fair_share_bytes")
     if shared is not None:
         cost = f"fair share beside other jobs down to {draw.size(shared)}; {cost}"
     if sizes["cap_bytes"] is not None:
         above = fields.figure(migration, "above_cap_bytes")
-        kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it"
+        kept = "not known what was above it" if above is None else f"at most {draw.size(above)} above it after moving"
         took = fields.figure(migration, "above_cap_s")
-        kept += f", for {draw.duration(took)}" if above and took else ""
+        kept += f", above it for {draw.duration(took)}" if took else ""
         cost = f"cap {draw.size(sizes['cap_bytes'])}, {kept}; {cost}"
     yield cost
 
