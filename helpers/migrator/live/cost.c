@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "live.h"
 
+#define EVIDENCE 64 /* samples: fewer tell next to nothing of what is hot */
+
 static double seconds_of(clockid_t clock)
 {
     struct timespec now;
@@ -73,9 +75,23 @@ void hm_live_look_at_cost(struct hm_live *live)
                       age_s);
 }
 
-/* The first decision is always made, as it shows what a decision costs. An open window cannot wait either. */
+/*
+ * Is there something to decide on? After few samples only where the step is above a limit, or may be, as what it has is
+ * not known without a cgroup. A source with rounds has ended one by now; where phases count samples, the user has
+ * chosen how many are enough.
+ */
+static bool has_evidence(struct hm_live *live)
+{
+    bool is_known = live->account.has_cgroup || live->cap_pages == UINT64_MAX;
+    return live->intake.source->state.has_rounds || live->account.pace.phase_samples > 0 || !is_known ||
+           hm_live_samples(live) - live->phase_first_sample >= EVIDENCE || hm_live_is_above(live);
+}
+
+/* The first decision needs no savings, as it shows what a decision costs. An open window cannot wait. */
 bool hm_live_is_paid(struct hm_live *live)
 {
     hm_live_look_at_cost(live);
-    return live->n_decided == 0 || live->window.is_open || hm_purse_affords_decision(&live->account.purse);
+    if (live->window.is_open)
+        return true;
+    return live->n_decided == 0 ? has_evidence(live) : hm_purse_affords_decision(&live->account.purse);
 }

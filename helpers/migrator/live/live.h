@@ -273,7 +273,7 @@ double hm_live_job_s(struct hm_live *live);
 /* Enters the CPU time of the step and of this process so far into the purse, without that for reading the source. */
 void hm_live_look_at_cost(struct hm_live *live);
 
-/* Is there enough CPU time for a decision now? */
+/* Is there enough CPU time for a decision now, or enough to decide on for the first one? There must be a source. */
 bool hm_live_is_paid(struct hm_live *live);
 /* Has the source ended a round of looks since the phase began? A source without rounds always has. */
 bool hm_live_has_looked(const struct hm_live *live);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests when a decision is paid for, and when there is something to decide on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "migrator/live/live.h"
+#include "unit/lib/rows.h"
+
+static void the_first_decision_waits_for_samples_and_others_for_savings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *about;
+        uint64_t samples, n_decided, phase_samples, cap_pages;
+        bool has_rounds, is_open, is_paid;
+    } rows[] = {
+        {"nothing is known", 0, 0, 0, UINT64_MAX, false, false, false},
+        {"few samples", 63, 0, 0, UINT64_MAX, false, false, false},
+        {"enough samples", 64, 0, 0, UINT64_MAX, false, false, true},
+        {"a round has ended", 0, 0, 0, UINT64_MAX, true, false, true},
+        {"a phase of so many samples was asked for", 10, 0, 10, UINT64_MAX, false, false, true},
+        {"perhaps above its cap", 0, 0, 0, 1000, false, false, true},
+        {"a window is open", 0, 0, 0, UINT64_MAX, false, true, true},
+        {"a later decision, which costs more than was saved", 100, 1, 0, UINT64_MAX, false, false, false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        static struct hm_live live;
+        struct hm_source source = {.state = {.samples = 1000 + rows[i].samples, .has_rounds = rows[i].has_rounds}};
+        live.intake.source = &source;
+        live.phase_first_sample = 1000;
+        live.n_decided = rows[i].n_decided;
+        live.cap_pages = rows[i].cap_pages;
+        live.window.is_open = rows[i].is_open;
+        live.account.pace.phase_samples = rows[i].phase_samples;
+        hm_purse_init(&live.account.purse, 0.01, 1, 0);
+        live.account.purse.decision_s = 1;
+        if (hm_live_is_paid(&live) != rows[i].is_paid)
+            fail_msg("%s", rows[i].about);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_first_decision_waits_for_samples_and_others_for_savings)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
