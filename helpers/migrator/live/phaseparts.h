@@ -30,8 +30,8 @@ struct hm_live_planned {
 };
 
 /*
- * Plans moves for the savings in the purse. An advance is used for what is above the cap, and for further moves if
- * these are expected to pay for their CPU time; where their gain is not known, the plan's own costs decide.
+ * Plans moves for the savings in the purse. An advance is used for further moves if these are expected to pay for
+ * their CPU time; where their gain is not known, the plan's own costs decide.
  * budget->move_pages is the most that other limits allow, and becomes the number of pages that may be moved.
  * end->extent has the plan's verdicts.
  */

@@ -54,12 +54,10 @@ static struct hm_live_planned plan(struct hm_live *live, struct hm_live_end *end
     return planned;
 }
 
-/* Does what a plan moves more than the one that is paid for pay for its CPU time? `cap`: pages that go down for the cap
- * in both, for which nothing has to be gained. */
-static bool pays(const struct hm_purse *purse, const struct hm_live_planned *more, const struct hm_live_planned *paid,
-                 uint64_t cap)
+/* Does what a plan moves more than the one that is paid for pay for its CPU time? */
+static bool pays(const struct hm_purse *purse, const struct hm_live_planned *more, const struct hm_live_planned *paid)
 {
-    double cost_s = hm_purse_cost(purse, hm_less(hm_most(more->pages, cap), hm_most(paid->pages, cap)));
+    double cost_s = hm_purse_cost(purse, hm_less(more->pages, paid->pages));
     return (more->gain_s - paid->gain_s) * HM_RECKON_WAITS >= cost_s;
 }
 
@@ -67,9 +65,8 @@ struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *en
                                     double phase_s)
 {
     const struct hm_purse *purse = &live->account.purse;
-    uint64_t most = budget->move_pages, cap = hm_live_above_cap(live, end);
-    uint64_t ahead = hm_least(most, hm_purse_pages(purse, true));
-    uint64_t saved = hm_least(ahead, hm_most(hm_purse_pages(purse, false), cap));
+    uint64_t ahead = hm_least(budget->move_pages, hm_purse_pages(purse, true));
+    uint64_t saved = hm_least(ahead, hm_purse_pages(purse, false));
     struct hm_live_planned more = plan(live, end, budget, ahead, phase_s);
     if (budget->share || ahead == saved)
         return more;
@@ -79,5 +76,5 @@ struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *en
     }
     struct hm_live_planned paid = plan(live, end, budget, saved, phase_s);
     /* The decider has room for one plan: this one is made again. */
-    return pays(purse, &more, &paid, cap) ? plan(live, end, budget, ahead, phase_s) : paid;
+    return pays(purse, &more, &paid) ? plan(live, end, budget, ahead, phase_s) : paid;
 }

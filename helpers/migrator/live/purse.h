@@ -4,7 +4,7 @@
  * itself, and saves the rest. What a phase may cost follows from the savings.
  *
  * What is learned early is of use for longest, so the purse may also be in debt, up to an advance (base/advance.h): for
- * decisions, for moves down to the cap, and for moves that are expected to pay (reckon.h). When the job has run for
+ * decisions, and for moves that are expected to pay (reckon.h). When the job has run for
  * `ran` seconds of all its CPUs (CPU time divided by their number), and will run for `left` more until its time limit
  * if it goes on using them as before, so much may have been spent:
  *
