@@ -67,7 +67,9 @@ def test_between_three_tiers_each_page_goes_where_it_belongs(begun, samples):
             nodes = program.nodes(HOT_FIRST, hot)
             return nodes.count(0) + nodes.count(1), nodes.count(2)
 
-        slurm.wait_for(lambda: min(hot_pages()) > 0.3 * hot * PAGES, "hot memory in the two faster tiers")
+        # Cold pages that stay in the fast tier have up to half of the cap: to exchange them for what is in the middle
+        # tier gains too little, where the step from there is 1 of 39.
+        slurm.wait_for(lambda: min(hot_pages()) > 0.2 * hot * PAGES, "hot memory in the two faster tiers")
         slurm.wait_for(lambda: program.on_fast() * slurm.PAGE <= cap, "the cap to hold")
         figures = migrator.stop()
         program.end()
