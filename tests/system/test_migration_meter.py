@@ -56,13 +56,14 @@ ROOM = room_for(FOOTPRINT)
 
 
 @pytest.fixture
-def make():
+def make(request):
     """Gives a function that starts ranks. The ranks and the scarcity of memory end with the test, also if it fails."""
     made = []
 
-    def start(request, *options, full_of_files=False, smaller=1):
-        made.append(ranks.Hotset(MIB // smaller, request, "--work", str(WORK * smaller), *options))
+    def start(mode, *options, full_of_files=False, smaller=1):
+        made.append(ranks.Hotset(MIB // smaller, mode, "--work", str(WORK * smaller), *options))
         made[-1].allocate(room_for(FOOTPRINT // smaller), full_of_files)
+        migration.mark(f"{request.node.name}.start")
         made[-1].start()
         return made[-1]
 
@@ -76,6 +77,23 @@ def stretch(hotset, name, accesses=STRETCH, **shares):
     migration.mark(f"{name}.start")
     hotset.wait_accesses(accesses)
     migration.mark(f"{name}.end")
+
+
+@pytest.fixture
+def end(request):
+    """Gives a function that ends the ranks and returns their reports. It claims what their migrator estimates of the
+    fast tier's share since they began, up to the end of a phase: tests/meter compares that with what was counted. What
+    the migrator does not know it must say: no estimate is claimed then."""
+
+    def whole(hotset):
+        hotset.wait_phases(0)
+        figures = migration.progress(hotset.job_id)
+        migration.mark(f"{request.node.name}.end")
+        print(json.dumps(figures))
+        claim(request.node.name, {"accesses": 0, "estimate": figures["fast_share"]})
+        return hotset.end()
+
+    return whole
 
 
 def cost_of_migration():
@@ -103,7 +121,7 @@ def hot_part(report):
     return report["hot"]
 
 
-def test_hot_tenth_is_served_by_the_fast_tier(make):
+def test_hot_tenth_is_served_by_the_fast_tier(make, end):
     hotset = make(REQUEST, smaller=SMALLER)
     hotset.wait_settled(SETTLE)
     stretch(hotset, "steady", least=RECOVERED)
@@ -118,13 +136,13 @@ def test_hot_tenth_is_served_by_the_fast_tier(make):
     # The start costs more than its share, which later phases make up for within ten minutes; a migrator that overspends
     # never gets there.
     slurm.wait_for(is_within_its_share, f"{CPU_LIMIT:.0%} of the job's CPU time", patience=480, every=migration.QUIET)
-    reports = hotset.end()
+    reports = end(hotset)
     assert ranks.share_on_fast(reports, hot_part) > 0.9
     told = slurm.record(hotset.job_id)["migration"]
     assert told["promoted_bytes"] >= figures["promoted_bytes"] > 0, told
 
 
-def test_files_make_room(make):
+def test_files_make_room(make, end):
     # As on every node that was up for a while: hardly anything is free, and the ranks' memory begins in the slow tier.
     hotset = make(SOON, full_of_files=True)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
@@ -133,10 +151,10 @@ def test_files_make_room(make):
     stretch(hotset, "files", least=RECOVERED)
     print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.file_bytes())
     assert migration.file_bytes() < files / 2
-    hotset.end()
+    end(hotset)
 
 
-def test_a_jump_is_recovered_in_two_phases(make):
+def test_a_jump_is_recovered_in_two_phases(make, end):
     # A phase of 5 s cannot pay for all that moves after a jump.
     hotset = make("migrate,overhead=10%", "--jump", str(1_000_000 // SMALLER), smaller=SMALLER)
     hotset.wait_settled(SETTLE_FASTER)
@@ -147,28 +165,28 @@ def test_a_jump_is_recovered_in_two_phases(make):
         hotset.wait_settled(SETTLE_FASTER)  # else the stretch, which is long, would begin with what is left to move
         stretch(hotset, f"jump{jump}", least=RECOVERED)
     print(json.dumps(migration.progress(hotset.job_id)))
-    hotset.end()
+    end(hotset)
 
 
-def test_uniform_accesses_move_nothing(make):
+def test_uniform_accesses_move_nothing(make, end):
     # Without a cap, the migrator would fill memory that others free. Demotions to get below the cap are no exchange of
     # hot pages for cold ones.
     hotset = make(f"{SOON},fast={CAP}", "--uniform")
     hotset.wait_phases(SETTLE_FASTER)
     figures = migration.progress(hotset.job_id)
     print(json.dumps(figures))
-    hotset.end()
+    end(hotset)
     assert figures["samples"] > 0
     assert figures["promoted_bytes"] <= NOISE, figures
 
 
-def test_writes_win_against_reads_of_equal_heat(make):
+def test_writes_win_against_reads_of_equal_heat(make, end):
     room = FOOTPRINT // SMALLER // 10 * 5 // 4  # for the written tenth, and a quarter of the other
     hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER)
     hotset.wait_settled(SETTLE, WRITTEN)
     stretch(hotset, "writes", least_writes=0.85)
     figures = migration.progress(hotset.job_id)
-    reports = hotset.end()
+    reports = end(hotset)
     read, written = (ranks.share_on_fast(reports, part) for part in (READ, WRITTEN))
     print(json.dumps(figures), read, written)
     assert written > 0.9
