@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import slurm
-from migration import SLOW, written
+from migration import FAST, SLOW, nodes_of, written
 from processes import descriptors_of
 from stepmigrators import (
     BATCH,
@@ -240,6 +240,42 @@ def test_a_step_with_nothing_to_move_costs_next_to_nothing():
     assert step["end"] == "ended" and step["sample_source"] == "none yet" and "slow tier" in step["sample_source_why"]
     assert step["samples"] == 0 and step["kernel_cpu_s"] == 0 and step["fast_share"] is None
     nothing_is_left(started.job_id)
+
+
+THREE_TIERS = """
+tier "near" { nodes = "0-1" read_latency = 100 }
+tier "cxl" { nodes = "2" kind = cxl read_latency = 200 }
+tier "far" { nodes = "3" kind = pmem read_latency = 4000 }
+"""
+
+
+def test_a_step_on_three_tiers():
+    """The fast tier may have half of what is hot, 1 of 2 MiB. The rest goes one tier down, the cold part first."""
+    folder = slurm.folder_of("alice")
+    size, first, hot, cap = 16, 8, 2, 1
+    program = f"rewrite {size} {first} {hot} small {folder}/ready {folder}/go"
+    with slurm.configured(THREE_TIERS):
+        job_id = slurm.sbatch("alice", program, f"{OPTION},fast={cap}M,overhead=10%")
+        slurm.wait_for((folder / "ready").exists, "a program's memory")
+        pid, start = (folder / "ready").read_text().split()
+
+        def pages(nodes, at=0, mib=size):
+            found = nodes_of(int(pid), int(start, 16) + at * slurm.MIB, mib * slurm.MIB // slurm.PAGE)
+            return sum(node in nodes for node in found) * slurm.PAGE / slurm.MIB
+
+        assert pages(FAST) == size
+        ((_, options),) = migrators(job_id).items()
+        slurm.wait_for(lambda: pages(FAST) <= cap, "the cap to hold")
+        hot_on_fast, in_the_middle = pages(FAST, first, hot), pages([2])
+        (folder / "go").touch()
+        assert slurm.wait_job(job_id) == "COMPLETED"
+    assert (options["--middle-tier"].split(":")[0], options["--slow-nodes"]) == ("2", "3")
+    assert hot_on_fast > cap / 4  # twice what chance would leave there
+    assert in_the_middle >= size - cap
+    record = slurm.record(job_id)
+    assert record["plan"]["reason"].endswith("at most 1.0 MiB of it, and the next in cxl (node 2).")
+    assert record["migration"]["demoted_bytes"] >= (size - cap) * slurm.MIB
+    nothing_is_left(job_id)
 
 
 def has_source(job_id, step, source):
