@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows processes and mappings that come and go. */
+#include <math.h>
+
+#include "base/clock.h"
 #include "live.h"
 #include "migrator/watch/mapsread.h"
+
+/* Of so many phases, one reads all mappings, changed or not: a process may have mapped as much as it has unmapped. */
+#define READ_ALL 8
+/* Of what a process has mapped, a smaller part is too little to read its mappings again: programs map and unmap small
+ * pieces all the time. A page that is gone is not moved, and one that is not known yet stays where it is. */
+#define MATTERS 0.05
 
 /*
  * The number of ranges that one process may keep: an equal share of HM_LIVE_RANGES, but at most HM_MAPS_RANGES. With
@@ -31,6 +40,7 @@ static bool has_lost_home(const struct hm_live *live)
 
 int hm_live_look(struct hm_live *live)
 {
+    live->intake.looked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     int living = hm_ranks_update(&live->intake.ranks, NULL);
     if (has_lost_home(live))
         hm_live_read_maps(live);
@@ -67,19 +77,67 @@ static void forget(void *data, struct hm_range range)
     hm_mover_forget(&vanished->live->mover, first, range.n_pages);
 }
 
+static bool is_there(const struct hm_live *live, uint32_t space)
+{
+    return live->intake.ranks.rank[space].pid != 0 && !live->intake.ranks.rank[space].is_gone;
+}
+
+/* Reads the mappings of a process again, and forgets what is no longer mapped. */
+static void read_again(struct hm_live *live, uint32_t space)
+{
+    struct vanished vanished = {live, space};
+    live->intake.scratch.most = most_ranges(live);
+    if (!is_there(live, space) || hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
+        return;
+    hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
+    struct hm_maps before = live->intake.maps[space];
+    live->intake.maps[space] = live->intake.scratch;
+    live->intake.scratch = before;
+}
+
+/* A number that is another one where other memory of the process may be mapped by others, too. */
+static uint64_t shared_of(const struct hm_maps *maps)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < maps->n_mapped; i++)
+        if (maps->mapped[i].may_move)
+            sum += (maps->mapped[i].range.first + 1) * maps->mapped[i].range.n_pages;
+    return sum;
+}
+
+/* The same; returns whether memory that others may map has come or gone. */
+static bool changes_shared(struct hm_live *live, uint32_t space)
+{
+    uint64_t before = shared_of(&live->intake.maps[space]);
+    read_again(live, space);
+    return shared_of(&live->intake.maps[space]) != before;
+}
+
 void hm_live_read_maps(struct hm_live *live)
 {
     hm_claims_clear(&live->intake.claims);
-    for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
-        const struct hm_rank *rank = &live->intake.ranks.rank[space];
-        struct vanished vanished = {live, space};
-        live->intake.scratch.most = most_ranges(live);
-        if (rank->pid == 0 || rank->is_gone ||
-            hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
-            continue;
-        hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
-        struct hm_maps before = live->intake.maps[space];
-        live->intake.maps[space] = live->intake.scratch;
-        live->intake.scratch = before;
-    }
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++)
+        read_again(live, space);
+}
+
+/* Has the process mapped or unmapped much memory since this was last so? */
+static bool has_changed(struct hm_rank *rank)
+{
+    struct hm_mapped_size now = hm_mapped_size(rank->pid), before = rank->mapped;
+    double much = MATTERS * (double)before.data;
+    if (now.all > 0 && fabs((double)now.all - (double)before.all) <= much &&
+        fabs((double)now.data - (double)before.data) <= much)
+        return false;
+    rank->mapped = now;
+    return true;
+}
+
+void hm_live_follow_maps(struct hm_live *live)
+{
+    bool all = live->intake.n_followed++ % READ_ALL == 0;
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++)
+        if (is_there(live, space) && has_changed(&live->intake.ranks.rank[space]) && !all)
+            all = changes_shared(live, space);
+    if (all)
+        hm_live_read_maps(live);
 }

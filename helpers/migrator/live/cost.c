@@ -93,5 +93,5 @@ bool hm_live_is_paid(struct hm_live *live)
     hm_live_look_at_cost(live);
     if (live->window.is_open)
         return true;
-    return live->n_decided == 0 ? has_evidence(live) : hm_purse_affords_decision(&live->account.purse);
+    return (live->n_decided == 0 || hm_purse_affords_decision(&live->account.purse)) && has_evidence(live);
 }

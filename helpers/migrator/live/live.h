@@ -43,6 +43,8 @@ struct hm_live_intake {
     struct hm_maps scratch; /* buffer for reading mappings */
     struct hm_devices devices;
     struct hm_claims claims;  /* homes of memory that is mapped several times, when mappings were read last */
+    unsigned n_followed;      /* calls of hm_live_follow_maps */
+    uint64_t looked_ns;       /* CLOCK_MONOTONIC of the last look at the processes */
     unsigned ways;            /* source->state.ways when the decider was made */
     struct hm_source *source; /* NULL: no source works, or the migrator rests: nothing is moved */
     uint64_t try_source_ns;   /* when to look for a source again if there is none */
@@ -204,6 +206,9 @@ void hm_live_observe_later(struct hm_live *live);
 int hm_live_look(struct hm_live *live);
 /* Reads the mappings of all processes again, and forgets memory that is no longer mapped. */
 void hm_live_read_maps(struct hm_live *live);
+/* The same, at the end of a phase: of the processes that seem to have changed theirs. Where one has mapped or unmapped
+ * memory that others may map, too, that concerns their mappings: then all are read. */
+void hm_live_follow_maps(struct hm_live *live);
 /* Reads the mappings of one process. `claims` NULL: without regard to what others have mapped. Returns as hm_maps_read.
  */
 int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims);
@@ -256,6 +261,8 @@ bool hm_live_wants_balance(struct hm_live *live);
 /* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
  * begins. */
 void hm_live_rest(struct hm_live *live);
+/* The same right after a decision, by what that has found out. */
+void hm_live_rest_decided(struct hm_live *live);
 /*
  * Looks where the files and the huge pages of hugetlbfs are that may be moved, of which the cgroup does not tell
  * (account.apart). Uses `gaps` as a buffer.
@@ -273,7 +280,7 @@ double hm_live_job_s(struct hm_live *live);
 /* Enters the CPU time of the step and of this process so far into the purse, without that for reading the source. */
 void hm_live_look_at_cost(struct hm_live *live);
 
-/* Is there enough CPU time for a decision now, or enough to decide on for the first one? There must be a source. */
+/* Is there enough CPU time for a decision now, and enough to decide on? There must be a source. */
 bool hm_live_is_paid(struct hm_live *live);
 /* Has the source ended a round of looks since the phase began? A source without rounds always has. */
 bool hm_live_has_looked(const struct hm_live *live);

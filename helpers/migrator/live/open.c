@@ -19,8 +19,10 @@
 #include "core/share/shares.h"
 #include "optiontiers.h"
 
-#define OWN_SHARE 0.5        /* part of the overhead for the migrator itself; the source has the other half */
-#define SOFTDIRTY_SHARE 0.25 /* part of the overhead for soft-dirty marks, out of the migrator's own half */
+#define OWN_SHARE 0.5 /* part of the overhead for the migrator itself; the source has the other half */
+/* Part of the overhead for soft-dirty marks, out of the migrator's own half; and where only writes count. */
+#define SOFTDIRTY_SHARE 0.1
+#define SOFTDIRTY_MOST 0.25
 
 /*
  * Sets the standard signals and the mask anew, as whoever started the migrator may have ignored or blocked some.
@@ -140,7 +142,8 @@ static void open_window(struct hm_live *live)
     if (is_users)
         prctl(PR_SET_DUMPABLE, 1);
     live->window.softdirty =
-        hm_softdirty_new(options->overhead * SOFTDIRTY_SHARE, count_cpus(options), options->hot_by_writes, NULL);
+        hm_softdirty_new(options->overhead * (options->hot_by_writes ? SOFTDIRTY_MOST : SOFTDIRTY_SHARE),
+                         count_cpus(options), options->hot_by_writes, NULL);
     if (is_users)
         prctl(PR_SET_DUMPABLE, 0);
 }

@@ -8,10 +8,11 @@
 #include "base/pagesize.h"
 #include "phaseparts.h"
 
-#define LOOK_SHARE 0.1     /* share of the purse's CPU time that may be spent on looking up where pages are */
-#define LOOK_S 20e-6       /* assumed CPU time of one look, until it is measured: many times the usual one */
-#define LOOKS_MOST 262144  /* most looks in one phase */
-#define MANY_UNMOVABLE 0.1 /* a larger share of accesses to memory that cannot be moved causes a warning */
+#define LOOK_SHARE 0.05   /* share of the purse's CPU time that may be spent on looking up where pages are */
+#define LOOK_S 20e-6      /* assumed CPU time of one look, until it is measured: many times the usual one */
+#define LOOKS_MOST 262144 /* most looks in one phase */
+#define LOOKED_NS UINT64_C(1000000000) /* after a look this long ago, the processes need no other one */
+#define MANY_UNMOVABLE 0.1             /* a larger share of accesses to memory that cannot be moved causes a warning */
 
 static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[HM_MAX_TIERS])
 {
@@ -172,15 +173,25 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     view->n_rows = hm_viewserver_rows(end->extent, end->n_extents, &live->intake.ranks, view->row);
 }
 
-/* Decides and moves. `start_s` is this thread's CPU time when the decision began. */
-static void decide(struct hm_live *live, double phase_s, double start_s)
+/* The view shows what is where after the moves. */
+static void show_moved(struct hm_live *live)
+{
+    struct hm_view *view = &live->shown.view;
+    uint64_t in = live->mover.moved.into_fast * hm_page_size(), out = live->mover.moved.out_of_fast * hm_page_size();
+    view->fast_bytes = hm_less(view->fast_bytes + in, out);
+    view->slow_bytes = hm_less(view->slow_bytes + out, in);
+}
+
+/* Decides and moves. Returns false if there was nothing to decide with. `start_s` is this thread's CPU time when the
+ * decision began. */
+static bool decide(struct hm_live *live, double phase_s, double start_s)
 {
     struct hm_live_end end = {0};
     hm_live_observe_later(live);
     hm_live_look_at_cost(live);
     /* Without a decider there is no source any more. If the migrator was told to end, it does so without a decision. */
     if (!live->decider || hm_live_is_told(live))
-        return;
+        return false;
     hm_decider_end_phase(live->decider);
     end.extent = hm_decider_extents(live->decider, &end.n_extents);
     hm_live_end_window(live, end.extent, end.n_extents);
@@ -193,9 +204,11 @@ static void decide(struct hm_live *live, double phase_s, double start_s)
         hm_live_look_at_apart(live);
     hm_live_look_at_cost(live);
     hm_live_watch_cap(live, &end, phase_s);
+    show_moved(live);
     write_figures(live, &end, phase_s);
     hm_purse_learn_decision(&live->account.purse, live->account.deciding_s + hm_live_thread_s() - start_s);
     live->account.deciding_s = 0;
+    return true;
 }
 
 /* Extends a phase at its end, where a decision is not paid for. */
@@ -215,13 +228,15 @@ void hm_live_end_phase(struct hm_live *live)
         return;
     if (!live->rest.is_resting) {
         double start_s = hm_live_thread_s();
-        hm_live_read_maps(live);
-        hm_live_look(live);
+        hm_live_follow_maps(live);
+        if (now >= live->intake.looked_ns + LOOKED_NS)
+            hm_live_look(live);
         if (!hm_live_phase_is_over(live, now))
             return;
-        if (live->decider)
-            decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s);
-        hm_live_rest(live);
+        if (live->decider && decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s))
+            hm_live_rest_decided(live);
+        else
+            hm_live_rest(live);
     } else {
         hm_live_look_at_cost(live);
     }

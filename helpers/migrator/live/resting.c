@@ -129,6 +129,15 @@ void hm_live_look_at_rest(struct hm_live *live)
     hm_live_rest(live);
 }
 
+/* Decides by what the step has in the fast tier and below it; NULL: that is not known. */
+static void rest(struct hm_live *live, const uint64_t *bytes, uint64_t cap_bytes)
+{
+    bool may_rest = bytes && (is_small(live, bytes) || !hm_live_wants_balance(live));
+    hm_rest_next(&live->rest, may_rest ? bytes : NULL, cap_bytes);
+    if (live->rest.is_resting)
+        begin_rest(live);
+}
+
 void hm_live_rest(struct hm_live *live)
 {
     uint64_t bytes[2], cap_bytes;
@@ -137,8 +146,13 @@ void hm_live_rest(struct hm_live *live)
         live->shown.view.fast_bytes = bytes[0];
         live->shown.view.slow_bytes = bytes[1];
     }
-    bool may_rest = is_known && (is_small(live, bytes) || !hm_live_wants_balance(live));
-    hm_rest_next(&live->rest, may_rest ? bytes : NULL, cap_bytes);
-    if (live->rest.is_resting)
-        begin_rest(live);
+    rest(live, is_known ? bytes : NULL, cap_bytes);
+}
+
+void hm_live_rest_decided(struct hm_live *live)
+{
+    const uint64_t bytes[2] = {live->shown.view.fast_bytes, live->shown.view.slow_bytes};
+    uint64_t cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
+    cap_bytes = hm_least(cap_bytes, with_slack(live->share.pages));
+    rest(live, live->account.has_cgroup ? bytes : NULL, cap_bytes);
 }

@@ -31,7 +31,9 @@ struct hm_nodes {
     unsigned n_tiers; /* fastest first */
     int n;
     struct hm_node_state node[HM_MAX_NODES];
-    int8_t index[HM_NODES_NUMBERS]; /* index of a node's number in `node`; -1: in no tier */
+    int8_t index[HM_NODES_NUMBERS];           /* index of a node's number in `node`; -1: in no tier */
+    struct hm_watermarks marks[HM_MAX_NODES]; /* of each node, as they were read last */
+    unsigned marks_left;                      /* how many times they may still be used before they are read again */
 };
 
 /*
@@ -77,9 +79,9 @@ uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes);
 uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, uint64_t expected_bytes,
                        uint64_t cache_bytes);
 /*
- * Reads the watermarks of the fast nodes, and sets what is to stay free of each. `expected_bytes` is what the step may
- * allocate in all; each node has its part by size. UINT64_MAX: not known. Then, and where the watermarks cannot be
- * read, all of the reserve stays free, and nothing is short.
+ * Sets what is to stay free of each fast node, by its watermarks, which one call in many reads. `expected_bytes` is
+ * what the step may allocate in all; each node has its part by size. UINT64_MAX: not known. Then, and where the
+ * watermarks cannot be read, all of the reserve stays free, and nothing is short.
  */
 void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes);
 

@@ -14,6 +14,9 @@
 #define ZONES "/proc/zoneinfo"
 #define TEXT 8192
 #define FAR 255
+/* How many times watermarks are used once they are read: to read them takes as long as to move a hundred pages, and
+ * they hardly ever change. */
+#define MARKS_USES 32
 #define SHARE_RESERVED 50 /* a fiftieth of a node: more than the kernel's own watermarks with all usual settings */
 
 int hm_nodes_parse_free(const char *text, uint64_t *free_bytes, uint64_t *file_bytes)
@@ -103,6 +106,7 @@ int hm_nodes_init(struct hm_nodes *nodes, const struct hm_set *tiers, unsigned n
     char text[TEXT];
     struct hm_set online;
     nodes->n = 0;
+    nodes->marks_left = 0;
     nodes->n_tiers = n_tiers;
     memset(nodes->index, -1, sizeof(nodes->index));
     for (unsigned tier = 0; tier < n_tiers; tier++)
@@ -136,34 +140,42 @@ void hm_nodes_refresh(struct hm_nodes *nodes)
     }
 }
 
-/* Reads the watermarks of all nodes, by their index. Returns false if that fails. */
-static bool read_watermarks(const struct hm_nodes *nodes, struct hm_watermarks *marks)
+/* Reads the watermarks of all nodes. Returns false if that fails. */
+static bool read_watermarks(struct hm_nodes *nodes)
 {
     char line[256];
     struct hm_zone zone = {.node = -1};
     FILE *file = fopen(ZONES, "re");
     if (!file)
         return false;
+    memset(nodes->marks, 0, sizeof(nodes->marks));
     while (fgets(line, sizeof(line), file))
         if (hm_zone_take(&zone, line) && zone.node < HM_NODES_NUMBERS && nodes->index[zone.node] >= 0)
-            hm_zone_add(&zone, &marks[nodes->index[zone.node]]);
+            hm_zone_add(&zone, &nodes->marks[nodes->index[zone.node]]);
     bool is_whole = !ferror(file);
     fclose(file);
     return is_whole;
 }
 
+static bool know_watermarks(struct hm_nodes *nodes)
+{
+    if (nodes->marks_left == 0 && !read_watermarks(nodes))
+        return false;
+    nodes->marks_left = (nodes->marks_left > 0 ? nodes->marks_left : MARKS_USES) - 1;
+    return true;
+}
+
 void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes)
 {
-    struct hm_watermarks marks[HM_MAX_NODES] = {{0}};
-    bool is_known = expected_bytes != UINT64_MAX && read_watermarks(nodes, marks);
+    bool is_known = expected_bytes != UINT64_MAX && know_watermarks(nodes);
     double total = (double)hm_nodes_fast_total(nodes);
     for (int i = 0; i < nodes->n; i++) {
         struct hm_node_state *node = &nodes->node[i];
         if (node->tier > 0)
             continue;
         node->expected_bytes = is_known ? (uint64_t)((double)expected_bytes * (double)node->total_bytes / total) : 0;
-        node->kept_bytes =
-            is_known ? hm_nodes_kept(&marks[i], node->most_kept_bytes, node->expected_bytes, 2 * node->file_bytes)
-                     : node->most_kept_bytes;
+        node->kept_bytes = is_known ? hm_nodes_kept(&nodes->marks[i], node->most_kept_bytes, node->expected_bytes,
+                                                    2 * node->file_bytes)
+                                    : node->most_kept_bytes;
     }
 }

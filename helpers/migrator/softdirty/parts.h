@@ -20,6 +20,7 @@ struct hm_softdirty_ranges { /* by ascending page */
 struct hm_softdirty_process {
     uint64_t begun_ns; /* CLOCK_MONOTONIC when its last window began; 0: no window yet */
     double cost_s;     /* CPU time of that window, as far as known: its faults go on after its end */
+    double count_s;    /* they are not counted again before so much time after its begin */
     double clear_s;    /* part of that for clearing the marks */
     double begun_s;    /* the process's CPU time when its window began; negative: not known */
     double used_s;     /* its CPU time in the window; negative: not known */

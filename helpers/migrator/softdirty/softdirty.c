@@ -30,6 +30,8 @@
 #define PLACES 10000
 /* most ranges of a process from which the cost of its last window is estimated */
 #define RECOUNTED 8
+/* What a window has caused until now is not counted again before this many times as much time has passed. */
+#define COUNT_LATER 1.5
 #define AT_ONCE 64 /* most processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -176,8 +178,9 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
     double passed_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - process->begun_ns) / SECOND_NS;
     if (process->begun_ns == 0)
         return true;
-    if (process->cost_s > share * passed_s)
+    if (process->cost_s > share * passed_s || passed_s < process->count_s)
         return false;
+    process->count_s = COUNT_LATER * passed_s;
     int pagemap = open_file(ranks->rank[space].pid, "pagemap", O_RDONLY);
     double dirty = pagemap < 0 ? 0 : count_dirty(softdirty, pagemap, ranks->rank[space].pid, space);
     if (pagemap >= 0)
@@ -190,8 +193,9 @@ static bool is_due(struct hm_softdirty *softdirty, const struct hm_ranks *ranks,
 static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
-    if (ranks->rank[space].pid <= 0 || ranks->rank[space].is_gone || !hm_ranks_is_ours(ranks, space) ||
-        !is_due(softdirty, ranks, space))
+    /* Last what takes longest, though the answer is needed right before the marks are cleared. */
+    if (ranks->rank[space].pid <= 0 || ranks->rank[space].is_gone || !is_due(softdirty, ranks, space) ||
+        !hm_ranks_is_ours(ranks, space))
         return false;
     uint64_t before_ns = hm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (clear_marks(ranks->rank[space].pid) != 0)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/patience.h"
+#include "base/random.h"
 #include "damonround.h"
 #include "damonwanted.h"
 #include "migrator/damon/heat.h"
@@ -25,11 +26,15 @@
 #define SILENT_S 60
 /* the share of the overhead for the kdamond and the broker; the migrator has the other half */
 #define BUDGET_SHARE 0.5
+/* Where neither the processes nor their mappings have changed, one update in so many looks how large they are. */
+#define UPDATES 4
 #define MOST_MESSAGES 16384 /* most messages handled in one call */
 
 struct damon_source {
     struct hm_source base;
     int fd;
+    uint64_t shape; /* of the processes and mappings by which `watch` was chosen last */
+    unsigned n_updates;
     bool is_stale;                    /* the list of processes must be sent again */
     int way;                          /* hm_damon_way of the last list; -1: there was none */
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
@@ -113,19 +118,38 @@ static bool is_silent(const struct damon_source *source)
            recv(source->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
+/* A number that is another one where processes have come or gone, or have mapped more or less. */
+static uint64_t shape_of(const struct hm_ranks *ranks, const struct hm_maps *maps)
+{
+    uint64_t shape = 0;
+    for (uint32_t s = 0; s < ranks->n; s++) {
+        struct hm_random mixed = {shape ^ (uint64_t)ranks->rank[s].pid << 1 ^ ranks->rank[s].is_gone};
+        mixed.state ^= hm_random_next(&mixed) ^ maps[s].n_pages;
+        mixed.state ^= hm_random_next(&mixed) ^ (uint64_t)maps[s].n << 32 ^ maps[s].n_mapped;
+        shape = hm_random_next(&mixed);
+    }
+    return shape;
+}
+
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error)
 {
     struct damon_source *source = (struct damon_source *)base;
-    struct hm_damon_wanted wanted = {.watch = source->watch};
     if (is_silent(source))
         return hm_fail(error, ETIMEDOUT, "the DAMON broker has sent nothing for %d s", SILENT_S);
+    uint64_t shape = shape_of(ranks, maps);
+    if (source->n_updates++ % UPDATES != 0 && !source->is_stale && shape == source->shape)
+        return 0;
+    struct hm_damon_wanted wanted = {.watch = source->watch};
     hm_damon_wanted_choose(&wanted, ranks, maps);
+    source->shape = shape;
     if (!source->is_stale && !hm_damon_wanted_is_news(&wanted, &source->watch, maps))
         return 0;
     size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);
-    if (send(source->fd, &wanted.watch, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+    if (send(source->fd, &wanted.watch, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size) {
+        source->is_stale = true;
         return errno == EAGAIN ? 0 : hm_fail_errno(error, "the DAMON broker is gone");
+    }
     source->watch = wanted.watch;
     source->is_stale = false;
     source->heard_s = hm_clock_s(CLOCK_MONOTONIC);

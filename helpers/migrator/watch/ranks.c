@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -120,6 +121,13 @@ static int add_found(struct found *found, pid_t pid)
     return 0;
 }
 
+/* May the folder have others in it? A cgroup has some sixty files, which take long to list; its links tell. */
+static bool has_folders(int folder)
+{
+    struct stat status;
+    return fstat(folder, &status) != 0 || status.st_nlink != 2;
+}
+
 /*
  * Collects the processes of a folder and of the folders below it. Folders may vanish during this; only the first one
  * must exist.
@@ -138,12 +146,12 @@ static int collect(int at, const char *name, int depth, struct found *found)
             break;
     if (lines)
         fclose(lines);
-    DIR *list = fdopendir(folder);
+    DIR *list = has_folders(folder) && depth > 0 ? fdopendir(folder) : NULL;
     if (!list) {
         close(folder);
         return 0;
     }
-    for (struct dirent *entry; depth > 0 && (entry = readdir(list));)
+    for (struct dirent *entry; (entry = readdir(list));)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
             collect(dirfd(list), entry->d_name, depth - 1, found);
     closedir(list);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "resident.h"
 
 #define HM_RANKS 4096 /* processes of one step on one node; the rest, counted up to 3 * HM_RANKS, is left alone */
 
@@ -20,6 +21,7 @@ struct hm_rank {
     int pidfd;
     uint64_t start_time;  /* field 22 of /proc/PID/stat */
     bool is_new, is_gone; /* since the last update; the slot of a process that is gone is freed at the next one */
+    struct hm_mapped_size mapped; /* for whoever reads its mappings: as it was then; zeros: not known */
 };
 
 struct hm_rank_index { /* living processes, sorted by pid */

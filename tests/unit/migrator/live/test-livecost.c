@@ -10,7 +10,7 @@
 #include "migrator/live/live.h"
 #include "unit/lib/rows.h"
 
-static void the_first_decision_waits_for_samples_and_others_for_savings(void **state)
+static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void **state)
 {
     (void)state;
     static const struct {
@@ -26,6 +26,8 @@ static void the_first_decision_waits_for_samples_and_others_for_savings(void **s
         {"perhaps above its cap", 0, 0, 0, 1000, false, false, true},
         {"a window is open", 0, 0, 0, UINT64_MAX, false, true, true},
         {"a later decision, which costs more than was saved", 100, 1, 0, UINT64_MAX, false, false, false},
+        {"a later decision, which is paid for", 100, 2, 0, UINT64_MAX, false, false, true},
+        {"the same after few samples", 63, 2, 0, UINT64_MAX, false, false, false},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         static struct hm_live live;
@@ -38,6 +40,7 @@ static void the_first_decision_waits_for_samples_and_others_for_savings(void **s
         live.account.pace.phase_samples = rows[i].phase_samples;
         hm_purse_init(&live.account.purse, 0.01, 1, 0);
         live.account.purse.decision_s = 1;
+        live.account.purse.saved_s = rows[i].n_decided == 2 ? 1000 : 0;
         if (hm_live_is_paid(&live) != rows[i].is_paid)
             fail_msg("%s", rows[i].about);
     }
@@ -45,6 +48,6 @@ static void the_first_decision_waits_for_samples_and_others_for_savings(void **s
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_first_decision_waits_for_samples_and_others_for_savings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
