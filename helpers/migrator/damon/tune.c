@@ -7,6 +7,10 @@
 #define SHORTEST_LOOK_US 5000.0
 /* An aggregation then takes 5 s. A change of settings makes the broker and all its clients wait for one aggregation. */
 #define LONGEST_LOOK_US 250000.0
+/* Where nearly all looks find nothing, an aggregation of the same length has no more than so many: each then tells
+ * more, and there can be as many more regions. */
+#define FEWEST_LOOKS 5
+#define SELDOM ((double)HM_DAMON_LOOKS / FEWEST_LOOKS)
 #define FIRST_COST_S 3e-6 /* assumed cost of one look at one region, until it is measured */
 /* for each process; fewer only if they cost too much even with the longest time between looks that the phase allows
  * (longest_look_us) */
@@ -31,7 +35,10 @@
 #define SPLIT_ROOM 2
 #define JOIN_ROOM 2.5
 #define SATURATED 0.4 /* share of looks that found an access, above which warm and hot memory look the same */
-#define SPARSE 0.05   /* share below which most looks find nothing */
+#define MOST_LONGER 8 /* times that the time between two looks grows at once, where next to nothing is found */
+#define SELDOM_USED                                                                                                    \
+    0.05 /* share of all looks that found an access, below which they tell too little of most memory                   \
+          */
 
 static double clamp(double value, double low, double high)
 {
@@ -61,17 +68,19 @@ static struct hm_damon_settings fit(const struct hm_damon_needs *needs, double l
     double budget = needs->budget * 1e-6;
     double processes = needs->n_processes > 0 ? needs->n_processes : 1;
     double longest = longest_look_us(needs);
-    look_us = clamp(look_us, SHORTEST_LOOK_US, longest);
+    look_us = clamp(look_us, SHORTEST_LOOK_US, SELDOM * longest);
     double wanted = processes * WANTED_REGIONS * cost_s / budget * 1e6;
     if (look_us < wanted)
-        look_us = clamp(wanted, look_us, longest);
+        look_us = clamp(wanted, look_us, fmax(look_us, longest));
     double most = HM_DAMON_MOST_REGIONS / SPLIT_ROOM;
     double fewest = clamp(processes * FEWEST_REGIONS, LEAST_REGIONS, most);
     double regions = clamp(budget * look_us * 1e-6 / cost_s, fewest, most);
     /* The budget holds also for many processes and short phases: these then have less than two aggregations. */
     if (regions * cost_s / (look_us * 1e-6) > budget)
-        look_us = clamp(regions * cost_s / budget * 1e6, look_us, LONGEST_LOOK_US);
-    struct hm_damon_settings settings = {.look_us = (uint32_t)look_us, .max_regions = (uint32_t)regions * SPLIT_ROOM};
+        look_us = clamp(regions * cost_s / budget * 1e6, look_us, fmax(look_us, LONGEST_LOOK_US));
+    double looks = clamp(longest_look_us(needs) * HM_DAMON_LOOKS / look_us, FEWEST_LOOKS, HM_DAMON_LOOKS);
+    struct hm_damon_settings settings = {
+        .look_us = (uint32_t)look_us, .looks = (uint32_t)looks, .max_regions = (uint32_t)regions * SPLIT_ROOM};
     hm_damon_tune_min(needs, &settings);
     return settings;
 }
@@ -94,10 +103,10 @@ bool hm_damon_tune(const struct hm_damon_needs *needs, const struct hm_damon_mea
         return false;
     /* DAMON settles at half of max_regions, so the measured cost is that of so many regions. */
     double cost_s = measured->cpu_s / measured->wall_s * look_us * 1e-6 * SPLIT_ROOM / settings->max_regions;
-    if (measured->accessed > SATURATED)
+    if (measured->used < SELDOM_USED)
+        look_us *= clamp(SELDOM_USED / measured->used, 2, MOST_LONGER);
+    else if (measured->accessed > SATURATED)
         look_us /= 2;
-    else if (measured->accessed < SPARSE)
-        look_us *= 2;
     struct hm_damon_settings better = fit(needs, look_us, cost_s);
     if (is_near(better.look_us, settings->look_us) && is_near(better.max_regions, settings->max_regions))
         return false;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_DAMON_LOOKS 20          /* looks in an aggregation */
+#define HM_DAMON_LOOKS 20          /* most looks in an aggregation */
 #define HM_DAMON_MOST_REGIONS 4096 /* of one kdamond, whatever the budget */
 
 struct hm_damon_needs {
@@ -23,6 +23,7 @@ struct hm_damon_needs {
 
 struct hm_damon_settings {
     uint32_t look_us;                  /* time between two looks */
+    uint32_t looks;                    /* in an aggregation: HM_DAMON_LOOKS, or fewer where memory is seldom used */
     uint32_t min_regions, max_regions; /* of all processes together; DAMON adapts the number between these */
 };
 
@@ -34,6 +35,7 @@ struct hm_damon_measured {
      * negative: no region had one
      */
     double accessed;
+    double used; /* the same over all regions: 0 for those without an access */
 };
 
 /* The first settings. They assume that a look at a region costs 3 us. */

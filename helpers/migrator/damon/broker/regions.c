@@ -8,7 +8,7 @@
 
 static int write_settings(unsigned k, const struct hm_damon_settings *settings, struct hm_error *error)
 {
-    uint64_t aggregation_us = (uint64_t)settings->look_us * HM_DAMON_LOOKS;
+    uint64_t aggregation_us = (uint64_t)settings->look_us * settings->looks;
     if (hm_damon_attribute_write(k, settings->max_regions, error, HM_DAMON_ATTRIBUTES "/nr_regions/max") != 0 ||
         hm_damon_attribute_write(k, settings->min_regions, error, HM_DAMON_ATTRIBUTES "/nr_regions/min") != 0)
         return -1;

@@ -26,7 +26,7 @@ static uint32_t share_of(uint32_t budget)
 
 static uint32_t aggregation_ms(const struct hm_damon_lease *lease)
 {
-    return lease->steady.settings.look_us * HM_DAMON_LOOKS / 1000;
+    return lease->steady.settings.look_us * lease->steady.settings.looks / 1000;
 }
 
 static void begin_measuring(struct hm_damon_lease *lease)
@@ -66,7 +66,7 @@ static void count(struct hm_damon_lease *lease, const struct hm_damon_gathering 
         double bytes = (double)(list->region[i].end - list->region[i].start);
         lease->steady.bytes += bytes;
         lease->steady.touched_bytes += list->region[i].accesses > 0 ? bytes : 0;
-        lease->steady.accessed_bytes += bytes * list->region[i].accesses / HM_DAMON_LOOKS;
+        lease->steady.accessed_bytes += bytes * list->region[i].accesses / lease->steady.settings.looks;
     }
 }
 
@@ -75,15 +75,15 @@ static void take(void *data, const struct hm_damon_gathering *list)
 {
     static struct hm_damon_region region[HM_DAMON_MOST_REGIONS];
     struct hm_damon_lease *lease = data;
-    uint32_t look_us = lease->steady.settings.look_us;
+    const struct hm_damon_settings *settings = &lease->steady.settings;
     if (list->target >= lease->n || !hm_damon_lease_owns(lease, list->target))
         return;
     for (uint32_t i = 0; i < list->n; i++)
         region[i] = (struct hm_damon_region){.start = list->region[i].start,
                                              .end = list->region[i].end,
-                                             .accesses = (uint16_t)hm_least(list->region[i].accesses, HM_DAMON_LOOKS),
-                                             .looks = HM_DAMON_LOOKS,
-                                             .look_us = look_us};
+                                             .accesses = (uint16_t)hm_least(list->region[i].accesses, settings->looks),
+                                             .looks = (uint16_t)settings->looks,
+                                             .look_us = settings->look_us};
     struct hm_damon_looked looked = {.way = HM_DAMON_STEADY, .span_ms = aggregation_ms(lease)};
     hm_damon_lease_send(lease, list->target, &looked, region, list->n);
     count(lease, list);
@@ -119,10 +119,11 @@ static int tune(struct hm_damon_broker *broker, struct hm_damon_lease *lease, st
     if (!is_due(lease, passed_ns) || hm_clock_ns(CLOCK_MONOTONIC) < broker->change_ns)
         return 0;
     double touched = lease->steady.touched_bytes;
-    struct hm_damon_measured measured = {.cpu_s = (double)(hm_damon_lease_cpu_ns(lease) - lease->steady.set_cpu_ns) /
-                                                  SECOND_NS,
-                                         .wall_s = (double)passed_ns / SECOND_NS,
-                                         .accessed = touched > 0 ? lease->steady.accessed_bytes / touched : -1};
+    struct hm_damon_measured measured = {
+        .cpu_s = (double)(hm_damon_lease_cpu_ns(lease) - lease->steady.set_cpu_ns) / SECOND_NS,
+        .wall_s = (double)passed_ns / SECOND_NS,
+        .accessed = touched > 0 ? lease->steady.accessed_bytes / touched : -1,
+        .used = lease->steady.bytes > 0 ? lease->steady.accessed_bytes / lease->steady.bytes : 0};
     lease->needs.budget = hm_damon_thread_budget(broker, lease, share_of(lease->wanted_budget));
     bool is_better = hm_damon_tune(&lease->needs, &measured, &better);
     /* Do most looks find most of the memory in use, although the budget allows no shorter time between them? */

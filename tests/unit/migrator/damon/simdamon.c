@@ -103,13 +103,13 @@ uint64_t simdamon_aggregate(struct simdamon *damon, const struct hm_damon_settin
     split(damon, settings->max_regions);
     for (size_t i = 0; i < damon->n; i++)
         damon->region[i].accesses = 0;
-    for (int look = 0; look < HM_DAMON_LOOKS; look++, damon->now_ms += look_ms)
+    for (int look = 0; look < (int)settings->looks; look++, damon->now_ms += look_ms)
         for (size_t i = 0; i < damon->n; i++) {
             struct simdamon_region *region = &damon->region[i];
             uint64_t page = region->first + hm_random_below(&damon->random, region->n_pages);
             region->accesses += accessed(data, region->space, page, damon->now_ms, damon->now_ms + look_ms);
         }
-    uint64_t looks = damon->n * HM_DAMON_LOOKS;
+    uint64_t looks = damon->n * settings->looks;
     join(damon, damon->pages / settings->min_regions);
     return looks;
 }

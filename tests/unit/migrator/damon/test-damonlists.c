@@ -114,29 +114,30 @@ static double heat_of(const void *data, unsigned space, uint64_t page, double *s
     return page < PAGES && (program->kind == SWEPT ? is_hot(page) : page * PARTS / PAGES == program->hot_part) ? 1 : 0;
 }
 
-static void hand_over(struct model *model, const struct simdamon *damon, uint32_t look_us)
+static void hand_over(struct model *model, const struct simdamon *damon, const struct hm_damon_settings *settings)
 {
     for (size_t i = 0; i < damon->n; i++) {
         const struct simdamon_region *from = &damon->region[i];
         struct hm_damon_region region = {.start = (MODEL_BASE + from->first) << hm_page_shift(),
                                          .end = (MODEL_BASE + from->first + from->n_pages) << hm_page_shift(),
                                          .accesses = from->accesses,
-                                         .looks = HM_DAMON_LOOKS,
-                                         .look_us = look_us};
-        struct hm_observation seen = hm_damon_heat(&region, HM_DAMON_LOOKS * look_us * 1e-6, from->space);
+                                         .looks = (uint16_t)settings->looks,
+                                         .look_us = settings->look_us};
+        struct hm_observation seen = hm_damon_heat(&region, settings->looks * settings->look_us * 1e-6, from->space);
         if (from->accesses > 0)
             hm_decider_observe(model->decider, &seen, 1);
     }
 }
 
-/* The share of looks that find an access, as the broker calculates it: over the regions with any access. */
-static double share_accessed(const struct simdamon *damon)
+/* The share of looks that find an access, as the broker calculates it: over the regions with any access, or over all.
+ */
+static double share_accessed(const struct simdamon *damon, uint32_t looks, bool of_all)
 {
     double accessed = 0, touched = 0;
     for (size_t i = 0; i < damon->n; i++) {
         const struct simdamon_region *region = &damon->region[i];
-        touched += region->accesses > 0 ? (double)region->n_pages : 0;
-        accessed += (double)region->accesses / HM_DAMON_LOOKS * (double)region->n_pages;
+        touched += of_all || region->accesses > 0 ? (double)region->n_pages : 0;
+        accessed += (double)region->accesses / looks * (double)region->n_pages;
     }
     return touched > 0 ? accessed / touched : -1;
 }
@@ -175,11 +176,12 @@ static void aggregate(struct trial *trial)
 {
     double begun_ms = trial->damon.now_ms;
     uint64_t looks = simdamon_aggregate(&trial->damon, &trial->settings, is_accessed, &trial->program);
-    hand_over(&trial->model, &trial->damon, trial->settings.look_us);
+    hand_over(&trial->model, &trial->damon, &trial->settings);
     double look_s = trial->program.kind == BESIDE_SMALL ? ARRAYS_LOOK_S : LOOK_S;
     struct hm_damon_measured measured = {.cpu_s = (double)looks * look_s,
                                          .wall_s = (trial->damon.now_ms - begun_ms) * 1e-3,
-                                         .accessed = share_accessed(&trial->damon)};
+                                         .accessed = share_accessed(&trial->damon, trial->settings.looks, false),
+                                         .used = share_accessed(&trial->damon, trial->settings.looks, true)};
     hm_damon_tune(&trial->needs, &measured, &trial->settings);
 }
 

@@ -48,6 +48,7 @@ static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
