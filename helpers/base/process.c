@@ -25,6 +25,15 @@ int hm_process_read(pid_t pid, const char *name, char *out, size_t size)
     return hm_file_read_start(path, out, size);
 }
 
+double hm_process_cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec now;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
+        return -1;
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time)
 {
     char number[24];

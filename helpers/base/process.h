@@ -21,6 +21,8 @@ struct hm_process {
 
 /* Read at most the first size - 1 bytes of /proc/PID/NAME into `out`, terminated. Returns 0, or -1 with errno. */
 int hm_process_read(pid_t pid, const char *name, char *out, size_t size);
+/* CPU seconds of a process so far; negative: not known, as it has ended. */
+double hm_process_cpu_s(pid_t pid);
 /* Get the state and the start time from the text of a /proc/PID/stat. Returns 0, or -1 (EBADMSG). Pure. */
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time);
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/process.h"
 #include "live.h"
 
 #define EVIDENCE 64 /* samples: fewer tell next to nothing of what is hot */
@@ -42,13 +43,8 @@ static double processes_s(struct hm_live *live)
     double sum = 0;
     for (uint32_t space = 0; space < HM_OPTIONS_PIDS; space++) {
         const struct hm_rank *rank = &live->intake.ranks.rank[space];
-        clockid_t clock;
-        if (space < live->intake.ranks.n && rank->pid != 0 && !rank->is_gone &&
-            clock_getcpuclockid(rank->pid, &clock) == 0) {
-            double now_s = seconds_of(clock);
-            live->account.process_s[space] =
-                now_s > live->account.process_s[space] ? now_s : live->account.process_s[space];
-        }
+        if (space < live->intake.ranks.n && rank->pid != 0 && !rank->is_gone)
+            live->account.process_s[space] = fmax(hm_process_cpu_s(rank->pid), live->account.process_s[space]);
         sum += live->account.process_s[space];
     }
     return sum;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/marks.h"
 #include "base/pagesize.h"
+#include "base/process.h"
 #include "migrator/watch/resident.h"
 
 #define WINDOW_MS 50
@@ -34,16 +35,6 @@
 #define COUNT_LATER 1.5
 #define AT_ONCE 64 /* most processes with a window at the same time */
 #define SECOND_NS UINT64_C(1000000000)
-
-/* CPU seconds of a process so far; negative: not known. */
-static double cpu_s(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec now;
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
-        return -1;
-    return (double)now.tv_sec + (double)now.tv_nsec / SECOND_NS;
-}
 
 static int open_file(pid_t pid, const char *name, int flags)
 {
@@ -204,7 +195,7 @@ static bool begin_one(struct hm_softdirty *softdirty, const struct hm_ranks *ran
     *process = (struct hm_softdirty_process){.begun_ns = hm_clock_ns(CLOCK_MONOTONIC),
                                              .cost_s = cost_s,
                                              .clear_s = cost_s,
-                                             .begun_s = cpu_s(ranks->rank[space].pid),
+                                             .begun_s = hm_process_cpu_s(ranks->rank[space].pid),
                                              .used_s = -1,
                                              .has_window = true};
     softdirty->state.windows++;
@@ -251,7 +242,7 @@ bool hm_softdirty_add(struct hm_softdirty *softdirty, uint64_t page, uint64_t n_
 static void see_use(struct hm_softdirty *softdirty, const struct hm_ranks *ranks, uint32_t space)
 {
     struct hm_softdirty_process *process = &softdirty->process[space];
-    double now_s = space < ranks->n && ranks->rank[space].pid > 0 ? cpu_s(ranks->rank[space].pid) : -1;
+    double now_s = space < ranks->n && ranks->rank[space].pid > 0 ? hm_process_cpu_s(ranks->rank[space].pid) : -1;
     process->used_s = process->begun_s >= 0 && now_s >= process->begun_s ? now_s - process->begun_s : -1;
 }
 

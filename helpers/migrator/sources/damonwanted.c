@@ -6,11 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "damonranges.h"
 #include "migrator/watch/resident.h"
 
 /* share of the memory: the smallest processes, which together have less, are not watched */
 #define SMALL 0.01
+/* A process that has used less than this share of the CPU time of all is idle. Idle processes are not watched, the
+ * smallest first, as long as all that are not watched have no more than this share of the memory. */
+#define IDLE 0.01
+#define IDLE_MOST 0.1
 
 static bool is_watchable(const struct hm_rank *rank)
 {
@@ -34,7 +39,7 @@ bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct 
                              const struct hm_maps *maps)
 {
     struct hm_maps all = {.n = 0};
-    bool is_news = wanted->n * 2 < sent->head.n;
+    bool is_news = wanted->n * 3 <= sent->head.n * 2;
     for (uint32_t i = 0; i < wanted->n && !is_news; i++) {
         const struct hm_damon_process *before = find_sent(sent, &wanted->watch.process[i]);
         const struct hm_maps *watched = hm_maps_with_aliases(&maps[wanted->space[i]], &all);
@@ -48,6 +53,8 @@ bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct 
 struct candidate {
     uint32_t space;
     uint64_t resident;
+    double cpu_s; /* so far; negative: not known */
+    bool is_left_out;
 };
 
 static int compare_resident(const void *a, const void *b)
@@ -58,35 +65,47 @@ static int compare_resident(const void *a, const void *b)
 }
 
 /* Lists all living processes that have movable memory, the largest first. Returns their number. */
-static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate,
-                                uint64_t *resident)
+static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate)
 {
     uint32_t n = 0;
-    *resident = 0;
     for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
         const struct hm_rank *rank = &ranks->rank[s];
         if (rank->pid <= 0 || rank->is_gone || maps[s].n_pages + maps[s].n_aliases == 0)
             continue;
-        candidate[n] = (struct candidate){s, hm_resident_pages(rank->pid)};
-        *resident += candidate[n++].resident;
+        candidate[n++] = (struct candidate){
+            .space = s, .resident = hm_resident_pages(rank->pid), .cpu_s = hm_process_cpu_s(rank->pid)};
     }
     qsort(candidate, n, sizeof(candidate[0]), compare_resident);
     return n;
+}
+
+/* Leaves out the processes that are small, or idle and not large. */
+static void leave_out(struct candidate *candidate, uint32_t n)
+{
+    double resident = 0, cpu_s = 0, left_out = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        resident += (double)candidate[i].resident;
+        cpu_s += candidate[i].cpu_s > 0 ? candidate[i].cpu_s : 0;
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        bool is_idle = candidate[i].cpu_s >= 0 && candidate[i].cpu_s < IDLE * cpu_s;
+        double with = left_out + (double)candidate[i].resident;
+        candidate[i].is_left_out = with < (is_idle ? IDLE_MOST : SMALL) * resident;
+        left_out = candidate[i].is_left_out ? with : left_out;
+    }
 }
 
 void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_ranks *ranks, const struct hm_maps *maps)
 {
     static struct candidate candidate[HM_RANKS];
     struct hm_maps all = {.n = 0};
-    uint64_t resident, left;
-    uint32_t n = find_candidates(ranks, maps, candidate, &resident);
+    uint32_t n = find_candidates(ranks, maps, candidate);
     wanted->n = 0;
-    left = resident;
-    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS && (double)left >= SMALL * (double)resident; i++) {
+    leave_out(candidate, n);
+    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS; i++) {
         uint32_t s = candidate[i].space;
         const struct hm_rank *rank = &ranks->rank[s];
-        left -= candidate[i].resident;
-        if (!is_watchable(rank))
+        if (candidate[i].is_left_out || !is_watchable(rank))
             continue;
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
         hm_damon_ranges_choose(hm_maps_with_aliases(&maps[s], &all), candidate[i].resident, &process);

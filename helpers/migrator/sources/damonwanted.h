@@ -18,9 +18,9 @@ struct hm_damon_wanted {
 
 /*
  * Chooses the processes to watch, and the ranges of their memory: all except the smallest, such as shells beside the
- * ranks, which together have less than a hundredth of the memory; each would need as many looks as a rank. If there are
- * too many, the smallest are left out. So are those that the broker would refuse. `maps` is indexed by space, a
- * process's number (ranks.h).
+ * ranks, which together have less than a hundredth of the memory, or a tenth if they have used hardly any CPU time;
+ * each would need as many looks as a rank. If there are too many, the smallest are left out. So are those that the
+ * broker would refuse. `maps` is indexed by space, a process's number (ranks.h).
  */
 void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_ranks *ranks, const struct hm_maps *maps);
 /*

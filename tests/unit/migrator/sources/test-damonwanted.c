@@ -31,6 +31,7 @@ enum kind { USUAL, FREE_SLOT, GONE, UNMAPPED, FOREIGN, ENDED };
 
 static struct {
     uint64_t resident; /* pages */
+    double cpu_s;
     enum kind kind;
 } process[MOST];
 
@@ -76,6 +77,12 @@ int __wrap_stat(const char *path, struct stat *status)
     *status = (struct stat){.st_uid = geteuid() + (process[pid - PID].kind == FOREIGN)};
     errno = ENOENT;
     return process[pid - PID].kind == ENDED ? -1 : 0;
+}
+
+double __wrap_hm_process_cpu_s(pid_t pid);
+double __wrap_hm_process_cpu_s(pid_t pid)
+{
+    return process[pid - PID].cpu_s;
 }
 
 uint64_t hm_resident_pages(pid_t pid)
@@ -167,6 +174,36 @@ static void the_smallest_are_left_out_up_to_a_hundredth(void **state)
         for (uint32_t i = 0; i < rows[row].n; i++)
             process[i].resident = rows[row].resident[i];
         ask(rows[row].n, rows[row].n_wanted, &watch);
+        for (uint32_t i = 0; i < rows[row].n_wanted; i++)
+            assert_is(&watch.process[i], rows[row].wanted[i]);
+    }
+}
+
+/* Shells beside the ranks of a program: each would take as many looks as a rank. */
+static void idle_processes_are_left_out_up_to_a_tenth(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t resident[4];
+        double cpu_s[4];
+        uint32_t n_wanted, wanted[4];
+    } rows[] = {
+        {{1000, 1000, 60, 50}, {90, 80, 0, 1}, 2, {0, 1}},
+        {{1000, 1000, 60, 50}, {90, 80, 0, 2}, 3, {0, 1, 3}},   /* the last one works */
+        {{1000, 1000, 60, 50}, {90, 80, 0, -1}, 3, {0, 1, 3}},  /* or may have worked */
+        {{1000, 1000, 600, 50}, {90, 80, 0, 0}, 3, {0, 1, 2}},  /* much memory is watched, idle or not */
+        {{1000, 1000, 60, 50}, {0, 0, 0, 0}, 4, {0, 1, 2, 3}},  /* nobody has begun */
+        {{1000, 1000, 120, 110}, {90, 80, 0, 0}, 3, {0, 1, 2}}, /* both together would be too much */
+        {{1000, 1000, 10, 9}, {90, 80, 30, 40}, 2, {0, 1}},     /* small ones are left out though they work */
+    };
+    for (size_t row = 0; row < N_ROWS(rows); row++) {
+        struct hm_damon_watch watch;
+        memset(process, 0, sizeof(process));
+        for (uint32_t i = 0; i < 4; i++) {
+            process[i].resident = rows[row].resident[i];
+            process[i].cpu_s = rows[row].cpu_s[i];
+        }
+        ask(4, rows[row].n_wanted, &watch);
         for (uint32_t i = 0; i < rows[row].n_wanted; i++)
             assert_is(&watch.process[i], rows[row].wanted[i]);
     }
@@ -357,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_are_left_out_up_to_a_hundredth),
+        cmocka_unit_test(idle_processes_are_left_out_up_to_a_tenth),
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
