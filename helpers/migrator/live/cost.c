@@ -83,11 +83,14 @@ static bool has_evidence(struct hm_live *live)
            hm_live_samples(live) - live->phase_first_sample >= EVIDENCE || hm_live_is_above(live);
 }
 
-/* The first decision needs no savings, as it shows what a decision costs. An open window cannot wait. */
+/* The first decision needs no savings, as it shows what a decision costs. An open window cannot wait. A phase that is
+ * extended no more waits for no samples: its decision is made without them, and its window may be what brings some, as
+ * page faults are after marks were cleared. */
 bool hm_live_is_paid(struct hm_live *live)
 {
     hm_live_look_at_cost(live);
     if (live->window.is_open)
         return true;
-    return (live->n_decided == 0 || hm_purse_affords_decision(&live->account.purse)) && has_evidence(live);
+    return (live->n_decided == 0 || hm_purse_affords_decision(&live->account.purse)) &&
+           (live->account.pace.longer + 1 >= HM_PACE_LONGEST || has_evidence(live));
 }

@@ -17,17 +17,22 @@ static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void 
         const char *about;
         uint64_t samples, n_decided, phase_samples, cap_pages;
         bool has_rounds, is_open, is_paid;
+        unsigned longer;
     } rows[] = {
-        {"nothing is known", 0, 0, 0, UINT64_MAX, false, false, false},
-        {"few samples", 63, 0, 0, UINT64_MAX, false, false, false},
-        {"enough samples", 64, 0, 0, UINT64_MAX, false, false, true},
-        {"a round has ended", 0, 0, 0, UINT64_MAX, true, false, true},
-        {"a phase of so many samples was asked for", 10, 0, 10, UINT64_MAX, false, false, true},
-        {"perhaps above its cap", 0, 0, 0, 1000, false, false, true},
-        {"a window is open", 0, 0, 0, UINT64_MAX, false, true, true},
-        {"a later decision, which costs more than was saved", 100, 1, 0, UINT64_MAX, false, false, false},
-        {"a later decision, which is paid for", 100, 2, 0, UINT64_MAX, false, false, true},
-        {"the same after few samples", 63, 2, 0, UINT64_MAX, false, false, false},
+        {"nothing is known", 0, 0, 0, UINT64_MAX, false, false, false, 0},
+        {"few samples", 63, 0, 0, UINT64_MAX, false, false, false, 0},
+        {"enough samples", 64, 0, 0, UINT64_MAX, false, false, true, 0},
+        {"a round has ended", 0, 0, 0, UINT64_MAX, true, false, true, 0},
+        {"a phase of so many samples was asked for", 10, 0, 10, UINT64_MAX, false, false, true, 0},
+        {"perhaps above its cap", 0, 0, 0, 1000, false, false, true, 0},
+        {"a window is open", 0, 0, 0, UINT64_MAX, false, true, true, 0},
+        {"a later decision, which costs more than was saved", 100, 1, 0, UINT64_MAX, false, false, false, 0},
+        {"a later decision, which is paid for", 100, 2, 0, UINT64_MAX, false, false, true, 0},
+        {"the same after few samples", 63, 2, 0, UINT64_MAX, false, false, false, 0},
+        {"the same in the last interval but one", 63, 2, 0, UINT64_MAX, false, false, false, HM_PACE_LONGEST - 2},
+        {"the same in the last interval: a window may begin", 63, 2, 0, UINT64_MAX, false, false, true,
+         HM_PACE_LONGEST - 1},
+        {"the same, which costs more than was saved", 63, 1, 0, UINT64_MAX, false, false, false, HM_PACE_LONGEST - 1},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         static struct hm_live live;
@@ -38,6 +43,7 @@ static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void 
         live.cap_pages = rows[i].cap_pages;
         live.window.is_open = rows[i].is_open;
         live.account.pace.phase_samples = rows[i].phase_samples;
+        live.account.pace.longer = rows[i].longer;
         hm_purse_init(&live.account.purse, 0.01, 1, 0);
         live.account.purse.decision_s = 1;
         live.account.purse.saved_s = rows[i].n_decided == 2 ? 1000 : 0;
