@@ -3,13 +3,15 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/pagesize.h"
 #include "live.h"
 #include "migrator/watch/mapsread.h"
 
 /* Of so many phases, one reads all mappings, changed or not: a process may have mapped as much as it has unmapped. */
 #define READ_ALL 8
-/* Of what a process has mapped, a smaller part is too little to read its mappings again: programs map and unmap small
- * pieces all the time. A page that is gone is not moved, and one that is not known yet stays where it is. */
+/* Of what a process has mapped, a smaller part is too little to read its mappings again, if it is also less than what
+ * is worth a look in the slow tier: programs map and unmap small pieces all the time. A page that is gone is not moved,
+ * and one that is not known yet stays where it is, above the cap or not. The same part of what is used matters, too. */
 #define MATTERS 0.05
 
 /*
@@ -124,7 +126,7 @@ void hm_live_read_maps(struct hm_live *live)
 static bool has_changed(struct hm_rank *rank)
 {
     struct hm_mapped_size now = hm_mapped_size(rank->pid), before = rank->mapped;
-    double much = MATTERS * (double)before.data;
+    double much = fmin(MATTERS * (double)before.data, (double)(HM_REST_BYTES / hm_page_size()));
     if (now.all > 0 && fabs((double)now.all - (double)before.all) <= much &&
         fabs((double)now.data - (double)before.data) <= much)
         return false;
@@ -132,8 +134,39 @@ static bool has_changed(struct hm_rank *rank)
     return true;
 }
 
+/* Is the observation of memory of a process that is there, in no mapping that is known? Beyond so many mappings that
+ * are not private, none is known. */
+static bool is_unknown(const struct hm_live *live, const struct hm_observation *seen)
+{
+    uint32_t space = HM_PAGE_SPACE(seen->page);
+    if (space >= live->intake.ranks.n || !is_there(live, space))
+        return false;
+    const struct hm_maps *maps = &live->intake.maps[space];
+    uint64_t first = HM_PAGE_NUMBER(seen->page), end = first + seen->n_pages;
+    size_t i = hm_maps_find_mapped(maps, first);
+    return maps->n_mapped < HM_MAPS_MAPPED && hm_maps_count(maps, first, seen->n_pages) == 0 &&
+           (i == maps->n_mapped || maps->mapped[i].range.first >= end);
+}
+
+/* Where much of what was used in the phase is not known, forgets what its processes have mapped, so that their mappings
+ * are read again: what has come in place of something else of the same size changes no sum. */
+static void doubt_maps(struct hm_live *live)
+{
+    double all = live->account.tally.movable, unknown = 0;
+    for (size_t i = 0; i < live->intake.n_later; i++) {
+        const struct hm_observation *seen = &live->intake.later[i];
+        double accesses = ((double)seen->reads + (double)seen->writes) * (double)live->intake.source->state.unit;
+        all += accesses;
+        unknown += is_unknown(live, seen) ? accesses : 0;
+    }
+    for (size_t i = 0; i < live->intake.n_later && unknown > MATTERS * all; i++)
+        if (is_unknown(live, &live->intake.later[i]))
+            live->intake.ranks.rank[HM_PAGE_SPACE(live->intake.later[i].page)].mapped = (struct hm_mapped_size){0};
+}
+
 void hm_live_follow_maps(struct hm_live *live)
 {
+    doubt_maps(live);
     bool all = live->intake.n_followed++ % READ_ALL == 0;
     for (uint32_t space = 0; space < live->intake.ranks.n; space++)
         if (is_there(live, space) && has_changed(&live->intake.ranks.rank[space]) && !all)

@@ -206,8 +206,9 @@ void hm_live_observe_later(struct hm_live *live);
 int hm_live_look(struct hm_live *live);
 /* Reads the mappings of all processes again, and forgets memory that is no longer mapped. */
 void hm_live_read_maps(struct hm_live *live);
-/* The same, at the end of a phase: of the processes that seem to have changed theirs. Where one has mapped or unmapped
- * memory that others may map, too, that concerns their mappings: then all are read. */
+/* The same, at the end of a phase: of the processes that seem to have changed theirs, by how much they have mapped and
+ * by what was seen in use. Where one has mapped or unmapped memory that others may map, too, that concerns their
+ * mappings: then all are read. */
 void hm_live_follow_maps(struct hm_live *live);
 /* Reads the mappings of one process. `claims` NULL: without regard to what others have mapped. Returns as hm_maps_read.
  */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/pagesize.h"
 #include "migrator/live/live.h"
 #include "migrator/watch/mapsread.h"
 
@@ -43,19 +44,35 @@ static void follow(struct hm_live *live, unsigned first, unsigned second, unsign
     assert_memory_equal(n_read, wanted, sizeof(wanted));
 }
 
+/* N processes with so many pages, whose mappings were read. */
+static void begin(struct hm_live *live, uint64_t all, uint64_t data)
+{
+    static struct hm_rank rank[N];
+    static struct hm_maps maps[N];
+    memset(shared, 0, sizeof(shared));
+    for (int p = 0; p < N; p++) {
+        rank[p] = (struct hm_rank){.pid = p + 1};
+        size[p] = (struct hm_mapped_size){all, data};
+    }
+    memset(live, 0, sizeof(*live));
+    live->intake.ranks = (struct hm_ranks){.n = N, .rank = rank, .n_living = N};
+    live->intake.maps = maps;
+    follow(live, 1, 1, 1); /* nothing is known */
+}
+
+static void end(struct hm_live *live)
+{
+    for (int p = 0; p < N; p++)
+        hm_maps_free(&live->intake.maps[p]);
+    hm_maps_free(&live->intake.scratch);
+}
+
 static void mappings_are_read_again_where_much_has_changed(void **state)
 {
     (void)state;
     static struct hm_live live;
-    static struct hm_rank rank[N];
-    static struct hm_maps maps[N];
-    for (int p = 0; p < N; p++) {
-        rank[p].pid = p + 1;
-        size[p] = (struct hm_mapped_size){10000, 1000};
-    }
-    live.intake.ranks = (struct hm_ranks){.n = N, .rank = rank, .n_living = N};
-    live.intake.maps = maps;
-    follow(&live, 1, 1, 1); /* nothing is known */
+    begin(&live, 10000, 1000);
+    struct hm_rank *rank = live.intake.ranks.rank;
     follow(&live, 0, 0, 0);
     size[1].data += 49; /* too little */
     follow(&live, 0, 0, 0);
@@ -72,13 +89,49 @@ static void mappings_are_read_again_where_much_has_changed(void **state)
     follow(&live, 0, 0, 1);
     follow(&live, 0, 0, 0);
     follow(&live, 0, 1, 1); /* as much may have been unmapped as was mapped */
-    for (int p = 0; p < N; p++)
-        hm_maps_free(&maps[p]);
-    hm_maps_free(&live.intake.scratch);
+    end(&live);
+}
+
+/* A twentieth of a large process may be more than the cap. */
+static void what_is_not_known_of_a_large_process_is_little(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    const uint64_t much = HM_REST_BYTES / hm_page_size();
+    begin(&live, 1000 * much, 1000 * much);
+    size[0].data += much;
+    size[1].all += much + 1;
+    follow(&live, 0, 1, 0);
+    end(&live);
+}
+
+/* A process has unmapped an array, and mapped as large a one elsewhere. */
+static void mappings_are_read_again_where_much_is_used_that_is_not_known(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_source source = {.state = {.unit = 10}};
+    struct hm_mapped library = {.range = {.first = 100, .n_pages = 50}, .kind = HM_MEMORY_PROGRAM};
+    begin(&live, 10000, 1000);
+    live.intake.source = &source;
+    live.account.tally.movable = 930; /* accesses */
+    assert_int_equal(hm_maps_add_mapped(&live.intake.maps[1], &library), 0);
+    live.intake.later[0] = (struct hm_observation){.page = HM_PAGE(1, 90), .n_pages = 20, .reads = 2};
+    live.intake.later[1] = (struct hm_observation){.page = HM_PAGE(2, 100), .n_pages = 20, .reads = 3, .writes = 2};
+    live.intake.later[2] = (struct hm_observation){.page = HM_PAGE(HM_RANKS, 0), .n_pages = 1};
+    live.intake.n_later = 3;
+    follow(&live, 0, 0, 0); /* 50 of 1000 accesses: too few */
+    live.account.tally.movable = 900;
+    follow(&live, 0, 0, 1);
+    live.intake.ranks.rank[2].is_gone = true;
+    follow(&live, 0, 0, 0);
+    end(&live);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed),
+                                       cmocka_unit_test(what_is_not_known_of_a_large_process_is_little),
+                                       cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
