@@ -164,13 +164,18 @@ static void doubt_maps(struct hm_live *live)
             live->intake.ranks.rank[HM_PAGE_SPACE(live->intake.later[i].page)].mapped = (struct hm_mapped_size){0};
 }
 
-void hm_live_follow_maps(struct hm_live *live)
+bool hm_live_follow_maps(struct hm_live *live)
 {
     doubt_maps(live);
-    bool all = live->intake.n_followed++ % READ_ALL == 0;
-    for (uint32_t space = 0; space < live->intake.ranks.n; space++)
-        if (is_there(live, space) && has_changed(&live->intake.ranks.rank[space]) && !all)
+    bool all = live->intake.n_followed++ % READ_ALL == 0, any = all;
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
+        if (!is_there(live, space) || !has_changed(&live->intake.ranks.rank[space]))
+            continue;
+        any = true;
+        if (!all)
             all = changes_shared(live, space);
+    }
     if (all)
         hm_live_read_maps(live);
+    return any;
 }

@@ -88,7 +88,7 @@ struct hm_live_account {
     struct hm_tally tally;             /* shares of accesses by tier */
     struct hm_cgroup cgroup;           /* the step's memory by node, if `has_cgroup` */
     struct hm_node_map node_map;
-    bool has_cgroup;
+    bool has_cgroup, knows_usage; /* it is open; it has told at the last decision what the step has in which tier */
 };
 
 /* Shown: the figures for the record, and the view for `hybridmem top`. */
@@ -208,8 +208,8 @@ int hm_live_look(struct hm_live *live);
 void hm_live_read_maps(struct hm_live *live);
 /* The same, at the end of a phase: of the processes that seem to have changed theirs, by how much they have mapped and
  * by what was seen in use. Where one has mapped or unmapped memory that others may map, too, that concerns their
- * mappings: then all are read. */
-void hm_live_follow_maps(struct hm_live *live);
+ * mappings: then all are read. Returns whether any were read, of which the source is to be told. */
+bool hm_live_follow_maps(struct hm_live *live);
 /* Reads the mappings of one process. `claims` NULL: without regard to what others have mapped. Returns as hm_maps_read.
  */
 int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims);
@@ -262,7 +262,7 @@ bool hm_live_wants_balance(struct hm_live *live);
 /* Decides whether to rest, by what the slow tier has, by the cap and by the share. Closes the source when the rest
  * begins. */
 void hm_live_rest(struct hm_live *live);
-/* The same right after a decision, by what that has found out. */
+/* The same right after a decision, by what that has found out and moved, as the view has it. */
 void hm_live_rest_decided(struct hm_live *live);
 /*
  * Looks where the files and the huge pages of hugetlbfs are that may be moved, of which the cgroup does not tell

@@ -52,9 +52,9 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
     fill(live, end);
     sum_up(end->extent, end->n_extents, in_extents);
     sum_up(live->gaps, end->n_gaps, in_gaps);
-    if (!hm_live_read_tiers(live, tiers))
-        for (int tier = 0; tier < HM_MAX_TIERS; tier++)
-            tiers[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
+    live->account.knows_usage = hm_live_read_tiers(live, tiers);
+    for (int tier = 0; tier < HM_MAX_TIERS && !live->account.knows_usage; tier++)
+        tiers[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
     hm_live_sum_slow(tiers, bytes);
     live->shown.view.fast_bytes = bytes[0];
     live->shown.view.slow_bytes = bytes[1];
@@ -228,9 +228,11 @@ void hm_live_end_phase(struct hm_live *live)
         return;
     if (!live->rest.is_resting) {
         double start_s = hm_live_thread_s();
-        hm_live_follow_maps(live);
+        bool is_news = hm_live_follow_maps(live);
         if (now >= live->intake.looked_ns + LOOKED_NS)
             hm_live_look(live);
+        else if (is_news)
+            hm_live_update_source(live);
         if (!hm_live_phase_is_over(live, now))
             return;
         if (live->decider && decide(live, (double)(now - live->phase_start_ns) / 1e9, start_s))

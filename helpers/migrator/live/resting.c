@@ -154,5 +154,6 @@ void hm_live_rest_decided(struct hm_live *live)
     const uint64_t bytes[2] = {live->shown.view.fast_bytes, live->shown.view.slow_bytes};
     uint64_t cap_bytes = live->cap_pages == UINT64_MAX ? UINT64_MAX : live->cap_pages * hm_page_size();
     cap_bytes = hm_least(cap_bytes, with_slack(live->share.pages));
-    rest(live, live->account.has_cgroup ? bytes : NULL, cap_bytes);
+    live->share.is_above = bytes[0] / hm_page_size() > live->share.pages;
+    rest(live, live->account.knows_usage ? bytes : NULL, cap_bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests what a migrator knows of its own job when it finds out its share of the fast tier, and that a step which is
- * above its cap or share does not wait for ever. */
+ * above its cap or share does not wait for ever, and what a decision has moved counts at its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,10 +134,42 @@ static void a_cap_does_not_wait_for_a_round_that_never_ends(void **state)
     hm_cgroup_close(&live.account.cgroup);
 }
 
+static void what_a_decision_has_moved_counts_at_its_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *about;
+        uint64_t fast_mib, slow_mib, share_mib, cap_mib;
+        bool knows_usage, was_above, is_above, is_calm;
+    } rows[] = {
+        {"the share was kept before", 100, 0, 200, 1000, true, false, false, true},
+        {"all above the share went down", 200, 100, 200, 1000, true, true, false, false},
+        {"not all went down", 201, 0, 190, 1000, true, true, true, false},
+        {"above the share by its slack, for which there is nothing to do", 201, 0, 200, 1000, true, false, true, true},
+        {"above the cap", 201, 0, 300, 200, true, false, false, false},
+        {"the cgroup does not tell what the step has, and no page was looked at", 0, 0, 200, 1000, false, false, false,
+         false},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        static struct hm_live live;
+        live = (struct hm_live){
+            .load.share.fast = 1,
+            .account = {.has_cgroup = true, .knows_usage = rows[i].knows_usage},
+            .cap_pages = rows[i].cap_mib * MIB / hm_page_size(),
+            .share = {.pages = rows[i].share_mib * MIB / hm_page_size(), .is_above = rows[i].was_above}};
+        live.shown.view.fast_bytes = rows[i].fast_mib * MIB;
+        live.shown.view.slow_bytes = rows[i].slow_mib * MIB;
+        hm_live_rest_decided(&live);
+        if (live.share.is_above != rows[i].is_above || (live.rest.calm > 0) != rows[i].is_calm)
+            fail_msg("%s", rows[i].about);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_given_back_is_not_asked_for_again),
                                        cmocka_unit_test(a_share_is_of_the_whole_tier),
-                                       cmocka_unit_test(a_cap_does_not_wait_for_a_round_that_never_ends)};
+                                       cmocka_unit_test(a_cap_does_not_wait_for_a_round_that_never_ends),
+                                       cmocka_unit_test(what_a_decision_has_moved_counts_at_its_end)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
