@@ -15,7 +15,7 @@
 #define TEXT 8192
 #define FAR 255
 /* How many times watermarks are used once they are read: to read them takes as long as to move a hundred pages, and
- * they hardly ever change. */
+ * they hardly ever change, unless a fast node has less free than they say. */
 #define MARKS_USES 32
 #define SHARE_RESERVED 50 /* a fiftieth of a node: more than the kernel's own watermarks with all usual settings */
 
@@ -140,7 +140,7 @@ void hm_nodes_refresh(struct hm_nodes *nodes)
     }
 }
 
-/* Reads the watermarks of all nodes. Returns false if that fails. */
+/* Reads the watermarks of all nodes, and sets how many times they may be used. Returns false if that fails. */
 static bool read_watermarks(struct hm_nodes *nodes)
 {
     char line[256];
@@ -149,19 +149,26 @@ static bool read_watermarks(struct hm_nodes *nodes)
     if (!file)
         return false;
     memset(nodes->marks, 0, sizeof(nodes->marks));
-    while (fgets(line, sizeof(line), file))
-        if (hm_zone_take(&zone, line) && zone.node < HM_NODES_NUMBERS && nodes->index[zone.node] >= 0)
-            hm_zone_add(&zone, &nodes->marks[nodes->index[zone.node]]);
-    bool is_whole = !ferror(file);
+    nodes->marks_left = MARKS_USES;
+    while (fgets(line, sizeof(line), file)) {
+        int8_t index = hm_zone_take(&zone, line) && zone.node < HM_NODES_NUMBERS ? nodes->index[zone.node] : -1;
+        if (index < 0)
+            continue;
+        hm_zone_add(&zone, &nodes->marks[index]);
+        if (nodes->node[index].tier == 0 && hm_zone_is_short(&zone))
+            nodes->marks_left = 1;
+    }
+    if (ferror(file))
+        nodes->marks_left = 0;
     fclose(file);
-    return is_whole;
+    return nodes->marks_left > 0;
 }
 
 static bool know_watermarks(struct hm_nodes *nodes)
 {
     if (nodes->marks_left == 0 && !read_watermarks(nodes))
         return false;
-    nodes->marks_left = (nodes->marks_left > 0 ? nodes->marks_left : MARKS_USES) - 1;
+    nodes->marks_left--;
     return true;
 }
 

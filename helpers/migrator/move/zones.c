@@ -54,3 +54,9 @@ void hm_zone_add(const struct hm_zone *zone, struct hm_watermarks *marks)
     marks->low_bytes += hm_least(zone->free, zone->low + zone->protection) * hm_page_size();
     marks->high_bytes += hm_least(zone->free, zone->high + zone->protection) * hm_page_size();
 }
+
+/* A zone without memory has a small watermark all the same. One with protection is for others before users. */
+bool hm_zone_is_short(const struct hm_zone *zone)
+{
+    return zone->protection == 0 && zone->free > 0 && zone->free < zone->high;
+}

@@ -30,5 +30,8 @@ struct hm_watermarks {
 bool hm_zone_take(struct hm_zone *zone, const char *line);
 /* Adds what is kept of the zone's free memory to those of its node. Pure. */
 void hm_zone_add(const struct hm_zone *zone, struct hm_watermarks *marks);
+/* Has the zone, which is one for users' pages, less free than its high watermark? Then what was added for it is not
+ * this watermark, and grows when memory becomes free. Pure. */
+bool hm_zone_is_short(const struct hm_zone *zone);
 
 #endif

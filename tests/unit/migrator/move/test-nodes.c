@@ -180,6 +180,55 @@ static void watermarks_are_of_what_is_free(void **state)
     assert_int_equal(marks[1].high_bytes, 0);
 }
 
+/* /proc/zoneinfo: a fast node and a slow one, each with a zone for users and one without memory, and how often it was
+ * read. In pages. */
+static unsigned n_read, free_fast, free_slow;
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    static char text[400];
+    if (strcmp(path, "/proc/zoneinfo") != 0)
+        return __real_fopen(path, mode);
+    n_read++;
+    int length = snprintf(text, sizeof(text),
+                          "Node 0, zone Normal\n  pages free %u\n low 20\n high 30\n protection: (0, 0)\n"
+                          "Node 0, zone Movable\n  pages free 0\n low 32\n high 32\n protection: (0, 0)\n"
+                          "Node 2, zone Normal\n  pages free %u\n low 20\n high 30\n protection: (0, 0)\n",
+                          free_fast, free_slow);
+    return fmemopen(text, (size_t)length, "r");
+}
+
+/* What a full node keeps grows as soon as memory is freed there. */
+static void watermarks_are_read_seldom_unless_a_fast_node_is_short(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned free_fast, free_slow, n_read, kept;
+    } looks[] = {
+        {25, 5, 1, 25},
+        {9000, 5, 2, 30}, /* after the first look the node was short; now it is not */
+        {9000, 9000, 2, 30},
+        {25, 9000, 2, 30}, /* it is known how much is kept */
+    };
+    struct hm_nodes nodes = make_nodes();
+    nodes.node[0].most_kept_bytes = nodes.node[0].total_bytes = 100 * hm_page_size();
+    nodes.node[1].tier = 1;
+    n_read = 0;
+    for (size_t i = 0; i < N_ROWS(looks); i++) {
+        free_fast = looks[i].free_fast;
+        free_slow = looks[i].free_slow;
+        hm_nodes_keep(&nodes, 0);
+        assert_int_equal(n_read, looks[i].n_read);
+        assert_int_equal(nodes.node[0].kept_bytes, looks[i].kept * hm_page_size());
+    }
+    free_fast = 9000;
+    for (int i = 0; i < 100; i++)
+        hm_nodes_keep(&nodes, 0);
+    assert_int_equal(n_read, 2 + 3); /* once in 32 times, not counting the first look */
+}
+
 /* After a node was full, its file cache does not count as room for a while. Runs on this machine's node 0. */
 static void files_that_are_not_given_away_are_no_room(void **state)
 {
@@ -259,6 +308,7 @@ int main(void)
         cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
         cmocka_unit_test(a_full_node_in_the_middle_keeps_what_is_free),
         cmocka_unit_test(watermarks_are_of_what_is_free),
+        cmocka_unit_test(watermarks_are_read_seldom_unless_a_fast_node_is_short),
         cmocka_unit_test(files_that_are_not_given_away_are_no_room),
         cmocka_unit_test(reserved_huge_pages_are_not_taken),
     };
