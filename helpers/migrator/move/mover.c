@@ -136,6 +136,9 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
             hm_unmovable_has(&mover->unmovable, hm_mover_key(mover, page[i])))
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
+        /* Since the mappings were read, a file has come in place of private memory: whose, is not known. */
+        if (!mapped && mover->is_file[i])
+            continue;
         if (!is_harmless(mover, mapped, &pool)) {
             mover->moved.unmoved[HM_UNMOVED_ROOM]++;
             continue;
@@ -159,7 +162,7 @@ static bool gather(struct hm_mover *mover, const struct hm_range *range, uint64_
             return stop_at(mover, first);
         if (mover->stop(mover->data))
             return false;
-        size_t n = hm_present_next(&mover->present, mover->page, mover->may_be_huge, look);
+        size_t n = hm_present_next(&mover->present, mover->page, mover->may_be_huge, mover->is_file, look);
         if (n == 0)
             return true;
         if (!take(mover, range, n, limit))

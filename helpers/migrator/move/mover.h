@@ -47,7 +47,7 @@ struct hm_mover {
     struct hm_present present;
     uint64_t page[HM_BATCH_PAGES]; /* present pages that are looked up together, and what is known of them */
     int status[HM_BATCH_PAGES];
-    bool may_be_huge[HM_BATCH_PAGES];
+    bool may_be_huge[HM_BATCH_PAGES], is_file[HM_BATCH_PAGES];
     uint64_t turn; /* number of the phase */
     /* page (decide/decide.h) where the present move has stopped, and the last demotion that did not come to its end */
     uint64_t stopped_at, next_down;

@@ -11,6 +11,7 @@
 #define SCAN_SPAN (UINT64_C(1) << 24) /* pages of addresses: 64 GiB or more */
 #define SCAN_PAGES 8192               /* present pages */
 #define SCAN_RANGES 256
+#define PAGE_IS_FILE (UINT64_C(1) << 2)
 #define PAGE_IS_PRESENT (UINT64_C(1) << 3)
 #define PAGE_IS_PFNZERO (UINT64_C(1) << 5)
 #define PAGE_IS_HUGE (UINT64_C(1) << 6)
@@ -41,14 +42,17 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     present->later = (struct hm_range){first, present->at - first};
 }
 
-static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages, bool may_be_huge)
+static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages, bool may_be_huge, bool is_file)
 {
-    struct hm_range *last = present->n_runs > 0 ? &present->run[present->n_runs - 1] : NULL;
-    if (last && last->first + last->n_pages == first && present->may_be_huge[present->n_runs - 1] == may_be_huge) {
+    size_t i = present->n_runs - 1;
+    struct hm_range *last = present->n_runs > 0 ? &present->run[i] : NULL;
+    if (last && last->first + last->n_pages == first && present->may_be_huge[i] == may_be_huge &&
+        present->is_file[i] == is_file) {
         last->n_pages += n_pages;
         return;
     }
     present->may_be_huge[present->n_runs] = may_be_huge;
+    present->is_file[present->n_runs] = is_file;
     present->run[present->n_runs++] = (struct hm_range){first, n_pages};
 }
 
@@ -69,14 +73,14 @@ static bool scan(struct hm_present *present)
         .max_pages = SCAN_PAGES,
         .category_inverted = PAGE_IS_PFNZERO,
         .category_mask = PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
-        .return_mask = PAGE_IS_PRESENT | PAGE_IS_HUGE,
+        .return_mask = PAGE_IS_FILE | PAGE_IS_PRESENT | PAGE_IS_HUGE,
     };
     int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
     if (n < 0 && errno != ESRCH)
         return false;
     for (int i = 0; i < n; i++)
         add_run(present, range[i].start >> hm_page_shift(), (range[i].end - range[i].start) >> hm_page_shift(),
-                range[i].categories & PAGE_IS_HUGE);
+                range[i].categories & PAGE_IS_HUGE, range[i].categories & PAGE_IS_FILE);
     uint64_t reached = request.walk_end >> hm_page_shift();
     present->at = n >= 0 && reached > present->at ? reached : present->end;
     return true;
@@ -91,7 +95,7 @@ static void read_map(struct hm_present *present)
     for (uint64_t i = 0; i < n; i++) {
         if (!(present->entry[i] & HM_MARK_PRESENT))
             continue;
-        add_run(present, present->at + i, 1, true);
+        add_run(present, present->at + i, 1, true, present->entry[i] & HM_MARK_FILE);
         found++;
     }
     present->missing += found * HM_PRESENT_MISSING_EACH;
@@ -118,7 +122,7 @@ static bool find_runs(struct hm_present *present)
             present->later.n_pages = 0;
         }
         if (present->pagemap < 0) {
-            add_run(present, present->at, present->end - present->at, true);
+            add_run(present, present->at, present->end - present->at, true, false);
             present->at = present->end;
         } else {
             if (present->has_scan)
@@ -130,7 +134,7 @@ static bool find_runs(struct hm_present *present)
     return true;
 }
 
-size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, size_t room)
+size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, bool *is_file, size_t room)
 {
     size_t n = 0;
     while (n < room && (present->next < present->n_runs || find_runs(present))) {
@@ -139,6 +143,7 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_
         if (is_next_block && n + hm_huge_pages() > room)
             break;
         may_be_huge[n] = present->may_be_huge[present->next];
+        is_file[n] = present->is_file[present->next];
         page[n++] = run->first++;
         if (--run->n_pages == 0)
             present->next++;

@@ -38,6 +38,7 @@ struct hm_present {
     size_t n_runs, next;   /* run[next .. n_runs - 1] were found and not returned yet */
     struct hm_range run[HM_PRESENT_RUNS];
     bool may_be_huge[HM_PRESENT_RUNS]; /* of each run: false only if the kernel says that it has no huge page */
+    bool is_file[HM_PRESENT_RUNS];     /* of each run: true only if the kernel says that it is of files or shared */
     uint64_t entry[HM_PRESENT_ENTRIES];
 };
 
@@ -55,9 +56,10 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
 /*
  * Finds the next present pages, at most `room`, which must be hm_huge_pages() or more; pages that can be of one huge
  * page come together. `may_be_huge` is false for pages that are in no huge page by what PAGEMAP_SCAN says; else it is
- * true. They may be gone as soon as they are found. Returns their number; 0: no more.
+ * true. `is_file` is true for pages that are of a file, or of shared memory, by what the page map says; else it is
+ * false. They may be gone as soon as they are found. Returns their number; 0: no more.
  */
-size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, size_t room);
+size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_huge, bool *is_file, size_t room);
 
 /* PAGEMAP_SCAN and its structs page_region and pm_scan_arg as in linux/fs.h since 6.7, for older headers. */
 struct hm_present_range {

@@ -15,6 +15,7 @@
 #include "migrator/move/present.h"
 #include "migrator/watch/powers.h"
 
+#define PAGE_FILE (UINT64_C(1) << 2)
 #define PAGE_PRESENT (UINT64_C(1) << 3)
 #define PAGE_HUGE (UINT64_C(1) << 6)
 #define PAGEMAP 1000000 /* a number that is no descriptor */
@@ -214,7 +215,8 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
         if (page < FIRST || page >= FIRST + PAGES || kernel.node[page - FIRST] == ABSENT)
             continue;
         uint64_t categories = PAGE_PRESENT | (kernel.is_huge[(page - FIRST) / hm_huge_pages()] ? PAGE_HUGE : 0);
-        assert_true(scan->return_mask == (PAGE_PRESENT | PAGE_HUGE));
+        categories |= kernel.is_file[page - FIRST] ? PAGE_FILE : 0;
+        assert_true(scan->return_mask == (PAGE_FILE | PAGE_PRESENT | PAGE_HUGE));
         scan->walk_end = (page + 1) << hm_page_shift();
         *(struct hm_present_range *)(uintptr_t)scan->vec =
             (struct hm_present_range){page << hm_page_shift(), scan->walk_end, categories};

@@ -21,7 +21,7 @@
 
 struct move_kernel {
     int node[MOST_PAGES]; /* a node, or ABSENT */
-    bool is_huge[8], is_shared[MOST_PAGES], is_pinned[MOST_PAGES];
+    bool is_huge[8], is_shared[MOST_PAGES], is_pinned[MOST_PAGES], is_file[MOST_PAGES];
     int closed, full;                      /* closed: a node that is refused; full: one without a free page; -1: none */
     int result;                            /* errno of each moving call; 0: it works */
     unsigned moves, submitted[MOST_PAGES]; /* number of moving calls, and of those that named the page */

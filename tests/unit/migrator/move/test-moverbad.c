@@ -85,6 +85,19 @@ static void test_huge_pages_of_hugetlbfs(void **state)
     assert_true(mover.moved.has_apart);
 }
 
+/* A library was mapped where the heap had been, and the mappings were not read since. */
+static void test_a_file_in_place_of_private_memory_stays(void **state)
+{
+    (void)state;
+    mover.has_huge = false;
+    for (unsigned i = 100; i < 150; i++)
+        kernel.is_file[i] = true;
+    promote(0, 300);
+    assert_int_equal(mover.moved.promoted, 250);
+    assert_int_equal(kernel_count_on(2), PAGES - 250);
+    assert_int_equal(kernel.submitted[100] + kernel.submitted[149], 0);
+}
+
 static void test_pinned_pages_hold_up_nobody(void **state)
 {
     (void)state;
@@ -169,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shared_pages_are_remembered, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_shared_memory_of_the_user, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_of_hugetlbfs, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_in_place_of_private_memory_stays, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_pinned_pages_hold_up_nobody, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_node_that_is_refused, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_refused_among_others, move_set_up, move_tear_down),

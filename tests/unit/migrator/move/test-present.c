@@ -34,7 +34,7 @@ static struct hm_present present;
 static bool is_old;
 static unsigned n_scans, n_reads;
 static uint64_t found[8192];
-static bool may_be_huge[MOST_ROOM];
+static bool may_be_huge[MOST_ROOM], is_file[MOST_ROOM];
 
 int __wrap_ioctl(int fd, unsigned long request, void *argument)
 {
@@ -65,7 +65,7 @@ static void start_with_scan(void)
 {
     start(false, SPARSE);
     hm_present_begin(&present, 0, 1, 0);
-    hm_present_next(&present, found, may_be_huge, MOST_ROOM);
+    hm_present_next(&present, found, may_be_huge, is_file, MOST_ROOM);
     n_scans = n_reads = 0;
     if (present.has_scan)
         return;
@@ -95,7 +95,7 @@ static size_t look(uint64_t first, uint64_t n_pages, uint64_t turn)
     hm_present_begin(&present, first, first + n_pages, turn);
     for (;;) {
         uint64_t page[MOST_ROOM];
-        size_t more = hm_present_next(&present, page, may_be_huge, room);
+        size_t more = hm_present_next(&present, page, may_be_huge, is_file, room);
         assert_true(more <= room);
         if (more == 0)
             return n;
@@ -265,6 +265,37 @@ static void test_pages_that_were_only_read_by_page_map(void **state)
     munmap(pages, 600 * PAGE);
 }
 
+/* Eight pages, the last four of which are shared: each is found, and known for what it is. */
+static void assert_shared_pages_are_told(void)
+{
+    char *pages = map(8);
+    assert_ptr_equal(
+        mmap(pages + 4 * PAGE, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+        pages + 4 * PAGE);
+    memset(pages, 1, 8 * PAGE);
+    memset(is_file, 0, sizeof(is_file));
+    assert_int_equal(look(page_of(pages), 8, 0), 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(is_file[i], i >= 4);
+    hm_present_close(&present);
+    munmap(pages, 8 * PAGE);
+}
+
+static void test_shared_pages_by_scan(void **state)
+{
+    (void)state;
+    start_with_scan();
+    assert_shared_pages_are_told();
+    assert_int_equal(n_reads, 0);
+}
+
+static void test_shared_pages_by_page_map(void **state)
+{
+    (void)state;
+    start(true, SPARSE);
+    assert_shared_pages_are_told();
+}
+
 static void test_without_a_page_map(void **state)
 {
     (void)state;
@@ -287,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_every_page_once_by_page_map),
         cmocka_unit_test(test_pages_that_were_only_read_by_scan),
         cmocka_unit_test(test_pages_that_were_only_read_by_page_map),
+        cmocka_unit_test(test_shared_pages_by_scan),
+        cmocka_unit_test(test_shared_pages_by_page_map),
         cmocka_unit_test(test_without_a_page_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
