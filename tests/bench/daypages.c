@@ -11,6 +11,7 @@
 #define HUGE 512 /* pages */
 #define PRESENT (UINT64_C(1) << 63)
 #define DIRTY (UINT64_C(1) << 55)
+#define PAGE_IS_FILE (UINT64_C(1) << 2) /* a category of what PAGEMAP_SCAN finds: no page here is of a file */
 /* The migrator measures a fault on pages of its own: it writes this into them, clears the marks, and writes another
  * value (helpers/migrator/softdirty). */
 #define UNTOUCHED 1
@@ -156,7 +157,7 @@ int day_pages_scan(pid_t pid, struct hm_present_scan *scan)
         if (n_pages == scan->max_pages || (!is_next && n == scan->vec_len))
             break;
         if (!is_next) {
-            *++range = (struct hm_present_range){.start = page << 12, .categories = scan->return_mask};
+            *++range = (struct hm_present_range){.start = page << 12, .categories = scan->return_mask & ~PAGE_IS_FILE};
             n++;
         }
         range->end = (page + 1) << 12;
