@@ -134,6 +134,7 @@ stage_fuzz() {
     make -s -C "$build/fuzz/helpers/cli" -j2 libdraw.la libtop.la
     make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la
     make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
+    make -s -C "$build/fuzz/helpers/memmode" -j2 libmemmode.la
     make -s -C "$build/fuzz/tests/fuzz" -j2
     local target corpus failed=0
     for target in "$build"/fuzz/tests/fuzz/fuzz-*; do

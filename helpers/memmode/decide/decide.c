@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decide.h"
+
+#include <errno.h>
+
+#include "base/size.h"
+
+/* The kernel's regions may be smaller than what the modules count as App Direct by what alignment takes: less than one
+ * part in so many. */
+#define ALIGNMENT_PART 64
+
+static int check_platform(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error)
+{
+    const struct hm_memmode_abilities *abilities = &state->abilities;
+    if (!abilities->configures)
+        return hm_fail(
+            error, ENOTSUP,
+            "the firmware takes no goals from software (PlatformConfigSupported is not 1): allow that in the "
+            "BIOS set-up");
+    if (wanted == HM_MEMMODE_CACHE && !abilities->cache)
+        return hm_fail(error, ENOTSUP,
+                       "memmode=cache: the firmware does not allow Memory Mode (AllowedVolatileMode has no 2LM): "
+                       "all capacity would be inaccessible; allow 2LM in the BIOS set-up");
+    if (wanted == HM_MEMMODE_FLAT && !abilities->app_direct)
+        return hm_fail(error, ENOTSUP,
+                       "memmode=flat: the firmware does not allow App Direct (AllowedAppDirectMode): "
+                       "allow it in the BIOS set-up");
+    if (state->modules.ill[0])
+        return hm_fail(error, EIO, "%s: replace it, or see what 'ipmctl show -a -dimm' says of it", state->modules.ill);
+    return 0;
+}
+
+/* Regions that the kernel does not show may have namespaces, too. */
+static int check_all_is_seen(const struct hm_memmode_state *state, struct hm_error *error)
+{
+    uint64_t app_direct = state->resources.app_direct, seen = state->spaces.region_bytes;
+    char size[24], seen_size[24];
+    if (state->spaces.hidden[0])
+        return hm_fail(error, EBUSY, "%s: its namespaces cannot be seen, and may hold data", state->spaces.hidden);
+    if (seen + app_direct / ALIGNMENT_PART < app_direct)
+        return hm_fail(error, EBUSY,
+                       "the modules have %s of App Direct, the kernel shows regions of %s: the rest may hold data (is "
+                       "the kernel module nfit loaded?)",
+                       hm_size_format(app_direct, size, sizeof(size)),
+                       hm_size_format(seen, seen_size, sizeof(seen_size)));
+    return 0;
+}
+
+/* A new goal ends all namespaces, so none may be left that anybody counts on. */
+static int check_data(const struct hm_memmode_spaces *spaces, bool is_reaped, struct hm_error *error)
+{
+    if (spaces->n_others > 0)
+        return hm_fail(error, EBUSY,
+                       "%u of the namespaces %s not hybridmem's, the first is %s: save what is in it, and remove it "
+                       "with ndctl destroy-namespace",
+                       spaces->n_others, spaces->n_others == 1 ? "is" : "are", spaces->other);
+    if (spaces->n_kept > 0)
+        return hm_fail(error, EBUSY,
+                       "%u of the namespaces %s kept by users, the first is %s: it stays until fsdax_keep_age is over, "
+                       "or until 'hybridmem namespace destroy --uid UID'",
+                       spaces->n_kept, spaces->n_kept == 1 ? "is" : "are", spaces->kept);
+    if (spaces->n_jobs > 0 && is_reaped)
+        return hm_fail(error, EBUSY,
+                       "%u of the namespaces %s of jobs, the first is %s: wait for the job's end, or see what "
+                       "'hybridmem reap' says of it",
+                       spaces->n_jobs, spaces->n_jobs == 1 ? "is" : "are", spaces->job);
+    return 0;
+}
+
+static void add(struct hm_memmode_steps *steps, enum hm_memmode_step step)
+{
+    steps->step[steps->n++] = step;
+}
+
+/* Where no capacity is in use, the node has no mode yet, although it shows its DRAM as a flat one does. */
+static bool is_in(const struct hm_memmode_resources *resources, enum hm_memmode wanted)
+{
+    return hm_memmode_now(resources) == wanted && (resources->memory > 0 || resources->app_direct > 0);
+}
+
+int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
+                      struct hm_memmode_steps *steps, struct hm_error *error)
+{
+    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
+    bool is_there = is_in(&state->resources, wanted);
+    steps->n = 0;
+    if (state->resources.physical == 0 || state->modules.n == 0)
+        return hm_fail(error, ENODEV, "this node has no persistent memory modules");
+    if (is_there) {
+        if (pending != HM_MEMMODE_NONE && pending != wanted)
+            add(steps, HM_MEMMODE_STEP_DROP);
+        return 0;
+    }
+    /* The data counts also where the goal is pending: it may have come since. */
+    if (check_platform(state, wanted, error) != 0 || check_all_is_seen(state, error) != 0 ||
+        check_data(&state->spaces, is_reaped, error) != 0)
+        return -1;
+    if (state->spaces.n_jobs > 0) {
+        add(steps, HM_MEMMODE_STEP_REAP);
+    } else if (pending != wanted) {
+        if (pending != HM_MEMMODE_NONE)
+            add(steps, HM_MEMMODE_STEP_DROP);
+        add(steps, HM_MEMMODE_STEP_CREATE);
+    }
+    return 0;
+}

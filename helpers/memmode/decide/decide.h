@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides what has to be done so that a node comes back from its next boot in another mode, or why it must not. Pure.
+ */
+#ifndef HM_MEMMODE_DECIDE_DECIDE_H
+#define HM_MEMMODE_DECIDE_DECIDE_H
+
+#include "state.h"
+
+enum hm_memmode_step {
+    HM_MEMMODE_STEP_REAP,   /* remove what dead jobs have left, and look at the state anew */
+    HM_MEMMODE_STEP_DROP,   /* delete the pending goal, and read back that none is left */
+    HM_MEMMODE_STEP_CREATE, /* create the goal, and read it back */
+    HM_MEMMODE_STEPS
+};
+
+struct hm_memmode_steps {
+    enum hm_memmode_step step[HM_MEMMODE_STEPS];
+    int n; /* 0: nothing is to be done */
+};
+
+/*
+ * Decide for a node in `state` that is to come back in the mode `wanted`, flat or cache. `is_reaped`: what dead jobs
+ * left was removed before `state` was read, so namespaces of jobs are those of living ones. If REAP is a step, it is
+ * the only one. Returns 0 with the steps, or -1 with a text: ENODEV (no modules), ENOTSUP (the firmware does not allow
+ * it), EIO (a module is not healthy), EBUSY (somebody's data would be lost, or cannot be ruled out).
+ */
+int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
+                      struct hm_memmode_steps *steps, struct hm_error *error);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what is decided for a node that is to change its mode. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "memmode/decide/decide.h"
+#include "unit/lib/rows.h"
+
+#define GIB (UINT64_C(1) << 30)
+#define ALL (252 * GIB)
+
+/* Members of a row: a node with two modules in this mode. */
+#define FLAT .state.resources = {.app_direct = ALL, .physical = ALL}, .state.spaces.region_bytes = ALL
+#define CACHE .state.resources = {.memory = ALL, .dram_cache = 32 * GIB, .physical = ALL}
+#define MIXED                                                                                                          \
+    .state.resources = {.memory = ALL / 2, .app_direct = ALL / 2, .physical = ALL}, .state.spaces.region_bytes = ALL / 2
+#define UNUSED .state.resources = {.inaccessible = ALL, .physical = ALL}
+
+static const struct row {
+    const char *name;
+    struct hm_memmode_state state; /* abilities and modules are filled in */
+    bool no_modules, no_configuration, no_cache, no_app_direct;
+    enum hm_memmode wanted;
+    bool is_reaped;
+    const char *steps; /* letters of `letter`; NULL: refused */
+    const char *said;  /* a part of the refusal */
+} rows[] = {
+    {"there already", FLAT, .wanted = HM_MEMMODE_FLAT, .steps = ""},
+    {"there already, with data", FLAT, .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .steps = ""},
+    {"there already, locked", CACHE, .no_configuration = true, .wanted = HM_MEMMODE_CACHE, .steps = ""},
+    {"to the cache", FLAT, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
+    {"from the cache", CACHE, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
+    {"mixed to the cache", MIXED, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
+    {"mixed to flat", MIXED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
+    {"nothing is in use", UNUSED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
+    {"pending already", FLAT, .state.goal.n_cache = 2, .wanted = HM_MEMMODE_CACHE, .steps = ""},
+    {"half of it is pending", FLAT, .state.goal.n_cache = 1, .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
+    {"another is pending", CACHE, .state.goal.n_mixed = 2, .wanted = HM_MEMMODE_FLAT, .steps = "DC"},
+    {"the way back is pending", FLAT, .state.goal.n_cache = 2, .wanted = HM_MEMMODE_FLAT, .steps = "D"},
+    {"there already, and pending", FLAT, .state.goal.n_flat = 2, .wanted = HM_MEMMODE_FLAT, .steps = ""},
+    {"empty goals", FLAT, .state.goal.n_empty = 2, .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
+    {"dead jobs, perhaps", FLAT, .state.spaces.n_jobs = 1, .wanted = HM_MEMMODE_CACHE, .steps = "R"},
+    {"dead jobs, and a goal", FLAT, .state.spaces.n_jobs = 1, .state.goal.n_mixed = 2, .wanted = HM_MEMMODE_CACHE,
+     .steps = "R"},
+    {"a living job", FLAT, .state.spaces.n_jobs = 1, .state.spaces.job = "hybridmem:-:7.0.0 of job 7",
+     .wanted = HM_MEMMODE_CACHE, .is_reaped = true,
+     .said = "1 of the namespaces is of jobs, the first is hybridmem:-:7.0.0 of job 7: wait"},
+    {"kept", FLAT, .state.spaces.n_kept = 2, .state.spaces.kept = "hybridmem:-:u1001.5.0 of uid 1001",
+     .wanted = HM_MEMMODE_CACHE,
+     .said = "2 of the namespaces are kept by users, the first is hybridmem:-:u1001.5.0 of"},
+    {"not ours", FLAT, .state.spaces.n_others = 1, .state.spaces.other = "namespace0.0, 4.0 GiB of region0",
+     .wanted = HM_MEMMODE_CACHE,
+     .said = "1 of the namespaces is not hybridmem's, the first is namespace0.0, 4.0 GiB of region0: save"},
+    {"not ours, and mixed", MIXED, .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .said = "not hybridmem's"},
+    {"not ours, and pending", FLAT, .state.spaces.n_others = 1, .state.goal.n_cache = 2, .wanted = HM_MEMMODE_CACHE,
+     .said = "not hybridmem's"},
+    {"a region is not seen", FLAT, .state.spaces.hidden = "region1 is disabled", .wanted = HM_MEMMODE_CACHE,
+     .said = "region1 is disabled: its namespaces cannot be seen"},
+    {"no region is seen", .state.resources = {.app_direct = ALL, .physical = ALL}, .wanted = HM_MEMMODE_CACHE,
+     .said = "the modules have 252.0 GiB of App Direct, the kernel shows regions of 0 B"},
+    {"a region is missing", .state.resources = {.app_direct = ALL, .physical = ALL},
+     .state.spaces.region_bytes = ALL / 2, .wanted = HM_MEMMODE_CACHE, .said = "regions of 126.0 GiB"},
+    {"regions are aligned", .state.resources = {.app_direct = ALL, .physical = ALL},
+     .state.spaces.region_bytes = ALL - 2 * GIB, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
+    {"no modules", .no_modules = true, .wanted = HM_MEMMODE_CACHE, .said = "no persistent memory modules"},
+    {"goals are locked", FLAT, .no_configuration = true, .wanted = HM_MEMMODE_CACHE, .said = "PlatformConfigSupported"},
+    {"1LM only", FLAT, .no_cache = true, .wanted = HM_MEMMODE_CACHE, .said = "AllowedVolatileMode has no 2LM"},
+    {"1LM only, to flat", CACHE, .no_cache = true, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
+    {"2LM only", CACHE, .no_app_direct = true, .wanted = HM_MEMMODE_FLAT, .said = "AllowedAppDirectMode"},
+    {"an ill module", FLAT, .state.modules.ill = "PMem module 0x0011 has the health state \"Critical failure\"",
+     .wanted = HM_MEMMODE_CACHE, .said = "PMem module 0x0011 has the health state \"Critical failure\": replace it"},
+};
+
+static const char *letters_of(const struct hm_memmode_steps *steps, char out[HM_MEMMODE_STEPS + 1])
+{
+    static const char letter[HM_MEMMODE_STEPS] = {'R', 'D', 'C'};
+    for (int i = 0; i < steps->n; i++)
+        out[i] = letter[steps->step[i]];
+    out[steps->n] = '\0';
+    return out;
+}
+
+static void decides(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        struct hm_memmode_state node = row->state;
+        struct hm_memmode_steps steps;
+        struct hm_error error = {{0}};
+        char found[HM_MEMMODE_STEPS + 1];
+        node.modules.n = row->no_modules ? 0 : 2;
+        node.abilities = (struct hm_memmode_abilities){
+            .configures = !row->no_configuration, .cache = !row->no_cache, .app_direct = !row->no_app_direct};
+        int result = hm_memmode_decide(&node, row->wanted, row->is_reaped, &steps, &error);
+        if (row->said && (result == 0 || !strstr(error.text, row->said)))
+            fail_msg("%s: refused with \"%s\"", row->name, error.text);
+        if (row->steps && (result != 0 || strcmp(letters_of(&steps, found), row->steps) != 0))
+            fail_msg("%s: steps \"%s\", \"%s\"", row->name, result == 0 ? found : "", error.text);
+    }
+}
+
+static void reads_features(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *feature;
+        enum hm_memmode mode; /* HM_MEMMODE_NONE: refused */
+        const char *said;
+    } features[] = {
+        {"memmode=flat", HM_MEMMODE_FLAT, NULL},
+        {"memmode=cache", HM_MEMMODE_CACHE, NULL},
+        {"memmode=mixed", HM_MEMMODE_NONE, "is only shown"},
+        {"memmode=none", HM_MEMMODE_NONE, "\"memmode=none\" is not a feature: use memmode=flat or memmode=cache"},
+        {"memmode=incomplete", HM_MEMMODE_NONE, "not a feature"},
+        {"memmode=", HM_MEMMODE_NONE, "not a feature"},
+        {"memmode=flat,memmode=cache", HM_MEMMODE_NONE, "not a feature"},
+        {"memmode=caches", HM_MEMMODE_NONE, "not a feature"},
+        {"cache", HM_MEMMODE_NONE, "\"cache\" is not a feature"},
+        {"", HM_MEMMODE_NONE, "\"\" is not a feature"},
+    };
+    for (size_t i = 0; i < N_ROWS(features); i++) {
+        struct hm_error error = {{0}};
+        enum hm_memmode mode;
+        int result = hm_memmode_parse(features[i].feature, &mode, &error);
+        if (features[i].said ? result == 0 || !strstr(error.text, features[i].said)
+                             : result != 0 || mode != features[i].mode)
+            fail_msg("\"%s\": \"%s\"", features[i].feature, error.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(decides), cmocka_unit_test(reads_features)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
