@@ -16,8 +16,10 @@ LEAKS = {"LSAN_OPTIONS": f"suppressions={Path(__file__).parents[1] / 'lib' / 'le
 os.environ.update(LEAKS)
 
 has_ndctl = (LIBEXEC / "hybridmem-namespace").exists()
+has_memmode = (LIBEXEC / "hybridmem-memmode").exists()
 has_papi = (LIBEXEC / "hybridmem-papi").exists()
 has_slurmenergy = (LIBEXEC / "hybridmem-slurmenergy").exists()
+needs_memmode = pytest.mark.skipif(not has_memmode, reason="hybridmem-memmode: built --without-memmode")
 needs_papi = pytest.mark.skipif(not has_papi, reason="hybridmem-papi: built --without-papi")
 needs_slurmenergy = pytest.mark.skipif(not has_slurmenergy, reason="hybridmem-slurmenergy: built without libslurm")
 needs_ndctl = pytest.mark.skipif(not has_ndctl, reason="hybridmem-namespace: built --without-ndctl")

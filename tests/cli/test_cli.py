@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from installed import LIBEXEC, PREFIX, has_ndctl, helper
+from installed import LIBEXEC, PREFIX, has_memmode, has_ndctl, helper
 
 COMMANDS = [
     "tiers",
@@ -25,6 +25,7 @@ COMMANDS = [
     "config",
     "reap",
     *(["namespace"] if has_ndctl else []),
+    *(["memmode"] if has_memmode else []),
     "help",
 ]
 

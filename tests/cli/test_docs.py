@@ -12,7 +12,7 @@ from pathlib import Path
 import docblocks
 import pytest
 from docblocks import GUIDES
-from installed import DATA, LIBEXEC, PREFIX, helper, modes, needs_ndctl, needs_papi, needs_slurmenergy
+from installed import DATA, LIBEXEC, PREFIX, helper, modes, needs_memmode, needs_ndctl, needs_papi, needs_slurmenergy
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAN = GUIDES / "man"
@@ -160,6 +160,7 @@ def test_man_pages_have_the_options_of_the_programs(command):
         ("migrator", ["--help"], 0),
         ("ingest", ["--help"], 0),
         pytest.param("namespace", ["--help"], 0, marks=needs_ndctl),
+        pytest.param("memmode", ["--help"], 0, marks=needs_memmode),
         pytest.param("papi", ["--help"], 0, marks=needs_papi),
         pytest.param("slurmenergy", ["--help"], 0, marks=needs_slurmenergy),
         ("damon", [], 2),

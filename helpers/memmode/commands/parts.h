@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of hybridmem-memmode. */
+#ifndef HM_MEMMODE_COMMANDS_PARTS_H
+#define HM_MEMMODE_COMMANDS_PARTS_H
+
+#include "core/config/config.h"
+#include "memmode/decide/decide.h"
+
+/* Exit statuses, as those of hybridmem-namespace. */
+enum {
+    HM_MEMMODE_EXIT_DONE,
+    HM_MEMMODE_EXIT_REFUSED, /* refused, or failed; no goal is pending that was not before */
+    HM_MEMMODE_EXIT_USAGE,
+    HM_MEMMODE_EXIT_BUSY,    /* a program that makes or removes namespaces is at work */
+    HM_MEMMODE_EXIT_LEFT = 5 /* failed, and a goal is left that could not be deleted */
+};
+
+/* Ask ipmctl how the memory is used. Returns 0, or -1 with a text. */
+int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error);
+
+/* Ask ipmctl what is pending. Returns 0, or -1 with a text. */
+int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struct hm_error *error);
+
+/* Ask ipmctl and the kernel for the whole state. Returns 0, or -1 with a text. */
+int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct hm_error *error);
+
+/* Have the node come back from its next boot in the mode `wanted`. Returns an exit status; where it is not 0, the text
+ * says why in one line. */
+int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted,
+                      struct hm_error *error);
+
+/* Print the state for people, or as JSON. Returns what hm_output_end takes as `result`. */
+int hm_memmode_print(const struct hm_memmode_state *state, bool as_json);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the state of the node for people, or as JSON. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/size.h"
+#include "parts.h"
+
+#define COLUMN 12
+
+/* Could Slurm have the node take this mode now? `why` gets the reason where it could not. */
+static bool could_be(const struct hm_memmode_state *state, enum hm_memmode mode, struct hm_error *why)
+{
+    struct hm_memmode_steps steps;
+    return hm_memmode_decide(state, mode, false, &steps, why) == 0;
+}
+
+static const char *size_of(uint64_t bytes, char text[24])
+{
+    return hm_size_format(bytes, text, 24);
+}
+
+static void print_text(const struct hm_memmode_state *state)
+{
+    static const enum hm_memmode asked[] = {HM_MEMMODE_FLAT, HM_MEMMODE_CACHE};
+    const struct hm_memmode_resources *resources = &state->resources;
+    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
+    char size[5][24];
+    printf("%-*s%s\n", COLUMN, "mode", hm_memmode_word(hm_memmode_now(resources)));
+    printf("%-*s%s%s\n", COLUMN, "pending", hm_memmode_word(pending),
+           pending == HM_MEMMODE_NONE ? "" : ", from the next boot on");
+    printf("%-*s%u, %s: %s memory, %s App Direct, %s inaccessible\n", COLUMN, "modules", state->modules.n,
+           size_of(resources->physical, size[0]), size_of(resources->memory, size[1]),
+           size_of(resources->app_direct, size[2]), size_of(resources->inaccessible, size[3]));
+    printf("%-*s%s of DRAM\n", COLUMN, "cache", size_of(resources->dram_cache, size[4]));
+    printf("%-*s%u kept by users, %u of jobs, %u not hybridmem's\n", COLUMN, "namespaces", state->spaces.n_kept,
+           state->spaces.n_jobs, state->spaces.n_others);
+    for (int i = 0; i < 2; i++) {
+        struct hm_error why = {{0}};
+        bool could = could_be(state, asked[i], &why);
+        printf("%-*s%s: %s\n", COLUMN, i == 0 ? "could be" : "", hm_memmode_word(asked[i]), could ? "yes" : why.text);
+    }
+}
+
+/* Null where the node could take the mode, else the reason why not. */
+static json_t *reason(const struct hm_memmode_state *state, enum hm_memmode mode)
+{
+    struct hm_error why = {{0}};
+    return could_be(state, mode, &why) ? json_null() : json_string(why.text);
+}
+
+static json_t *pending_json(const struct hm_memmode_state *state)
+{
+    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
+    return pending == HM_MEMMODE_NONE ? json_null() : json_string(hm_memmode_word(pending));
+}
+
+static int print_json(const struct hm_memmode_state *state)
+{
+    const struct hm_memmode_resources *resources = &state->resources;
+    json_t *all = json_pack("{s:s, s:o, s:i, s:{s:I, s:I, s:I, s:I, s:I}, s:{s:i, s:i, s:i}, s:{s:o, s:o}}", "mode",
+                            hm_memmode_word(hm_memmode_now(resources)), "pending", pending_json(state), "modules",
+                            (int)state->modules.n, "bytes", "physical", (json_int_t)resources->physical, "memory",
+                            (json_int_t)resources->memory, "app_direct", (json_int_t)resources->app_direct,
+                            "inaccessible", (json_int_t)resources->inaccessible, "dram_cache",
+                            (json_int_t)resources->dram_cache, "namespaces", "kept", (int)state->spaces.n_kept, "jobs",
+                            (int)state->spaces.n_jobs, "others", (int)state->spaces.n_others, "prevents", "flat",
+                            reason(state, HM_MEMMODE_FLAT), "cache", reason(state, HM_MEMMODE_CACHE));
+    int result = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF ? 0 : -1;
+    json_decref(all);
+    return result;
+}
+
+int hm_memmode_print(const struct hm_memmode_state *state, bool as_json)
+{
+    if (as_json)
+        return print_json(state);
+    print_text(state);
+    return 0;
+}

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem-memmode on this machine, which has no Optane modules. A script stands in for ipmctl: it gives
+recorded answers of the real one (tests/fixtures/ipmctl), and keeps the pending goal in a file. The kernel's part, the
+namespaces, is this machine's own: there are none."""
+
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from installed import PREFIX, check_root, helper, needs_memmode
+
+pytestmark = needs_memmode
+
+ANSWERS = Path(__file__).parents[1] / "fixtures" / "ipmctl"
+SHOWS = {"flat": "252.0 GiB: 0 B memory, 252.0 GiB App Direct", "cache": "252.0 GiB: 252.0 GiB memory, 0 B App Direct"}
+HIDDEN = (
+    "the modules have 252.0 GiB of App Direct, the kernel shows regions of 0 B: the rest may hold data "
+    "(is the kernel module nfit loaded?)"
+)
+SCRIPT = """#!/bin/sh
+cd {folder}
+echo "$*" >> calls
+ls -A /tmp > tmp
+readlink /proc/self/ns/ipc > ipc
+env > env
+say() {{ cat "{answers}/$1.txt"; }}
+case "$*" in
+"show -o nvmxml -u B -memoryresources") say "$(cat mode)" ;;
+"show -o nvmxml -u B -dimm") say modules ;;
+"show -a -o nvmxml -u B -system -capabilities") say "$(cat abilities)" ;;
+"show -o nvmxml -u B -goal") say "$(cat goal)" ;;
+"create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect") echo goal-flat > goal; say "$(cat create)" ;;
+"create -f -o nvmxml -u B -goal MemoryMode=100") echo goal-cache > goal; say "$(cat create)" ;;
+"delete -o nvmxml -goal") echo goal-none > goal; say delete ;;
+*) echo "this is no command: $*"; exit 201 ;;
+esac
+exit "$(cat status)"
+"""
+
+
+class Node:
+    """A node in a mode, as a stand-in for ipmctl shows it."""
+
+    def __init__(self, folder, configure):
+        self.folder, self.program = folder, folder / "ipmctl"
+        self.program.write_text(SCRIPT.format(folder=folder, answers=ANSWERS))
+        self.program.chmod(0o700)
+        self.set(mode="flat-resources", goal="goal-none", abilities="abilities", create="create", status="0")
+        self.config = configure(f"run_dir = {folder}/run")
+
+    def set(self, **values):
+        for name, value in values.items():
+            (self.folder / name).write_text(f"{value}\n")
+
+    def run(self, *words, status=0):
+        first, rest = (words[:1], words[1:]) if words[:1] == ("memmode",) else ((), words)
+        return helper(
+            "hybridmem-memmode", *first, f"--config={self.config}", f"--ipmctl={self.program}", *rest, status=status
+        )
+
+    def fails(self, *words, status=1):
+        done = self.run(*words, status=status)
+        assert done.stdout == "" and done.stderr.count("\n") == 1
+        return done.stderr
+
+    def goal(self):
+        return (self.folder / "goal").read_text().strip()
+
+    def changes(self):
+        """The calls that change something."""
+        calls = (self.folder / "calls").read_text().splitlines()
+        return [call.split()[0] for call in calls if not call.startswith("show")]
+
+
+@pytest.fixture
+def node(configure):
+    """The program gets a /tmp of its own, so the stand-in is elsewhere."""
+    check_root()
+    with tempfile.TemporaryDirectory(prefix="hm-ipmctl.", dir="/var/tmp") as name:
+        yield Node(Path(name), configure)
+
+
+@pytest.mark.parametrize("mode", ["flat", "cache", "mixed"])
+def test_the_active_feature_is_what_the_modules_are_used_for(node, mode):
+    node.set(mode=f"{mode}-resources", goal="goal-half")
+    assert node.run().stdout == f"memmode={mode}\n"
+
+
+def test_ipmctl_sees_nothing_of_what_users_can_write(node):
+    """ipmctl takes orders from files in /tmp and from shared memory."""
+    node.run()
+    assert (node.folder / "tmp").read_text() == ""
+    assert (node.folder / "ipc").read_text().strip() != str(Path("/proc/self/ns/ipc").readlink())
+    names = {line.partition("=")[0] for line in (node.folder / "env").read_text().splitlines()}
+    assert names <= {"LC_ALL", "PWD", "OLDPWD", "_", "SHLVL"}
+
+
+def test_a_goal_is_set_once(node):
+    node.set(mode="cache-resources")
+    assert node.run("memmode=flat").stdout == ""
+    assert node.goal() == "goal-flat"
+    node.run("memmode=flat")
+    assert node.changes() == ["create"]
+    node.run("memmode=cache")  # back, before the reboot
+    assert node.changes() == ["create", "delete"] and node.goal() == "goal-none"
+
+
+def test_an_error_that_ipmctl_gives_with_status_0_is_undone(node):
+    node.set(mode="cache-resources", create="create-half")
+    said = node.fails("memmode=flat")
+    assert said == (
+        "hybridmem memmode: ipmctl create -goal PersistentMemoryType=AppDirect: Create region configuration goal on "
+        "PMem module 0x0001: Error 188 - Unable to initialize namespace labels.; no goal is left pending\n"
+    )
+    assert node.changes() == ["create", "delete"] and node.goal() == "goal-none"
+
+
+@pytest.mark.parametrize(
+    ("values", "feature", "said"),
+    [
+        ({}, "memmode=cache", HIDDEN),
+        ({"abilities": "abilities-locked"}, "memmode=cache", "the firmware does not allow Memory Mode (Allowed"),
+        ({"mode": "no-modules", "status": "1"}, "memmode=cache", "No PMem modules in the system."),
+        ({"mode": "goal-cache"}, "memmode=cache", "it answered with a ConfigGoalList, not with a MemoryResources"),
+        ({"status": "20"}, "memmode=cache", "ipmctl show -memoryresources: it ended with status 20"),
+        ({"goal": "goal-none", "abilities": "goal-none"}, "memmode=cache", "-capabilities: There are no goal configs"),
+    ],
+)
+def test_what_must_not_be_is_refused_before_anything_is_changed(node, values, feature, said):
+    node.set(**values)
+    assert said in node.fails(feature)
+    assert node.changes() == [] and node.goal() == "goal-none"
+
+
+@pytest.mark.parametrize("feature", ["memmode=mixed", "memmode=hot", "cache", ""])
+def test_a_word_that_is_no_feature_is_named(node, feature):
+    assert f'"{feature}" is ' in node.fails(feature, status=2)
+    assert not (node.folder / "calls").exists()
+
+
+def test_words_that_do_not_go_together_are_refused(node):
+    assert "unexpected word 'memmode=flat'" in node.fails("memmode=cache", "memmode=flat", status=2)
+    assert "unexpected word 'memmode=flat'" in node.fails("memmode", "memmode=flat", status=2)
+    assert "--json is for 'hybridmem memmode'" in node.fails("--json", status=2)
+
+
+def test_a_program_that_others_may_write_is_not_run(node):
+    node.program.chmod(0o772)
+    assert f"{node.program} has mode 0772: others may write it" in node.fails()
+    node.program.unlink()
+    assert f"{node.program}: No such file or directory" in node.fails()
+    assert not (node.folder / "calls").exists()
+
+
+def test_only_root():
+    command = ["setpriv", "--reuid=65534", "--clear-groups", PREFIX / "libexec/hybridmem/hybridmem-memmode"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "hybridmem memmode: only root may run this\n")
+
+
+@pytest.mark.parametrize(("mode", "goal"), [("flat", None), ("cache", "flat"), ("cache", "half")])
+def test_the_state_is_shown_to_people(node, mode, goal):
+    node.set(mode=f"{mode}-resources", goal=f"goal-{goal or 'none'}")
+    pending = {"half": "incomplete"}.get(goal, goal)
+    text = node.run("memmode").stdout
+    assert f"mode        {mode}\n" in text and f"modules     2, {SHOWS[mode]}" in text
+    assert f"pending     {f'{pending}, from the next boot on' if goal else 'none'}\n" in text
+    shown = json.loads(node.run("memmode", "--json").stdout)
+    assert (shown["mode"], shown["pending"], shown["modules"]) == (mode, pending, 2)
+    assert shown["bytes"]["physical"] == 252 << 30 and shown["namespaces"] == {"kept": 0, "jobs": 0, "others": 0}
+    assert shown["prevents"] == {"flat": None, "cache": HIDDEN if mode == "flat" else None}
+    assert node.changes() == []
+
+
+def test_the_command_of_people_is_the_same_program(node):
+    command = [PREFIX / "bin" / "hybridmem", "memmode", f"--ipmctl={node.program}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert re.match(r"mode +flat\n", done.stdout)
