@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem-memmode with the real ipmctl, to which a made-up platform is played (ipmctlplay.py). The program
+starts a script in ipmctl's place, which loads the recording for the command and for the state that the platform is in,
+and then becomes ipmctl. tests/setup fetches ipmctl from Debian 12, as later releases have none."""
+
+import json
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from installed import check_root, helper, needs_memmode
+from ipmctlplay import COMMANDS, Platform, recording
+
+pytestmark = needs_memmode
+
+FETCH = Path(__file__).resolve().parents[1] / "lib" / "fetch-ipmctl"
+SCRIPT = """#!/bin/sh
+export LD_LIBRARY_PATH={program}
+cd {folder} && echo "$*" >> calls || exit 99
+case "$*" in
+{cases}
+*) exit 99 ;;
+esac
+{program}/ipmctl load -source {folder}/$(cat state)-$name.pbr -session > /dev/null &&
+    {program}/ipmctl start -session -mode playback_manual -tag 0 > /dev/null || exit 99
+[ $name != create ] || echo goal > state
+[ $name != delete ] || echo none > state
+exec {program}/ipmctl "$@"
+"""
+UNDONE = (
+    "hybridmem memmode: ipmctl create -goal PersistentMemoryType=AppDirect: Create region configuration goal on "
+    "PMem module 0x0001: Error 188 - Unable to initialize namespace labels.; no goal is left pending\n"
+)
+
+
+class Played:
+    """A node whose platform is played. Its state is whether a goal is pending: after a creation one is, for Memory
+    Mode, as the platform has no other goal."""
+
+    def __init__(self, folder, program, configure):
+        self.folder, self.script, self.config = folder, folder / "ipmctl", configure(f"run_dir = {folder}/run")
+        cases = "\n".join(f'"{words}") name={name} ;;' for name, words in COMMANDS.items())
+        self.script.write_text(SCRIPT.format(program=program, folder=folder, cases=cases))
+        self.script.chmod(0o700)
+        (folder / "calls").write_text("")
+
+    def becomes(self, **what):
+        platform = Platform(**what)
+        (self.folder / "state").write_text("goal" if platform.goal else "none")
+        for name in COMMANDS:
+            for state in ("goal", "none"):
+                played = recording(name, replace(platform, goal=state == "goal"))
+                (self.folder / f"{state}-{name}.pbr").write_bytes(played)
+
+    def run(self, *words, status=0):
+        first, rest = (words[:1], words[1:]) if words[:1] == ("memmode",) else ((), words)
+        program = [*first, f"--config={self.config}", f"--ipmctl={self.script}", *rest]
+        return helper("hybridmem-memmode", *program, status=status)
+
+    def changes(self):
+        calls = (self.folder / "calls").read_text().splitlines()
+        return [call.split()[0] for call in calls if not call.startswith("show")]
+
+
+@pytest.fixture(scope="module")
+def ipmctl():
+    """The folder of the real one."""
+    subprocess.run([FETCH], check=True)
+    return subprocess.run([FETCH, "--print-path"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def played(ipmctl, configure):
+    """ipmctl gets a /tmp of its own, so the script and the recordings are elsewhere."""
+    check_root()
+    with tempfile.TemporaryDirectory(prefix="hm-ipmctl.", dir="/var/tmp") as name:
+        yield Played(Path(name), ipmctl, configure)
+
+
+@pytest.mark.parametrize("mode", ["flat", "cache"])
+@pytest.mark.parametrize("goal", [False, True])
+def test_the_real_ipmctl_tells_the_mode_and_the_goal(played, mode, goal):
+    played.becomes(cached=mode == "cache", goal=goal)
+    assert played.run().stdout == f"memmode={mode}\n"
+    shown = json.loads(played.run("memmode", "--json").stdout)
+    assert (shown["mode"], shown["pending"], shown["modules"]) == (mode, "cache" if goal else None, 2)
+    use = {"memory": 252 << 30, "app_direct": 0, "dram_cache": 32 << 30}
+    if mode == "flat":
+        use = {"memory": 0, "app_direct": 252 << 30, "dram_cache": 0}
+    assert shown["bytes"] == {"physical": 252 << 30, "inaccessible": 0, **use}
+
+
+@pytest.mark.parametrize("goal", [False, True])
+def test_a_goal_that_a_module_refuses_is_undone(played, goal):
+    """ipmctl ends with 0 all the same. A goal that was pending before is deleted first."""
+    played.becomes(cached=True, goal=goal)
+    assert played.run("memmode=flat", status=1).stderr == UNDONE
+    assert played.changes() == [*(["delete"] if goal else []), "create", "delete"]
+    assert json.loads(played.run("memmode", "--json").stdout)["pending"] is None
+
+
+def test_the_way_back_deletes_the_goal(played):
+    played.becomes(goal=True)
+    assert played.run("memmode=flat").stdout == ""
+    assert played.changes() == ["delete"]
+    assert json.loads(played.run("memmode", "--json").stdout)["pending"] is None
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ({"allows_cache": False}, "the firmware does not allow Memory Mode (AllowedVolatileMode has no 2LM)"),
+        ({"configures": False}, "the firmware takes no goals from software (PlatformConfigSupported is not 1)"),
+        ({"ill": True}, 'PMem module 0x0011 has the health state "Critical failure"'),
+    ],
+)
+def test_what_the_platform_does_not_allow_is_refused(played, what, said):
+    played.becomes(**what)
+    assert said in played.run("memmode=cache", status=1).stderr
+    assert played.changes() == []
+
+
+def test_a_machine_without_modules(played, ipmctl):
+    """The real ipmctl on this machine itself, without a recording."""
+    played.script.write_text(f'#!/bin/sh\nexport LD_LIBRARY_PATH={ipmctl}\nexec {ipmctl}/ipmctl "$@"\n')
+    assert played.run(status=1).stderr == (
+        "hybridmem memmode: ipmctl show -memoryresources: Initialization failed. No PMem modules in the system.\n"
+    )
