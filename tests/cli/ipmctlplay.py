@@ -3,12 +3,14 @@
 
 ipmctl can replay a recording of the platform's tables (ACPI's NFIT, PCAT and PMTT, SMBIOS) and of each reply of the
 modules' firmware. A recording serves one command, as it takes the replies strictly in order: it stops with an error
-where the command asks for something else. So the order of the calls, below, is what ipmctl's own log (-v) shows. What
-is not modelled: the label area, so that each creation of a goal ends in Error 188 for a module, with exit status 0.
+where the command asks for something else. So the order of the calls, below, is what ipmctl's own log (-v) shows.
+
+Goals for Memory Mode can be set. Those for App Direct end in Error 188 for a module, with exit status 0: the modules
+have no labels then.
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 GIB = 1 << 30
 CAPACITY = 126 * GIB
@@ -21,7 +23,8 @@ COMMANDS = {
     "goal": "show -o nvmxml -u B -goal",
     "abilities": "show -a -o nvmxml -u B -system -capabilities",
     "modules": "show -o nvmxml -u B -dimm",
-    "create": "create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect",
+    "flat": "create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect",
+    "cache": "create -f -o nvmxml -u B -goal MemoryMode=100",
     "delete": "delete -o nvmxml -goal",
 }
 
@@ -34,9 +37,11 @@ FIRST = [IDENTIFY, OPTIONS, IDENTIFY, PARTITIONS, GET_DATA, GET_DATA, SECURITY] 
 
 @dataclass(frozen=True)
 class Platform:
-    """What the platform is like. `cached`: in Memory Mode; `goal`: a goal for Memory Mode is pending."""
+    """What the platform is like. `cached`: in Memory Mode; `unused`: the modules are in no mode; `goal`: a goal for
+    Memory Mode is pending."""
 
     cached: bool = False
+    unused: bool = False
     goal: bool = False
     configures: bool = True  # the firmware takes goals
     allows_cache: bool = True
@@ -105,8 +110,7 @@ def smbios():
 
 def configuration(platform):
     """A module's configuration data: its use now, and the goal. A goal without App Direct is for Memory Mode."""
-    used = (CAPACITY, 0) if platform.cached else (0, CAPACITY)
-    parts = [table(b"CCUR", struct.pack("<HHQQ", 1, 0, *used), 0x12)]
+    parts = [table(b"CCUR", struct.pack("<HHQQ", 1, 0, *use(platform)), 0x12)]
     if platform.goal:
         parts.append(table(b"CIN_", struct.pack("<I8xHHIQ", 1, 4, 16, 0, 0), 0x12))
     places, body = [], b""
@@ -117,19 +121,45 @@ def configuration(platform):
     return table(b"DMHD", struct.pack("<6I", *places), 0x12).ljust(128, b"\0") + body
 
 
+def label_index(sequence, place, other):
+    """An index of the area for labels, none of which is in use. Its bytes have Fletcher's checksum."""
+    head = struct.pack("<16s3xBIQQQQIHH", b"NAMESPACE_INDEX", 1, sequence, place, 256, other, 512, 510, 1, 2)
+    free = (b"\xff" * 63 + b"\x3f").ljust(184, b"\0")
+    low = high = 0
+    for (word,) in struct.iter_unpack("<I", head + bytes(8) + free):
+        low = low + word & 0xFFFFFFFF
+        high = high + low & 0xFFFFFFFF
+    return head + struct.pack("<II", low, high) + free
+
+
+def pieces(data):
+    return [data[at : at + 128] for at in range(0, len(data), 128)]
+
+
+def reads(command, platform):
+    """What a module answers to the command's reads of its data, in order. The first two ask for the size. To create a
+    goal, the labels are read three times: the beginning, then all. The new goal is read back at once."""
+    out = [struct.pack("<II", 0x20000, 0x20000)] * 2 + pieces(configuration(platform))
+    if command == "flat":
+        out += pieces(configuration(platform)) * 8  # no labels
+    if command == "cache":
+        labels = pieces(label_index(1, 0, 256) + label_index(2, 256, 0))
+        out += [labels[0], *labels] * 3 + pieces(configuration(replace(platform, goal=True)))
+    return out
+
+
+def use(platform):
+    """The bytes of each module that are memory, and that are App Direct."""
+    if platform.unused:
+        return 0, 0
+    return (CAPACITY, 0) if platform.cached else (0, CAPACITY)
+
+
 class Modules:
     """The modules' firmware."""
 
-    def __init__(self, platform):
-        self.platform, self.data, self.reads = platform, configuration(platform), dict.fromkeys(HANDLES, 0)
-
-    def read(self, handle):
-        """The first two reads of the configuration data ask for its size; then come its pieces, again and again."""
-        self.reads[handle] += 1
-        if self.reads[handle] <= 2:
-            return struct.pack("<II", 0x20000, 0x20000)
-        piece = (self.reads[handle] - 3) % (len(self.data) // 128) * 128
-        return self.data[piece : piece + 128]
+    def __init__(self, command, platform):
+        self.platform, self.reads = platform, {handle: reads(command, platform) for handle in HANDLES}
 
     def answer(self, call, handle):
         platform = self.platform
@@ -143,30 +173,42 @@ class Modules:
         if call == OPTIONS:
             return struct.pack("<Q", 0xF0 | 1 << 16 | 1 << 18 | 3 << 20)
         if call == PARTITIONS:
-            memory, app_direct = (CAPACITY, 0) if platform.cached else (0, CAPACITY)
+            memory, app_direct = use(platform)
             return struct.pack("<IIQIIQI", memory >> 12, 0, 0, app_direct >> 12, 0, memory, CAPACITY >> 12)
         if call == HEALTH and platform.ill and handle == max(HANDLES):
             return struct.pack("<IIB", 1, 0, 2)
-        return self.read(handle) if call == GET_DATA else b""
+        return self.reads[handle].pop(0) if call == GET_DATA and self.reads[handle] else b""
 
 
 def calls(command, platform):
     """The calls of a command (a key of COMMANDS), each with the handle of its module."""
     first, second = HANDLES
-    data = [GET_DATA] * (len(configuration(platform)) // 128)
-    changed = [(SET_DATA, handle) for handle in HANDLES for _ in range(2)]
+    data = [GET_DATA] * len(pieces(configuration(platform)))
+    labels, written = [GET_DATA] * 5, [SET_DATA] * 8
+    begun = [[*data, SECURITY], [LABELS]]
     rest = {
         "resources": [data],
         "goal": [data],
         "abilities": [],
         "modules": [[*data, SECURITY, HEALTH, CLOCK, *[STATUS] * 4], [DEVICE]],
         "delete": [data, [SECURITY], *([[SET_DATA] * 2] if platform.goal else [])],
-        "create": [[*data, SECURITY], [LABELS]],
+        "flat": begun,
+        "cache": [
+            *begun,
+            labels,
+            labels,
+            [SECURITY],
+            [SET_DATA] * 2,
+            [SET_DATA] * 3,
+            written + labels,
+            [*data, GET_DATA],
+        ],
     }[command]
     out = [(call, handle) for group in [FIRST, *rest] for handle in HANDLES for call in group]
-    if command == "create":
-        out += [(GET_DATA, first)] * 8 + [(GET_DATA, second)] * 4 + [(SECURITY, first), (SECURITY, second), *changed]
-        out += [(SET_DATA, first)] * 4 + [(SET_DATA, second)] * 4 + [(SET_DATA, first)] * 8 + [(GET_DATA, first)] * 4
+    if command == "flat":
+        out += [(GET_DATA, first)] * 8 + [(GET_DATA, second)] * 4 + [(SECURITY, first), (SECURITY, second)]
+        out += [(SET_DATA, handle) for n in (2, 4) for handle in HANDLES for _ in range(n)]
+        out += [(SET_DATA, first)] * 8 + [(GET_DATA, first)] * 4
     return out
 
 
@@ -181,7 +223,7 @@ def record(call, reply):
 
 def recording(command, platform):
     """The recording of one command (a key of COMMANDS) on the platform, as the bytes of a file for ipmctl load."""
-    modules = Modules(platform)
+    modules = Modules(command, platform)
     records = [
         record(call, modules.answer(call, handle).ljust(128, b"\0")) for call, handle in calls(command, platform)
     ]

@@ -33,8 +33,8 @@ case "$*" in
 "show -o nvmxml -u B -dimm") say modules ;;
 "show -a -o nvmxml -u B -system -capabilities") say "$(cat abilities)" ;;
 "show -o nvmxml -u B -goal") say "$(cat goal)" ;;
-"create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect") echo goal-flat > goal; say create ;;
-"create -f -o nvmxml -u B -goal MemoryMode=100") echo goal-cache > goal; say create ;;
+"create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect") echo goal-flat > goal; say goal-flat ;;
+"create -f -o nvmxml -u B -goal MemoryMode=100") echo goal-cache > goal; say goal-cache ;;
 "delete -o nvmxml -goal") echo goal-none > goal; say delete ;;
 *) echo "this is no command: $*"; exit 201 ;;
 esac

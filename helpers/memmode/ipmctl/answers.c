@@ -145,6 +145,9 @@ int hm_answers_change(const struct hm_nvmxml *answer, struct hm_error *error)
 {
     const char *line = "";
     bool has_succeeded = false;
+    /* A creation without errors is answered with the goals, as "show -goal" has them. */
+    if (is_list(answer, "ConfigGoalList"))
+        return 0;
     if (!is_list(answer, "Results"))
         return fail_other(answer, "list of results", error);
     for (size_t i = 0; i < answer->n_fields; i++) {

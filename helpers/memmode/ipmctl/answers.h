@@ -21,8 +21,8 @@ int hm_answers_abilities(const struct hm_nvmxml *answer, struct hm_memmode_abili
 
 int hm_answers_modules(const struct hm_nvmxml *answer, struct hm_memmode_modules *modules, struct hm_error *error);
 
-/* The answer to a change: 0 where it has succeeded for each module that it names, and names one. ipmctl's exit status
- * does not say that. */
+/* The answer to a change: 0 where it has the goals, or has succeeded for each module that it names, and names one.
+ * ipmctl's exit status does not say that. */
 int hm_answers_change(const struct hm_nvmxml *answer, struct hm_error *error);
 
 #endif

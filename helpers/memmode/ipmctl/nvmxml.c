@@ -143,11 +143,10 @@ int hm_nvmxml_parse(const char *text, size_t length, struct hm_nvmxml *answer, s
     XML_SetStartDoctypeDeclHandler(parse.parser, on_doctype);
     bool is_right = XML_Parse(parse.parser, begin, (int)(text + length - begin), 1) == XML_STATUS_OK;
     const char *wrong = parse.wrong ? parse.wrong : XML_ErrorString(XML_GetErrorCode(parse.parser));
-    unsigned long line = XML_GetCurrentLineNumber(parse.parser);
     XML_ParserFree(parse.parser);
     if (is_right && !parse.wrong)
         return 0;
-    return hm_fail(error, EBADMSG, "its answer is not the XML that is expected: %s, in line %lu", wrong, line);
+    return hm_fail(error, EBADMSG, "its answer is not the XML that is expected: %s", wrong);
 }
 
 const char *hm_nvmxml_get(const struct hm_nvmxml *answer, unsigned row, const char *name)

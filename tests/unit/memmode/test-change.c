@@ -54,7 +54,7 @@ static const char *create(const char *goal)
     note('C');
     if (node.fault != CREATE_NOTHING)
         node.pending = node.fault == CREATE_HALF || node.fault == CREATE_HALF_STAYS ? "goal-half" : goal;
-    return node.fault == CREATE_SAYS_ERROR ? "create-half" : "create";
+    return node.fault == CREATE_SAYS_ERROR ? "create-half" : goal;
 }
 
 static const char *delete_goal(void)
