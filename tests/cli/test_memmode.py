@@ -5,7 +5,9 @@ played platform of test_memmode_played.py cannot. The kernel's part, the namespa
 none."""
 
 import json
+import os
 import re
+import select
 import subprocess
 import tempfile
 from pathlib import Path
@@ -27,6 +29,7 @@ echo "$*" >> calls
 ls -A /tmp > tmp
 readlink /proc/self/ns/ipc > ipc
 env > env
+[ ! -e hangs ] || {{ echo $$ > hangs && exec sleep 600; }}
 say() {{ cat "{answers}/$1.txt"; }}
 case "$*" in
 "show -o nvmxml -u B -memoryresources") say "$(cat mode)" ;;
@@ -121,6 +124,18 @@ def test_what_must_not_be_is_refused_before_anything_is_changed(node, values, fe
     node.set(**values)
     assert said in node.fails(feature)
     assert node.changes() == [] and node.goal() == "goal-none"
+
+
+def test_ipmctl_ends_with_the_program_that_asks(node):
+    """Slurm kills a helper that takes too long. Then nobody holds the lock."""
+    os.mkfifo(node.folder / "hangs")
+    command = [PREFIX / "libexec/hybridmem/hybridmem-memmode", f"--config={node.config}", f"--ipmctl={node.program}"]
+    with subprocess.Popen(command) as asking:
+        pid = int((node.folder / "hangs").read_text())
+        ipmctl = os.pidfd_open(pid)
+        asking.kill()
+    assert select.select([ipmctl], [], [], 60)[0]
+    os.close(ipmctl)
 
 
 @pytest.mark.parametrize("feature", ["memmode=mixed", "memmode=hot", "cache", ""])

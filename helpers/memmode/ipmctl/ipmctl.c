@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@ static const struct {
 struct question {
     const char *path;
     enum hm_ipmctl_command command;
+    pid_t asker;
 };
 
 /* What the child process hands back. */
@@ -82,18 +85,30 @@ static int start(const struct question *question, int output, struct hm_error *e
     return hm_spawn_start(&spawn, error);
 }
 
+/* Without the process that asks, nobody holds the lock, nor reads back what ipmctl has done: then it is killed, too. */
+static int end_with(pid_t asker)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return -1;
+    if (getppid() == asker)
+        return 0;
+    errno = ESRCH; /* it has ended before */
+    return -1;
+}
+
 /* Runs in a child process, whose namespaces end with it. Returns 0 or an errno. */
 static int run_isolated(const void *asked, void *into)
 {
+    const struct question *question = asked;
     struct found *found = into;
-    if (isolate(&found->error) != 0)
+    if (end_with(question->asker) != 0 || isolate(&found->error) != 0)
         return errno;
     int output = memfd_create("answer", MFD_CLOEXEC);
     if (output < 0) {
         hm_fail_errno(&found->error, "no file in memory for its answer");
         return errno;
     }
-    pid_t pid = start(asked, output, &found->error);
+    pid_t pid = start(question, output, &found->error);
     if (pid < 0)
         return errno;
     found->status = hm_spawn_wait(pid);
@@ -130,7 +145,7 @@ static int check_program(const char *path, struct hm_error *error)
 
 int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, struct hm_nvmxml *answer, struct hm_error *error)
 {
-    const struct question question = {path, command};
+    const struct question question = {path, command, getpid()};
     struct hm_error why = {{0}};
     if (check_program(path, error) != 0)
         return -1;
