@@ -91,9 +91,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Have the kernel kill this child when the thread that forked it ends. Returns 0, or -1: ESRCH where the parent process
- * has already ended, or the errno of prctl. */
-static int die_with_parent(pid_t parent)
+int hm_spawn_die_with_parent(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return -1;
@@ -109,7 +107,7 @@ static enum step become(const struct hm_spawn *spawn, const char *cgroup_procs, 
         return STEP_DESCRIPTORS;
     if (spawn->cgroup && write_file(cgroup_procs, "0") != 0)
         return STEP_CGROUP;
-    if (spawn->dies_with_parent && die_with_parent(parent) != 0)
+    if (spawn->dies_with_parent && hm_spawn_die_with_parent(parent) != 0)
         return STEP_PARENT;
     if (is_protected && write_file(OOM_SCORE, "0") != 0)
         return STEP_OOM;

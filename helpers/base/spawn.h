@@ -52,6 +52,10 @@ struct hm_spawn_call {
  * threads' locks would stay locked. Returns the child's pid, for hm_spawn_wait_for, or -1 with a text. */
 pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error);
 
+/* Called in a child: has the kernel kill it when the thread that forked it ends. Returns 0, or -1: ESRCH where the
+ * process `parent` has already ended, or the errno of prctl. */
+int hm_spawn_die_with_parent(pid_t parent);
+
 /* Wait until the child has ended. Returns its wait(2) status, or -1 (ECHILD: the daemon has already waited for it). */
 int hm_spawn_wait(pid_t pid);
 /*

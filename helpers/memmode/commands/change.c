@@ -3,13 +3,10 @@
 #include <config.h>
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/spawn.h"
-#include "memmode/ipmctl/answers.h"
-#include "memmode/ipmctl/ipmctl.h"
 #include "namespace/pmem/lock.h"
 #include "parts.h"
 
@@ -17,18 +14,16 @@
 #define LOCK_PATIENCE_S 60
 #define REAP_PATIENCE_MS 3600000 /* it wipes what it removes */
 
+static int take_change(const struct hm_nvmxml *answer, void *into, struct hm_error *error)
+{
+    (void)into;
+    return hm_answers_change(answer, error);
+}
+
 /* Run a command that changes the goal. Returns 0 where ipmctl says that it has succeeded for each module. */
 static int run_change(const char *ipmctl, enum hm_ipmctl_command command, struct hm_error *error)
 {
-    struct hm_error why = {{0}};
-    struct hm_nvmxml *answer = malloc(sizeof(*answer));
-    if (!answer)
-        return hm_fail(error, ENOMEM, "no memory for the answer of ipmctl");
-    int result = hm_ipmctl_run(ipmctl, command, answer, error);
-    if (result == 0 && hm_answers_change(answer, &why) != 0)
-        result = hm_fail(error, errno, "%s: %s", hm_ipmctl_name(command), why.text);
-    free(answer);
-    return result;
+    return hm_memmode_ask(ipmctl, command, take_change, NULL, error);
 }
 
 /* Read back what is pending. Returns 0 where it is `wanted`, or -1 with a text. */

@@ -5,6 +5,8 @@
 
 #include "core/config/config.h"
 #include "memmode/decide/decide.h"
+#include "memmode/ipmctl/answers.h"
+#include "memmode/ipmctl/ipmctl.h"
 
 /* Exit statuses, as those of hybridmem-namespace. */
 enum {
@@ -14,6 +16,12 @@ enum {
     HM_MEMMODE_EXIT_BUSY,    /* a program that makes or removes namespaces is at work */
     HM_MEMMODE_EXIT_LEFT = 5 /* failed, and a goal is left that could not be deleted */
 };
+
+/* Run a command of ipmctl, and have `take` read its answer into `into`. Returns 0, or -1 with a text that names the
+ * command. */
+int hm_memmode_ask(const char *ipmctl, enum hm_ipmctl_command command,
+                   int (*take)(const struct hm_nvmxml *answer, void *into, struct hm_error *error), void *into,
+                   struct hm_error *error);
 
 /* Ask ipmctl how the memory is used. Returns 0, or -1 with a text. */
 int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error);

@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "memmode/ipmctl/answers.h"
-#include "memmode/ipmctl/ipmctl.h"
 #include "parts.h"
 #include "spaces.h"
 
-/* Run a command, and have its answer read into `into`. */
-static int ask(const char *ipmctl, enum hm_ipmctl_command command,
-               int (*take)(const struct hm_nvmxml *answer, void *into, struct hm_error *error), void *into,
-               struct hm_error *error)
+int hm_memmode_ask(const char *ipmctl, enum hm_ipmctl_command command,
+                   int (*take)(const struct hm_nvmxml *answer, void *into, struct hm_error *error), void *into,
+                   struct hm_error *error)
 {
     struct hm_error why = {{0}};
     struct hm_nvmxml *answer = malloc(sizeof(*answer));
@@ -48,20 +45,20 @@ static int take_modules(const struct hm_nvmxml *answer, void *into, struct hm_er
 
 int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error)
 {
-    return ask(ipmctl, HM_IPMCTL_RESOURCES, take_resources, resources, error);
+    return hm_memmode_ask(ipmctl, HM_IPMCTL_RESOURCES, take_resources, resources, error);
 }
 
 int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struct hm_error *error)
 {
-    return ask(ipmctl, HM_IPMCTL_GOAL, take_goal, goal, error);
+    return hm_memmode_ask(ipmctl, HM_IPMCTL_GOAL, take_goal, goal, error);
 }
 
 int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct hm_error *error)
 {
     *state = (struct hm_memmode_state){0};
     if (hm_memmode_read_resources(ipmctl, &state->resources, error) != 0 ||
-        ask(ipmctl, HM_IPMCTL_MODULES, take_modules, &state->modules, error) != 0 ||
-        ask(ipmctl, HM_IPMCTL_ABILITIES, take_abilities, &state->abilities, error) != 0 ||
+        hm_memmode_ask(ipmctl, HM_IPMCTL_MODULES, take_modules, &state->modules, error) != 0 ||
+        hm_memmode_ask(ipmctl, HM_IPMCTL_ABILITIES, take_abilities, &state->abilities, error) != 0 ||
         hm_memmode_read_goal(ipmctl, &state->goal, error) != 0)
         return -1;
     return hm_spaces_read(&state->spaces, error);

@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,23 +83,13 @@ static int start(const struct question *question, int output, struct hm_error *e
     return hm_spawn_start(&spawn, error);
 }
 
-/* Without the process that asks, nobody holds the lock, nor reads back what ipmctl has done: then it is killed, too. */
-static int end_with(pid_t asker)
-{
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        return -1;
-    if (getppid() == asker)
-        return 0;
-    errno = ESRCH; /* it has ended before */
-    return -1;
-}
-
 /* Runs in a child process, whose namespaces end with it. Returns 0 or an errno. */
 static int run_isolated(const void *asked, void *into)
 {
     const struct question *question = asked;
     struct found *found = into;
-    if (end_with(question->asker) != 0 || isolate(&found->error) != 0)
+    /* Without the process that asks, nobody holds the lock, nor reads back what ipmctl has done: it is killed, too. */
+    if (hm_spawn_die_with_parent(question->asker) != 0 || isolate(&found->error) != 0)
         return errno;
     int output = memfd_create("answer", MFD_CLOEXEC);
     if (output < 0) {
