@@ -36,9 +36,8 @@
 #define JOIN_ROOM 2.5
 #define SATURATED 0.4 /* share of looks that found an access, above which warm and hot memory look the same */
 #define MOST_LONGER 8 /* times that the time between two looks grows at once, where next to nothing is found */
-#define SELDOM_USED                                                                                                    \
-    0.05 /* share of all looks that found an access, below which they tell too little of most memory                   \
-          */
+/* share of all looks that found an access, below which they tell too little of most memory */
+#define SELDOM_USED 0.05
 
 static double clamp(double value, double low, double high)
 {

@@ -79,17 +79,13 @@ static void forget(void *data, struct hm_range range)
     hm_mover_forget(&vanished->live->mover, first, range.n_pages);
 }
 
-static bool is_there(const struct hm_live *live, uint32_t space)
-{
-    return live->intake.ranks.rank[space].pid != 0 && !live->intake.ranks.rank[space].is_gone;
-}
-
 /* Reads the mappings of a process again, and forgets what is no longer mapped. */
 static void read_again(struct hm_live *live, uint32_t space)
 {
     struct vanished vanished = {live, space};
     live->intake.scratch.most = most_ranges(live);
-    if (!is_there(live, space) || hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
+    if (!hm_ranks_is_there(&live->intake.ranks, space) ||
+        hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
         return;
     hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
     struct hm_maps before = live->intake.maps[space];
@@ -139,7 +135,7 @@ static bool has_changed(struct hm_rank *rank)
 static bool is_unknown(const struct hm_live *live, const struct hm_observation *seen)
 {
     uint32_t space = HM_PAGE_SPACE(seen->page);
-    if (space >= live->intake.ranks.n || !is_there(live, space))
+    if (!hm_ranks_is_there(&live->intake.ranks, space))
         return false;
     const struct hm_maps *maps = &live->intake.maps[space];
     uint64_t first = HM_PAGE_NUMBER(seen->page), end = first + seen->n_pages;
@@ -169,7 +165,7 @@ bool hm_live_follow_maps(struct hm_live *live)
     doubt_maps(live);
     bool all = live->intake.n_followed++ % READ_ALL == 0, any = all;
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
-        if (!is_there(live, space) || !has_changed(&live->intake.ranks.rank[space]))
+        if (!hm_ranks_is_there(&live->intake.ranks, space) || !has_changed(&live->intake.ranks.rank[space]))
             continue;
         any = true;
         if (!all)

@@ -43,7 +43,7 @@ static double processes_s(struct hm_live *live)
     double sum = 0;
     for (uint32_t space = 0; space < HM_OPTIONS_PIDS; space++) {
         const struct hm_rank *rank = &live->intake.ranks.rank[space];
-        if (space < live->intake.ranks.n && rank->pid != 0 && !rank->is_gone)
+        if (hm_ranks_is_there(&live->intake.ranks, space))
             live->account.process_s[space] = fmax(hm_process_cpu_s(rank->pid), live->account.process_s[space]);
         sum += live->account.process_s[space];
     }

@@ -2,19 +2,13 @@
 #include "reckon.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-/* The extent that begins with this page; NULL: there is none. */
-static const struct hm_extent *find(const struct hm_extent *extents, size_t count, uint64_t first)
+static int compare_first(const void *page, const void *entry)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (extents[middle].first < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && extents[low].first == first ? &extents[low] : NULL;
+    uint64_t first = *(const uint64_t *)page;
+    const struct hm_extent *extent = entry;
+    return (first > extent->first) - (first < extent->first);
 }
 
 /* How long a mean access to the extent takes in a tier, in reads from the fast one. */
@@ -39,7 +33,8 @@ double hm_reckon_gain(const struct hm_extent *extents, size_t count, const struc
         for (unsigned tier = 0; tier < tiers->n; tier++)
             waits += (double)extents[i].tier_pages[tier] * page_wait(&extents[i], tiers, tier);
     for (size_t i = 0; i < n_moves; i++) {
-        const struct hm_extent *extent = find(extents, count, moves[i].first);
+        const struct hm_extent *extent =
+            count > 0 ? bsearch(&moves[i].first, extents, count, sizeof(*extents), compare_first) : NULL;
         if (extent && extent->verdict != HM_VERDICT_CAP)
             gain += (double)moves[i].limit *
                     (page_wait(extent, tiers, moves[i].from) - page_wait(extent, tiers, moves[i].to));

@@ -187,7 +187,7 @@ static void open_present(struct hm_mover *mover, uint32_t space)
 /* Makes the process and the tiers those of the batch. Returns false if the process is gone. */
 static bool enter(struct hm_mover *mover, uint32_t space, const struct hm_move *move)
 {
-    if (space >= mover->ranks->n || mover->ranks->rank[space].pid == 0 || mover->ranks->rank[space].is_gone)
+    if (!hm_ranks_is_there(mover->ranks, space))
         return false;
     if (mover->batch->n > 0 && (space != mover->space || move->from != mover->from || move->to != mover->to))
         hm_mover_flush(mover);

@@ -17,12 +17,6 @@ struct look { /* pages of one process that are to be looked up */
     double weight[AT_ONCE]; /* pages that each stands for */
 };
 
-static bool is_there(const struct hm_residence *residence, uint32_t space)
-{
-    return space < residence->ranks->n && residence->ranks->rank[space].pid != 0 &&
-           !residence->ranks->rank[space].is_gone;
-}
-
 /*
  * Looks up pages that have their home in process `space`, but are not in its page tables, in those of the others that
  * map them.
@@ -36,7 +30,8 @@ static void look_elsewhere(const struct hm_residence *residence, uint32_t space,
         uint32_t at[AT_ONCE];
         int found[AT_ONCE];
         size_t n = 0;
-        for (size_t m = 0; maps->n_aliases > 0 && is_there(residence, other) && m < maps->n_mapped; m++) {
+        for (size_t m = 0; maps->n_aliases > 0 && hm_ranks_is_there(residence->ranks, other) && m < maps->n_mapped;
+             m++) {
             const struct hm_mapped *mapped = &maps->mapped[m];
             uint64_t home = HM_PAGE_NUMBER(mapped->home);
             for (size_t i = 0; mapped->is_alias && HM_PAGE_SPACE(mapped->home) == space && i < count; i++) {
@@ -135,7 +130,7 @@ static void scale(struct hm_extent *extent, uint64_t mapped, uint64_t n)
 static uint64_t mapped_pages(const struct hm_residence *residence, const struct hm_extent *extent)
 {
     uint32_t space = HM_PAGE_SPACE(extent->first);
-    return is_there(residence, space)
+    return hm_ranks_is_there(residence->ranks, space)
                ? hm_maps_count(&residence->maps[space], HM_PAGE_NUMBER(extent->first), extent->n_pages)
                : 0;
 }
@@ -177,7 +172,7 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
             number[n] = HM_PAGE_NUMBER(page[done + n]);
             n++;
         }
-        bool is_known = is_there(residence, space) && query(residence, space, number, status, n);
+        bool is_known = hm_ranks_is_there(residence->ranks, space) && query(residence, space, number, status, n);
         for (size_t i = 0; i < n; i++)
             tier[done + i] = !is_known || status[i] < 0 ? -1 : (int8_t)hm_nodes_tier(residence->nodes, status[i]);
         done += n;
@@ -208,7 +203,7 @@ static void find_gaps(const struct hm_residence *residence, const struct hm_exte
         const struct hm_maps *maps = &residence->maps[space];
         while (r < count && HM_PAGE_SPACE(extents[r].first) < space)
             r++;
-        for (size_t i = 0; i < maps->n && is_there(residence, space); i++) {
+        for (size_t i = 0; i < maps->n && hm_ranks_is_there(residence->ranks, space); i++) {
             uint64_t at = maps->range[i].first, end = at + maps->range[i].n_pages;
             while (r < count && HM_PAGE_SPACE(extents[r].first) == space && at < end) {
                 uint64_t first = HM_PAGE_NUMBER(extents[r].first), last = first + extents[r].n_pages;

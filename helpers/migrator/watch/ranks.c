@@ -70,8 +70,8 @@ static bool is_believed(const struct hm_ranks *ranks, pid_t pid)
 
 bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space)
 {
-    const struct hm_rank *rank = space < ranks->n ? &ranks->rank[space] : NULL;
-    return rank && rank->pid != 0 && !rank->is_gone && is_believed(ranks, rank->pid) && is_alive(rank->pidfd);
+    return hm_ranks_is_there(ranks, space) && is_believed(ranks, ranks->rank[space].pid) &&
+           is_alive(ranks->rank[space].pidfd);
 }
 
 static struct hm_rank *find_slot(struct hm_ranks *ranks)

@@ -56,6 +56,11 @@ void hm_ranks_free(struct hm_ranks *ranks);
 int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error);
 /* The space of a process that lived at the last update, or -1. */
 int hm_ranks_space(const struct hm_ranks *ranks, pid_t pid);
+/* Did the process of this space live at the last update? */
+static inline bool hm_ranks_is_there(const struct hm_ranks *ranks, uint32_t space)
+{
+    return space < ranks->n && ranks->rank[space].pid != 0 && !ranks->rank[space].is_gone;
+}
 /* Checks one process now: is it the one that was taken, still the user's, and still in the cgroup? */
 bool hm_ranks_is_ours(const struct hm_ranks *ranks, uint32_t space);
 
