@@ -6,6 +6,7 @@ none."""
 
 import json
 import os
+import platform
 import re
 import select
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from bootnote import BootNote
 from installed import PREFIX, check_root, helper, needs_memmode
 
 pytestmark = needs_memmode
@@ -23,6 +25,7 @@ HIDDEN = (
     "the modules have 252.0 GiB of App Direct, the kernel shows regions of 0 B: the rest may hold data "
     "(is the kernel module nfit loaded?)"
 )
+QUIET = (0, "", [])  # of the check: its status, what it says, what scontrol is told
 SCRIPT = """#!/bin/sh
 cd {folder}
 echo "$*" >> calls
@@ -53,7 +56,8 @@ class Node:
         self.program.write_text(SCRIPT.format(folder=folder, answers=ANSWERS))
         self.program.chmod(0o700)
         self.set(mode="flat-resources", goal="goal-none", abilities="abilities", status="0")
-        self.config = configure(f"run_dir = {folder}/run")
+        self.note = BootNote(folder)
+        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes")
 
     def set(self, **values):
         for name, value in values.items():
@@ -69,6 +73,9 @@ class Node:
         done = self.run(*words, status=status)
         assert done.stdout == "" and done.stderr.count("\n") == 1
         return done.stderr
+
+    def check(self, *words):
+        return self.note.check(f"--config={self.config}", f"--ipmctl={self.program}", *words)
 
     def goal(self):
         return (self.folder / "goal").read_text().strip()
@@ -126,6 +133,42 @@ def test_what_must_not_be_is_refused_before_anything_is_changed(node, values, fe
     assert node.changes() == [] and node.goal() == "goal-none"
 
 
+def test_a_node_whose_firmware_did_not_do_it_is_drained(node):
+    node.set(mode="cache-resources")
+    node.run("memmode=flat")
+    node.note.age()
+    node.set(goal="goal-none")
+    why = (
+        "memmode=flat was asked for before the boot, and the node came back memmode=cache (of 252.0 GiB of PMem "
+        "modules, 252.0 GiB are memory, 0 B App Direct)"
+    )
+    status, said, told = node.check("--node=n1")
+    assert (status, said) == (4, f"hybridmem memmode: {why}; node n1 is drained\n")
+    assert told == ["update", "nodename=n1", "state=drain", f"reason=hybridmem: {why}"]
+    assert node.check() == QUIET and not node.note.path.exists()
+
+
+def test_no_other_node_is_drained(node):
+    """Nothing was asked, or there was no boot since, or the goal was taken back, or the firmware did it."""
+    node.set(mode="cache-resources")
+    assert node.check() == QUIET
+    node.run("memmode=flat")
+    assert node.check() == QUIET and node.note.path.exists()
+    node.run("memmode=cache")
+    assert not node.note.path.exists()
+    node.run("memmode=flat")
+    node.note.age()
+    node.set(mode="flat-resources", goal="goal-none")
+    assert node.check() == QUIET and not node.note.path.exists()
+
+
+def test_the_name_of_the_node_is_that_of_the_host(node):
+    node.set(mode="cache-resources")
+    node.run("memmode=flat")
+    node.note.age()
+    assert f"nodename={platform.node().partition('.')[0]}" in node.check()[2]
+
+
 def test_ipmctl_ends_with_the_program_that_asks(node):
     """Slurm kills a helper that takes too long. Then nobody holds the lock."""
     os.mkfifo(node.folder / "hangs")
@@ -148,6 +191,9 @@ def test_words_that_do_not_go_together_are_refused(node):
     assert "unexpected word 'memmode=flat'" in node.fails("memmode=cache", "memmode=flat", status=2)
     assert "unexpected word 'memmode=flat'" in node.fails("memmode", "memmode=flat", status=2)
     assert "--json is for 'hybridmem memmode'" in node.fails("--json", status=2)
+    assert "--node is for --check" in node.fails("--node=n1", status=2)
+    assert "--check is for 'hybridmem-memmode'" in node.fails("memmode", "--check", status=2)
+    assert "unexpected word 'memmode=flat'" in node.fails("--check", "memmode=flat", status=2)
 
 
 def test_a_program_that_others_may_write_is_not_run(node):

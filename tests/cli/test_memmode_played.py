@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bootnote import BootNote
 from installed import check_root, helper, needs_memmode
 from ipmctlplay import COMMANDS, Platform, recording
 
@@ -40,7 +41,9 @@ class Played:
     Mode, as the platform has no other goal."""
 
     def __init__(self, folder, program, configure):
-        self.folder, self.script, self.config = folder, folder / "ipmctl", configure(f"run_dir = {folder}/run")
+        self.folder, self.script = folder, folder / "ipmctl"
+        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes")
+        self.note = BootNote(folder)
         cases = "\n".join(f'"{words}") name={name} ;;' for name, words in COMMANDS.items())
         self.script.write_text(SCRIPT.format(program=program, folder=folder, cases=cases))
         self.script.chmod(0o700)
@@ -101,6 +104,17 @@ def test_a_goal_is_set_and_read_back(played):
     assert played.changes() == ["create"]
     shown = json.loads(played.run("memmode", "--json").stdout)
     assert (shown["mode"], shown["pending"], shown["bytes"]["inaccessible"]) == ("flat", "cache", 252 << 30)
+
+
+def test_the_real_ipmctl_tells_whether_the_firmware_did_it(played):
+    for came in ({"cached": True}, {}, {"unused": True}):
+        played.becomes(unused=True)
+        played.run("memmode=cache")
+        played.note.age()
+        played.becomes(**came)
+        status, said, _told = played.note.check(f"--config={played.config}", f"--ipmctl={played.script}")
+        assert status == (0 if "cached" in came else 4), said
+        assert ("with no module in use" in said) == ("unused" in came)
 
 
 @pytest.mark.parametrize("goal", [False, True])

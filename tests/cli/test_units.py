@@ -6,10 +6,10 @@ import re
 import subprocess
 
 import pytest
-from installed import PREFIX
+from installed import PREFIX, has_memmode
 
 FOLDER = PREFIX / "lib" / "systemd" / "system"
-SERVICES = ["collect", "export", "reap", "wipe@"]
+SERVICES = ["collect", "export", *(["memmode"] if has_memmode else []), "reap", "wipe@"]
 EXPOSURE = re.compile(r"^# Exposure \(systemd-analyze security\): (\d\.\d) at most\.", re.MULTILINE)
 
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out what was decided: removes what dead jobs have left, deletes a goal, creates one, and reads each back. */
+/* Carries out what was decided: removes what dead jobs have left, deletes a goal, creates one, and reads each back.
+ * Notes what was asked for, for the check after the boot. */
 #include <config.h>
 
 #include <errno.h>
 
+#include "asked.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/spawn.h"
@@ -56,17 +58,24 @@ static int fail_left(const char *why, const struct hm_error *left, struct hm_err
     return HM_MEMMODE_EXIT_LEFT;
 }
 
+/* Delete a goal that is not to stay, for the reason `why`. */
+static int undo_goal(const char *ipmctl, unsigned modules, const char *why, struct hm_error *error)
+{
+    struct hm_error left = {{0}};
+    if (drop_goal(ipmctl, modules, &left) != 0)
+        return fail_left(why, &left, error);
+    hm_fail(error, EIO, "%s; no goal is left pending", why);
+    return HM_MEMMODE_EXIT_REFUSED;
+}
+
 /* Create the goal. What does not come out whole is deleted again. */
 static int create_goal(const char *ipmctl, unsigned modules, enum hm_memmode wanted, struct hm_error *error)
 {
-    struct hm_error why = {{0}}, left = {{0}};
+    struct hm_error why = {{0}};
     enum hm_ipmctl_command command = wanted == HM_MEMMODE_CACHE ? HM_IPMCTL_CREATE_CACHE : HM_IPMCTL_CREATE_FLAT;
     if (run_change(ipmctl, command, &why) == 0 && check_pending(ipmctl, modules, wanted, &why) == 0)
         return HM_MEMMODE_EXIT_DONE;
-    if (drop_goal(ipmctl, modules, &left) != 0)
-        return fail_left(why.text, &left, error);
-    hm_fail(error, EIO, "%s; no goal is left pending", why.text);
-    return HM_MEMMODE_EXIT_REFUSED;
+    return undo_goal(ipmctl, modules, why.text, error);
 }
 
 /* Have hybridmem-job remove what dead jobs have left. Whether it did is seen in the state after it. */
@@ -87,27 +96,54 @@ static int reap(const struct hm_config *config, struct hm_error *error)
     return hm_spawn_wait_for(pid, REAP_PATIENCE_MS) >= 0 ? 0 : hm_fail_errno(error, "'hybridmem reap' did not end");
 }
 
-/* With the lock held: look, decide, and do it. `wants_reap` is set, and nothing is done, where a reap has to come
- * first. */
-static int change_locked(const char *ipmctl, enum hm_memmode wanted, bool is_reaped, bool *wants_reap,
-                         struct hm_error *error)
+/* Do the steps. Returns an exit status. */
+static int take_steps(const char *ipmctl, const struct hm_memmode_steps *steps, unsigned modules,
+                      enum hm_memmode wanted, struct hm_error *error)
 {
-    struct hm_memmode_state state;
-    struct hm_memmode_steps steps;
     int status = HM_MEMMODE_EXIT_DONE;
-    *wants_reap = false;
-    if (hm_memmode_read(ipmctl, &state, error) != 0 || hm_memmode_decide(&state, wanted, is_reaped, &steps, error) != 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    for (int i = 0; i < steps.n && status == HM_MEMMODE_EXIT_DONE; i++) {
+    for (int i = 0; i < steps->n && status == HM_MEMMODE_EXIT_DONE; i++) {
         struct hm_error left = {{0}};
-        if (steps.step[i] == HM_MEMMODE_STEP_REAP)
-            *wants_reap = true;
-        else if (steps.step[i] == HM_MEMMODE_STEP_CREATE)
-            status = create_goal(ipmctl, state.modules.n, wanted, error);
-        else if (drop_goal(ipmctl, state.modules.n, &left) != 0)
+        if (steps->step[i] == HM_MEMMODE_STEP_CREATE)
+            status = create_goal(ipmctl, modules, wanted, error);
+        else if (drop_goal(ipmctl, modules, &left) != 0)
             status = fail_left("", &left, error);
     }
     return status;
+}
+
+/*
+ * With the lock held: look, decide, and do it. `wants_reap` is set, and nothing is done, where a reap has to come
+ * first. The note is taken back first and written last: what crashes in between leaves none, so that no node is drained
+ * for a goal of which it is not known that it was whole.
+ */
+static int change_locked(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted, bool is_reaped,
+                         bool *wants_reap, struct hm_error *error)
+{
+    struct hm_memmode_state state;
+    struct hm_memmode_steps steps;
+    struct hm_error why = {{0}};
+    *wants_reap = false;
+    if (hm_memmode_read(ipmctl, &state, error) != 0 || hm_memmode_decide(&state, wanted, is_reaped, &steps, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    *wants_reap = steps.n > 0 && steps.step[0] == HM_MEMMODE_STEP_REAP;
+    if (*wants_reap)
+        return HM_MEMMODE_EXIT_DONE;
+    if (hm_asked_remove(config, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    int status = take_steps(ipmctl, &steps, state.modules.n, wanted, error);
+    if (status != HM_MEMMODE_EXIT_DONE || hm_memmode_used(&state.resources) == wanted ||
+        hm_asked_write(config, wanted, &why) == 0)
+        return status;
+    return undo_goal(ipmctl, state.modules.n, why.text, error);
+}
+
+int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *error)
+{
+    uint64_t since_ns = 0;
+    *lock = hm_lock_take(config, &since_ns, LOCK_PATIENCE_S, error);
+    if (*lock >= 0)
+        return HM_MEMMODE_EXIT_DONE;
+    return errno == EBUSY ? HM_MEMMODE_EXIT_BUSY : HM_MEMMODE_EXIT_REFUSED;
 }
 
 int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted,
@@ -115,14 +151,13 @@ int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum h
 {
     bool wants_reap = false;
     for (int round = 0; round < 2; round++) {
-        uint64_t since_ns = 0;
         if (wants_reap && reap(config, error) != 0)
             return HM_MEMMODE_EXIT_REFUSED;
         /* Nobody makes or removes a namespace meanwhile. A reap takes the lock itself. */
-        int lock = hm_lock_take(config, &since_ns, LOCK_PATIENCE_S, error);
-        if (lock < 0)
-            return errno == EBUSY ? HM_MEMMODE_EXIT_BUSY : HM_MEMMODE_EXIT_REFUSED;
-        int status = change_locked(ipmctl, wanted, round > 0, &wants_reap, error);
+        int lock, held = hm_memmode_lock(config, &lock, error);
+        if (held != HM_MEMMODE_EXIT_DONE)
+            return held;
+        int status = change_locked(ipmctl, config, wanted, round > 0, &wants_reap, error);
         hm_flock_close(lock);
         if (!wants_reap)
             return status;

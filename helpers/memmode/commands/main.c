@@ -5,12 +5,14 @@
  *
  *       hybridmem-memmode                   print the active feature
  *       hybridmem-memmode memmode=cache     take this one at the next boot
+ *       hybridmem-memmode --check           after a boot: is it the one that was asked for?
  *       hybridmem-memmode memmode [--json]  show the state
  */
 #include <config.h>
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +26,9 @@
 #define SHOW "memmode" /* the word that `hybridmem` puts first */
 
 struct options {
-    bool shows, json;
+    bool shows, json, checks;
     const char *config, *ipmctl;
+    const char *node;    /* NULL: the name of this host */
     const char *feature; /* NULL: print the active one */
 };
 
@@ -33,6 +36,7 @@ static void print_help(void)
 {
     printf("Usage: hybridmem memmode [--json] [--config FILE] [--ipmctl FILE]\n"
            "       hybridmem-memmode [--config FILE] [--ipmctl FILE] [FEATURE]\n"
+           "       hybridmem-memmode --check [--node NAME] [--config FILE] [--ipmctl FILE]\n"
            "\n"
            "Shows how this node uses its Optane memory, what is pending for its next boot,\n"
            "and what prevents another mode. In the second form it is the program that\n"
@@ -40,23 +44,46 @@ static void print_help(void)
            "memmode=flat or memmode=cache it sets the goal for the next boot.\n"
            "\n"
            "  --json         one JSON object\n"
-           "  --config FILE  the configuration, for the folder of the lock of namespaces\n"
+           "  --check        after a boot: drain the node if it is not in the mode that\n"
+           "                 Slurm had asked for; systemd runs it before slurmd\n"
+           "  --node NAME    Slurm's name of this node (default: the host's, up to a dot)\n"
+           "  --config FILE  the configuration, for run_dir and state_dir\n"
            "                 (default: %s, where it is there)\n"
            "  --ipmctl FILE  the program ipmctl (default: " HM_IPMCTL ")\n"
            "  -h, --help     this text\n"
            "  -V, --version  the version\n"
            "\n"
            "Exit status: 0 done; 1 refused or failed; 2 wrong usage, or a user other than\n"
-           "root; 3 a hybridmem-namespace is at work; 5 failed, and a goal is left.\n",
+           "root; 3 a hybridmem-namespace is at work; 4 the node is drained; 5 failed, and\n"
+           "a goal is left.\n",
            hm_config_path());
+}
+
+/* Do these options go together? Returns -1 to go on, or the exit status. */
+static int check_options(const struct options *options)
+{
+    const char *wrong = NULL;
+    if (options->json && !options->shows)
+        wrong = "--json is for 'hybridmem memmode': Slurm's helper prints a feature";
+    else if (options->checks && options->shows)
+        wrong = "--check is for 'hybridmem-memmode', without the word memmode";
+    else if (options->node && !options->checks)
+        wrong = "--node is for --check";
+    if (!wrong)
+        return -1;
+    fprintf(stderr, NAME ": %s\n", wrong);
+    return HM_WORDS_BAD;
 }
 
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    const struct hm_word table[] = {
-        {"json", .flag = &options->json}, {"config", .path = &options->config}, {"ipmctl", .path = &options->ipmctl}};
-    const struct hm_words words = {"memmode", print_help, table, 3, NULL};
+    const struct hm_word table[] = {{"json", .flag = &options->json},
+                                    {"check", .flag = &options->checks},
+                                    {"node", .text = &options->node},
+                                    {"config", .path = &options->config},
+                                    {"ipmctl", .path = &options->ipmctl}};
+    const struct hm_words words = {"memmode", print_help, table, sizeof(table) / sizeof(table[0]), NULL};
     options->shows = argc > 1 && strcmp(argv[1], SHOW) == 0;
     if (options->shows) {
         argc--;
@@ -65,15 +92,11 @@ static int parse_options(int argc, char **argv, struct options *options)
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
-    if (!options->shows && optind < argc)
+    if (!options->shows && !options->checks && optind < argc)
         options->feature = argv[optind++];
     if (optind < argc)
         return hm_words_refuse(&words, argv[optind]);
-    if (options->json && !options->shows) {
-        fputs(NAME ": --json is for 'hybridmem memmode': Slurm's helper prints a feature\n", stderr);
-        return HM_WORDS_BAD;
-    }
-    return -1;
+    return check_options(options);
 }
 
 static int show(const struct options *options, struct hm_error *error)
@@ -97,16 +120,34 @@ static int print_feature(const struct options *options, struct hm_error *error)
                          HM_MEMMODE_EXIT_DONE);
 }
 
+static int read_config(const struct options *options, struct hm_config *config, struct hm_error *error)
+{
+    return hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, config, error);
+}
+
 static int change(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
-    const char *path = options->config ? options->config : hm_config_path();
     enum hm_memmode wanted;
     if (hm_memmode_parse(options->feature, &wanted, error) != 0)
         return HM_MEMMODE_EXIT_USAGE;
-    if (hm_config_read(path, options->config != NULL, &config, error) != 0)
+    if (read_config(options, &config, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
     return hm_memmode_change(options->ipmctl, &config, wanted, error);
+}
+
+static int check(const struct options *options, struct hm_error *error)
+{
+    static struct hm_config config;
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof(host) - 1) != 0) {
+        hm_fail_errno(error, "this host has no name");
+        return HM_MEMMODE_EXIT_REFUSED;
+    }
+    host[strcspn(host, ".")] = '\0';
+    if (read_config(options, &config, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    return hm_memmode_check(options->ipmctl, &config, options->node ? options->node : host, error);
 }
 
 int main(int argc, char **argv)
@@ -122,6 +163,8 @@ int main(int argc, char **argv)
     }
     if (options.shows)
         status = show(&options, &error);
+    else if (options.checks)
+        status = check(&options, &error);
     else
         status = options.feature ? change(&options, &error) : print_feature(&options, &error);
     if (error.text[0])

@@ -14,7 +14,8 @@ enum {
     HM_MEMMODE_EXIT_REFUSED, /* refused, or failed; no goal is pending that was not before */
     HM_MEMMODE_EXIT_USAGE,
     HM_MEMMODE_EXIT_BUSY,    /* a program that makes or removes namespaces is at work */
-    HM_MEMMODE_EXIT_LEFT = 5 /* failed, and a goal is left that could not be deleted */
+    HM_MEMMODE_EXIT_DRAINED, /* the node did not come back in the mode that was asked for, and is drained */
+    HM_MEMMODE_EXIT_LEFT     /* failed, and a goal is left that could not be deleted */
 };
 
 /* Run a command of ipmctl, and have `take` read its answer into `into`. Returns 0, or -1 with a text that names the
@@ -36,6 +37,15 @@ int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct h
  * says why in one line. */
 int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted,
                       struct hm_error *error);
+
+/* Take the lock that every program has which makes or removes namespaces. Returns an exit status; where it is 0, `lock`
+ * is for hm_flock_close. */
+int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *error);
+
+/* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
+ * `node` of Slurm's. Where nothing was asked, nothing is done. Returns an exit status, with a text where it is not 0.
+ */
+int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error);
 
 /* Print the state for people, or as JSON. Returns what hm_output_end takes as `result`. */
 int hm_memmode_print(const struct hm_memmode_state *state, bool as_json);

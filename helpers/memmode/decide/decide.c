@@ -72,17 +72,16 @@ static void add(struct hm_memmode_steps *steps, enum hm_memmode_step step)
     steps->step[steps->n++] = step;
 }
 
-/* Where no capacity is in use, the node has no mode yet, although it shows its DRAM as a flat one does. */
-static bool is_in(const struct hm_memmode_resources *resources, enum hm_memmode wanted)
+int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reaped, struct hm_error *error)
 {
-    return hm_memmode_now(resources) == wanted && (resources->memory > 0 || resources->app_direct > 0);
+    return check_all_is_seen(state, error) == 0 ? check_data(&state->spaces, is_reaped, error) : -1;
 }
 
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error)
 {
     enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
-    bool is_there = is_in(&state->resources, wanted);
+    bool is_there = hm_memmode_used(&state->resources) == wanted;
     steps->n = 0;
     if (state->resources.physical == 0 || state->modules.n == 0)
         return hm_fail(error, ENODEV, "this node has no persistent memory modules");
@@ -92,8 +91,7 @@ int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode want
         return 0;
     }
     /* The data counts also where the goal is pending: it may have come since. */
-    if (check_platform(state, wanted, error) != 0 || check_all_is_seen(state, error) != 0 ||
-        check_data(&state->spaces, is_reaped, error) != 0)
+    if (check_platform(state, wanted, error) != 0 || hm_memmode_loses_nothing(state, is_reaped, error) != 0)
         return -1;
     if (state->spaces.n_jobs > 0) {
         add(steps, HM_MEMMODE_STEP_REAP);

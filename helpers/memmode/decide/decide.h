@@ -27,4 +27,8 @@ struct hm_memmode_steps {
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error);
 
+/* Would nobody lose data if a goal were applied now? `is_reaped` is as above. Returns 0, or -1 (EBUSY) with a text that
+ * names what may hold data. */
+int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reaped, struct hm_error *error);
+
 #endif

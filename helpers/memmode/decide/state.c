@@ -38,6 +38,11 @@ enum hm_memmode hm_memmode_now(const struct hm_memmode_resources *resources)
     return resources->app_direct > 0 ? HM_MEMMODE_MIXED : HM_MEMMODE_CACHE;
 }
 
+enum hm_memmode hm_memmode_used(const struct hm_memmode_resources *resources)
+{
+    return resources->memory > 0 || resources->app_direct > 0 ? hm_memmode_now(resources) : HM_MEMMODE_NONE;
+}
+
 enum hm_memmode hm_memmode_pending(const struct hm_memmode_goal *goal, unsigned modules)
 {
     if (goal->n_flat + goal->n_cache + goal->n_mixed + goal->n_empty == 0)

@@ -71,6 +71,10 @@ int hm_memmode_parse(const char *feature, enum hm_memmode *mode, struct hm_error
 /* The mode that the node is in; HM_MEMMODE_NONE where it has no modules. */
 enum hm_memmode hm_memmode_now(const struct hm_memmode_resources *resources);
 
+/* The same, but HM_MEMMODE_NONE also where no capacity is in use: then the node has no mode yet, although it shows its
+ * DRAM as a flat one does. */
+enum hm_memmode hm_memmode_used(const struct hm_memmode_resources *resources);
+
 /* The mode that the pending goal leads to, for a node with so many modules; HM_MEMMODE_NONE: no goal is pending. */
 enum hm_memmode hm_memmode_pending(const struct hm_memmode_goal *goal, unsigned modules);
 

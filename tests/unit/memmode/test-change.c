@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a change is carried out and undone, on a simulated node: ipmctl's recorded answers follow its state. */
+/* Tests how a change is carried out, noted and undone, on a simulated node: ipmctl's recorded answers follow its state.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,11 +18,13 @@
 #include "base/flock.h"
 #include "base/spawn.h"
 #include "ipmctlanswer.h"
+#include "memmode/commands/asked.h"
 #include "memmode/commands/parts.h"
 #include "memmode/commands/spaces.h"
 #include "memmode/ipmctl/ipmctl.h"
 #include "namespace/pmem/lock.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
 
 #define ALL UINT64_C(270582939648)
 #define CALLS 64
@@ -27,6 +32,7 @@
 /* What the simulated ipmctl does wrong. */
 enum fault { NO_FAULT, CREATE_SAYS_ERROR, CREATE_HALF, CREATE_NOTHING, DELETE_NOTHING, CREATE_HALF_STAYS, GOAL_UNREAD };
 
+static struct hm_config settings;
 static struct {
     const char *mode, *pending; /* parts of the names of fixtures */
     enum fault fault;
@@ -147,15 +153,20 @@ static const struct row {
     enum hm_memmode wanted;
     int status;
     const char *calls, *left; /* the calls that change something; what is pending afterwards */
+    bool is_noted;            /* afterwards there is a note, of the mode of the goal */
+    bool is_full;             /* no note can be written */
     const char *said;         /* a part of the text; NULL: there is none */
 } rows[] = {
-    {"to the cache", "flat-resources", "goal-none", .wanted = HM_MEMMODE_CACHE, .calls = "C", .left = "goal-cache"},
-    {"to flat", "cache-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "C", .left = "goal-flat"},
+    {"to the cache", "flat-resources", "goal-none", .wanted = HM_MEMMODE_CACHE, .calls = "C", .left = "goal-cache",
+     .is_noted = true},
+    {"to flat", "cache-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "C", .left = "goal-flat",
+     .is_noted = true},
     {"nothing to do", "flat-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "", .left = "goal-none"},
-    {"pending", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_CACHE, .calls = "", .left = "goal-cache"},
+    {"pending", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_CACHE, .calls = "", .left = "goal-cache",
+     .is_noted = true},
     {"back", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_FLAT, .calls = "D", .left = "goal-none"},
-    {"a half-made goal", "flat-resources", "goal-half", .wanted = HM_MEMMODE_CACHE, .calls = "DC",
-     .left = "goal-cache"},
+    {"a half-made goal", "flat-resources", "goal-half", .wanted = HM_MEMMODE_CACHE, .calls = "DC", .left = "goal-cache",
+     .is_noted = true},
     {"an error for a module", "flat-resources", "goal-none", CREATE_SAYS_ERROR, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "CD", .left = "goal-none", .said = "Error 188 - Unable to initialize namespace labels.; no goal is left"},
     {"half of it, without a word", "flat-resources", "goal-none", CREATE_HALF, .wanted = HM_MEMMODE_CACHE, .status = 1,
@@ -171,21 +182,43 @@ static const struct row {
     {"kept", "flat-resources", "goal-none", .n_kept = 1, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "",
      .left = "goal-none", .said = "kept by users"},
     {"a dead job", "flat-resources", "goal-none", .n_jobs = 1, .reap_helps = true, .wanted = HM_MEMMODE_CACHE,
-     .calls = "RC", .left = "goal-cache"},
+     .calls = "RC", .left = "goal-cache", .is_noted = true},
     {"a living job", "flat-resources", "goal-none", .n_jobs = 1, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "R",
      .left = "goal-none", .said = "1 of the namespaces is of jobs"},
     {"at work", "flat-resources", "goal-none", .lock_number = EBUSY, .wanted = HM_MEMMODE_CACHE, .status = 3,
      .calls = "", .left = "goal-none", .said = "the lock is held"},
     {"no lock", "flat-resources", "goal-none", .lock_number = EACCES, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "", .left = "goal-none", .said = "the lock is held"},
+    {"kept, and pending", "flat-resources", "goal-cache", .n_kept = 1, .wanted = HM_MEMMODE_CACHE, .status = 1,
+     .calls = "", .left = "goal-cache", .said = "kept by users", .is_noted = true},
+    {"not noted", "flat-resources", "goal-none", .is_full = true, .wanted = HM_MEMMODE_CACHE, .status = 1,
+     .calls = "CD", .left = "goal-none", .said = "/memmode: File exists; no goal is left pending"},
     {"no modules", "no-modules", "goal-none", .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "", .left = "goal-none",
      .said = "No PMem modules in the system"},
 };
 
+/* Before each row there is a note where a whole goal is pending, as there would be. */
+static void begin_note(const struct row *row)
+{
+    char *draft = scratch_path("state/.memmode");
+    assert_int_equal(hm_asked_remove(&settings, NULL), 0);
+    assert_int_equal(scratch_remove(draft), 0);
+    if (strcmp(row->pending, "goal-cache") == 0)
+        assert_int_equal(hm_asked_write(&settings, HM_MEMMODE_CACHE, NULL), 0);
+    if (row->is_full)
+        assert_int_equal(mkdir(draft, 0700), 0);
+}
+
+static bool is_noted_right(const struct row *row)
+{
+    struct hm_asked asked;
+    int found = hm_asked_read(&settings, &asked, NULL);
+    return found == row->is_noted && (found == 0 || asked.mode == row->wanted);
+}
+
 static void changes(void **state)
 {
     (void)state;
-    static struct hm_config config;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         const struct row *row = &rows[i];
         struct hm_error error = {{0}};
@@ -198,16 +231,25 @@ static void changes(void **state)
         node.spaces.n_kept = row->n_kept;
         node.reap_helps = row->reap_helps;
         node.lock_number = row->lock_number;
-        int status = hm_memmode_change("/ipmctl", &config, row->wanted, &error);
+        begin_note(row);
+        int status = hm_memmode_change("/ipmctl", &settings, row->wanted, &error);
         if (status != row->status || strcmp(node.calls, row->calls) != 0 || strcmp(node.pending, row->left) != 0 ||
-            node.is_locked || (row->said ? !strstr(error.text, row->said) : error.text[0] != '\0'))
+            node.is_locked || !is_noted_right(row) ||
+            (row->said ? !strstr(error.text, row->said) : error.text[0] != '\0'))
             fail_msg("%s: status %d, calls \"%s\", %s, \"%s\"", row->name, status, node.calls, node.pending,
                      error.text);
     }
 }
 
+static int begin(void **state)
+{
+    int result = scratch_make(state);
+    snprintf(settings.state_dir, sizeof(settings.state_dir), "%s/state", scratch);
+    return result;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(changes)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, scratch_drop);
 }

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of hybridmem-memmode after a boot, on a machine that does not boot and has no Slurm."""
+
+import re
+import subprocess
+
+from installed import LIBEXEC, with_mounts
+
+
+class BootNote:
+    """The note of what was asked for, in the folder of a node."""
+
+    def __init__(self, folder):
+        self.folder, self.path = folder, folder / "notes" / "memmode"
+
+    def age(self):
+        """The note is then of an earlier boot."""
+        self.path.write_text(re.sub("boot_id .*", "boot_id an-earlier-one", self.path.read_text()))
+
+    def check(self, *words):
+        """Runs the check with a stand-in for scontrol, which notes its words. Returns the exit status, what the check
+        printed, and these words."""
+        slurm = self.folder / "slurm"
+        slurm.mkdir(exist_ok=True)
+        told = slurm / "told"
+        told.write_text("")
+        (slurm / "scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}\n')
+        (slurm / "scontrol").chmod(0o755)
+        command = with_mounts(f"mount --bind {slurm} /usr/local/bin", LIBEXEC / "hybridmem-memmode", "--check", *words)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr, told.read_text().splitlines()

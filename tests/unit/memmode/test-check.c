@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what the check after a boot does with the node: the modules and scontrol are simulated, the note is real. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/bootid.h"
+#include "base/patience.h"
+#include "memmode/commands/asked.h"
+#include "memmode/commands/parts.h"
+#include "slurm/scontrol.h"
+#include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
+
+#define ALL (UINT64_C(252) << 30)
+#define FLAT .app_direct = ALL, .physical = ALL
+#define CACHE .memory = ALL, .physical = ALL
+#define CAME_FLAT "memmode=cache was asked for before the boot, and the node came back memmode=flat"
+
+static struct hm_config config;
+static struct {
+    const struct hm_memmode_resources *resources;
+    int unread;       /* errno of ipmctl; 0: it answers */
+    unsigned pending; /* modules with a goal */
+    int reads, drains, pauses;
+    int fails; /* how often scontrol fails before it succeeds */
+    char reason[HM_ERROR_TEXT];
+} node;
+
+int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error)
+{
+    assert_string_equal(ipmctl, "/ipmctl");
+    node.reads++;
+    if (node.unread)
+        return hm_fail(error, node.unread, "ipmctl is silent");
+    *resources = *node.resources;
+    return 0;
+}
+
+int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struct hm_error *error)
+{
+    assert_string_equal(ipmctl, "/ipmctl");
+    *goal = (struct hm_memmode_goal){.n_cache = node.pending};
+    return node.pending ? 0 : hm_fail(error, EIO, "ipmctl is silent");
+}
+
+int hm_scontrol_drain(const char *name, const char *reason, struct hm_error *error)
+{
+    assert_string_equal(name, "n1");
+    snprintf(node.reason, sizeof(node.reason), "%s", reason);
+    return node.drains++ < node.fails ? hm_fail(error, EIO, "slurmctld is silent") : 0;
+}
+
+bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
+{
+    (void)since_ns, (void)patience_s;
+    node.pauses++;
+    return false;
+}
+
+enum note { NO_NOTE, ASKED_CACHE, ASKED_FLAT, NOT_BOOTED, TORN };
+
+static const struct row {
+    const char *name;
+    enum note note;
+    struct hm_memmode_resources resources;
+    int unread, fails;
+    unsigned pending;
+    int status;
+    const char *reason; /* a part of the drain's; NULL: it is not tried */
+    const char *said;   /* a part of the text; NULL: there is none */
+    bool stays;         /* the note */
+    int reads;
+} rows[] = {
+    {"nothing was asked", NO_NOTE, {FLAT}, .reads = 0},
+    {"it has come", ASKED_CACHE, {CACHE}, .reads = 1},
+    {"it has come back", ASKED_FLAT, {FLAT}, .reads = 1},
+    {"there was no boot", NOT_BOOTED, {FLAT}, .stays = true},
+    {"it has not come",
+     ASKED_CACHE,
+     {FLAT},
+     .status = 4,
+     .reason = "hybridmem: " CAME_FLAT,
+     .said = "n1 is drained",
+     .reads = 1},
+    {"it is still to come",
+     ASKED_CACHE,
+     {FLAT},
+     .pending = 2,
+     .status = 4,
+     .reason = "252.0 GiB App Direct); a goal is still pending",
+     .said = "a goal is still pending; node n1 is drained",
+     .reads = 1},
+    {"slurmctld is late",
+     ASKED_CACHE,
+     {FLAT},
+     .fails = 3,
+     .status = 4,
+     .reason = CAME_FLAT,
+     .said = "n1 is drained",
+     .reads = 1},
+    {"slurmctld is away",
+     ASKED_CACHE,
+     {FLAT},
+     .fails = 100,
+     .status = 1,
+     .reason = CAME_FLAT,
+     .said = "node n1 is not drained: slurmctld is silent",
+     .stays = true,
+     .reads = 1},
+    {"nobody knows",
+     ASKED_CACHE,
+     {FLAT},
+     .unread = EIO,
+     .status = 1,
+     .said = "ipmctl is silent",
+     .stays = true,
+     .reads = 1},
+    {"a note that is torn", TORN, {FLAT}, .status = 1, .said = "state/memmode: ", .stays = true},
+};
+
+static void write_note(enum note which)
+{
+    char text[200], boot[40] = "an-earlier-one";
+    assert_int_equal(hm_asked_remove(&config, NULL), 0);
+    if (which == NO_NOTE)
+        return;
+    if (which == NOT_BOOTED)
+        hm_boot_id(boot, sizeof(boot));
+    snprintf(text, sizeof(text), "hybridmem memmode 1\nmode %s\nboot_id %s\nend\n",
+             which == ASKED_FLAT ? "flat" : "cache", boot);
+    scratch_write(scratch_path("state/memmode"), which == TORN ? "torn" : text);
+}
+
+static void drains_only_for_a_cause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        struct hm_error error = {{0}};
+        memset(&node, 0, sizeof(node));
+        node.resources = &row->resources;
+        node.unread = row->unread;
+        node.fails = row->fails;
+        node.pending = row->pending;
+        write_note(row->note);
+        int status = hm_memmode_check("/ipmctl", &config, "n1", &error);
+        bool has_note = access(scratch_path("state/memmode"), F_OK) == 0;
+        bool is_drained_right = row->reason ? strstr(node.reason, row->reason) != NULL : node.drains == 0;
+        bool is_said_right = row->said ? strstr(error.text, row->said) != NULL : error.text[0] == '\0';
+        if (status != row->status || has_note != row->stays || node.reads != row->reads || !is_drained_right ||
+            !is_said_right || node.pauses != (row->fails < 6 ? row->fails : 5))
+            fail_msg("%s: status %d, note %d, %d reads, %d drains for \"%s\", \"%s\"", row->name, status, has_note,
+                     node.reads, node.drains, node.reason, error.text);
+    }
+}
+
+static int begin(void **state)
+{
+    int result = scratch_make(state);
+    snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", scratch);
+    return result;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drains_only_for_a_cause)};
+    return cmocka_run_group_tests(tests, begin, scratch_drop);
+}
