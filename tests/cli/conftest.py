@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from browser import Browser, Tab
 from collecting import Bench
+from installed import check_root
+from ipmctlnode import Node
 from monitoring import Job
 from replaying import algorithms
 from slurmsite import Site
@@ -44,6 +46,14 @@ def open_folder():
 def job(open_folder):
     """A job whose monitor takes a sample every 50 ms."""
     return Job(open_folder, 50)
+
+
+@pytest.fixture
+def node(configure):
+    """A node with Optane modules. Its programs get a /tmp of their own, so its files are elsewhere."""
+    check_root()
+    with tempfile.TemporaryDirectory(prefix="hm-ipmctl.", dir="/var/tmp") as name:
+        yield Node(Path(name), configure)
 
 
 @pytest.fixture

@@ -10,88 +10,19 @@ import platform
 import re
 import select
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
-from bootnote import BootNote
-from installed import PREFIX, check_root, helper, needs_memmode
+from installed import PREFIX, needs_memmode
 
 pytestmark = needs_memmode
 
-ANSWERS = Path(__file__).parents[1] / "fixtures" / "ipmctl"
 SHOWS = {"flat": "252.0 GiB: 0 B memory, 252.0 GiB App Direct", "cache": "252.0 GiB: 252.0 GiB memory, 0 B App Direct"}
 HIDDEN = (
     "the modules have 252.0 GiB of App Direct, the kernel shows regions of 0 B: the rest may hold data "
     "(is the kernel module nfit loaded?)"
 )
 QUIET = (0, "", [])  # of the check: its status, what it says, what scontrol is told
-SCRIPT = """#!/bin/sh
-cd {folder}
-echo "$*" >> calls
-ls -A /tmp > tmp
-readlink /proc/self/ns/ipc > ipc
-env > env
-[ ! -e hangs ] || {{ echo $$ > hangs && exec sleep 600; }}
-say() {{ cat "{answers}/$1.txt"; }}
-case "$*" in
-"show -o nvmxml -u B -memoryresources") say "$(cat mode)" ;;
-"show -o nvmxml -u B -dimm") say modules ;;
-"show -a -o nvmxml -u B -system -capabilities") say "$(cat abilities)" ;;
-"show -o nvmxml -u B -goal") say "$(cat goal)" ;;
-"create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect") echo goal-flat > goal; say goal-flat ;;
-"create -f -o nvmxml -u B -goal MemoryMode=100") echo goal-cache > goal; say goal-cache ;;
-"delete -o nvmxml -goal") echo goal-none > goal; say delete ;;
-*) echo "this is no command: $*"; exit 201 ;;
-esac
-exit "$(cat status)"
-"""
-
-
-class Node:
-    """A node in a mode, as a stand-in for ipmctl shows it."""
-
-    def __init__(self, folder, configure):
-        self.folder, self.program = folder, folder / "ipmctl"
-        self.program.write_text(SCRIPT.format(folder=folder, answers=ANSWERS))
-        self.program.chmod(0o700)
-        self.set(mode="flat-resources", goal="goal-none", abilities="abilities", status="0")
-        self.note = BootNote(folder)
-        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes")
-
-    def set(self, **values):
-        for name, value in values.items():
-            (self.folder / name).write_text(f"{value}\n")
-
-    def run(self, *words, status=0):
-        first, rest = (words[:1], words[1:]) if words[:1] == ("memmode",) else ((), words)
-        return helper(
-            "hybridmem-memmode", *first, f"--config={self.config}", f"--ipmctl={self.program}", *rest, status=status
-        )
-
-    def fails(self, *words, status=1):
-        done = self.run(*words, status=status)
-        assert done.stdout == "" and done.stderr.count("\n") == 1
-        return done.stderr
-
-    def check(self, *words):
-        return self.note.check(f"--config={self.config}", f"--ipmctl={self.program}", *words)
-
-    def goal(self):
-        return (self.folder / "goal").read_text().strip()
-
-    def changes(self):
-        """The calls that change something."""
-        calls = (self.folder / "calls").read_text().splitlines()
-        return [call.split()[0] for call in calls if not call.startswith("show")]
-
-
-@pytest.fixture
-def node(configure):
-    """The program gets a /tmp of its own, so the stand-in is elsewhere."""
-    check_root()
-    with tempfile.TemporaryDirectory(prefix="hm-ipmctl.", dir="/var/tmp") as name:
-        yield Node(Path(name), configure)
 
 
 def test_a_node_of_both_is_mixed(node):
@@ -192,7 +123,7 @@ def test_words_that_do_not_go_together_are_refused(node):
     assert "unexpected word 'memmode=flat'" in node.fails("memmode", "memmode=flat", status=2)
     assert "--json is for 'hybridmem memmode'" in node.fails("--json", status=2)
     assert "--node is for --check" in node.fails("--node=n1", status=2)
-    assert "--check is for 'hybridmem-memmode'" in node.fails("memmode", "--check", status=2)
+    assert "--check and --reboot are for 'hybridmem-memmode'" in node.fails("memmode", "--check", status=2)
     assert "unexpected word 'memmode=flat'" in node.fails("--check", "memmode=flat", status=2)
 
 

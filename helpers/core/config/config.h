@@ -112,6 +112,7 @@ struct hm_config {
     enum hm_summary summary_field;      /* none */
     uint64_t summary_rate;              /* 120: most jobs per minute that the collector looks up in Slurm's database */
     unsigned collect_wait_s;            /* 300: how long the collector waits for records after a job's end */
+    char reboot_program[HM_CONFIG_PATH_MAX]; /* "": systemctl reboot */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

@@ -71,6 +71,7 @@ static const struct hm_configfield rows[] = {
     TOP("summary_field", hm_field_choice, summary_field, 0, 0, summaries),
     TOP("summary_rate", hm_field_number, summary_rate, 1, 6000, NULL),
     TOP("collect_wait", hm_field_seconds, collect_wait_s, 0, 24 * 3600, NULL),
+    TOP("reboot_program", hm_field_folder, reboot_program, 0, FIELD(reboot_program), NULL),
     TIER("nodes", hm_field_nodes, nodes, 0, 0, NULL),
     TIER("kind", hm_field_choice, kind, HM_KIND_DRAM, 0, hm_kind_words + HM_KIND_DRAM),
     TIER("read_latency", hm_field_number, read_latency_ns, 1, 1000000, NULL),

@@ -6,6 +6,7 @@
  *       hybridmem-memmode                   print the active feature
  *       hybridmem-memmode memmode=cache     take this one at the next boot
  *       hybridmem-memmode --check           after a boot: is it the one that was asked for?
+ *       hybridmem-memmode --reboot FEATURES reboot into these, for RebootProgram (hybridmem-reboot)
  *       hybridmem-memmode memmode [--json]  show the state
  */
 #include <config.h>
@@ -26,10 +27,10 @@
 #define SHOW "memmode" /* the word that `hybridmem` puts first */
 
 struct options {
-    bool shows, json, checks;
+    bool shows, json, checks, reboots;
     const char *config, *ipmctl;
     const char *node;    /* NULL: the name of this host */
-    const char *feature; /* NULL: print the active one */
+    const char *feature; /* NULL: none was given */
 };
 
 static void print_help(void)
@@ -37,6 +38,7 @@ static void print_help(void)
     printf("Usage: hybridmem memmode [--json] [--config FILE] [--ipmctl FILE]\n"
            "       hybridmem-memmode [--config FILE] [--ipmctl FILE] [FEATURE]\n"
            "       hybridmem-memmode --check [--node NAME] [--config FILE] [--ipmctl FILE]\n"
+           "       hybridmem-memmode --reboot [--config FILE] [--ipmctl FILE] [FEATURES]\n"
            "\n"
            "Shows how this node uses its Optane memory, what is pending for its next boot,\n"
            "and what prevents another mode. In the second form it is the program that\n"
@@ -46,6 +48,9 @@ static void print_help(void)
            "  --json         one JSON object\n"
            "  --check        after a boot: drain the node if it is not in the mode that\n"
            "                 Slurm had asked for; systemd runs it before slurmd\n"
+           "  --reboot       reboot, unless the mode in FEATURES, a list with commas, would\n"
+           "                 not come, or somebody would lose data; hybridmem-reboot is\n"
+           "                 this, as a RebootProgram for slurm.conf\n"
            "  --node NAME    Slurm's name of this node (default: the host's, up to a dot)\n"
            "  --config FILE  the configuration, for run_dir and state_dir\n"
            "                 (default: %s, where it is there)\n"
@@ -65,8 +70,10 @@ static int check_options(const struct options *options)
     const char *wrong = NULL;
     if (options->json && !options->shows)
         wrong = "--json is for 'hybridmem memmode': Slurm's helper prints a feature";
-    else if (options->checks && options->shows)
-        wrong = "--check is for 'hybridmem-memmode', without the word memmode";
+    else if ((options->checks || options->reboots) && options->shows)
+        wrong = "--check and --reboot are for 'hybridmem-memmode', without the word memmode";
+    else if (options->checks && options->reboots)
+        wrong = "--check and --reboot do not go together";
     else if (options->node && !options->checks)
         wrong = "--node is for --check";
     if (!wrong)
@@ -78,11 +85,9 @@ static int check_options(const struct options *options)
 /* Returns -1 to go on, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    const struct hm_word table[] = {{"json", .flag = &options->json},
-                                    {"check", .flag = &options->checks},
-                                    {"node", .text = &options->node},
-                                    {"config", .path = &options->config},
-                                    {"ipmctl", .path = &options->ipmctl}};
+    const struct hm_word table[] = {{"json", .flag = &options->json},      {"check", .flag = &options->checks},
+                                    {"reboot", .flag = &options->reboots}, {"node", .text = &options->node},
+                                    {"config", .path = &options->config},  {"ipmctl", .path = &options->ipmctl}};
     const struct hm_words words = {"memmode", print_help, table, sizeof(table) / sizeof(table[0]), NULL};
     options->shows = argc > 1 && strcmp(argv[1], SHOW) == 0;
     if (options->shows) {
@@ -150,6 +155,25 @@ static int check(const struct options *options, struct hm_error *error)
     return hm_memmode_check(options->ipmctl, &config, options->node ? options->node : host, error);
 }
 
+static int reboot_node(const struct options *options, struct hm_error *error)
+{
+    static struct hm_config config;
+    if (read_config(options, &config, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    return hm_memmode_reboot(options->ipmctl, &config, options->feature ? options->feature : "", error);
+}
+
+static int run(const struct options *options, struct hm_error *error)
+{
+    if (options->shows)
+        return show(options, error);
+    if (options->checks)
+        return check(options, error);
+    if (options->reboots)
+        return reboot_node(options, error);
+    return options->feature ? change(options, error) : print_feature(options, error);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.ipmctl = HM_IPMCTL};
@@ -161,12 +185,7 @@ int main(int argc, char **argv)
         fputs(NAME ": only root may run this\n", stderr);
         return HM_MEMMODE_EXIT_USAGE;
     }
-    if (options.shows)
-        status = show(&options, &error);
-    else if (options.checks)
-        status = check(&options, &error);
-    else
-        status = options.feature ? change(&options, &error) : print_feature(&options, &error);
+    status = run(&options, &error);
     if (error.text[0])
         fprintf(stderr, NAME ": %s\n", error.text);
     return status;

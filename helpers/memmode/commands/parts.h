@@ -47,6 +47,10 @@ int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *
  */
 int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error);
 
+/* Reboot the node, which is to come back with these features of Slurm's (decide/boot.h); "": none were named. Returns
+ * an exit status, with a text where it is not 0: refused, or the program that reboots has failed. */
+int hm_memmode_reboot(const char *ipmctl, const struct hm_config *config, const char *features, struct hm_error *error);
+
 /* Print the state for people, or as JSON. Returns what hm_output_end takes as `result`. */
 int hm_memmode_print(const struct hm_memmode_state *state, bool as_json);
 

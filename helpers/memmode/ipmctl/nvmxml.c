@@ -9,6 +9,7 @@
 #include "base/size.h"
 
 #define BEGIN "<?xml"
+#define NO_MODULES "No PMem modules in the system"
 #define SHOWN 200 /* bytes of ipmctl's own words in a text */
 
 #define MOST_DEPTH 3 /* the list, its rows, their fields */
@@ -121,7 +122,7 @@ static int fail_without(const char *text, size_t length, struct hm_error *error)
     memcpy(shown, text + blanks, n);
     shown[n] = '\0';
     shown[strcspn(shown, "\r\n")] = '\0';
-    return hm_fail(error, ENOMSG, "%s", shown[0] ? shown : "it answered nothing");
+    return hm_fail(error, strstr(shown, NO_MODULES) ? ENODEV : ENOMSG, "%s", shown[0] ? shown : "it answered nothing");
 }
 
 int hm_nvmxml_parse(const char *text, size_t length, struct hm_nvmxml *answer, struct hm_error *error)

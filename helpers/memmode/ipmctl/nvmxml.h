@@ -31,7 +31,8 @@ struct hm_nvmxml {
 /*
  * Parse an answer of `length` bytes. Text before the XML is passed over: ipmctl prints warnings there. Returns 0, or
  * -1 with a text: ENOMSG where there is no XML (the text is the first line of the answer, as ipmctl says there what is
- * wrong), E2BIG where it is too long, EBADMSG where it is no XML of this form.
+ * wrong), ENODEV where that line says that there are no modules, E2BIG where it is too long, EBADMSG where it is no XML
+ * of this form.
  */
 int hm_nvmxml_parse(const char *text, size_t length, struct hm_nvmxml *answer, struct hm_error *error);
 

@@ -41,6 +41,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.summary_field, HM_SUMMARY_NONE);
     assert_int_equal(defaults.summary_rate, 120);
     assert_int_equal(defaults.collect_wait_s, 300);
+    assert_string_equal(defaults.reboot_program, "");
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_float_equal(defaults.keep_percent, 0, 0);
     assert_int_equal(defaults.keep_quota_bytes, 0);
@@ -64,6 +65,7 @@ static const char full[] =
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
     "resctrl = yes\nresctrl_dir = /mnt/resctrl\nmeter_programs = slurm\n"
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
+    "reboot_program = /srv/reboot\n"
     "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "fair_share = cores\nload = /srv/tiers.load\nmodes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
@@ -103,6 +105,7 @@ static void test_every_word(void **state)
     assert_int_equal(config.summary_field, HM_SUMMARY_SYSTEM);
     assert_string_equal(hm_summary_name(config.summary_field), "SystemComment");
     assert_int_equal(config.summary_rate, 6000);
+    assert_string_equal(config.reboot_program, "/srv/reboot");
     assert_int_equal(config.collect_wait_s, 120);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
     assert_int_equal(config.fsdax_fs, HM_DAX_FS_XFS);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reboots the node for Slurm, unless the memory would come back in another mode than it was asked to, or somebody would
+ * lose data. */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "asked.h"
+#include "base/files.h"
+#include "base/flock.h"
+#include "base/path.h"
+#include "base/spawn.h"
+#include "memmode/decide/boot.h"
+#include "parts.h"
+
+#define SYSTEMCTL "/usr/bin/systemctl"
+
+/* Whether the node may boot. Slurm has one such program for all nodes, also for those without modules. */
+static int look(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked, struct hm_error *error)
+{
+    struct hm_memmode_state state;
+    if (asked == HM_MEMMODE_NONE && access(ipmctl, F_OK) != 0 && errno == ENOENT)
+        return 0;
+    if (hm_memmode_read(ipmctl, &state, error) != 0) {
+        if (asked != HM_MEMMODE_NONE || errno != ENODEV)
+            return -1;
+        error->text[0] = '\0';
+        return 0;
+    }
+    if (hm_memmode_may_boot(&state, asked, error) != 0)
+        return -1;
+    /* Somebody has deleted the goal: there is nothing to check after the boot. */
+    return hm_memmode_pending(&state.goal, state.modules.n) == HM_MEMMODE_NONE ? hm_asked_remove(config, error) : 0;
+}
+
+/* Run the site's program, or systemctl. Returns 0, or -1 with a text. */
+static int run(const struct hm_config *config, struct hm_error *error)
+{
+    char locale[] = "LC_ALL=C", folders[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", word[] = "reboot";
+    char path[HM_CONFIG_PATH_MAX];
+    bool is_own = config->reboot_program[0] != '\0';
+    char *environment[] = {locale, folders, NULL}, *arguments[] = {path, is_own ? NULL : word, NULL};
+    hm_text_copy(path, is_own ? config->reboot_program : SYSTEMCTL, sizeof(path));
+    int fd = hm_path_open(path, error);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    const struct hm_spawn spawn = {
+        .path = path, .arguments = arguments, .environment = environment, .extra = -1, .errors = STDERR_FILENO};
+    pid_t pid = hm_spawn_start(&spawn, error);
+    if (pid < 0)
+        return -1;
+    int status = hm_spawn_wait(pid);
+    if (status < 0)
+        return hm_fail_errno(error, "cannot wait for %s", path);
+    if (WIFSIGNALED(status))
+        return hm_fail(error, EIO, "%s was ended by signal %d", path, WTERMSIG(status));
+    return WEXITSTATUS(status) == 0 ? 0 : hm_fail(error, EIO, "%s ended with status %d", path, WEXITSTATUS(status));
+}
+
+int hm_memmode_reboot(const char *ipmctl, const struct hm_config *config, const char *features, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    enum hm_memmode asked;
+    int lock;
+    if (hm_memmode_parse_list(features, &asked, error) != 0)
+        return HM_MEMMODE_EXIT_USAGE;
+    /* Nobody makes a namespace between the look and the reboot. */
+    int status = hm_memmode_lock(config, &lock, &why);
+    if (status == HM_MEMMODE_EXIT_DONE) {
+        bool is_done = look(ipmctl, config, asked, &why) == 0 && run(config, &why) == 0;
+        status = is_done ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
+        hm_flock_close(lock);
+    }
+    if (status != HM_MEMMODE_EXIT_DONE)
+        hm_fail(error, EIO, "no reboot: %s", why.text);
+    return status;
+}
