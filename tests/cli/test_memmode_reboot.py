@@ -99,9 +99,11 @@ def test_a_failure_of_the_sites_program_is_told(rebooting):
 
 
 def test_slurms_program_takes_the_features_and_runs_systemctl(node):
-    """As slurmd runs it: there is nothing but the features on the command line."""
+    """As slurmd runs it: there is nothing but the features on the command line. What firmware has to do is not passed
+    over: systemctl would rather start a kernel that is loaded for kexec, or make a soft reboot."""
     systemctl = node.folder / "systemctl"
-    systemctl.write_text(f'#!/bin/sh\necho "$*" >> {node.folder}/rebooted\n')
+    variables = "$SYSTEMCTL_SKIP_AUTO_KEXEC $SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT"
+    systemctl.write_text(f'#!/bin/sh\necho "$* {variables}" >> {node.folder}/rebooted\n')
     systemctl.chmod(0o755)
     script = f"mount --bind {systemctl} /usr/bin/systemctl; mount -t tmpfs none /run"
     for words, status, said in (
@@ -111,4 +113,4 @@ def test_slurms_program_takes_the_features_and_runs_systemctl(node):
         command = with_mounts(script, LIBEXEC / "hybridmem-reboot", *words)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (status, said)
-    assert (node.folder / "rebooted").read_text() == "reboot\n"
+    assert (node.folder / "rebooted").read_text() == "reboot 1 1\n"

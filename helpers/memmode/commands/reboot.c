@@ -34,13 +34,15 @@ static int look(const char *ipmctl, const struct hm_config *config, enum hm_memm
     return hm_memmode_pending(&state.goal, state.modules.n) == HM_MEMMODE_NONE ? hm_asked_remove(config, error) : 0;
 }
 
-/* Run the site's program, or systemctl. Returns 0, or -1 with a text. */
+/* Run the site's program, or systemctl. Only the firmware applies a goal, so systemctl is to pass it over neither by a
+ * kernel that is loaded for kexec nor by a soft reboot. Returns 0, or -1 with a text. */
 static int run(const struct hm_config *config, struct hm_error *error)
 {
     char locale[] = "LC_ALL=C", folders[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", word[] = "reboot";
+    char no_kexec[] = "SYSTEMCTL_SKIP_AUTO_KEXEC=1", no_soft[] = "SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT=1";
     char path[HM_CONFIG_PATH_MAX];
     bool is_own = config->reboot_program[0] != '\0';
-    char *environment[] = {locale, folders, NULL}, *arguments[] = {path, is_own ? NULL : word, NULL};
+    char *environment[] = {locale, folders, no_kexec, no_soft, NULL}, *arguments[] = {path, is_own ? NULL : word, NULL};
     hm_text_copy(path, is_own ? config->reboot_program : SYSTEMCTL, sizeof(path));
     int fd = hm_path_open(path, error);
     if (fd < 0)
