@@ -2,6 +2,7 @@
 """Tests the reboot program of hybridmem-memmode. Scripts stand in for ipmctl (ipmctlnode.py) and for what reboots, so
 nothing boots."""
 
+import fcntl
 import subprocess
 
 import pytest
@@ -63,6 +64,8 @@ def test_no_node_reboots_with_half_a_goal(rebooting, features):
 def test_no_node_reboots_where_nobody_knows(rebooting):
     rebooting.node.set(status=20)
     assert "ipmctl show -memoryresources: it ended with status 20" in rebooting.refuses()
+    rebooting.node.set(status=0, abilities="no-modules", goal="goal-flat")
+    assert "-capabilities: Initialization failed. No PMem modules in the system" in rebooting.refuses()
     rebooting.node.program.unlink()
     assert "No such file or directory" in rebooting.refuses("memmode=flat")
 
@@ -81,7 +84,9 @@ def test_nodes_without_modules_reboot(rebooting):
     rebooting.ran.unlink()
     assert "No PMem modules" in rebooting.refuses("memmode=flat")
     rebooting.node.program.unlink()
-    assert rebooting.boots()
+    with (rebooting.node.folder / "run" / "root" / "node" / "namespace.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a namespace that is wiped, for as long as that takes
+        assert rebooting.boots()
 
 
 def test_words_that_are_no_features_are_refused(rebooting):

@@ -16,14 +16,19 @@
 
 #define SYSTEMCTL "/usr/bin/systemctl"
 
-/* Whether the node may boot. Slurm has one such program for all nodes, also for those without modules. */
+/* Slurm has one such program for all nodes, also for those without ipmctl: there nobody can set a goal. */
+static bool is_without(const char *ipmctl)
+{
+    return access(ipmctl, F_OK) != 0 && errno == ENOENT;
+}
+
+/* Whether the node may boot; also one without modules. */
 static int look(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked, struct hm_error *error)
 {
     struct hm_memmode_state state;
-    if (asked == HM_MEMMODE_NONE && access(ipmctl, F_OK) != 0 && errno == ENOENT)
-        return 0;
     if (hm_memmode_read(ipmctl, &state, error) != 0) {
-        if (asked != HM_MEMMODE_NONE || errno != ENODEV)
+        /* Modules that are there in one answer are not away because of another. */
+        if (asked != HM_MEMMODE_NONE || errno != ENODEV || state.resources.physical > 0)
             return -1;
         error->text[0] = '\0';
         return 0;
@@ -61,20 +66,29 @@ static int run(const struct hm_config *config, struct hm_error *error)
     return WEXITSTATUS(status) == 0 ? 0 : hm_fail(error, EIO, "%s ended with status %d", path, WEXITSTATUS(status));
 }
 
+/* Nobody makes a namespace between the look and the order to reboot. Returns an exit status. */
+static int reboot_locked(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked,
+                         struct hm_error *error)
+{
+    int lock, status = hm_memmode_lock(config, &lock, error);
+    if (status != HM_MEMMODE_EXIT_DONE)
+        return status;
+    bool is_done = look(ipmctl, config, asked, error) == 0 && run(config, error) == 0;
+    hm_flock_close(lock);
+    return is_done ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
+}
+
 int hm_memmode_reboot(const char *ipmctl, const struct hm_config *config, const char *features, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     enum hm_memmode asked;
-    int lock;
+    int status;
     if (hm_memmode_parse_list(features, &asked, error) != 0)
         return HM_MEMMODE_EXIT_USAGE;
-    /* Nobody makes a namespace between the look and the reboot. */
-    int status = hm_memmode_lock(config, &lock, &why);
-    if (status == HM_MEMMODE_EXIT_DONE) {
-        bool is_done = look(ipmctl, config, asked, &why) == 0 && run(config, &why) == 0;
-        status = is_done ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
-        hm_flock_close(lock);
-    }
+    if (asked == HM_MEMMODE_NONE && is_without(ipmctl))
+        status = run(config, &why) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
+    else
+        status = reboot_locked(ipmctl, config, asked, &why);
     if (status != HM_MEMMODE_EXIT_DONE)
         hm_fail(error, EIO, "no reboot: %s", why.text);
     return status;
