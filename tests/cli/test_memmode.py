@@ -100,6 +100,16 @@ def test_the_name_of_the_node_is_that_of_the_host(node):
     assert f"nodename={platform.node().partition('.')[0]}" in node.check()[2]
 
 
+@pytest.mark.parametrize("name", ["", "n[1-9]", "n1,n2", "ALL", "n" * 65])
+def test_only_one_node_can_be_drained(node, name):
+    node.set(mode="cache-resources")
+    node.run("memmode=flat")
+    node.note.age()
+    status, said, told = node.check(f"--node={name}")
+    assert (status, told) == (2, []) and f'"{name[:64]}" is not the name of one node' in said
+    assert node.note.path.exists()
+
+
 def test_ipmctl_ends_with_the_program_that_asks(node):
     """Slurm kills a helper that takes too long. Then nobody holds the lock."""
     os.mkfifo(node.folder / "hangs")

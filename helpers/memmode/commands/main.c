@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -141,6 +142,16 @@ static int change(const struct options *options, struct hm_error *error)
     return hm_memmode_change(options->ipmctl, &config, wanted, error);
 }
 
+/* slurmctld would take a list, or ALL, for more nodes than this one, and drain them all. */
+static int check_name(const char *node, struct hm_error *error)
+{
+    size_t length = strspn(node, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._");
+    if (length > 0 && length <= HOST_NAME_MAX && node[length] == '\0' && strcasecmp(node, "all") != 0)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.64s\" is not the name of one node: give Slurm's name of this node with --node",
+                   node);
+}
+
 static int check(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
@@ -150,9 +161,12 @@ static int check(const struct options *options, struct hm_error *error)
         return HM_MEMMODE_EXIT_REFUSED;
     }
     host[strcspn(host, ".")] = '\0';
+    const char *node = options->node ? options->node : host;
+    if (check_name(node, error) != 0)
+        return HM_MEMMODE_EXIT_USAGE;
     if (read_config(options, &config, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
-    return hm_memmode_check(options->ipmctl, &config, options->node ? options->node : host, error);
+    return hm_memmode_check(options->ipmctl, &config, node, error);
 }
 
 static int reboot_node(const struct options *options, struct hm_error *error)
