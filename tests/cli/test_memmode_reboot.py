@@ -77,6 +77,18 @@ def test_a_goal_that_somebody_deleted_is_not_checked_after_the_boot(rebooting):
     assert not rebooting.node.note.path.exists()
 
 
+def test_a_note_that_no_check_has_answered_outlasts_a_reboot(rebooting):
+    """slurmctld was away when the node came back in the wrong mode. Then Slurm reboots it for another reason."""
+    rebooting.node.run("memmode=flat")
+    rebooting.node.note.age()
+    rebooting.node.set(goal="goal-none")
+    assert rebooting.boots()
+    rebooting.ran.unlink()
+    assert rebooting.node.check("--node=n1")[0] == 4
+    rebooting.node.note.path.write_text("torn")
+    assert rebooting.boots()
+
+
 def test_nodes_without_modules_reboot(rebooting):
     """Slurm has one program for all nodes."""
     rebooting.node.set(mode="no-modules")

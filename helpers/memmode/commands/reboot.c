@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "base/bootid.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/path.h"
@@ -22,6 +23,17 @@ static bool is_without(const char *ipmctl)
     return access(ipmctl, F_OK) != 0 && errno == ENOENT;
 }
 
+/* No goal is pending. So where one was asked for in this boot, somebody has deleted it, and there is nothing to check
+ * after the next. A note of an earlier boot still waits for a check that can drain the node. One that cannot be read is
+ * believed by no check, either. */
+static int forget(const struct hm_config *config, struct hm_error *error)
+{
+    struct hm_asked asked;
+    if (hm_asked_read(config, &asked, NULL) <= 0 || hm_boot_is_past(asked.boot_id))
+        return 0;
+    return hm_asked_remove(config, error);
+}
+
 /* Whether the node may boot; also one without modules. */
 static int look(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked, struct hm_error *error)
 {
@@ -35,8 +47,7 @@ static int look(const char *ipmctl, const struct hm_config *config, enum hm_memm
     }
     if (hm_memmode_may_boot(&state, asked, error) != 0)
         return -1;
-    /* Somebody has deleted the goal: there is nothing to check after the boot. */
-    return hm_memmode_pending(&state.goal, state.modules.n) == HM_MEMMODE_NONE ? hm_asked_remove(config, error) : 0;
+    return hm_memmode_pending(&state.goal, state.modules.n) == HM_MEMMODE_NONE ? forget(config, error) : 0;
 }
 
 /* Run the site's program, or systemctl. Only the firmware applies a goal, so systemctl is to pass it over neither by a
