@@ -64,6 +64,11 @@ int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const c
     /* What cannot be seen is no cause to drain a node. */
     if (hm_memmode_read_resources(ipmctl, &resources, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
+    if (resources.physical == 0) {
+        hm_fail(error, ENODEV, "ipmctl sees no persistent memory modules: whether memmode=%s has come is not known",
+                hm_memmode_word(asked.mode));
+        return HM_MEMMODE_EXIT_REFUSED;
+    }
     if (hm_memmode_has_come(&resources, asked.mode, &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     snprintf(text, sizeof(text), "%.280s%s", what.text, tell_goal(ipmctl));

@@ -123,6 +123,13 @@ static const struct row {
      .said = "ipmctl is silent",
      .stays = true,
      .reads = 1},
+    {"no module is seen",
+     ASKED_CACHE,
+     {0},
+     .status = 1,
+     .said = "ipmctl sees no persistent memory modules: whether memmode=cache has come",
+     .stays = true,
+     .reads = 1},
     {"a note that is torn", TORN, {FLAT}, .status = 1, .said = "state/memmode: ", .stays = true},
 };
 
