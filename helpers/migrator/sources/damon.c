@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/patience.h"
-#include "base/random.h"
 #include "damonround.h"
 #include "damonwanted.h"
 #include "migrator/damon/heat.h"
@@ -118,26 +117,13 @@ static bool is_silent(const struct damon_source *source)
            recv(source->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
-/* A number that is another one where processes have come or gone, or have mapped more or less. */
-static uint64_t shape_of(const struct hm_ranks *ranks, const struct hm_maps *maps)
-{
-    uint64_t shape = 0;
-    for (uint32_t s = 0; s < ranks->n; s++) {
-        struct hm_random mixed = {shape ^ (uint64_t)ranks->rank[s].pid << 1 ^ ranks->rank[s].is_gone};
-        mixed.state ^= hm_random_next(&mixed) ^ maps[s].n_pages;
-        mixed.state ^= hm_random_next(&mixed) ^ (uint64_t)maps[s].n << 32 ^ maps[s].n_mapped;
-        shape = hm_random_next(&mixed);
-    }
-    return shape;
-}
-
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error)
 {
     struct damon_source *source = (struct damon_source *)base;
     if (is_silent(source))
         return hm_fail(error, ETIMEDOUT, "the DAMON broker has sent nothing for %d s", SILENT_S);
-    uint64_t shape = shape_of(ranks, maps);
+    uint64_t shape = hm_damon_wanted_shape(ranks, maps);
     if (source->n_updates++ % UPDATES != 0 && !source->is_stale && shape == source->shape)
         return 0;
     struct hm_damon_wanted wanted = {.watch = source->watch};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/random.h"
 #include "damonranges.h"
 #include "migrator/watch/resident.h"
 
@@ -114,4 +115,28 @@ void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_rank
         wanted->space[wanted->n++] = s;
     }
     hm_maps_free(&all);
+}
+
+/* One more number goes into the shape. */
+static void mix(uint64_t *shape, uint64_t number)
+{
+    struct hm_random random = {*shape ^ number};
+    *shape = hm_random_next(&random);
+}
+
+uint64_t hm_damon_wanted_shape(const struct hm_ranks *ranks, const struct hm_maps *maps)
+{
+    uint64_t shape = 0;
+    for (uint32_t s = 0; s < ranks->n; s++) {
+        mix(&shape, (uint64_t)ranks->rank[s].pid << 1 | ranks->rank[s].is_gone);
+        for (size_t i = 0; i < maps[s].n; i++) {
+            mix(&shape, maps[s].range[i].first);
+            mix(&shape, maps[s].range[i].n_pages);
+        }
+        for (size_t i = 0; maps[s].n_aliases > 0 && i < maps[s].n_mapped; i++) {
+            mix(&shape, maps[s].mapped[i].range.first);
+            mix(&shape, maps[s].mapped[i].range.n_pages);
+        }
+    }
+    return shape;
 }

@@ -29,5 +29,10 @@ void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_rank
  */
 bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct hm_damon_watch *sent,
                              const struct hm_maps *maps);
+/*
+ * A number that is another one where processes have come or gone, or may have mapped other memory. To find that out
+ * takes no system call.
+ */
+uint64_t hm_damon_wanted_shape(const struct hm_ranks *ranks, const struct hm_maps *maps);
 
 #endif

@@ -238,6 +238,53 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
     assert_is(&watch.process[1], 0);
 }
 
+/* What has changed in each row since the last update, of a step with two processes. The fourth update looks at their
+ * sizes in any case. */
+static void a_list_is_sent_where_processes_or_mappings_have_changed(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n, n_sent; /* processes; those of the list that is sent, 0: none is */
+        uint64_t resident;  /* of the second process */
+        enum kind kind;
+        uint64_t elsewhere, alias; /* by how much its mapping is elsewhere; where it has another one, 0: it has none */
+    } rows[] = {
+        {2, 2, 1000, USUAL, 0, 0},
+        {2, 2, 1000, USUAL, MAPPED, 0},
+        {2, 0, 1000, USUAL, MAPPED, 0},
+        {2, 0, 1, USUAL, MAPPED, 0},
+        {2, 1, 1, USUAL, MAPPED, 0},
+        {2, 2, 1000, USUAL, MAPPED, 50 * MAPPED},
+        {2, 2, 1000, USUAL, MAPPED, 60 * MAPPED},
+        {2, 1, 1000, GONE, MAPPED, 60 * MAPPED},
+        {1, 0, 1000, USUAL, 0, 0},
+        {2, 2, 1000, USUAL, 0, 0},
+        {1, 1, 1000, USUAL, 0, 0},
+    };
+    struct hm_mapped alias = {.range.n_pages = MAPPED, .may_move = true, .is_alias = true};
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    memset(process, 0, sizeof(process));
+    process[0].resident = 1000;
+    struct hm_source *source = connect_source(&watch);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        process[1].resident = rows[i].resident;
+        process[1].kind = rows[i].kind;
+        const struct hm_ranks *ranks = first_of(rows[i].n);
+        maps[1].range[0].first += rows[i].n > 1 ? rows[i].elsewhere : 0;
+        alias.range.first = rows[i].alias;
+        maps[1].mapped = &alias;
+        maps[1].n_mapped = maps[1].n_aliases = rows[i].alias > 0;
+        assert_int_equal(source->update(source, ranks, maps, &error), 0);
+        if (rows[i].n_sent > 0)
+            take(&watch, rows[i].n_sent);
+        if (recv(end, &watch, sizeof(watch), MSG_DONTWAIT) >= 0)
+            fail_msg("row %zu: a list is sent", i);
+    }
+    source->close(source);
+    close(end);
+}
+
 /* A process that does not let DAMON look at its memory holds up the broker. The broker is given up only if it watches
  * a process, and if no message from it waits to be read. */
 static void a_broker_that_says_nothing_for_a_minute_is_given_up(void **state)
@@ -397,6 +444,7 @@ int main(void)
         cmocka_unit_test(idle_processes_are_left_out_up_to_a_tenth),
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
+        cmocka_unit_test(a_list_is_sent_where_processes_or_mappings_have_changed),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),
         cmocka_unit_test(what_a_round_of_bursts_finds_is_passed_on_as_it_ends),
