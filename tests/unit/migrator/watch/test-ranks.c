@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests which processes a migrator takes for those of its step, and the spaces that they get. */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +17,31 @@
 
 #include "migrator/watch/ranks.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
+
+DIR *__real_fdopendir(int fd);
+DIR *__wrap_fdopendir(int fd);
+int __real_fstat(int fd, struct stat *status);
+int __wrap_fstat(int fd, struct stat *status);
+
+static unsigned n_listed; /* folders */
+
+DIR *__wrap_fdopendir(int fd)
+{
+    n_listed++;
+    return __real_fdopendir(fd);
+}
+
+static nlink_t links; /* of each folder; 0: that cannot be found out */
+
+int __wrap_fstat(int fd, struct stat *status)
+{
+    int result = __real_fstat(fd, status);
+    if (result != 0 || !S_ISDIR(status->st_mode))
+        return result;
+    status->st_nlink = links;
+    return links > 0 ? 0 : -1;
+}
 
 static void test_inside(void **state)
 {
@@ -125,6 +154,34 @@ static void test_come_and_go(void **state)
     hm_ranks_free(&ranks);
 }
 
+/* A cgroup with a process, and a cgroup below it with two more. No process has such a number. */
+static void folders_without_folders_are_not_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        nlink_t links;
+        uint64_t n_found;
+        unsigned n_listed;
+    } rows[] = {{3, 3, 2},
+                {2, 1, 0}, /* no links from folders in it */
+                {1, 3, 2}, /* a file system that does not count them */
+                {0, 3, 2}};
+    struct hm_ranks ranks;
+    assert_int_equal(hm_ranks_init(&ranks, "/sys/fs/cgroup/a", getuid(), NULL), 0);
+    snprintf(ranks.cgroup, sizeof(ranks.cgroup), "%s", scratch);
+    assert_int_equal(mkdir(scratch_path("task_0"), 0700), 0);
+    scratch_write(scratch_path("cgroup.procs"), "2147483645\n");
+    scratch_write(scratch_path("task_0/cgroup.procs"), "2147483646\n2147483647\n");
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        links = rows[i].links;
+        n_listed = 0;
+        assert_int_equal(hm_ranks_update(&ranks, NULL), 0);
+        assert_int_equal(ranks.n_left_out, rows[i].n_found);
+        assert_int_equal(n_listed, rows[i].n_listed);
+    }
+    hm_ranks_free(&ranks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_bad_cgroups),
         cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(folders_without_folders_are_not_listed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
