@@ -4,6 +4,11 @@
  * to leave, and moves them to the nearest node of the wanted tier with room. If that has none, pages that go down go
  * to the next slower tier: others count on the room that they leave. Batches are short, and `stop` is asked every few
  * of them.
+ *
+ * The mappings may have changed since they were read. Right before a batch it is checked whether what it moves is still
+ * a file of the user's; else the batch is dropped. Pages of files, by the page map, where private memory was are not
+ * moved either. Not checked is what has come in place of shared memory that is not the user's, or of huge pages of
+ * hugetlbfs: there a batch moves only pages that this process alone maps (MPOL_MF_MOVE).
  */
 #ifndef HM_MIGRATOR_MOVE_MOVER_H
 #define HM_MIGRATOR_MOVE_MOVER_H
@@ -53,7 +58,7 @@ struct hm_mover {
     uint64_t stopped_at, next_down;
     uint32_t space;               /* the process of the batch */
     uint32_t opened;              /* that of `present`, where it is open */
-    const struct hm_mapped *part; /* what the batch's pages are in, if they may be moved for all who map them */
+    const struct hm_mapped *part; /* what the batch's pages are in, if whose it is has to be checked before the move */
     unsigned from, to;            /* its tiers */
 };
 

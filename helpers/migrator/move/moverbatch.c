@@ -64,8 +64,10 @@ void hm_mover_flush(struct hm_mover *mover)
      * checks only the process's user. */
     if (hm_ranks_is_ours(mover->ranks, mover->space)) {
         pid_t pid = mover->ranks->rank[mover->space].pid;
-        batch->for_all = mover->part && hm_powers_owns(pid, mover->part->whole);
-        hm_batch_move(batch, pid);
+        bool is_users = mover->part && hm_powers_owns(pid, mover->part->whole);
+        batch->for_all = is_users && mover->part->is_own;
+        if (is_users || !mover->part || mover->part->kind != HM_MEMORY_FILE)
+            hm_batch_move(batch, pid);
     }
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
     for (size_t i = 0; i < n; i++)
@@ -132,7 +134,8 @@ static bool add(struct hm_mover *mover, uint64_t page, int from, bool may_be_hug
 bool hm_mover_add(struct hm_mover *mover, uint64_t page, int from, bool may_be_huge, const struct hm_mapped *mapped)
 {
     struct hm_batch *batch = mover->batch;
-    const struct hm_mapped *part = mapped && mapped->is_own ? mapped : NULL;
+    bool is_checked = mapped && (mapped->is_own || mapped->kind == HM_MEMORY_FILE);
+    const struct hm_mapped *part = is_checked ? mapped : NULL;
     if (part != mover->part)
         hm_mover_flush(mover);
     mover->part = part;

@@ -63,6 +63,34 @@ static void test_shared_memory_of_the_user(void **state)
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 70);
 }
 
+/* Another user's file may have come in place of a file of the user's, be that mapped privately or not. */
+static void test_a_file_that_is_not_the_users_any_more_stays(void **state)
+{
+    (void)state;
+    struct hm_mapped file = {.range = {FIRST + 100, 50},
+                             .whole = {FIRST + 100, 50},
+                             .home = HM_PAGE(0, FIRST + 100),
+                             .kind = HM_MEMORY_FILE,
+                             .may_move = true};
+    maps[0].mapped = &file;
+    maps[0].n_mapped = 1;
+    mover.has_huge = false;
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        file.is_own = is_shared;
+        kernel_reset(2);
+        is_owner = false;
+        hm_mover_begin(&mover, UINT64_MAX, UINT64_MAX);
+        promote(0, 300);
+        assert_int_equal(mover.moved.promoted, 250);
+        assert_int_equal(kernel.submitted[100] + kernel.submitted[149], 0);
+        assert_int_equal(kernel.n_for_all, 0);
+        is_owner = true; /* nothing was remembered of them */
+        promote(0, 300);
+        assert_int_equal(mover.moved.promoted, 300);
+        assert_int_equal(kernel.n_for_all, is_shared ? 50 : 0);
+    }
+}
+
 /* Huge pages of hugetlbfs are moved by one of their pages, whether or not there are transparent ones; but not where
  * others may count on the pool. */
 static void test_huge_pages_of_hugetlbfs(void **state)
@@ -181,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shared_pages_are_remembered, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_shared_memory_of_the_user, move_set_up, move_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_not_the_users_any_more_stays, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_huge_pages_of_hugetlbfs, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_a_file_in_place_of_private_memory_stays, move_set_up, move_tear_down),
         cmocka_unit_test_setup_teardown(test_pinned_pages_hold_up_nobody, move_set_up, move_tear_down),
