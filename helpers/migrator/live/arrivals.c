@@ -2,12 +2,14 @@
 /* Follows processes and mappings that come and go. */
 #include <math.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
 #include "live.h"
 #include "migrator/watch/mapsread.h"
 
-/* Of so many phases, one reads all mappings, changed or not: a process may have mapped as much as it has unmapped. */
+/* Of so many phases, one reads all mappings, changed or not: a process may have mapped as much as it has unmapped.
+ * Where that is much, it is mostly noticed before (doubt_maps, hm_live_weigh_maps). */
 #define READ_ALL 8
 /* Of what a process has mapped, a smaller part is too little to read its mappings again, if it is also less than what
  * is worth a look in the slow tier: programs map and unmap small pieces all the time. A page that is gone is not moved,
@@ -116,6 +118,17 @@ void hm_live_read_maps(struct hm_live *live)
     hm_claims_clear(&live->intake.claims);
     for (uint32_t space = 0; space < live->intake.ranks.n; space++)
         read_again(live, space);
+    live->intake.all_read = true;
+}
+
+void hm_live_weigh_maps(struct hm_live *live, uint64_t used_pages, uint64_t found_pages)
+{
+    uint64_t unknown = hm_less(used_pages, found_pages);
+    if (live->intake.all_read || unknown < live->intake.unknown_pages)
+        live->intake.unknown_pages = unknown;
+    else if ((double)(unknown - live->intake.unknown_pages) > MATTERS * (double)used_pages)
+        live->intake.n_followed = 0;
+    live->intake.all_read = false;
 }
 
 /* Has the process mapped or unmapped much memory since this was last so? */

@@ -43,7 +43,9 @@ struct hm_live_intake {
     struct hm_maps scratch; /* buffer for reading mappings */
     struct hm_devices devices;
     struct hm_claims claims;  /* homes of memory that is mapped several times, when mappings were read last */
-    unsigned n_followed;      /* calls of hm_live_follow_maps */
+    unsigned n_followed;      /* calls of hm_live_follow_maps since it had to read all */
+    bool all_read;            /* since the last call of hm_live_weigh_maps */
+    uint64_t unknown_pages;   /* the fewest in no known mapping since all were read (hm_live_weigh_maps) */
     uint64_t looked_ns;       /* CLOCK_MONOTONIC of the last look at the processes */
     unsigned ways;            /* source->state.ways when the decider was made */
     struct hm_source *source; /* NULL: no source works, or the migrator rests: nothing is moved */
@@ -210,6 +212,12 @@ void hm_live_read_maps(struct hm_live *live);
  * by what was seen in use. Where one has mapped or unmapped memory that others may map, too, that concerns their
  * mappings: then all are read. Returns whether any were read, of which the source is to be told. */
 bool hm_live_follow_maps(struct hm_live *live);
+/*
+ * Tells how many pages the step has by its cgroup, and how many of them looks have found in known mappings. Where many
+ * more are missing than when all mappings were read, memory has come in place of as much that was unmapped: the next
+ * call of hm_live_follow_maps reads all.
+ */
+void hm_live_weigh_maps(struct hm_live *live, uint64_t used_pages, uint64_t found_pages);
 /* Reads the mappings of one process. `claims` NULL: without regard to what others have mapped. Returns as hm_maps_read.
  */
 int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps, struct hm_claims *claims);

@@ -14,11 +14,16 @@
 #define LOOKED_NS UINT64_C(1000000000) /* after a look this long ago, the processes need no other one */
 #define MANY_UNMOVABLE 0.1             /* a larger share of accesses to memory that cannot be moved causes a warning */
 
-static void sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[HM_MAX_TIERS])
+/* Adds up the extents' pages by tier. Returns their sum. */
+static uint64_t sum_up(const struct hm_extent *extents, size_t count, uint64_t pages[HM_MAX_TIERS])
 {
+    uint64_t all = 0;
     for (size_t i = 0; i < count; i++)
-        for (int tier = 0; tier < HM_MAX_TIERS; tier++)
+        for (int tier = 0; tier < HM_MAX_TIERS; tier++) {
             pages[tier] += extents[i].tier_pages[tier];
+            all += extents[i].tier_pages[tier];
+        }
+    return all;
 }
 
 /* Looks up in which tier extents and gaps are, with as many looks as the overhead allows at their measured cost. */
@@ -50,12 +55,13 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
     uint64_t in_extents[HM_MAX_TIERS] = {0}, in_gaps[HM_MAX_TIERS] = {0}, tiers[HM_MAX_TIERS], bytes[2];
     hm_live_look_at_apart(live);
     fill(live, end);
-    sum_up(end->extent, end->n_extents, in_extents);
-    sum_up(live->gaps, end->n_gaps, in_gaps);
+    uint64_t found = sum_up(end->extent, end->n_extents, in_extents) + sum_up(live->gaps, end->n_gaps, in_gaps);
     live->account.knows_usage = hm_live_read_tiers(live, tiers);
     for (int tier = 0; tier < HM_MAX_TIERS && !live->account.knows_usage; tier++)
         tiers[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
     hm_live_sum_slow(tiers, bytes);
+    if (live->account.knows_usage)
+        hm_live_weigh_maps(live, (bytes[0] + bytes[1]) / hm_page_size(), found);
     live->shown.view.fast_bytes = bytes[0];
     live->shown.view.slow_bytes = bytes[1];
     hm_nodes_refresh(&live->nodes);

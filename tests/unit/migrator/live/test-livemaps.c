@@ -128,10 +128,36 @@ static void mappings_are_read_again_where_much_is_used_that_is_not_known(void **
     end(&live);
 }
 
+/* The same, and nobody has been seen to use it: the step has as much memory as before, but it is not where it was. */
+static void mappings_are_read_again_where_known_memory_has_gone_elsewhere(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    begin(&live, 10000, 1000);
+    hm_live_weigh_maps(&live, 2000, 1700); /* some memory is in no mapping that is known, as ever */
+    follow(&live, 0, 0, 0);
+    hm_live_weigh_maps(&live, 2000, 1650);
+    follow(&live, 0, 0, 0);
+    hm_live_weigh_maps(&live, 2000, 1590); /* more than a twentieth less */
+    follow(&live, 1, 1, 1);
+    hm_live_weigh_maps(&live, 2000, 1590); /* it was not the mappings */
+    follow(&live, 0, 0, 0);
+    hm_live_weigh_maps(&live, 1800, 1580); /* some of the unknown memory is gone: more than now is new */
+    follow(&live, 0, 0, 0);
+    hm_live_weigh_maps(&live, 1800, 1500);
+    follow(&live, 0, 0, 0);
+    hm_live_weigh_maps(&live, 1800, 1480);
+    follow(&live, 1, 1, 1);
+    hm_live_weigh_maps(&live, 1000, 1100); /* an estimate may be too high */
+    follow(&live, 0, 0, 0);
+    end(&live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed),
                                        cmocka_unit_test(what_is_not_known_of_a_large_process_is_little),
-                                       cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known)};
+                                       cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known),
+                                       cmocka_unit_test(mappings_are_read_again_where_known_memory_has_gone_elsewhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
