@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "migrator/watch/claims.h"
 
 #define AT_ONCE 512 /* pages that are looked up together */
 
@@ -17,38 +18,69 @@ struct look { /* pages of one process that are to be looked up */
     double weight[AT_ONCE]; /* pages that each stands for */
 };
 
+struct elsewhere { /* pages that are to be looked up in one of the processes that map them besides */
+    uint32_t space;
+    size_t n;
+    uint64_t page[AT_ONCE];
+    uint32_t at[AT_ONCE]; /* in the list of the process where they have their home */
+};
+
+static void answer_elsewhere(const struct hm_residence *residence, struct elsewhere *there, int *status)
+{
+    int found[AT_ONCE];
+    bool is_known =
+        there->n > 0 && hm_ranks_is_there(residence->ranks, there->space) &&
+        hm_batch_query(residence->batch, residence->ranks->rank[there->space].pid, there->page, found, there->n) == 0;
+    for (size_t i = 0; i < there->n && is_known; i++)
+        status[there->at[i]] = found[i] >= 0 ? found[i] : status[there->at[i]];
+    there->n = 0;
+}
+
+/* The index of the first page that is not before `wanted`. */
+static size_t find_page(const uint64_t *page, size_t count, uint64_t wanted)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (page[middle] >= wanted)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
 /*
- * Looks up pages that have their home in process `space`, but are not in its page tables, in those of the others that
- * map them.
+ * Looks up pages, by ascending number, that have their home in process `space`, but are not in its page tables, in
+ * those of the others that map them.
  */
 static void look_elsewhere(const struct hm_residence *residence, uint32_t space, const uint64_t *page, int *status,
                            size_t count)
 {
-    for (uint32_t other = 0; other < residence->ranks->n; other++) {
-        const struct hm_maps *maps = &residence->maps[other];
-        uint64_t there[AT_ONCE];
-        uint32_t at[AT_ONCE];
-        int found[AT_ONCE];
-        size_t n = 0;
-        for (size_t m = 0; maps->n_aliases > 0 && hm_ranks_is_there(residence->ranks, other) && m < maps->n_mapped;
-             m++) {
-            const struct hm_mapped *mapped = &maps->mapped[m];
-            uint64_t home = HM_PAGE_NUMBER(mapped->home);
-            for (size_t i = 0; mapped->is_alias && HM_PAGE_SPACE(mapped->home) == space && i < count; i++) {
-                if (status[i] != -ENOENT || page[i] < home || page[i] - home >= mapped->range.n_pages || n == AT_ONCE)
-                    continue;
-                at[n] = (uint32_t)i;
-                there[n++] = mapped->range.first + (page[i] - home);
-            }
+    struct elsewhere there = {.n = 0};
+    struct hm_alias place = {0};
+    size_t first = 0;
+    while (first < count && status[first] != -ENOENT)
+        first++;
+    while (count > first && status[count - 1] != -ENOENT)
+        count--;
+    while (first < count && hm_claims_next(residence->maps, residence->ranks->n, HM_PAGE(space, page[first]),
+                                           page[count - 1] + 1 - page[first], &place)) {
+        uint64_t home = HM_PAGE_NUMBER(place.home);
+        if (place.space != there.space)
+            answer_elsewhere(residence, &there, status);
+        there.space = place.space;
+        for (size_t i = find_page(page, count, home); i < count && page[i] - home < place.range.n_pages; i++) {
+            if (status[i] != -ENOENT || there.n == AT_ONCE)
+                continue;
+            there.at[there.n] = (uint32_t)i;
+            there.page[there.n++] = place.range.first + (page[i] - home);
         }
-        if (n == 0 || hm_batch_query(residence->batch, residence->ranks->rank[other].pid, there, found, n) != 0)
-            continue;
-        for (size_t k = 0; k < n; k++)
-            status[at[k]] = found[k] >= 0 ? found[k] : status[at[k]];
     }
+    answer_elsewhere(residence, &there, status);
 }
 
-/* Asks where pages of a process are. Returns false if that cannot be found out. */
+/* Asks where pages of a process are, which are sorted. Returns false if that cannot be found out. */
 static bool query(const struct hm_residence *residence, uint32_t space, const uint64_t *page, int *status, size_t count)
 {
     if (hm_batch_query(residence->batch, residence->ranks->rank[space].pid, page, status, count) != 0)

@@ -81,7 +81,7 @@ static bool cut(const struct hm_mapped *mapped, uint64_t home, uint64_t n_pages,
 {
     struct hm_range at_home = {mapped->home, mapped->range.n_pages};
     struct hm_range common = hm_range_cut(at_home, home, home + n_pages);
-    if (!mapped->is_alias || common.n_pages == 0)
+    if (common.n_pages == 0)
         return false;
     place->range = (struct hm_range){mapped->range.first + (common.first - mapped->home), common.n_pages};
     place->home = common.first;
@@ -94,8 +94,10 @@ bool hm_claims_next(const struct hm_maps *maps, uint32_t n_spaces, uint64_t home
 {
     for (; place->space < n_spaces; place->space++, place->next = 0) {
         const struct hm_maps *at = &maps[place->space];
-        while (at->n_aliases > 0 && place->next < at->n_mapped)
-            if (cut(&at->mapped[place->next++], home, n_pages, place))
+        if (place->next == 0)
+            place->next = hm_maps_find_alias(at, home);
+        while (place->next < at->n_aliases && at->alias[place->next].home < home + n_pages)
+            if (cut(&at->mapped[at->alias[place->next++].at], home, n_pages, place))
                 return true;
     }
     return false;

@@ -43,8 +43,8 @@ struct hm_alias { /* pages of one process that have their home in another place 
 };
 
 /*
- * Finds the places at which pages home .. home + n_pages - 1 are mapped besides. `place` must be zeroed before the
- * first call. Returns false if there are no more.
+ * Finds the places at which pages home .. home + n_pages - 1 are mapped besides, process by process. `place` must be
+ * zeroed before the first call. Returns false if there are no more.
  */
 bool hm_claims_next(const struct hm_maps *maps, uint32_t n_spaces, uint64_t home, uint64_t n_pages,
                     struct hm_alias *place);

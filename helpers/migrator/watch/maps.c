@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/pagesize.h"
 
 #define MOST_ADDRESS (UINT64_C(1) << 58) /* page numbers must fit into 46 bits; addresses have 57 bits at most */
@@ -115,6 +116,26 @@ int hm_maps_add(struct hm_maps *maps, struct hm_range range)
     return 0;
 }
 
+/* Adds the alias that will be maps->mapped[maps->n_mapped]. Most come in the order of their homes. */
+static int add_alias(struct hm_maps *maps, const struct hm_mapped *mapped)
+{
+    size_t i = maps->n_aliases;
+    if (i == maps->alias_room) {
+        struct hm_maps_alias *grown = grow(maps->alias, &maps->alias_room, sizeof(*grown));
+        if (!grown)
+            return -1;
+        maps->alias = grown;
+    }
+    for (; i > 0 && maps->alias[i - 1].home > mapped->home; i--)
+        maps->alias[i] = maps->alias[i - 1];
+    maps->alias[i] =
+        (struct hm_maps_alias){mapped->home, mapped->home + mapped->range.n_pages, (uint32_t)maps->n_mapped};
+    maps->n_aliases++;
+    for (i = i > 0 ? i : 1; i < maps->n_aliases; i++)
+        maps->alias[i].end = hm_most(maps->alias[i].end, maps->alias[i - 1].end);
+    return 0;
+}
+
 int hm_maps_add_mapped(struct hm_maps *maps, const struct hm_mapped *mapped)
 {
     struct hm_mapped *last = maps->n_mapped > 0 ? &maps->mapped[maps->n_mapped - 1] : NULL;
@@ -135,8 +156,9 @@ int hm_maps_add_mapped(struct hm_maps *maps, const struct hm_mapped *mapped)
     }
     if (mapped->may_move && !mapped->is_alias && hm_maps_add(maps, mapped->range) != 0)
         return -1;
+    if (mapped->is_alias && add_alias(maps, mapped) != 0)
+        return -1;
     maps->mapped[maps->n_mapped++] = *mapped;
-    maps->n_aliases += mapped->is_alias;
     return 0;
 }
 
@@ -150,6 +172,7 @@ void hm_maps_free(struct hm_maps *maps)
 {
     free(maps->range);
     free(maps->mapped);
+    free(maps->alias);
     *maps = (struct hm_maps){.n = 0};
 }
 
@@ -172,6 +195,19 @@ size_t hm_maps_find_mapped(const struct hm_maps *maps, uint64_t page)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (maps->mapped[middle].range.first + maps->mapped[middle].range.n_pages > page)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+size_t hm_maps_find_alias(const struct hm_maps *maps, uint64_t home)
+{
+    size_t low = 0, high = maps->n_aliases;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (maps->alias[middle].end > home)
             high = middle;
         else
             low = middle + 1;

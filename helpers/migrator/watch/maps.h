@@ -45,6 +45,11 @@ struct hm_mapped {
     bool is_own;   /* of a file of the user's, and shared: it may be moved for all who map it */
 };
 
+struct hm_maps_alias {  /* an alias, by its home */
+    uint64_t home, end; /* its first page there; the end of the furthest one of this and those before it */
+    uint32_t at;        /* in maps->mapped */
+};
+
 struct hm_maps { /* ranges whose pages may be moved, in ascending order, without overlap and without aliases */
     struct hm_range *range;
     size_t n, room;
@@ -55,7 +60,8 @@ struct hm_maps { /* ranges whose pages may be moved, in ascending order, without
      * aliases */
     struct hm_mapped *mapped;
     size_t n_mapped, mapped_room;
-    size_t n_aliases;
+    struct hm_maps_alias *alias; /* sorted by home; those of one process may overlap there */
+    size_t n_aliases, alias_room;
 };
 
 /* Parses a line of /proc/PID/maps. Returns 0, or -1 (EBADMSG) if it has another form. Pure. */
@@ -78,6 +84,9 @@ void hm_maps_free(struct hm_maps *maps);
 size_t hm_maps_find(const struct hm_maps *maps, uint64_t page);
 /* The same in maps->mapped. */
 size_t hm_maps_find_mapped(const struct hm_maps *maps, uint64_t page);
+/* The index in maps->alias of the first that may have page `home`, or comes after it; maps->n_aliases if there is none.
+ */
+size_t hm_maps_find_alias(const struct hm_maps *maps, uint64_t home);
 /* What the page is a part of; NULL: of private memory, or of none that is known. Pure. */
 const struct hm_mapped *hm_maps_mapped(const struct hm_maps *maps, uint64_t page);
 /* The kind of the page's memory; OTHER: it is in no mapping that is known. Pure. */

@@ -102,14 +102,17 @@ static void test_shared_and_files(void **state)
     double apart[HM_MAX_TIERS] = {0};
     struct hm_mapped home[] = {{.range = {1000, 8000}, .home = 1000, .kind = HM_MEMORY_FILE, .may_move = true},
                                {.range = {200000, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true}};
-    struct hm_mapped alias = {
-        .range = {50001, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true, .is_alias = true};
+    const struct hm_mapped alias = {.range = {50001, 1000},
+                                    .home = HM_PAGE(0, 200000),
+                                    .kind = HM_MEMORY_SHARED,
+                                    .may_move = true,
+                                    .is_alias = true};
     struct hm_extent extents[] = {{.first = HM_PAGE(0, 4900), .n_pages = 300},
                                   {.first = HM_PAGE(0, 200000), .n_pages = 100}};
     maps[0].mapped = home;
     maps[0].n_mapped = N_ROWS(home);
-    maps[2].mapped = &alias;
-    maps[2].n_mapped = maps[2].n_aliases = 1;
+    maps[2] = (struct hm_maps){.n = 0};
+    assert_int_equal(hm_maps_add_mapped(&maps[2], &alias), 0);
     rank[2].pid = 13;
     residence.apart = apart;
     hm_residence_fill(&residence, extents, N_ROWS(extents), 1000);
@@ -119,6 +122,7 @@ static void test_shared_and_files(void **state)
     hm_residence_look(&residence, page, tier, N_ROWS(page));
     residence.apart = NULL;
     rank[2].pid = 12;
+    hm_maps_free(&maps[2]);
     assert_int_equal(extents[0].tier_pages[0], 100);
     assert_int_equal(extents[1].tier_pages[1], 100); /* each page once */
     assert_true(apart[0] == 100 && apart[1] == 200);

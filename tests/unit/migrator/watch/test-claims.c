@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -100,12 +101,84 @@ static void test_other_places(void **state)
         hm_maps_free(&maps[i]);
 }
 
+/* A process that maps a file as a whole, and parts of it again. */
+static void test_places_within_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, n_pages, home;
+    } mapped[] = {{1000, 10, 500}, {1100, 100, 100}, {1300, 10, 110}, {1400, 30, 150}, {1500, 10, 140}};
+    static const struct {
+        uint64_t home, n_pages, n, at[4];
+    } rows[] = {
+        {0, 100, 0, {0}},
+        {0, 101, 1, {1100}},
+        {112, 1, 2, {1112, 1302}},
+        {155, 1, 2, {1155, 1405}},
+        {139, 1, 1, {1139}},
+        {145, 6, 3, {1145, 1505, 1400}},
+        {199, 400, 2, {1199, 1000}},
+        {510, 100, 0, {0}},
+    };
+    struct hm_maps maps[1] = {{.n = 0}};
+    for (size_t i = 0; i < N_ROWS(mapped); i++)
+        add(&maps[0], mapped[i].first, mapped[i].n_pages, HM_PAGE(3, mapped[i].home), true);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_alias place = {0};
+        for (size_t k = 0; k < rows[i].n; k++) {
+            assert_true(hm_claims_next(maps, 1, HM_PAGE(3, rows[i].home), rows[i].n_pages, &place));
+            assert_int_equal(place.range.first, rows[i].at[k]);
+        }
+        assert_false(hm_claims_next(maps, 1, HM_PAGE(3, rows[i].home), rows[i].n_pages, &place));
+    }
+    hm_maps_free(&maps[0]);
+}
+
+static double cpu_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* CPU seconds to find one of the places of segments that all processes map, of which there are so many. */
+static double measure(uint64_t n_segments)
+{
+    enum { PROCESSES = 16, SEARCHES = 1024 };
+    struct hm_maps maps[PROCESSES] = {{.n = 0}};
+    uint64_t n = 0;
+    for (int p = 0; p < PROCESSES; p++)
+        for (uint64_t i = 0; i < n_segments; i++)
+            add(&maps[p], 100 * i, 50, HM_PAGE(0, 100 * i), p > 0);
+    double start_s = cpu_s();
+    for (uint64_t i = 0; i < SEARCHES; i++)
+        for (struct hm_alias place = {0};
+             hm_claims_next(maps, PROCESSES, HM_PAGE(0, 100 * (i % n_segments)), 50, &place);)
+            n++;
+    double took_s = cpu_s() - start_s;
+    assert_int_equal(n, (PROCESSES - 1) * SEARCHES);
+    for (int p = 0; p < PROCESSES; p++)
+        hm_maps_free(&maps[p]);
+    return took_s / (double)n;
+}
+
+/* With 64 times as many segments, a search through all of them takes 64 times as long for each place. */
+static void test_many_places_are_found_fast(void **state)
+{
+    (void)state;
+    double few_s = measure(16), many_s = measure(1024);
+    if (many_s > 10 * few_s)
+        fail_msg("%g times as long", many_s / few_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_other_places),
+        cmocka_unit_test(test_places_within_each_other),
+        cmocka_unit_test(test_many_places_are_found_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
