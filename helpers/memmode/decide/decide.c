@@ -5,9 +5,9 @@
 
 #include "base/size.h"
 
-/* The kernel's regions may be smaller than what the modules count as App Direct by what alignment takes: less than one
- * part in so many. */
-#define ALIGNMENT_PART 64
+/* ipmctl makes regions of whole GiB (REGION_PERSISTENT_SIZE_ALIGNMENT_B in its source), and counts as App Direct what
+ * is mapped: what alignment takes is "Inaccessible". So whatever misses less than this misses no region. */
+#define LEAST_REGION (UINT64_C(1) << 30)
 
 static int check_platform(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error)
 {
@@ -37,7 +37,7 @@ static int check_all_is_seen(const struct hm_memmode_state *state, struct hm_err
     char size[24], seen_size[24];
     if (state->spaces.hidden[0])
         return hm_fail(error, EBUSY, "%s: its namespaces cannot be seen, and may hold data", state->spaces.hidden);
-    if (seen + app_direct / ALIGNMENT_PART < app_direct)
+    if (app_direct >= LEAST_REGION && seen <= app_direct - LEAST_REGION)
         return hm_fail(error, EBUSY,
                        "the modules have %s of App Direct, the kernel shows regions of %s: the rest may hold data (is "
                        "the kernel module nfit loaded?)",
