@@ -40,6 +40,8 @@ enum hm_memmode hm_memmode_now(const struct hm_memmode_resources *resources)
 
 enum hm_memmode hm_memmode_used(const struct hm_memmode_resources *resources)
 {
+    /* Where a part is App Direct, and the rest not in use, the node is flat: a goal for the rest would end the
+     * namespaces of that part. */
     return resources->memory > 0 || resources->app_direct > 0 ? hm_memmode_now(resources) : HM_MEMMODE_NONE;
 }
 

@@ -38,6 +38,8 @@ static const struct row {
     {"mixed to the cache", MIXED, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
     {"mixed to flat", MIXED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
     {"nothing is in use", UNUSED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
+    {"a part is in use", .state.resources = {.app_direct = GIB, .inaccessible = ALL - GIB, .physical = ALL},
+     .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .steps = ""},
     {"pending already", FLAT, .state.goal.n_cache = 2, .wanted = HM_MEMMODE_CACHE, .steps = ""},
     {"half of it is pending", FLAT, .state.goal.n_cache = 1, .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
     {"another is pending", CACHE, .state.goal.n_mixed = 2, .wanted = HM_MEMMODE_FLAT, .steps = "DC"},
