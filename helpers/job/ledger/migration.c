@@ -88,6 +88,9 @@ static void add_shares(struct hm_migration *migration, const struct hm_progress 
         return;
     total->fast_share = mean(total->fast_share, before, step->fast_share, now);
     total->best_share = mean(total->best_share, before, step->best_share, now);
+    total->n_tier_shares = before > 0 && total->n_tier_shares != step->n_tier_shares ? 0 : step->n_tier_shares;
+    for (int i = 0; i < HM_MAX_TIERS; i++)
+        total->tier_share[i] = mean(total->tier_share[i], before, step->tier_share[i], now);
     add(&migration->judged_samples, step->samples);
 }
 
@@ -211,6 +214,7 @@ void hm_migration_add(struct hm_migration *migration, const struct hm_progress *
         migration->total = *step;
         migration->total.n_warnings = 0;
         migration->total.fast_share = migration->total.best_share = -1;
+        migration->total.n_tier_shares = 0;
         add_shares(migration, step);
     } else {
         keep_settings(&migration->total, step);

@@ -8,20 +8,38 @@
 
 #include "parts.h"
 
+/* Which of the tiers that pages were moved between are these nodes, counted from the fast one? Negative: none. */
+static int find_tier(const struct hm_plan_migration *plan, const struct hm_set *nodes)
+{
+    if (hm_set_equal(nodes, &plan->fast_nodes))
+        return 0;
+    for (uint32_t i = 0; i < plan->n_middle; i++)
+        if (hm_set_equal(nodes, &plan->middle[i].nodes))
+            return 1 + (int)i;
+    return hm_set_equal(nodes, &plan->slow_nodes) ? 1 + (int)plan->n_middle : -1;
+}
+
 /*
- * The tier's share of accesses; negative: not known. With two tiers the slow one has what the fast one did not serve;
- * with three, nothing tells how the rest is divided.
+ * The tier's share of accesses; negative: not known. With two tiers the slow one has what the fast one did not serve.
+ * Where a tier is not one of those that pages were moved between, the rest is not known either: pages may be in it.
  */
 static double share_of(const struct hm_job *job, const struct hm_record_tiers *tiers, int tier)
 {
     const struct hm_plan_migration *plan = &job->plan.migration;
-    double fast = job->migration.total.fast_share;
-    if (hm_set_equal(tiers->tier[tier].nodes, &plan->fast_nodes))
-        return fast;
-    return tiers->n == 2 && hm_set_equal(tiers->tier[1 - tier].nodes, &plan->fast_nodes) &&
-                   hm_set_equal(tiers->tier[tier].nodes, &plan->slow_nodes)
-               ? 1 - fast
-               : -1;
+    const struct hm_progress *total = &job->migration.total;
+    int moved[HM_MAX_TIERS] = {0};
+    bool are_all = true;
+    for (int t = 0; t < tiers->n; t++) {
+        moved[t] = find_tier(plan, tiers->tier[t].nodes);
+        are_all = are_all && moved[t] >= 0;
+    }
+    if (moved[tier] == 0)
+        return total->fast_share;
+    if (!are_all || tiers->n != (int)plan->n_middle + 2)
+        return -1;
+    if (tiers->n == 2)
+        return 1 - total->fast_share;
+    return (int)total->n_tier_shares == tiers->n ? total->tier_share[moved[tier]] : -1;
 }
 
 static json_t *shares_of(const struct hm_job *job, const struct hm_record_tiers *tiers, bool *is_known)

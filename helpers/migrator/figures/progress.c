@@ -121,6 +121,8 @@ const struct hm_field hm_progress_table[] = {
     HM_FIELD(hm_progress, allowed_s, .is_right = is_cpu_or_unknown),
     HM_FIELD(hm_progress, advance_s, .is_right = is_cpu_or_unknown),
     HM_FIELD(hm_progress, gain_s, .is_right = is_cpu_or_unknown),
+    HM_FIELD(hm_progress, n_tier_shares, .most = HM_MAX_TIERS),
+    HM_FIELD_LIST(hm_progress, tier_share, HM_COUNTED_BY(hm_progress, n_tier_shares), .is_right = is_share_or_unknown),
     {.name = NULL},
 };
 

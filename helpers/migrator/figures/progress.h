@@ -90,6 +90,10 @@ struct hm_progress {
     /* CPU seconds of waiting for memory that the moves were expected to make up, if the job does nothing but wait; also
      * not known where heat was balanced between the tiers */
     double gain_s;
+    /* as fast_share, of each tier that the migrator moves pages between, the fast one first; of none with a migrator of
+     * an earlier version */
+    uint32_t n_tier_shares;
+    double tier_share[HM_MAX_TIERS];
 };
 
 /* The fields of struct hm_progress, without the first three. */

@@ -78,7 +78,7 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 static void tally(struct hm_live *live, const struct hm_live_end *end)
 {
     static uint64_t page[HM_TALLY_PAGES];
-    static int8_t tier[HM_TALLY_PAGES], is_fast[HM_TALLY_PAGES];
+    static int8_t tier[HM_TALLY_PAGES];
     size_t n = hm_tally_choose(&live->account.tally);
     for (size_t i = 0; i < n; i++) {
         struct hm_tally_sample *sample = &live->account.tally.sample[i];
@@ -89,12 +89,10 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
         sample->is_stuck = !sample->is_movable || hm_unmovable_has(&live->mover.unmovable, page[i]);
     }
     hm_residence_look(&live->residence, page, tier, n);
-    for (size_t i = 0; i < n; i++)
-        is_fast[i] = tier[i] < 0 ? -1 : tier[i] == 0;
     uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
     double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages[0], order) : -1;
     free(order);
-    hm_tally_end(&live->account.tally, is_fast, best);
+    hm_tally_end(&live->account.tally, tier, best);
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
     if (all > 0 && live->account.tally.all_unmovable > MANY_UNMOVABLE * all)
         hm_progress_warn(live->shown.progress,
@@ -165,7 +163,10 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     progress->demoted_bytes += moved->demoted * hm_page_size();
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         progress->unmoved_bytes[i] += moved->unmoved[i] * hm_page_size();
-    progress->fast_share = hm_tally_fast(&live->account.tally);
+    progress->fast_share = hm_tally_share(&live->account.tally, 0);
+    progress->n_tier_shares = live->nodes.n_tiers;
+    for (unsigned tier = 0; tier < live->nodes.n_tiers; tier++)
+        progress->tier_share[tier] = hm_tally_share(&live->account.tally, tier);
     progress->last_fast_share = live->account.tally.last;
     progress->best_share = hm_tally_best(&live->account.tally);
     progress->knows_heat = hm_tally_kinds(&live->account.tally, progress->heat, progress->stuck);

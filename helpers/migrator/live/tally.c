@@ -53,29 +53,40 @@ size_t hm_tally_choose(struct hm_tally *tally)
     return n;
 }
 
-/* The weights of a phase's samples whose place is known; [0] in the slow tier, [1] in the fast one. */
-struct found {
-    double in[2], saturated[2]; /* all, and those of saturated pages */
+struct found {                                        /* the weights of a phase's samples whose place is known */
+    double in[HM_MAX_TIERS], saturated[HM_MAX_TIERS]; /* by tier: all, and those of saturated pages */
+    double known, all_saturated;                      /* their sums */
     double fixed_fast, movable; /* those in the fast tier that cannot be moved; all that can be moved */
-    double stuck;               /* of saturated pages that cannot be moved out of the slow tier */
+    double stuck;               /* of saturated pages that cannot be moved to the fast tier */
 };
 
-static struct found find(const struct hm_tally *tally, const int8_t *is_fast)
+static struct found find(const struct hm_tally *tally, const int8_t *tier)
 {
     struct found found = {0};
     size_t n = tally->n_seen < HM_TALLY_PAGES ? (size_t)tally->n_seen : HM_TALLY_PAGES;
     for (size_t i = 0; i < n; i++) {
         const struct hm_tally_sample *sample = &tally->sample[i];
-        double weight = (double)sample->weight;
-        if (is_fast[i] < 0)
+        double weight = (double)sample->weight, saturated = sample->is_saturated ? weight : 0;
+        if (tier[i] < 0)
             continue;
-        found.in[is_fast[i]] += weight;
-        found.saturated[is_fast[i]] += sample->is_saturated ? weight : 0;
-        found.fixed_fast += is_fast[i] && !sample->is_movable ? weight : 0;
+        found.in[tier[i]] += weight;
+        found.saturated[tier[i]] += saturated;
+        found.known += weight;
+        found.all_saturated += saturated;
+        found.fixed_fast += tier[i] == 0 && !sample->is_movable ? weight : 0;
         found.movable += sample->is_movable ? weight : 0;
-        found.stuck += !is_fast[i] && !sample->is_movable && sample->is_saturated ? weight : 0;
+        found.stuck += tier[i] > 0 && !sample->is_movable ? saturated : 0;
     }
     return found;
+}
+
+/* Between which bounds the share of a tier is: it may be more where pages in it are saturated, and less where others
+ * are. */
+static struct hm_tally_bounds bounds_of(const struct found *found, unsigned tier)
+{
+    double share = found->in[tier] / found->known, little = TRACE * found->known;
+    return (struct hm_tally_bounds){found->all_saturated - found->saturated[tier] > little ? 0 : share,
+                                    found->saturated[tier] > little ? 1 : share};
 }
 
 /* Adds the phase's kinds of memory, by all samples: pages that are gone by now count, too. */
@@ -107,24 +118,23 @@ static void add(struct hm_tally_bounds *sum, struct hm_tally_bounds bounds, doub
     sum->high += weight * bounds.high;
 }
 
-void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable)
+void hm_tally_end(struct hm_tally *tally, const int8_t *tier, double best_movable)
 {
-    const struct found found = find(tally, is_fast);
-    double known = found.in[0] + found.in[1], weight = tally->movable + tally->unmovable;
+    const struct found found = find(tally, tier);
+    double weight = tally->movable + tally->unmovable;
     tally->last = -1;
     tally->last_weight = weight;
     add_kinds(tally, weight);
-    if (known > 0) {
-        double share = found.in[1] / known;
-        bool slow_may_be_more = found.saturated[0] > TRACE * known,
-             fast_may_be_more = found.saturated[1] > TRACE * known;
-        const struct hm_tally_bounds fast = {slow_may_be_more ? 0 : share, fast_may_be_more ? 1 : share};
+    if (found.known > 0) {
+        const struct hm_tally_bounds fast = bounds_of(&found, 0);
+        double share = found.in[0] / found.known, little = TRACE * found.known;
+        bool may_be_more = found.saturated[0] > little || found.all_saturated - found.saturated[0] > little;
         /* What cannot be moved stays where it is. The best placement is at least as good as the present one. */
-        double best = best_movable < 0 ? share : share_of(found.fixed_fast + found.movable * best_movable, known);
+        double best = best_movable < 0 ? share : share_of(found.fixed_fast + found.movable * best_movable, found.known);
         best = best > share ? best : share;
-        const struct hm_tally_bounds bests = {found.stuck > TRACE * known ? 0 : best,
-                                              slow_may_be_more || fast_may_be_more ? 1 : best};
-        add(&tally->fast, fast, weight);
+        const struct hm_tally_bounds bests = {found.stuck > little ? 0 : best, may_be_more ? 1 : best};
+        for (unsigned t = 0; t < HM_MAX_TIERS; t++)
+            add(&tally->tier[t], bounds_of(&found, t), weight);
         add(&tally->best, bests, weight);
         tally->sum += weight;
         tally->last = middle(fast, 1);
@@ -135,9 +145,9 @@ void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_mov
     tally->n_seen = 0;
 }
 
-double hm_tally_fast(const struct hm_tally *tally)
+double hm_tally_share(const struct hm_tally *tally, unsigned tier)
 {
-    return middle(tally->fast, tally->sum);
+    return middle(tally->tier[tier], tally->sum);
 }
 
 double hm_tally_best(const struct hm_tally *tally)
@@ -147,7 +157,7 @@ double hm_tally_best(const struct hm_tally *tally)
 
 bool hm_tally_is_saturated(const struct hm_tally *tally)
 {
-    return tally->sum > 0 && (hm_tally_fast(tally) < 0 || hm_tally_best(tally) < 0);
+    return tally->sum > 0 && (hm_tally_share(tally, 0) < 0 || hm_tally_best(tally) < 0);
 }
 
 bool hm_tally_kinds(const struct hm_tally *tally, double heat[HM_MEMORY_KINDS], double stuck[HM_MEMORY_KINDS])

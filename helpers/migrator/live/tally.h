@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates the share of accesses (or of writes alone) that the fast tier served. Of each phase's samples, at most
+ * Estimates the share of accesses (or of writes alone) that each tier served. Of each phase's samples, at most
  * HM_TALLY_PAGES are chosen at random and looked up in the page tables at the phase's end, before anything moves. Each
  * phase has the weight of the accesses that its samples stand for.
  *
@@ -47,12 +47,12 @@ struct hm_tally {
     double movable, unmovable;         /* accesses in this phase, to memory that can be moved or cannot */
     double all_movable, all_unmovable; /* the same in all phases that have ended */
     double sum;                        /* weights of the phases: their accesses */
-    /* sums over the phases: weight times the bounds of the share that was, or could be, fast */
-    struct hm_tally_bounds fast, best;
+    /* sums over the phases: weight times the bounds of the share that each tier served, and that the fast one could */
+    struct hm_tally_bounds tier[HM_MAX_TIERS], best;
     /* sums over the phases: weight times the share of each kind of memory, and of those of its pages that cannot be
      * moved; and of saturated pages */
     double heat[HM_MEMORY_KINDS], stuck[HM_MEMORY_KINDS], saturated;
-    double last;        /* share of the last phase; negative: not known */
+    double last;        /* the fast tier's share of the last phase; negative: not known */
     double last_weight; /* accesses of the last phase */
 };
 
@@ -62,14 +62,14 @@ void hm_tally_add(struct hm_tally *tally, const struct hm_observation *observati
 /* Sorts the chosen samples by page, in tally->sample. Returns their number. */
 size_t hm_tally_choose(struct hm_tally *tally);
 /*
- * Ends the phase. is_fast[i] says where the i-th chosen sample is: 1 fast, 0 slow, -1 not known. `best_movable` is the
+ * Ends the phase. tier[i] is that of the i-th chosen sample, 0 for the fast one; -1: not known. `best_movable` is the
  * share of the accesses to movable memory that the fast tier could serve (negative: not known).
  */
-void hm_tally_end(struct hm_tally *tally, const int8_t *is_fast, double best_movable);
-/* The share that the fast tier served, over all phases; negative: not known, as there is no sample whose place is
- * known, or too many are of saturated pages. */
-double hm_tally_fast(const struct hm_tally *tally);
-/* The same under the best placement. */
+void hm_tally_end(struct hm_tally *tally, const int8_t *tier, double best_movable);
+/* The share that the tier served, over all phases; negative: not known, as there is no sample whose place is known, or
+ * too many are of saturated pages. */
+double hm_tally_share(const struct hm_tally *tally, unsigned tier);
+/* The same of the fast tier under the best placement. */
 double hm_tally_best(const struct hm_tally *tally);
 /*
  * The share of the accesses that each kind of memory had, and those of its pages that could not be moved. Returns false

@@ -75,6 +75,49 @@ static void test_estimated_traffic(void **state)
     }
 }
 
+/* Pages were moved between all three tiers. A migrator of an earlier version did not tell the shares of each. */
+static void test_estimated_traffic_of_three_tiers(void **state)
+{
+    static const struct {
+        uint32_t n[2];      /* shares that the two steps tell */
+        double share[2][3]; /* negative: not known */
+        double wanted[3];   /* negative: null */
+    } rows[] = {
+        {{3, 3}, {{0.5, 0.3, 0.2}, {0.7, 0.2, 0.1}}, {0.6, 0.25, 0.15}},
+        {{3, 3}, {{0.5, 0.3, 0.2}, {0.7, -1, 0.1}}, {0.6, -1, 0.15}},
+        {{3, 0}, {{0.5, 0.3, 0.2}, {0.7, 0, 0}}, {0.6, -1, -1}},
+        {{0, 3}, {{0.5, 0, 0}, {0.7, 0.2, 0.1}}, {0.6, -1, -1}},
+        {{3, 3},
+         {{-1, 0.3, 0.2}, {1, 0, 0}},
+         {1, 0, 0}}, /* all shares are those of the steps whose fast one is known */
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        set_up(state);
+        memset(&job.migration, 0, sizeof(job.migration));
+        set_tier(tiers.n_tiers++, "cxl", HM_KIND_CXL, 4);
+        job.has_plan = true;
+        job.plan.migration.n_middle = 1;
+        job.plan.migration.fast_nodes = tiers.tier[0].nodes;
+        job.plan.migration.middle[0].nodes = tiers.tier[1].nodes;
+        job.plan.migration.slow_nodes = tiers.tier[2].nodes;
+        for (int s = 0; s < 2; s++) {
+            struct hm_progress step = sampled(rows[i].share[s][0] < 0 ? NOT_KNOWN : rows[i].share[s][0], "accesses");
+            step.samples = rows[i].share[s][0] < 0 ? 5 : 100;
+            step.n_tier_shares = rows[i].n[s];
+            memcpy(step.tier_share, rows[i].share[s], sizeof(rows[i].share[s]));
+            hm_migration_add(&job.migration, &step);
+        }
+        json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+        const json_t *estimate = json_object_get(json_object_get(record, "traffic"), "estimate");
+        for (size_t t = 0; t < 3; t++) {
+            const json_t *share = json_object_get(json_array_get(json_object_get(estimate, "tiers"), t), "share");
+            assert_int_equal(json_is_real(share), rows[i].wanted[t] >= 0);
+            assert_float_equal(json_real_value(share), rows[i].wanted[t] >= 0 ? rows[i].wanted[t] : 0, 1e-12);
+        }
+        json_decref(record);
+    }
+}
+
 /* Two minutes of counters: energy of two domains, and traffic, of which the slow tier's writes are not known. */
 static void set_metered(void)
 {
@@ -359,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_estimated_traffic, set_up),
+        cmocka_unit_test_setup(test_estimated_traffic_of_three_tiers, set_up),
         cmocka_unit_test_setup(test_estimated_energy, set_up),
         cmocka_unit_test_setup(test_a_model_of_one_tier, set_up),
         cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
