@@ -9,7 +9,7 @@
 #include "migrator/watch/mapsread.h"
 
 /* Of so many phases, one reads all mappings, changed or not: a process may have mapped as much as it has unmapped.
- * Where that is much, it is mostly noticed before (doubt_maps, hm_live_weigh_maps). */
+ * Where that is much, it is mostly noticed before (doubt_maps, hm_live_weigh_maps, hm_moved.is_stale). */
 #define READ_ALL 8
 /* Of what a process has mapped, a smaller part is too little to read its mappings again, if it is also less than what
  * is worth a look in the slow tier: programs map and unmap small pieces all the time. A page that is gone is not moved,
@@ -176,6 +176,9 @@ static void doubt_maps(struct hm_live *live)
 bool hm_live_follow_maps(struct hm_live *live)
 {
     doubt_maps(live);
+    if (live->mover.moved.is_stale)
+        live->intake.n_followed = 0;
+    live->mover.moved.is_stale = false;
     bool all = live->intake.n_followed++ % READ_ALL == 0, any = all;
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {
         if (!hm_ranks_is_there(&live->intake.ranks, space) || !has_changed(&live->intake.ranks.rank[space]))

@@ -5,10 +5,11 @@
  * to the next slower tier: others count on the room that they leave. Batches are short, and `stop` is asked every few
  * of them.
  *
- * The mappings may have changed since they were read. Right before a batch it is checked whether what it moves is still
- * a file of the user's; else the batch is dropped. Pages of files, by the page map, where private memory was are not
- * moved either. Not checked is what has come in place of shared memory that is not the user's, or of huge pages of
- * hugetlbfs: there a batch moves only pages that this process alone maps (MPOL_MF_MOVE).
+ * The mappings may have changed since they were read. Right before a batch of a file, or of shared memory that is the
+ * user's, it is checked whether the same mapping is there and still the user's; else the batch is dropped. Pages of
+ * files, by the page map, where private memory was are not moved either. Not checked is what has come in place of
+ * shared memory that is not the user's, or of huge pages of hugetlbfs: there a batch moves only pages that this process
+ * alone maps (MPOL_MF_MOVE).
  */
 #ifndef HM_MIGRATOR_MOVE_MOVER_H
 #define HM_MIGRATOR_MOVE_MOVER_H
@@ -30,6 +31,7 @@ struct hm_moved {                    /* in pages */
     uint64_t promoted, demoted;      /* to a faster tier, to a slower one */
     uint64_t into_fast, out_of_fast; /* those of them that have come to the fast tier, or have left it */
     bool has_apart;                  /* files or huge pages of hugetlbfs among them */
+    bool is_stale;                   /* a batch was dropped, as its mapping has changed since it was read */
     /* counted when the kernel refuses a page, not when the page is skipped later */
     uint64_t unmoved[HM_UNMOVED_REASONS];
 };

@@ -64,10 +64,11 @@ void hm_mover_flush(struct hm_mover *mover)
      * checks only the process's user. */
     if (hm_ranks_is_ours(mover->ranks, mover->space)) {
         pid_t pid = mover->ranks->rank[mover->space].pid;
-        bool is_users = mover->part && hm_powers_owns(pid, mover->part->whole);
-        batch->for_all = is_users && mover->part->is_own;
-        if (is_users || !mover->part || mover->part->kind != HM_MEMORY_FILE)
+        bool is_stale = mover->part && !hm_powers_owns(pid, mover->part->whole);
+        batch->for_all = mover->part && mover->part->is_own;
+        if (!is_stale)
             hm_batch_move(batch, pid);
+        mover->moved.is_stale = mover->moved.is_stale || is_stale;
     }
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
     for (size_t i = 0; i < n; i++)

@@ -153,11 +153,24 @@ static void mappings_are_read_again_where_known_memory_has_gone_elsewhere(void *
     end(&live);
 }
 
+static void mappings_are_read_again_where_the_mover_has_met_others(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    begin(&live, 10000, 1000);
+    follow(&live, 0, 0, 0);
+    live.mover.moved.is_stale = true;
+    follow(&live, 1, 1, 1);
+    follow(&live, 0, 0, 0); /* once */
+    end(&live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed),
                                        cmocka_unit_test(what_is_not_known_of_a_large_process_is_little),
                                        cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known),
-                                       cmocka_unit_test(mappings_are_read_again_where_known_memory_has_gone_elsewhere)};
+                                       cmocka_unit_test(mappings_are_read_again_where_known_memory_has_gone_elsewhere),
+                                       cmocka_unit_test(mappings_are_read_again_where_the_mover_has_met_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

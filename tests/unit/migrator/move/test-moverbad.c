@@ -53,6 +53,7 @@ static void test_shared_memory_of_the_user(void **state)
     assert_int_equal(kernel.n_for_all, 50);
     assert_int_equal(mover.moved.promoted, 280);
     assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 20);
+    assert_false(mover.moved.is_stale);
     kernel_reset(2);
     hm_mover_forget(&mover, HM_PAGE(0, FIRST), PAGES);
     for (unsigned i = 100; i < 150; i++)
@@ -60,7 +61,9 @@ static void test_shared_memory_of_the_user(void **state)
     is_owner = false; /* another file is there now */
     promote(0, 300);
     assert_int_equal(kernel.n_for_all, 0);
-    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 70);
+    assert_int_equal(kernel.submitted[100] + kernel.submitted[149], 0);
+    assert_int_equal(mover.moved.unmoved[HM_UNMOVED_SHARED], 20);
+    assert_true(mover.moved.is_stale);
 }
 
 /* Another user's file may have come in place of a file of the user's, be that mapped privately or not. */
