@@ -164,9 +164,9 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     for (int i = 0; i < HM_UNMOVED_REASONS; i++)
         progress->unmoved_bytes[i] += moved->unmoved[i] * hm_page_size();
     progress->fast_share = hm_tally_share(&live->account.tally, 0);
-    progress->n_tier_shares = live->nodes.n_tiers;
     for (unsigned tier = 0; tier < live->nodes.n_tiers; tier++)
         progress->tier_share[tier] = hm_tally_share(&live->account.tally, tier);
+    progress->n_tier_shares = live->nodes.n_tiers; /* last: a share that is not there yet would be read as 0 */
     progress->last_fast_share = live->account.tally.last;
     progress->best_share = hm_tally_best(&live->account.tally);
     progress->knows_heat = hm_tally_kinds(&live->account.tally, progress->heat, progress->stuck);
