@@ -47,6 +47,16 @@ static uint64_t add_pieces(struct hm_maps *maps, struct hm_claims *claims, const
     return aliases;
 }
 
+/* Is the alias found by the last page of its home, also behind others that begin later and end before? */
+static bool is_found(const struct hm_maps *maps, const struct hm_mapped *alias)
+{
+    struct hm_alias place = {0};
+    while (hm_claims_next(maps, 1, alias->home + alias->range.n_pages - 1, 1, &place))
+        if (place.mapped == alias)
+            return true;
+    return false;
+}
+
 static void add_lines(char *text)
 {
     struct hm_maps maps = {.n = 0}, all = {.n = 0};
@@ -71,10 +81,13 @@ static void add_lines(char *text)
     if (maps.n_pages != pages || hm_maps_count(&maps, 0, MOST_PAGES) != pages ||
         hm_maps_with_aliases(&maps, &all)->n_pages != pages + aliases)
         abort();
-    while (hm_claims_next(&maps, 1, 0, MOST_PAGES, &place)) /* each alias is found from its home, once */
+    while (hm_claims_next(&maps, 1, 0, MOST_PAGES, &place)) /* each alias is found once */
         aliases -= place.range.n_pages;
     if (aliases != 0)
         abort();
+    for (size_t i = 0; i < maps.n_mapped; i++)
+        if (maps.mapped[i].is_alias && !is_found(&maps, &maps.mapped[i]))
+            abort();
     hm_maps_free(&all);
     hm_maps_free(&maps);
     hm_claims_free(&claims);
