@@ -6,6 +6,10 @@
 
 #include "base/amount.h"
 
+/* How far an extent's share of pages in the fast tier may go past `even`. The hottest go first and so far, as few of
+ * their pages take much heat: a small correction then moves few pages. */
+#define SLACK 0.07
+
 /* Pages of an extent that the plan has in one tier so far, and that may go to another. */
 struct group {
     size_t extent;
@@ -28,7 +32,7 @@ static struct hm_extent *extent_of(const struct hm_exchange *exchange, size_t i)
 void hm_exchange_begin(struct hm_exchange *exchange, struct hm_extents *extents, const struct hm_budget *budget)
 {
     unsigned n_tiers = extents->base.options.n_tiers;
-    *exchange = (struct hm_exchange){.extents = extents, .moves_left = UINT64_MAX, .heat_room = INFINITY};
+    *exchange = (struct hm_exchange){.extents = extents, .moves_left = UINT64_MAX, .heat_room = INFINITY, .even = 1};
     memcpy(exchange->move_cost, extents->base.options.move_cost, sizeof(exchange->move_cost));
     for (unsigned tier = 0; tier + 1 < n_tiers; tier++)
         exchange->room[tier] = hm_less(budget->capacity_pages[tier], budget->used_pages[tier]);
@@ -77,6 +81,20 @@ static void move(struct hm_exchange *exchange, const struct group *group, uint64
         *flow(exchange, group->extent, group->origin, group->to) += pages;
     extent_of(exchange, group->extent)->verdict = verdict;
     exchange->moves_left -= (uint64_t)group->moves * pages; /* adds where moves are saved, as unsigned sums wrap */
+}
+
+/*
+ * How many pages of the extent may leave the fast tier (`sign` is 1) or go there (-1), so that the tier's share of them
+ * stays near `even`; no limit if that is 1.
+ */
+static uint64_t uneven(const struct hm_exchange *exchange, size_t i, int sign)
+{
+    const uint64_t *present = extent_of(exchange, i)->tier_pages;
+    if (!(exchange->even < 1))
+        return UINT64_MAX;
+    double fast = (double)(pages_at(exchange, i, 0, 0) + pages_at(exchange, i, 1, 0));
+    double more = sign * (fast - (exchange->even - sign * SLACK) * (double)(present[0] + present[1]));
+    return more > 0 ? (uint64_t)more : 0;
 }
 
 /* How many of `most` pages have this heat together, where each has `each`. */
@@ -151,7 +169,8 @@ void hm_exchange_shed(struct hm_exchange *exchange)
         /* Below the extent that does not pay, none does. */
         if (gain * exchange->belief <= cost_of(exchange, 0, 1))
             return;
-        uint64_t pages = pages_of_heat(-exchange->heat_room, gain, hm_least(hot.pages, exchange->moves_left));
+        uint64_t most = hm_least(hm_least(hot.pages, uneven(exchange, hot.extent, 1)), exchange->moves_left);
+        uint64_t pages = pages_of_heat(-exchange->heat_room, gain, most);
         if (pages == 0)
             continue;
         move(exchange, &hot, pages, HM_VERDICT_SHED);
@@ -166,6 +185,7 @@ static enum hm_verdict fill_room(struct hm_exchange *exchange, const struct hm_e
     double gain = pair->gain[i];
     for (unsigned k = 0; k < exchange->extents->base.options.n_tiers; k++) {
         struct group hot = group_at(exchange, i, pair->down, pair->up);
+        hot.pages = hm_least(hot.pages, uneven(exchange, i, -1));
         if (hot.pages == 0 || *room == 0 || allowed(exchange, hot.moves) == 0)
             break;
         if (gain * exchange->belief <= hot.cost)
@@ -193,6 +213,7 @@ static enum hm_verdict promote(struct hm_exchange *exchange, unsigned k, size_t 
     enum hm_verdict stopped = fill_room(exchange, pair, pair->order[place]);
     while (stopped == HM_VERDICT_PROMOTE) {
         struct group hot = group_at(exchange, pair->order[place], pair->down, pair->up), cold;
+        hot.pages = hm_least(hot.pages, uneven(exchange, hot.extent, -1));
         if (hot.pages == 0)
             break;
         if (allowed(exchange, hot.moves + 1) == 0)

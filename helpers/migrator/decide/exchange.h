@@ -18,9 +18,11 @@ struct hm_exchange {
     double belief;                 /* number of phases for which a gain is expected to last, times the trust in it */
     double move_cost[HM_MAX_TIERS][HM_MAX_TIERS]; /* of a page, as in the options */
     double heat_room; /* heat (priority times pages) that the fast tier should have more; negative: less */
+    double even;      /* near this share of the pages of each extent should be in the fast tier; 1: no limit */
 };
 
-/* Begins without moves. The extents are in order, and `belief` and `heat_room` are for the caller to set. */
+/* Begins without moves. The extents are in order, and `belief` and `heat_room` are for the caller to set,
+ * and `even` where there are two tiers. */
 void hm_exchange_begin(struct hm_exchange *exchange, struct hm_extents *extents, const struct hm_budget *budget);
 /* Demotes the coldest pages of the tiers that are above their capacity. Comes first. */
 void hm_exchange_obey_caps(struct hm_exchange *exchange, const struct hm_budget *budget);

@@ -57,6 +57,9 @@ double hm_extents_step(const struct hm_extents *extents, const struct hm_extent 
 void hm_extents_order(struct hm_extents *extents);
 /* Compares the measured share of the accesses that the fast tier serves with the one that the extents' heat tells. */
 void hm_extents_learn_share(const struct hm_extents *extents, struct hm_heat_share *share);
+/* Which share of the heat the fast tier should have, so that it serves its share of the accesses; 1: as much as fits.
+ */
+double hm_extents_heat_share(const struct hm_heat_share *share);
 /* How much more heat (priority times pages) the fast tier should have; negative: less; INFINITY: as much as fits. */
 double hm_extents_heat_room(const struct hm_extents *extents, const struct hm_heat_share *share);
 /* The plan function of the algorithm's row. */

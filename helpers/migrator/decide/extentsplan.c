@@ -11,6 +11,19 @@
 /* Share of a phase's samples: a plan with a smaller gain is only noise, however many samples there are. */
 #define LEAST_GAIN 0.002
 
+/*
+ * Near which share of the pages of each extent should be in the fast tier. Where it has room for its share of all
+ * pages, that is this share: then it serves its share in each phase, whichever extents this uses. Else there is no such
+ * share, and the hottest go there.
+ */
+static double even_share(const struct hm_extents *extents, const struct hm_budget *budget)
+{
+    double present = 0, share = hm_extents_heat_share(budget->share);
+    for (size_t i = 0; i < extents->base.n_extents; i++)
+        present += (double)extents->base.extent[i].tier_pages[0] + (double)extents->base.extent[i].tier_pages[1];
+    return (double)budget->capacity_pages[0] >= share * present ? share : 1;
+}
+
 /* Begins a plan without moves; the extents are in order. */
 static struct hm_exchange begin_plan(struct hm_extents *extents, const struct hm_budget *budget)
 {
@@ -19,6 +32,7 @@ static struct hm_exchange begin_plan(struct hm_extents *extents, const struct hm
     plan.belief = HM_PLACEMENT_PHASES;
     if (budget->share) {
         plan.heat_room = hm_extents_heat_room(extents, budget->share);
+        plan.even = even_share(extents, budget);
         plan.belief *= budget->share->gain;
         for (unsigned from = 0; from < extents->base.options.n_tiers; from++)
             for (unsigned to = 0; to < extents->base.options.n_tiers; to++)

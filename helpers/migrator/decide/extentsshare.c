@@ -41,11 +41,14 @@ void hm_extents_learn_share(const struct hm_extents *extents, struct hm_heat_sha
     share->told = KEEP * share->told + (1 - KEEP) * heat.fast / heat.all;
 }
 
+double hm_extents_heat_share(const struct hm_heat_share *share)
+{
+    double wanted = odds(share->fast) * odds(share->told) / odds(share->served);
+    return share->fast < 1 ? wanted / (1 + wanted) : 1;
+}
+
 double hm_extents_heat_room(const struct hm_extents *extents, const struct hm_heat_share *share)
 {
     struct sums heat = add_up(extents);
-    if (share->fast >= 1)
-        return INFINITY;
-    double wanted = odds(share->fast) * odds(share->told) / odds(share->served);
-    return heat.all * wanted / (1 + wanted) - heat.fast;
+    return share->fast < 1 ? heat.all * hm_extents_heat_share(share) - heat.fast : INFINITY;
 }
