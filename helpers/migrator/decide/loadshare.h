@@ -2,10 +2,13 @@
 /*
  * Turns the traffic of both tiers into what the decision code is told of it (struct hm_heat_share). Pure.
  *
- * It does not swing, by three means. The traffic that counts is a mean over the phases, in which the last ones weigh
- * more. The more of the heat is where it belongs, the less is left to gain, while the price of a move stays. And a
- * balance whose cost is within a hundredth of the least is left alone: the cost is flat there, so that a traffic which
- * is measured a little otherwise in each phase would move the best share more than it is worth.
+ * The best share is the one whose mean latency over the last phases is least. The traffic of the phases differs, and
+ * latencies grow the faster the more traffic there is: a share that is best for the mean of the traffic is not best on
+ * the mean.
+ *
+ * It does not swing, by two means. The more of the heat is where it belongs, the less is left to gain, while the price
+ * of a move stays. And a balance whose cost is nearly the least is left alone: the cost is flat there, so that a
+ * traffic which is measured a little otherwise in each phase would move the best share more than it is worth.
  */
 #ifndef HM_MIGRATOR_DECIDE_LOADSHARE_H
 #define HM_MIGRATOR_DECIDE_LOADSHARE_H
@@ -13,10 +16,16 @@
 #include "core/load/balance.h"
 #include "decide.h"
 
+#define HM_LOADSHARE_PHASES 5 /* that count: what a program did while it set up its data does not come again */
+
+/* What the tiers served in a phase, in GB/s. */
+struct hm_loadshare_phase {
+    double fast_gbs, slow_gbs;
+};
+
 /* Zero before the first phase. */
 struct hm_loadshare {
-    double last_fast, last_slow;             /* traffic of the last phase, in GB/s */
-    double recent_fast, recent_slow, weight; /* sums over the phases, in which older ones weigh less */
+    struct hm_loadshare_phase phase[HM_LOADSHARE_PHASES]; /* the last one first */
 };
 
 /* Adds a phase, with the traffic in GB/s that each tier served in it, without that of moves. */
