@@ -83,17 +83,28 @@ static void move(struct hm_exchange *exchange, const struct group *group, uint64
     exchange->moves_left -= (uint64_t)group->moves * pages; /* adds where moves are saved, as unsigned sums wrap */
 }
 
+/* 0 <= x < 1, and always the same for an extent: Fibonacci hashing of its first page (Knuth, The Art of Computer
+ * Programming 3, 6.4). Extents that lie evenly have even chances. */
+static double chance_of(const struct hm_extent *extent)
+{
+    return (double)(extent->first * UINT64_C(0x9e3779b97f4a7c15) >> 11) * 0x1p-53;
+}
+
 /*
  * How many pages of the extent may leave the fast tier (`sign` is 1) or go there (-1), so that the tier's share of them
- * stays near `even`; no limit if that is 1.
+ * stays near `even`; no limit if that is 1. An extent of few pages cannot have that share: its limit is rounded up or
+ * down by chance, so that many of them have the share together. The chance is that of its first page, so that the same
+ * extents are in the fast tier in each phase.
  */
 static uint64_t uneven(const struct hm_exchange *exchange, size_t i, int sign)
 {
-    const uint64_t *present = extent_of(exchange, i)->tier_pages;
+    const struct hm_extent *extent = extent_of(exchange, i);
     if (!(exchange->even < 1))
         return UINT64_MAX;
+    double present = (double)(extent->tier_pages[0] + extent->tier_pages[1]);
     double fast = (double)(pages_at(exchange, i, 0, 0) + pages_at(exchange, i, 1, 0));
-    double more = sign * (fast - (exchange->even - sign * SLACK) * (double)(present[0] + present[1]));
+    double limit = floor((exchange->even - sign * SLACK) * present + chance_of(extent));
+    double more = sign * (fast - limit);
     return more > 0 ? (uint64_t)more : 0;
 }
 
@@ -258,8 +269,9 @@ static void promote_pair(struct hm_exchange *exchange, unsigned k)
             continue;
         if (stopped == HM_VERDICT_PROMOTE)
             stopped = promote(exchange, k, place);
-        if (stopped != HM_VERDICT_PROMOTE && !moves(extent->verdict))
-            extent->verdict = stopped;
+        /* What nothing stopped, and yet did not move, has its even share. */
+        if (!moves(extent->verdict))
+            extent->verdict = stopped == HM_VERDICT_PROMOTE ? HM_VERDICT_SHARE : stopped;
     }
     exchange->cold[k] = 0;
 }

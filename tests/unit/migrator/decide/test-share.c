@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests how the algorithm `regions` keeps to the fast tier's share of the heat, where more of it would be slower. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "migrator/decide/decide.h"
 #include "unit/lib/rows.h"
 
-#define PAGES 1000 /* those below HOT are ten times as hot as the others */
+#define PAGES 1000 /* HOT of them are ten times as hot as the others */
 #define HOT 200
 #define FIRST 0x1000
 #define PHASES 6 /* until the decision code trusts its predictions */
@@ -19,19 +20,20 @@ struct world {
     struct hm_decider *decider;
     bool is_fast[PAGES];
     uint64_t used, moved; /* moved: in the last phase */
+    bool is_scattered;    /* each fifth page is hot, so that extents have one page or four; else the first ones are */
 };
 
-static double heat_of(uint64_t page)
+static double heat_of(const struct world *world, uint64_t page)
 {
-    return page < HOT ? 10 : 1;
+    return (world->is_scattered ? page % (PAGES / HOT) == 0 : page < HOT) ? 10 : 1;
 }
 
 static double share_of(const struct world *world)
 {
     double fast = 0, all = 0;
     for (uint64_t page = 0; page < PAGES; page++) {
-        all += heat_of(page);
-        fast += world->is_fast[page] ? heat_of(page) : 0;
+        all += heat_of(world, page);
+        fast += world->is_fast[page] ? heat_of(world, page) : 0;
     }
     return fast / all;
 }
@@ -47,7 +49,7 @@ static void begin(struct world *world, uint64_t fast)
                                                .page_bytes = 4096,
                                                .move_cost[1][0] = 300,
                                                .move_cost[0][1] = 300,
-                                               .max_extents = 64,
+                                               .max_extents = 1024,
                                                .counts_memory = true};
     *world = (struct world){.decider = hm_decider_new(&options, NULL)};
     assert_non_null(world->decider);
@@ -82,8 +84,10 @@ static void run(struct world *world, double samples, uint64_t capacity, struct h
     for (int phase = 0; phase < PHASES; phase++) {
         size_t n;
         for (uint64_t page = 0; page < PAGES; page++) {
-            struct hm_observation seen = {
-                .page = FIRST + page, .n_pages = 1, .reads = (float)(heat_of(page) * samples), .knows_writes = true};
+            struct hm_observation seen = {.page = FIRST + page,
+                                          .n_pages = 1,
+                                          .reads = (float)(heat_of(world, page) * samples),
+                                          .knows_writes = true};
             hm_decider_observe(world->decider, &seen, 1);
         }
         hm_decider_end_phase(world->decider);
@@ -154,6 +158,27 @@ static void test_each_part_has_the_share(void **state)
     }
 }
 
+/* Extents of a few pages have the share together, from either side. */
+static void test_small_parts_have_the_share_together(void **state)
+{
+    static const double wanted[] = {0.3, 0.6, 0.8};
+    (void)state;
+    for (size_t i = 0; i < 2 * N_ROWS(wanted); i++) {
+        struct hm_heat_share share = {
+            .fast = wanted[i / 2], .now = -1, .gain = 1, .price = 300, .served = 0.5, .told = 0.5};
+        struct world world;
+        size_t n;
+        begin(&world, i % 2 * PAGES);
+        world.is_scattered = true;
+        run(&world, 100, PAGES, &share);
+        hm_decider_extents(world.decider, &n);
+        assert_true(n >= 2 * HOT);
+        if (fabs(share_of(&world) - share.fast) > 0.01 || world.moved > 0)
+            fail_msg("row %zu: a share of %.3f, not %.3f", i, share_of(&world), share.fast);
+        hm_decider_free(world.decider);
+    }
+}
+
 /* Where the fast tier has no room for that, few pages take much heat: the hottest go to the slow tier. */
 static void test_the_hottest_pages_are_shed(void **state)
 {
@@ -218,9 +243,13 @@ static void test_the_measured_share_corrects_the_heat(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_share_is_reached),       cmocka_unit_test(test_each_part_has_the_share),
-        cmocka_unit_test(test_the_hottest_pages_are_shed), cmocka_unit_test(test_what_does_not_pay_stays),
-        cmocka_unit_test(test_a_whole_share_is_none),      cmocka_unit_test(test_the_measured_share_corrects_the_heat),
+        cmocka_unit_test(test_the_share_is_reached),
+        cmocka_unit_test(test_each_part_has_the_share),
+        cmocka_unit_test(test_the_hottest_pages_are_shed),
+        cmocka_unit_test(test_what_does_not_pay_stays),
+        cmocka_unit_test(test_small_parts_have_the_share_together),
+        cmocka_unit_test(test_a_whole_share_is_none),
+        cmocka_unit_test(test_the_measured_share_corrects_the_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
