@@ -5,10 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FEW 0.01   /* of the traffic: that of a few moves */
-#define NEAR 0.003 /* a balance that costs at most this more than the best one stays as it is */
-#define RECENT 0.9 /* weight that a phase keeps at each new one: a program's phases of any kind come again */
-#define STEPS 50   /* of the search for the best share: first of the whole range, then of two of its steps */
+#define FEW 0.01       /* of the traffic: that of a few moves */
+#define NEAR 0.003     /* a balance that costs at most this more than the best one stays as it is */
+#define RECENT 0.9     /* weight that a phase keeps at each new one: a program's phases of any kind come again */
+#define STEPS 50       /* of the search for the best share: first of the whole range, then of two of its steps */
+#define ROUNDING 1e-12 /* latencies that differ by less are equal */
 
 void hm_loadshare_add(struct hm_loadshare *seen, double fast_gbs, double slow_gbs)
 {
@@ -42,7 +43,7 @@ static double best_between(const struct hm_loadshare *seen, const struct hm_load
     double best = high, least = mean_latency(seen, load, high, 0);
     for (int i = STEPS; i-- > 0;) {
         double share = low + (high - low) * i / STEPS, latency = mean_latency(seen, load, share, 0);
-        if (latency < least) {
+        if (latency < least * (1 - ROUNDING)) {
             least = latency;
             best = share;
         }

@@ -111,10 +111,68 @@ static void test_it_settles_near_the_most_traffic(void **state)
     }
 }
 
+/* The mean over these phases, the last one first, with weights of 1, 0.9, 0.9 * 0.9 and so on. */
+static double mean_latency(const struct hm_load *load, const double *all, double share)
+{
+    double sum = 0, weights = 0;
+    for (int i = 0; i < HM_LOADSHARE_PHASES; i++) {
+        double weight = all[i] > 0 ? pow(0.9, i) : 0;
+        sum += all[i] > 0 ? weight * hm_load_cost(load, share * all[i], (1 - share) * all[i]) / all[i] : 0;
+        weights += weight;
+    }
+    return sum / weights;
+}
+
+/* By brute force, over phases of any traffic; none counts that is older than the last five. */
+static void test_the_best_share_is_that_of_all_phases(void **state)
+{
+    static const double phases[][HM_LOADSHARE_PHASES] = {{300, 300, 300, 300, 300},
+                                                         {300, 50, 300, 50, 300},
+                                                         {0, 0, 320, 0, 0},
+                                                         {1, 1, 1, 1, 300},
+                                                         {20, 280, 0, 150, 90}};
+    struct hm_load load = {.channels = HM_CHANNELS_SEPARATE};
+    (void)state;
+    assert_int_equal(hm_curve_of_peak(&load.fast, 100, 240, NULL), 0);
+    assert_int_equal(hm_curve_of_peak(&load.slow, 250, 100, NULL), 0);
+    for (size_t i = 0; i < N_ROWS(phases); i++) {
+        struct hm_heat_share share = {0};
+        struct hm_loadshare seen = {0};
+        double least = INFINITY;
+        hm_loadshare_add(&seen, 0, 1000);
+        for (int k = HM_LOADSHARE_PHASES; k-- > 0;)
+            hm_loadshare_add(&seen, phases[i][k], 0);
+        hm_loadshare_tell(&seen, &load, LINES, &share);
+        for (int k = 0; k <= 10000; k++)
+            least = fmin(least, mean_latency(&load, phases[i], k / 10000.0));
+        assert_true(mean_latency(&load, phases[i], share.fast) < least * 1.001);
+        assert_true(share.gain >= 0 && share.price > 0);
+    }
+}
+
+/* Without traffic, and where both tiers are as fast, all heat belongs in the fast tier. */
+static void test_all_belongs_there_where_nothing_is_gained(void **state)
+{
+    struct hm_load load = {.channels = HM_CHANNELS_SEPARATE};
+    struct hm_heat_share share = {0};
+    struct hm_loadshare seen = {0};
+    (void)state;
+    load.fast = load.slow = (struct hm_curve){.n = 2, .point = {{0, 103.7}, {1000, 103.7}}};
+    hm_loadshare_tell(&seen, &load, LINES, &share);
+    assert_true(share.fast == 1 && share.now < 0 && share.gain == 0);
+    for (int i = 1; i < 100; i++) {
+        hm_loadshare_add(&seen, i * 0.7, i * 0.3);
+        hm_loadshare_tell(&seen, &load, LINES, &share);
+        assert_true(share.fast == 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_settles_near_the_most_traffic),
+        cmocka_unit_test(test_the_best_share_is_that_of_all_phases),
+        cmocka_unit_test(test_all_belongs_there_where_nothing_is_gained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
