@@ -5,7 +5,7 @@
 import os
 
 import pytest
-from installed import helper
+from installed import LIBEXEC, helper
 
 NODES = ["--fast-nodes", "0", "--slow-nodes", "1"]
 
@@ -87,3 +87,8 @@ def test_a_word_that_is_wrong_is_named(words, named):
 def test_what_this_machine_does_not_have(words, named):
     done = helper("hybridmem-migrator", *words, status=1)
     assert named in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_no_user_reads_the_programs_that_run_outside_of_their_job():
+    for name in ("hybridmem-migrator", "hybridmem-decode"):
+        assert (LIBEXEC / name).stat().st_mode & 0o777 == 0o711, name

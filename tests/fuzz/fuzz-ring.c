@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *content = make_area(setting.size_bits, data, size, &bytes);
     if (!content)
         return 0;
-    struct hm_ring ring = {content, bytes, setting.sample_type};
+    struct hm_ring ring = {content, bytes, setting.sample_type, setting.room};
     uint64_t tail = setting.tail, head = tail + setting.there, before;
     size_t room = 1 + setting.room % ROOM, taken, all = 0;
     do {

@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct perf_event_header header = {PERF_RECORD_AUX, 0, 32};
     uint64_t ring_data[4] = {0, setting.offset, setting.size, setting.room & 0x0f};
     memcpy(&ring_data[0], &header, sizeof(header));
-    struct hm_ring ring = {ring_data, sizeof(ring_data), 0};
+    struct hm_ring ring = {.data = ring_data, .size = sizeof(ring_data), .sample_type = 0};
     struct hm_ring_counts counts = {0};
     struct hm_ring_sample sample[16];
     struct hm_aux aux = {.data = content, .bytes = bytes};

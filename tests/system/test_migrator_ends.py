@@ -87,7 +87,7 @@ def test_the_next_best_source():
         hot_is_fast(program)
         figures = migrator.stop()
         program.end()
-    assert figures["source"] == "faults"
+    assert figures["source"] == "clock"
     assert any("/run/nobody/there" in warning for warning in figures["warnings"])
 
 

@@ -87,6 +87,7 @@ void hm_live_close_source(struct hm_live *live)
         live->intake.retired.kernel_cpu_s += state->kernel_cpu_s;
     live->intake.source->close(live->intake.source);
     live->intake.source = NULL;
+    live->intake.ranks.aside = 0;
     drop_decider(live);
     live->window.is_used = live->window.is_open = false;
     live->account.deciding_s = 0;
@@ -108,17 +109,24 @@ static void open_next(struct hm_live *live, const struct hm_source_setup *setup,
             live->intake.source = hm_source_at(i)->open(setup, error);
 }
 
+struct hm_source_setup hm_live_source_setup(const struct hm_options *options, unsigned n_cpus)
+{
+    struct hm_source_setup setup = {.period = options->period,
+                                    .overhead = options->overhead,
+                                    .n_cpus = n_cpus,
+                                    .interval_ms = (unsigned)options->interval_ms,
+                                    .stop = -1};
+    snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
+    return setup;
+}
+
 void hm_live_open_source(struct hm_live *live)
 {
     const struct hm_options *options = live->options;
-    struct hm_source_setup setup = {.period = options->period,
-                                    .overhead = options->overhead,
-                                    .n_cpus = live->account.n_cpus,
-                                    .interval_ms = (unsigned)options->interval_ms,
-                                    .stop = live->signals};
+    struct hm_source_setup setup = hm_live_source_setup(options, live->account.n_cpus);
+    setup.stop = live->signals;
     struct hm_error error = {{0}};
     char why[HM_WARNING] = "", text[HM_ERROR_TEXT + 64];
-    snprintf(setup.broker, sizeof(setup.broker), "%s", options->broker);
     if (live->intake.n_dead == 0)
         live->intake.source = hm_source_open(options->source, &setup, why, &error);
     /* The migrator was told to end while the source was being opened. That is no failure of the source: no warning. */
@@ -132,6 +140,7 @@ void hm_live_open_source(struct hm_live *live)
         }
         open_next(live, &setup, &error);
     }
+    live->intake.ranks.aside = live->intake.source ? live->intake.source->helper : 0;
     live->intake.ways = 0;
     hm_live_begin_phase(live, hm_clock_ns(CLOCK_MONOTONIC)); /* the decider is new, and knows nothing yet */
     if (live->intake.source && new_decider(live, &error) != 0)

@@ -172,6 +172,8 @@ bool hm_live_is_told(void *live);
 
 /* Most extents that the decider may tell apart: what --bins says, or the default of the algorithm. */
 unsigned hm_live_max_extents(const struct hm_options *options);
+/* What a source has to know of these options; n_cpus: of the step. */
+struct hm_source_setup hm_live_source_setup(const struct hm_options *options, unsigned n_cpus);
 /*
  * Opens the source that --source names, or the best that is left, and makes its decider. A failure is a warning in the
  * figures, unless the migrator was told to end meanwhile.

@@ -180,7 +180,7 @@ void hm_live_run(struct hm_live *live)
     hm_live_update_figures(live);
     if (hm_tally_is_saturated(&live->account.tally))
         hm_progress_warn(live->shown.progress,
-                         "what the fast tier served, or could at best, is not known: nearly every look found much "
-                         "memory in use, not how often; source=perf counts; a larger overhead= may help");
+                         "what the fast tier served, or could at best, is not known: the samples tell what is in use, "
+                         "not how often; source=perf counts; with damon or idle a larger overhead= may help");
     live->shown.progress->state = HM_PROGRESS_ENDED;
 }

@@ -207,11 +207,21 @@ static void open_guard(struct hm_live *live)
     hm_guard_init(&live->guard, path, hm_clock_ns(CLOCK_MONOTONIC));
 }
 
+/* Sources see more of a step if root opens them. A migrator that is not started by root has its user's rights alone. */
+static void prepare_source(const struct hm_options *options)
+{
+    if (options->uid == HM_OPTIONS_NO_ID || !options->cgroup[0])
+        return;
+    struct hm_source_setup setup = hm_live_source_setup(options, count_cpus(options));
+    hm_source_prepare(&setup, options->cgroup);
+}
+
 void hm_live_begin(struct hm_live *live, const struct hm_options *options)
 {
     keep_to_slow(options);
     init(live, options);
     open_window(live);
+    prepare_source(options);
     if (options->shares[0]) /* as root, as no user reaches its folder */
         live->share.fd = hm_shares_open(options->shares, NULL);
     hm_live_begin_load(live);
@@ -240,6 +250,7 @@ int hm_live_open(struct hm_live *live, struct hm_error *error)
 void hm_live_close(struct hm_live *live)
 {
     hm_live_close_source(live);
+    hm_source_forget();
     hm_softdirty_free(live->window.softdirty);
     hm_viewserver_close(&live->shown.viewserver);
     hm_mover_free(&live->mover);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "budget.h"
 
+#include <math.h>
+
 void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted, uint64_t most)
 {
     *budget = (struct hm_perf_budget){.wanted = wanted, .most = most, .period = wanted, .patience = HM_PERF_PATIENCE};
@@ -30,5 +32,14 @@ bool hm_perf_budget_next(struct hm_perf_budget *budget, double spent_s, double a
         return false;
     budget->period /= 2;
     budget->calm = 0;
+    return true;
+}
+
+bool hm_perf_budget_fit(struct hm_perf_budget *budget, double cost_s, double share, uint64_t finest)
+{
+    double period = fmin(fmax(cost_s / share * 1e9, (double)finest), (double)budget->most);
+    if (fabs(period - (double)budget->period) < 0.1 * (double)budget->period)
+        return false;
+    budget->period = (uint64_t)period;
     return true;
 }

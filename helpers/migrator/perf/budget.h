@@ -27,4 +27,11 @@ void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted, uint64_
  */
 bool hm_perf_budget_next(struct hm_perf_budget *budget, double spent_s, double allowed_s, bool was_throttled);
 
+/*
+ * For a period in ns of CPU time: sets the one at which records that cost `cost_s` CPU seconds each take `share` (0..1,
+ * not 0) of that time. It is never shorter than `finest`, nor longer than the budget's `most`, and stays as it is where
+ * it would change by less than a tenth. Returns whether it changed.
+ */
+bool hm_perf_budget_fit(struct hm_perf_budget *budget, double cost_s, double share, uint64_t finest);
+
 #endif

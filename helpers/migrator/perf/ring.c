@@ -16,6 +16,11 @@ static uint64_t word_at(const struct hm_ring *ring, uint64_t position)
     return word;
 }
 
+static void take_ip(struct hm_ring_sample *sample, uint64_t word)
+{
+    sample->ip = word;
+}
+
 static void take_tid(struct hm_ring_sample *sample, uint64_t word)
 {
     uint32_t half[2];
@@ -49,14 +54,31 @@ static const struct {
     uint64_t bit;
     void (*take)(struct hm_ring_sample *sample, uint64_t word); /* NULL: the field is skipped */
 } fields[] = {
-    {PERF_SAMPLE_IDENTIFIER, take_id},     {PERF_SAMPLE_IP, NULL},
-    {PERF_SAMPLE_TID, take_tid},           {PERF_SAMPLE_TIME, NULL},
-    {PERF_SAMPLE_ADDR, take_address},      {PERF_SAMPLE_ID, take_id},
-    {PERF_SAMPLE_STREAM_ID, NULL},         {PERF_SAMPLE_CPU, NULL},
-    {PERF_SAMPLE_PERIOD, take_period},     {PERF_SAMPLE_WEIGHT, NULL},
-    {PERF_SAMPLE_DATA_SRC, take_data_src}, {PERF_SAMPLE_TRANSACTION, NULL},
-    {PERF_SAMPLE_PHYS_ADDR, NULL},
+    {PERF_SAMPLE_IDENTIFIER, take_id}, {PERF_SAMPLE_IP, take_ip},        {PERF_SAMPLE_TID, take_tid},
+    {PERF_SAMPLE_TIME, NULL},          {PERF_SAMPLE_ADDR, take_address}, {PERF_SAMPLE_ID, take_id},
+    {PERF_SAMPLE_STREAM_ID, NULL},     {PERF_SAMPLE_CPU, NULL},          {PERF_SAMPLE_PERIOD, take_period},
+    {PERF_SAMPLE_REGS_USER, NULL},     {PERF_SAMPLE_WEIGHT, NULL},       {PERF_SAMPLE_DATA_SRC, take_data_src},
+    {PERF_SAMPLE_TRANSACTION, NULL},   {PERF_SAMPLE_PHYS_ADDR, NULL},
 };
+
+/*
+ * Takes the registers, which follow a word that says of which kind they are: 0 is for a thread of the kernel, which has
+ * none. Moves `position` past them. Returns false if there are less than there should be.
+ */
+static bool take_regs(const struct hm_ring *ring, uint64_t *position, uint64_t end, struct hm_ring_sample *sample)
+{
+    uint64_t kind = word_at(ring, *position);
+    *position += WORD;
+    if (kind == PERF_SAMPLE_REGS_ABI_NONE)
+        return true;
+    if (ring->n_regs > HM_RING_REGS || end - *position < ring->n_regs * WORD)
+        return false;
+    for (unsigned i = 0; i < ring->n_regs; i++)
+        sample->reg[i] = word_at(ring, *position + i * WORD);
+    *position += ring->n_regs * WORD;
+    sample->has_regs = kind == PERF_SAMPLE_REGS_ABI_64;
+    return true;
+}
 
 /* Parses the fields between `position` and `end`. Returns false if they are not exactly those of sample_type. */
 static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t end, struct hm_ring_sample *sample)
@@ -68,6 +90,11 @@ static bool parse_sample(const struct hm_ring *ring, uint64_t position, uint64_t
             continue;
         if (position == end)
             return false;
+        if (fields[i].bit == PERF_SAMPLE_REGS_USER) {
+            if (!take_regs(ring, &position, end, sample))
+                return false;
+            continue;
+        }
         if (fields[i].take)
             fields[i].take(sample, word_at(ring, position));
         position += WORD;

@@ -12,28 +12,34 @@
 #include <stdint.h>
 
 /*
- * The sample types that can be parsed: their fields are one word each. All others are refused; most of them have a
- * variable length.
+ * The sample types that can be parsed: their fields are one word each, but for the registers. All others are refused;
+ * most of them have a variable length.
  */
 #define HM_RING_SAMPLE_TYPES                                                                                           \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |                 \
      PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT |              \
-     PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR)
+     PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_REGS_USER)
+
+#define HM_RING_REGS 32 /* most registers of a sample */
 
 struct hm_ring {
     const void *data;     /* the ring's data, after the control page */
     uint64_t size;        /* bytes: a power of two, at least 8 */
     uint64_t sample_type; /* of all events that write into the ring */
+    unsigned n_regs;      /* bits in their sample_regs_user, at most HM_RING_REGS */
 };
 
 /* A field that sample_type does not have is 0. */
 struct hm_ring_sample {
     uint64_t id; /* of the event */
     uint32_t pid, tid;
-    uint64_t address;  /* 0: the hardware did not know it */
-    uint64_t period;   /* number of events that the sample stands for */
-    uint64_t data_src; /* union perf_mem_data_src */
-    bool is_user;      /* taken in user mode */
+    uint64_t address;           /* 0: the hardware did not know it */
+    uint64_t period;            /* number of events that the sample stands for */
+    uint64_t data_src;          /* union perf_mem_data_src */
+    uint64_t ip;                /* where the code is that was executed */
+    uint64_t reg[HM_RING_REGS]; /* the thread's registers in user mode, in the order of the bits in sample_regs_user */
+    bool is_user;               /* taken in user mode */
+    bool has_regs;
 };
 
 /* A part of an event's AUX area that the hardware has filled. */

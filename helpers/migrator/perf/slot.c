@@ -91,6 +91,18 @@ void hm_perf_slot_close(struct hm_perf_slot *slot)
     }
 }
 
+void hm_perf_slot_drop(const struct hm_perf_slot *slot)
+{
+    uint64_t head = __atomic_load_n(&slot->page->data_head, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&slot->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void hm_perf_slot_enable(const struct hm_perf_slot *slot, bool is_enabled)
+{
+    for (int e = 0; e < HM_PERF_EVENTS && slot->fd[e] >= 0; e++)
+        (void)ioctl(slot->fd[e], is_enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
 void hm_perf_slot_set_period(const struct hm_perf_slot *slot, uint64_t period)
 {
     for (int e = 0; e < HM_PERF_EVENTS && slot->fd[e] >= 0; e++)
@@ -125,12 +137,15 @@ static size_t read_aux(struct hm_perf_slot *slot, const struct hm_ring *ring, co
     return count;
 }
 
-size_t hm_perf_slot_read(struct hm_perf_slot *slot, uint64_t sample_type, const struct hm_perf_heads *heads,
-                         struct hm_ring_sample *out, size_t room, struct hm_ring_counts *counts)
+size_t hm_perf_slot_read(struct hm_perf_slot *slot, const struct perf_event_attr *attr,
+                         const struct hm_perf_heads *heads, struct hm_ring_sample *out, size_t room,
+                         struct hm_ring_counts *counts)
 {
     size_t control = hm_page_size();
-    struct hm_ring ring = {
-        .data = (const char *)slot->page + control, .size = slot->bytes - control, .sample_type = sample_type};
+    struct hm_ring ring = {.data = (const char *)slot->page + control,
+                           .size = slot->bytes - control,
+                           .sample_type = attr->sample_type,
+                           .n_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user)};
     uint64_t tail = slot->page->data_tail; /* only this process writes it */
     size_t count = slot->aux.data ? read_aux(slot, &ring, heads, &tail, out, room, counts)
                                   : hm_ring_read(&ring, heads->ring, &tail, out, room, counts);

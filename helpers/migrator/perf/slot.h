@@ -34,6 +34,10 @@ struct hm_perf_slot {
 int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
                       unsigned long flags, size_t data_bytes, size_t aux_bytes);
 void hm_perf_slot_close(struct hm_perf_slot *slot);
+/* Drops the samples that are in the ring. */
+void hm_perf_slot_drop(const struct hm_perf_slot *slot);
+/* Enables events that `attr` had disabled, or disables them. */
+void hm_perf_slot_enable(const struct hm_perf_slot *slot, bool is_enabled);
 /* From now on, takes a sample every `period` events. An event that cannot be changed keeps its period. */
 void hm_perf_slot_set_period(const struct hm_perf_slot *slot, uint64_t period);
 
@@ -45,10 +49,11 @@ struct hm_perf_heads {
 /* The present heads. Read up to them and no further, so that a fast writer cannot keep the reader busy for ever. */
 struct hm_perf_heads hm_perf_slot_heads(const struct hm_perf_slot *slot);
 /*
- * Reads the next samples up to the heads (see hm_ring_read and hm_aux_read). Once all are read from an AUX area, its
- * event is enabled, as the kernel stops an event whose area is full.
+ * Reads the next samples of events like `attr` up to the heads (see hm_ring_read and hm_aux_read). Once all are read
+ * from an AUX area, its event is enabled, as the kernel stops an event whose area is full.
  */
-size_t hm_perf_slot_read(struct hm_perf_slot *slot, uint64_t sample_type, const struct hm_perf_heads *heads,
-                         struct hm_ring_sample *out, size_t room, struct hm_ring_counts *counts);
+size_t hm_perf_slot_read(struct hm_perf_slot *slot, const struct perf_event_attr *attr,
+                         const struct hm_perf_heads *heads, struct hm_ring_sample *out, size_t room,
+                         struct hm_ring_counts *counts);
 
 #endif

@@ -13,13 +13,17 @@
 #include "base/perfopen.h"
 #include "perfwatchparts.h"
 
-#define BATCH 256           /* samples that are read together */
+#define BATCH 64            /* samples that are read together */
 #define ENDED 256           /* most ends of threads that are noticed at one read */
 #define ADAPT_NS 1000000000 /* time between two comparisons of cost and budget */
-#define KERNEL_S 1e-6       /* assumed CPU time of the kernel for a record; used for the budget, never reported */
-#define SHARE 0.5           /* of the overhead; the migrator itself has the other half */
-#define POLL_MS 1000        /* a ring that is not half full is read after this time */
-#define ADDRESS_BITS 57     /* most bits of an address in user space; higher addresses are the kernel's */
+#define KERNEL_S 1e-6 /* assumed CPU time of the kernel for a record of the hardware's; for the budget, never told */
+#define SHARE 0.5     /* of the overhead; the migrator itself has the other half */
+/* A source by time may use twice its share at first: the first minutes decide. */
+#define EARLY 2.0
+#define EARLY_NS UINT64_C(120000000000)
+#define KEPT 0.9        /* of the means of cost, from one second to the next */
+#define POLL_MS 1000    /* a ring that is not half full is read after this time */
+#define ADDRESS_BITS 57 /* most bits of an address in user space; higher addresses are the kernel's */
 /* if no sample has been of use, this many in a row without an address mean that the hardware knows no addresses */
 #define BLIND 4096
 
@@ -63,16 +67,19 @@ static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *rank
 /* Makes observations of our processes' samples that were taken in user mode and have an address in user space. Returns
  * their number. */
 static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
-                        const struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
+                        struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         int space = find_space(watch, ranks, (pid_t)sample[i].pid);
-        watch->blind = sample[i].address ? 0 : watch->blind + 1;
+        if (watch->plan.locate && space >= 0)
+            watch->plan.locate(watch->locator, &sample[i]);
+        watch->blind = sample[i].address || watch->plan.locate ? 0 : watch->blind + 1;
         if (space < 0 || !sample[i].is_user || !sample[i].address || sample[i].address >> ADDRESS_BITS)
             continue;
-        out[n] = hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->source.state.period,
-                               watch->source.state.unit);
+        out[n] =
+            hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->budget.period, watch->plan.period);
+        out[n].is_saturated = watch->plan.locate;
         out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> hm_page_shift());
     }
     return n;
@@ -96,7 +103,7 @@ static void drain(struct hm_perf_watched *watch, struct hm_perf_slot *slot, cons
     struct hm_perf_heads heads = hm_perf_slot_heads(slot);
     size_t count;
     do {
-        count = hm_perf_slot_read(slot, watch->plan.attr[0].sample_type, &heads, sample, BATCH, &watch->counts);
+        count = hm_perf_slot_read(slot, &watch->plan.attr[0], &heads, sample, BATCH, &watch->counts);
         size_t n = translate(watch, slot, ranks, sample, count, seen);
         if (n > 0)
             sink(data, seen, n);
@@ -104,21 +111,39 @@ static void drain(struct hm_perf_watched *watch, struct hm_perf_slot *slot, cons
     } while (count == BATCH);
 }
 
+static void show_period(struct hm_perf_watched *watch)
+{
+    watch->source.state.period = watch->plan.is_time ? watch->budget.period / 1000 : watch->budget.period;
+}
+
+/* Fits the period to what records have cost in the last seconds. */
+static bool fit(struct hm_perf_watched *watch, double spent_s, double records, uint64_t now)
+{
+    double share = now - watch->begun_ns < EARLY_NS ? EARLY * watch->share : watch->share;
+    watch->spent_mean = KEPT * watch->spent_mean + (1 - KEPT) * spent_s;
+    watch->records_mean = KEPT * watch->records_mean + (1 - KEPT) * records;
+    return watch->records_mean > 0 && share > 0 &&
+           hm_perf_budget_fit(&watch->budget, watch->spent_mean / watch->records_mean, share, watch->plan.finest);
+}
+
 /* Compares the cost of sampling with the budget once a second, and changes the period if needed. */
 static void adapt(struct hm_perf_watched *watch, uint64_t now)
 {
     struct hm_ring_counts *counts = &watch->counts;
-    uint64_t records = counts->samples + counts->others + counts->lost;
-    if (now - watch->since_ns < ADAPT_NS)
+    uint64_t records = counts->samples + counts->others + counts->lost, passed = now - watch->since_ns;
+    if (passed < ADAPT_NS)
         return;
-    double allowed_s = watch->allowed * (double)(now - watch->since_ns) / 1e9;
-    double spent_s = watch->spent_s + (double)(records - watch->records) * KERNEL_S;
-    if (hm_perf_budget_next(&watch->budget, spent_s, allowed_s, counts->throttled != watch->throttled)) {
+    double allowed_s = watch->share * watch->n_cpus * (double)passed / 1e9;
+    double spent_s = watch->spent_s + (double)(records - watch->records) * watch->plan.record_s;
+    bool has_changed = watch->plan.is_time ? fit(watch, spent_s, (double)(records - watch->records), now)
+                                           : hm_perf_budget_next(&watch->budget, spent_s, allowed_s,
+                                                                 counts->throttled != watch->throttled);
+    if (has_changed) {
         for (int e = 0; e < watch->plan.n_events; e++)
             watch->plan.attr[e].sample_period = watch->budget.period;
         for (size_t i = 0; i < watch->n; i++)
             hm_perf_slot_set_period(watch->slot[i], watch->budget.period);
-        watch->source.state.period = watch->budget.period;
+        show_period(watch);
     }
     watch->since_ns = now;
     watch->spent_s = 0;
@@ -141,8 +166,13 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
     }
     source->state.lost = watch->counts.lost;
     source->state.throttled = watch->counts.throttled;
+    if (source->state.kernel_cpu_s >= 0)
+        source->state.kernel_cpu_s = (double)(watch->counts.samples + watch->counts.lost) * watch->plan.record_s +
+                                     (watch->plan.cpu_s ? watch->plan.cpu_s(watch->locator) : 0);
     watch->spent_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1e9;
     adapt(watch, hm_clock_ns(CLOCK_MONOTONIC));
+    if (watch->plan.works && !watch->plan.works(watch->locator))
+        return hm_fail(error, EPIPE, "hybridmem-decode, which reads the programs' code, does not answer");
     if (source->state.samples == 0 && watch->blind >= BLIND)
         return hm_fail(error, ENODATA, "the kernel gives no addresses with this hardware's samples");
     return 0;
@@ -158,6 +188,8 @@ static void close_all(struct hm_source *source)
     if (source->fd >= 0)
         close(source->fd);
     free(watch->slot);
+    if (watch->plan.end)
+        watch->plan.end(watch->locator);
     free(watch);
 }
 
@@ -223,13 +255,18 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     }
     int cpu = sched_getcpu();
     watch->plan = tried;
+    if (watch->plan.record_s <= 0)
+        watch->plan.record_s = KERNEL_S;
     watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
-    watch->allowed = SHARE * setup->overhead * (setup->n_cpus ? setup->n_cpus : 1);
-    watch->since_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    watch->share = SHARE * setup->overhead;
+    watch->n_cpus = setup->n_cpus ? setup->n_cpus : 1;
+    watch->since_ns = watch->begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period, plan->period_most);
     watch->source = (struct hm_source){
         .row = row, .fd = fd, .poll_ms = POLL_MS, .update = hm_perf_update, .read = read_all, .close = close_all};
-    watch->source.state = (struct hm_source_state){.period = plan->period, .unit = plan->period, .kernel_cpu_s = -1};
+    watch->source.state = (struct hm_source_state){
+        .unit = plan->period, .is_time = plan->is_time, .kernel_cpu_s = plan->tells_cost ? 0 : -1};
+    show_period(watch);
     watch->source.state.knows_writes = plan->kind[0] != HM_PERF_UNKNOWN;
     snprintf(watch->source.state.name, HM_SOURCE_NAME, "%s", row->name);
     const char *how = "each thread by itself: the whole cgroup would need CAP_PERFMON or perf_event_paranoid 0";

@@ -17,8 +17,18 @@ struct hm_perf_plan {
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */
     enum hm_perf_kind kind[HM_PERF_EVENTS];
     bool has_packets;     /* the hardware writes into an AUX area, in SPE's packets; then n_events is 1 */
+    bool is_time;         /* the period is in ns of CPU time, and fitted to what records cost */
     uint64_t period;      /* the wanted period; a multiple of the processor's period_multiple */
+    uint64_t finest;      /* with is_time: the period is never shorter */
     uint64_t period_most; /* the period is never longer; 0: no such limit */
+    double record_s;      /* CPU time of the kernel for a record; 0: not known */
+    bool tells_cost;      /* record_s was measured, so that the record can tell the kernel's CPU time */
+    /* Finds the address that a sample's thread accesses, where the hardware does not tell it; NULL: it does. `end`
+     * frees the locator; `works` is false once it finds no more. */
+    void (*locate)(void *locator, struct hm_ring_sample *sample);
+    bool (*works)(const void *locator);
+    double (*cpu_s)(const void *locator); /* CPU time that it has used outside of this process */
+    void (*end)(void *locator);
 };
 
 /* Sets what all events have in common: user mode only, addresses, read in batches. */
@@ -30,6 +40,15 @@ void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config);
  */
 struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm_source_setup *setup,
                                 const struct hm_perf_plan *plan, struct hm_error *error);
+
+/* Opens the events of a source that has just been made on this cgroup, on each of its CPUs. Returns 0, or -1 with errno
+ * and none is open. */
+int hm_perf_watch_cgroup(struct hm_source *source, const char *cgroup);
+/* Begins to watch with a locator: what the plan's `locate` is called with. Events that the plan has disabled are
+ * enabled. */
+void hm_perf_begin(struct hm_source *source, void *locator);
+/* Stops watching for now: the events stay open, the locator is freed, and all that was counted is 0 again. */
+void hm_perf_pause(struct hm_source *source);
 
 /*
  * Makes an observation of a sample; the caller sets its page. The sample stands for its own period, or for `period` if

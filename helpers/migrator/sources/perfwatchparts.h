@@ -12,14 +12,18 @@
 struct hm_perf_watched {
     struct hm_source source;
     struct hm_perf_plan plan;
+    void *locator; /* for the plan's `locate` */
     struct hm_perf_budget budget;
     struct hm_ring_counts counts;
-    double allowed; /* CPU time per second that sampling may use */
-    bool is_wide;   /* the whole cgroup is watched, not each thread by itself */
+    double share;    /* of the CPU time that sampling may use */
+    unsigned n_cpus; /* of the step */
+    bool is_wide;    /* the whole cgroup is watched, not each thread by itself */
     struct hm_perf_slot **slot;
     size_t n;
     uint64_t blind;                        /* samples in a row without an address */
     uint64_t since_ns, records, throttled; /* values at the last comparison with the budget */
+    uint64_t begun_ns;                     /* first begin of watching */
+    double spent_mean, records_mean;       /* with is_time: of a second, where the last ones weigh most */
     double spent_s;                        /* CPU time that reading has taken since then */
     pid_t last_pid;                        /* pid of the sample before, and its space */
     int last_space;

@@ -58,3 +58,17 @@ struct hm_source *hm_source_open(const char *name, const struct hm_source_setup 
     hm_fail(error, EINVAL, "\"%s\" is not a source: use %s", name, hm_source_names(names, sizeof(names)));
     return NULL;
 }
+
+void hm_source_prepare(const struct hm_source_setup *setup, const char *cgroup)
+{
+    for (int i = 0; i < HM_SOURCES; i++)
+        if (rows[i]->prepare)
+            rows[i]->prepare(setup, cgroup);
+}
+
+void hm_source_forget(void)
+{
+    for (int i = 0; i < HM_SOURCES; i++)
+        if (rows[i]->forget)
+            rows[i]->forget();
+}

@@ -60,6 +60,9 @@ struct hm_source_row {
      * leaves nothing behind.
      */
     struct hm_source *(*open)(const struct hm_source_setup *setup, struct hm_error *error);
+    /* For a source that sees more if root has opened it: what hm_source_prepare and hm_source_forget do. Else NULL. */
+    void (*prepare)(const struct hm_source_setup *setup, const char *cgroup);
+    void (*forget)(void);
 };
 
 /* The beginning of each source's struct. */
@@ -76,6 +79,7 @@ struct hm_source {
     /* Passes on all samples that there are. Never waits. Returns 0, or -1 as above. */
     int (*read)(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
                 struct hm_error *error);
+    pid_t helper;     /* a process that works for the source, and is none of the step's; 0: none */
     int fd;           /* becomes readable when there is much to read; -1: there is none */
     unsigned poll_ms; /* the source is read at the end of each phase, and also this often; 0: at no fixed interval */
     void (*close)(struct hm_source *source);
@@ -83,7 +87,7 @@ struct hm_source {
 
 /* The rows, best first; NULL past the last. */
 const struct hm_source_row *hm_source_at(int n);
-/* Writes "auto, perf, damon, idle or faults", for error texts and help. Returns `out`. */
+/* Writes "auto, perf, damon, idle, clock or faults", for error texts and help. Returns `out`. */
 char *hm_source_names(char *out, size_t size);
 
 /*
@@ -93,5 +97,14 @@ char *hm_source_names(char *out, size_t size);
  */
 struct hm_source *hm_source_open(const char *name, const struct hm_source_setup *setup, char *why,
                                  struct hm_error *error);
+
+/*
+ * Called by root, before it becomes the job's user: prepares the sources for which this makes a difference to watch
+ * this cgroup. Nothing is watched before a source is opened. What cannot be prepared is opened later with the user's
+ * own rights.
+ */
+void hm_source_prepare(const struct hm_source_setup *setup, const char *cgroup);
+/* Closes what was prepared and is not in use. */
+void hm_source_forget(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/perfopen.h"
 #include "base/set.h"
@@ -175,6 +176,11 @@ static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
     return status;
 }
 
+int hm_perf_watch_cgroup(struct hm_source *source, const char *cgroup)
+{
+    return add_cgroup((struct hm_perf_watched *)source, cgroup);
+}
+
 int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                    struct hm_error *error)
 {
@@ -188,4 +194,32 @@ int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const
                  ranks->cgroup[0] ? strerror(errno) : "there is no cgroup to watch");
     }
     return update_threads(watch, ranks, error);
+}
+
+void hm_perf_begin(struct hm_source *source, void *locator)
+{
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    watch->locator = locator;
+    watch->since_ns = hm_clock_ns(CLOCK_MONOTONIC);
+    for (int e = 0; e < watch->plan.n_events; e++)
+        watch->plan.attr[e].disabled = 0;
+    for (size_t i = 0; i < watch->n; i++) {
+        hm_perf_slot_drop(watch->slot[i]);
+        hm_perf_slot_enable(watch->slot[i], true);
+    }
+}
+
+void hm_perf_pause(struct hm_source *source)
+{
+    struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    for (size_t i = 0; i < watch->n; i++)
+        hm_perf_slot_enable(watch->slot[i], false);
+    if (watch->plan.end)
+        watch->plan.end(watch->locator);
+    watch->locator = NULL;
+    watch->counts = (struct hm_ring_counts){0};
+    watch->records = watch->throttled = watch->blind = 0;
+    source->state.samples = source->state.lost = source->state.throttled = 0;
+    if (source->state.kernel_cpu_s > 0)
+        source->state.kernel_cpu_s = 0;
 }

@@ -230,7 +230,7 @@ int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
     uint32_t known = ranks->n_living;
     for (size_t i = 0; i < found.n; i++) {
         struct hm_rank_index wanted = {.pid = found.pid[i]};
-        if (found.pid[i] == self || (i > 0 && found.pid[i] == found.pid[i - 1]) ||
+        if (found.pid[i] == self || found.pid[i] == ranks->aside || (i > 0 && found.pid[i] == found.pid[i - 1]) ||
             (known > 0 && bsearch(&wanted, ranks->by_pid, known, sizeof(wanted), compare_index)))
             continue;
         if (!take(ranks, found.pid[i]))

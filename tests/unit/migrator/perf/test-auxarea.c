@@ -35,7 +35,7 @@ static void make(struct made *made, uint64_t start)
 {
     memset(made, 0, sizeof(*made));
     made->records = calloc(1, RING);
-    made->ring = (struct hm_ring){made->records, RING, 0};
+    made->ring = (struct hm_ring){.data = made->records, .size = RING, .sample_type = 0};
     made->aux = (struct hm_aux){.data = calloc(1, AREA), .bytes = AREA, .tail = start, .at = start, .end = start};
     assert_true(made->records && made->aux.data);
     made->head = made->tail = made->written = start;

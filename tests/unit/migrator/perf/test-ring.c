@@ -35,7 +35,7 @@ static void make(struct made *made, uint64_t size, uint64_t start, uint64_t samp
     made->bytes = malloc(size);
     assert_non_null(made->bytes);
     memset(made->bytes, 0xee, size);
-    made->ring = (struct hm_ring){made->bytes, size, sample_type};
+    made->ring = (struct hm_ring){.data = made->bytes, .size = size, .sample_type = sample_type};
     made->head = made->tail = start;
 }
 
@@ -105,13 +105,49 @@ static void test_torn(void **state)
     }
 }
 
+/* Registers follow their kind, and there are none of a thread of the kernel. */
+static void test_registers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned n_regs, words;
+        size_t taken;
+        bool has_regs;
+        uint64_t word[6]; /* place in the code, kind, registers */
+    } rows[] = {
+        {"all", 3, 5, 1, true, {0x401000, PERF_SAMPLE_REGS_ABI_64, 11, 12, 13}},
+        {"none", 3, 2, 1, false, {0x401000, PERF_SAMPLE_REGS_ABI_NONE}},
+        {"of 32 bits", 3, 5, 1, false, {0x401000, PERF_SAMPLE_REGS_ABI_32, 11, 12, 13}},
+        {"too few", 3, 4, 0, false, {0x401000, PERF_SAMPLE_REGS_ABI_64, 11, 12}},
+        {"too many", 3, 6, 0, false, {0x401000, PERF_SAMPLE_REGS_ABI_64, 11, 12, 13, 14}},
+        {"no kind", 3, 1, 0, false, {0x401000}},
+        {"more than there is room for", HM_RING_REGS + 1, 5, 0, false, {0x401000, PERF_SAMPLE_REGS_ABI_64, 11, 12}},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct made made;
+        make(&made, RING, 0, PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER);
+        made.ring.n_regs = rows[i].n_regs;
+        put(&made, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, rows[i].word, rows[i].words);
+        if (take(&made, ROOM) != rows[i].taken || made.counts.torn != !rows[i].taken)
+            fail_msg("%s: %u torn", rows[i].name, (unsigned)made.counts.torn);
+        if (rows[i].taken) {
+            assert_int_equal(made.sample[0].ip, 0x401000);
+            assert_int_equal(made.sample[0].has_regs, rows[i].has_regs);
+        }
+        for (unsigned r = 0; rows[i].has_regs && r < 3; r++)
+            assert_int_equal(made.sample[0].reg[r], 11 + r);
+        free(made.bytes);
+    }
+}
+
 static void test_bad_ring(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {0, 1, 4, 24, 48, 4095};
     for (size_t i = 0; i < N_ROWS(sizes); i++) {
         unsigned char *bytes = malloc(sizes[i] ? sizes[i] : 1);
-        struct hm_ring ring = {bytes, sizes[i], usual};
+        struct hm_ring ring = {.data = bytes, .size = sizes[i], .sample_type = usual};
         struct hm_ring_counts counts = {0};
         uint64_t tail = 0;
         assert_int_equal(hm_ring_read(&ring, 48, &tail, NULL, ROOM, &counts), 0);
@@ -294,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_registers),
         cmocka_unit_test(test_bad_ring),
         cmocka_unit_test(test_refused_types),
         cmocka_unit_test(test_fields),

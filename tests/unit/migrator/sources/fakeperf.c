@@ -8,14 +8,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/installed.h"
 #include "base/perfopen.h"
 
 struct fake_perf fake;
+const char *fake_decode_program;
 const struct hm_perf_cpu fake_intel = {"GenuineIntel", 6, 0x8f, false}, fake_arm = {"Arm", 0, 0, false};
 const struct hm_source_setup usual = {.overhead = 0.01, .n_cpus = 2, .interval_ms = 10000, .stop = -1};
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+
+const char *hm_decode_program(void)
+{
+    return fake_decode_program;
+}
+
+/* For the linker, which else would take installed.c for it, with another hm_decode_program. */
+const char *hm_preload_library(void)
+{
+    return "";
+}
 
 int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags)
 {
@@ -68,6 +81,7 @@ int fake_perf_reset(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof(fake));
+    fake_decode_program = "/nonexistent/hybridmem-decode";
     fake.cpu = fake_intel;
     return 0;
 }

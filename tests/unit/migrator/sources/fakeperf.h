@@ -27,6 +27,8 @@ struct fake_perf {
 };
 
 extern struct fake_perf fake;
+/* Where hybridmem-decode is. The reset names a file that is not there: the source clock does not work. */
+extern const char *fake_decode_program;
 extern const struct hm_perf_cpu fake_intel, fake_arm;
 extern const struct hm_source_setup usual; /* 1 % of two CPUs, phases of 10 s */
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The source "clock": where the hardware does not sample addresses, the CPU's clock does. At each tick of a perf event,
+ * the kernel tells a thread's registers. The machine code there tells which memory the thread accesses next.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "base/perfopen.h"
+#include "clockcode.h"
+#include "clockcost.h"
+#include "migrator/perf/operand.h"
+#include "perfwatch.h"
+#include "rows.h"
+
+#define CODE 0.25   /* of the CPU time for sampling: for reading code */
+#define MARGIN 1.25 /* a fifth of the CPU time for sampling is kept for reading what was sampled */
+/* Bounds for what a sample is believed to cost: on a busy machine the measurement is disturbed. */
+#define LEAST_S 1e-6
+#define MOST_S 15e-6
+#define FINEST_NS 100000
+#define COARSEST_NS 1000000000
+/*
+ * ns of CPU time for an access. Of a hundred accesses, some five miss the caches (decide/misses.h). If a program did
+ * nothing but wait for these, each took some 150 ns: no more time can be gained than the program spends.
+ */
+#define ACCESS_NS 10
+
+static void locate(void *locator, struct hm_ring_sample *sample)
+{
+    hm_clock_code_locate(locator, sample);
+}
+
+static bool works(const void *locator)
+{
+    return hm_clock_code_works(locator);
+}
+
+static double cpu_s(const void *locator)
+{
+    return hm_clock_code_cpu_s(locator);
+}
+
+static void end(void *locator)
+{
+    hm_clock_code_free(locator);
+}
+
+/* ns of CPU time between two samples, so that the kernel's work for them keeps to the overhead. */
+static uint64_t choose_period(const struct hm_source_setup *setup, double sample_s)
+{
+    double share = setup->overhead / 2;
+    double period = share > 0 ? sample_s * MARGIN / share * 1e9 : COARSEST_NS;
+    return period < FINEST_NS ? FINEST_NS : period > COARSEST_NS ? COARSEST_NS : (uint64_t)period;
+}
+
+/* Makes the source. Its events, once they are open, are not enabled before hm_perf_begin. */
+static struct hm_source *make(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct hm_perf_plan plan = {.n_events = 1,
+                                .kind = {HM_PERF_BOTH},
+                                .is_time = true,
+                                .finest = FINEST_NS,
+                                .period_most = COARSEST_NS,
+                                .locate = locate,
+                                .works = works,
+                                .cpu_s = cpu_s,
+                                .end = end};
+    hm_perf_attr(&plan.attr[0], PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+    plan.attr[0].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
+    plan.attr[0].sample_regs_user = HM_OPERAND_MASK;
+    double cost_s = hm_clock_cost(&plan.attr[0]);
+    plan.attr[0].disabled = 1;
+    plan.tells_cost = cost_s >= LEAST_S && cost_s <= MOST_S;
+    plan.record_s = plan.tells_cost ? cost_s : MOST_S;
+    plan.period = choose_period(setup, plan.record_s);
+    struct hm_source *source = hm_perf_watch(&hm_source_clock, setup, &plan, error);
+    if (!source)
+        return NULL;
+    source->state.unit = plan.period / ACCESS_NS;
+    return source;
+}
+
+/*
+ * The source that root has made for the user: it watches the step's cgroup, whatever perf_event_paranoid is. A user
+ * could not open it again. So closing it only pauses it.
+ */
+static struct {
+    struct hm_source *source; /* NULL: there is none */
+    void (*close)(struct hm_source *source);
+} prepared;
+
+static void forget(void)
+{
+    if (prepared.source)
+        prepared.close(prepared.source);
+    prepared.source = NULL;
+}
+
+static void prepare(const struct hm_source_setup *setup, const char *cgroup)
+{
+    prepared.source = make(setup, NULL);
+    if (!prepared.source)
+        return;
+    prepared.close = prepared.source->close;
+    prepared.source->close = hm_perf_pause;
+    if (hm_perf_watch_cgroup(prepared.source, cgroup) != 0)
+        forget();
+}
+
+static struct hm_source *open_clock(const struct hm_source_setup *setup, struct hm_error *error)
+{
+    struct hm_source *source = prepared.source ? prepared.source : make(setup, error);
+    if (!source)
+        return NULL;
+    struct hm_clock_code *code =
+        hm_clock_code_new(setup->overhead / 2 * CODE * (setup->n_cpus ? setup->n_cpus : 1), error);
+    if (code) {
+        source->helper = hm_clock_code_helper(code);
+        hm_perf_begin(source, code);
+        return source;
+    }
+    int number = errno;
+    source->close(source);
+    errno = number;
+    return NULL;
+}
+
+const struct hm_source_row hm_source_clock = {
+    .name = "clock",
+    .needs = "kernel.perf_event_paranoid 2 or less, or CAP_PERFMON; no hardware",
+    .knows = "address, load or store, for each sample, by the code that a thread executes",
+    .cost =
+        "some us of CPU time per sample, measured when it is opened; the time between samples is chosen by overhead=",
+    .open = open_clock,
+    .prepare = prepare,
+    .forget = forget,
+};

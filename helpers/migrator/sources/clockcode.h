@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of the code of the step's processes: at which address it accesses memory, by the thread's registers. */
+#ifndef HM_MIGRATOR_SOURCES_CLOCKCODE_H
+#define HM_MIGRATOR_SOURCES_CLOCKCODE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "migrator/perf/ring.h"
+
+struct hm_clock_code;
+
+/*
+ * `share`: CPU time per second that reading code may use. A minute's worth may be used at once; beyond it, new places
+ * in the code have to wait. Free with hm_clock_code_free. Returns NULL with a text.
+ */
+struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error);
+void hm_clock_code_free(struct hm_clock_code *code);
+
+/*
+ * Fills in the sample's address, and in data_src whether it loads or stores. The address stays 0 where the thread's
+ * registers do not tell it. Code is read from the process once, and kept: of code that a program has written anew at
+ * the same place, some addresses are wrong until the samples of other code have taken its place.
+ */
+void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample);
+
+/* CPU seconds that reading code has used so far, outside of this process. */
+double hm_clock_code_cpu_s(const struct hm_clock_code *code);
+/* The process that reads the code. */
+pid_t hm_clock_code_helper(const struct hm_clock_code *code);
+/* False: code can no longer be read, and no more addresses are found. */
+bool hm_clock_code_works(const struct hm_clock_code *code);
+
+#endif

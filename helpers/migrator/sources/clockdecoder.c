@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clockdecoder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/installed.h"
+#include "base/spawn.h"
+
+#define PATIENCE_MS 1000 /* far more than an answer takes */
+#define FIRST_MS 10000   /* the same for the first one, as the program may have to be read from a busy file server */
+
+static int ask(struct hm_clock_decoder *decoder, const struct hm_operand_code *code, struct hm_operand *operand,
+               int patience_ms)
+{
+    struct pollfd answer = {.fd = decoder->fd, .events = POLLIN};
+    if (decoder->fd >= 0 && send(decoder->fd, code, sizeof(*code), MSG_NOSIGNAL) == (ssize_t)sizeof(*code) &&
+        poll(&answer, 1, patience_ms) == 1 &&
+        recv(decoder->fd, operand, sizeof(*operand), MSG_DONTWAIT) == (ssize_t)sizeof(*operand) &&
+        hm_operand_is_sound(operand))
+        return 0;
+    hm_clock_decoder_stop(decoder);
+    return -1;
+}
+
+int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *error)
+{
+    int pair[2];
+    *decoder = (struct hm_clock_decoder){.pid = -1, .fd = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return hm_fail_errno(error, "cannot make a socket for hybridmem-decode");
+    char name[] = "hybridmem-decode", *arguments[] = {name, NULL}, *environment[] = {NULL};
+    const struct hm_spawn spawn = {.path = hm_decode_program(),
+                                   .arguments = arguments,
+                                   .environment = environment,
+                                   .extra = -1,
+                                   .input = pair[1],
+                                   .errors = -1,
+                                   .dies_with_parent = true};
+    decoder->fd = pair[0];
+    decoder->pid = hm_spawn_start(&spawn, error);
+    close(pair[1]);
+    if (decoder->pid < 0) {
+        hm_clock_decoder_stop(decoder);
+        return -1;
+    }
+    struct hm_operand_code nothing = {0};
+    struct hm_operand none;
+    if (ask(decoder, &nothing, &none, FIRST_MS) != 0)
+        return hm_fail(error, EPROTO, "%s does not answer: is it of this version, with its library capstone?",
+                       spawn.path);
+    return 0;
+}
+
+int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_operand_code *code,
+                         struct hm_operand *operand)
+{
+    return ask(decoder, code, operand, PATIENCE_MS);
+}
+
+void hm_clock_decoder_stop(struct hm_clock_decoder *decoder)
+{
+    if (decoder->fd >= 0)
+        close(decoder->fd);
+    decoder->fd = -1;
+    if (decoder->pid > 0) {
+        kill(decoder->pid, SIGKILL);
+        hm_spawn_wait(decoder->pid);
+    }
+    decoder->pid = -1;
+}

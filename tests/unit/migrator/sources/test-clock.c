@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the clock source on real processes, with the kernel's own perf_event_open where that is allowed, and with
+ * hybridmem-decode. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/pagesize.h"
+#include "base/perfopen.h"
+#include "fakeperf.h"
+#include "migrator/sources/perfwatch.h"
+
+#define PAGES 8
+#define WANTED 20   /* samples */
+#define TRIES 3000  /* of 10 ms, at most: the machine may be busy */
+#define BLIND_S 0.8 /* of the child's CPU time: nearly 8000 samples */
+
+/* A child that loads from one page of an area, and stores into another, for ever. */
+struct child {
+    pid_t pid;
+    unsigned char *area;
+};
+
+static void start(struct child *child, int loaded, int stored)
+{
+    child->area = mmap(NULL, PAGES * hm_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(child->area, MAP_FAILED);
+    child->pid = fork();
+    assert_true(child->pid >= 0);
+    if (child->pid == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where the test fails */
+    volatile unsigned char *from = child->area + (size_t)loaded * hm_page_size();
+    volatile unsigned char *to = child->area + (size_t)stored * hm_page_size();
+    for (unsigned char sum = 0; child->pid == 0; *to = sum)
+        sum = (unsigned char)(sum + *from);
+}
+
+static void finish(struct child *child)
+{
+    kill(child->pid, SIGKILL);
+    waitpid(child->pid, NULL, 0);
+    munmap(child->area, PAGES * hm_page_size());
+}
+
+struct seen {
+    uint64_t first; /* first page of the child's area */
+    int loads[PAGES], stores[PAGES], unknown;
+};
+
+static void count(void *data, const struct hm_observation *observations, size_t n)
+{
+    struct seen *seen = data;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = HM_PAGE_NUMBER(observations[i].page) - seen->first;
+        assert_true(observations[i].is_saturated); /* not every access can be seen */
+        seen->unknown += !observations[i].knows_writes;
+        if (at < PAGES && observations[i].writes > 0)
+            seen->stores[at]++;
+        else if (at < PAGES)
+            seen->loads[at]++;
+    }
+}
+
+static bool can_watch(void)
+{
+    struct perf_event_attr attr;
+    fake.is_real = true;
+    fake.refuses_wide = true;
+    fake_decode_program = DECODE;
+    hm_perf_attr(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+    int fd = hm_perf_open(&attr, 0, -1, 0);
+    if (fd < 0)
+        print_message("perf_event_open is not allowed here (%s): not tested\n", strerror(errno));
+    else
+        close(fd);
+    return fd >= 0;
+}
+
+static struct hm_source *open_source(struct hm_ranks *ranks, const struct child *child)
+{
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    struct hm_source_setup setup = usual;
+    setup.overhead = 1; /* so that samples come soon */
+    assert_int_equal(hm_ranks_init_list(ranks, &child->pid, 1, getuid(), &error), 0);
+    assert_int_equal(hm_ranks_update(ranks, &error), 1);
+    struct hm_source *source = hm_source_open("clock", &setup, why, &error);
+    if (!source)
+        fail_msg("%s", error.text);
+    assert_int_equal(source->update(source, ranks, NULL, &error), 0);
+    return source;
+}
+
+static void test_loads_and_stores_are_found(void **state)
+{
+    (void)state;
+    struct child child;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    if (!can_watch())
+        skip();
+    start(&child, 3, 5);
+    struct hm_source *source = open_source(&ranks, &child);
+    struct seen seen = {.first = (uintptr_t)child.area / hm_page_size()};
+    for (int i = 0; i < TRIES && (seen.loads[3] < WANTED || seen.stores[5] < WANTED); i++) {
+        usleep(10000);
+        if (source->read(source, &ranks, count, &seen, &error) != 0)
+            fail_msg("%s", error.text);
+    }
+    assert_true(seen.loads[3] >= WANTED && seen.stores[5] >= WANTED);
+    for (int i = 0; i < PAGES; i++)
+        if ((i != 3 && seen.loads[i]) || (i != 5 && seen.stores[i]))
+            fail_msg("page %d: %d loads, %d stores", i, seen.loads[i], seen.stores[i]);
+    assert_int_equal(seen.unknown, 0);
+    assert_true(source->state.is_time && source->state.knows_writes && source->state.unit > 0);
+    assert_true(source->helper > 0);
+    source->close(source);
+    hm_ranks_free(&ranks);
+    finish(&child);
+}
+
+/* The source ends with the program that reads code. */
+static void test_a_decoder_that_ends(void **state)
+{
+    (void)state;
+    struct child child;
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    struct seen seen = {0};
+    int result = 0;
+    if (!can_watch())
+        skip();
+    start(&child, 0, 1);
+    struct hm_source *source = open_source(&ranks, &child);
+    kill(source->helper, SIGKILL);
+    for (int i = 0; i < TRIES && result == 0; i++) {
+        usleep(10000);
+        result = source->read(source, &ranks, count, &seen, &error);
+    }
+    assert_int_equal(result, -1);
+    assert_non_null(strstr(error.text, "hybridmem-decode"));
+    source->close(source);
+    hm_ranks_free(&ranks);
+    finish(&child);
+}
+
+/* Code without an operand, and processes that are not known yet, have no addresses. This does not end the source. */
+static void test_samples_without_addresses(void **state)
+{
+    (void)state;
+    struct child child = {0};
+    struct hm_ranks ranks;
+    struct hm_error error = {""};
+    struct seen seen = {0};
+    clockid_t clock;
+    if (!can_watch())
+        skip();
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    while (child.pid == 0)
+        __asm__ volatile("");
+    struct hm_source *source = open_source(&ranks, &child);
+    assert_int_equal(clock_getcpuclockid(child.pid, &clock), 0);
+    int result = 0;
+    for (double begun_s = hm_clock_s(clock); result == 0 && hm_clock_s(clock) < begun_s + BLIND_S; usleep(10000))
+        result = source->read(source, &ranks, count, &seen, &error);
+    kill(child.pid, SIGKILL);
+    waitpid(child.pid, NULL, 0);
+    if (result != 0 || source->state.samples != 0)
+        fail_msg("%d samples: %s", (int)source->state.samples, error.text);
+    source->close(source);
+    hm_ranks_free(&ranks);
+}
+
+static void test_no_decoder(void **state)
+{
+    (void)state;
+    struct hm_error error = {""};
+    char why[HM_WARNING];
+    if (!can_watch())
+        skip();
+    fake_decode_program = "/nonexistent/hybridmem-decode";
+    assert_null(hm_source_open("clock", &usual, why, &error));
+    assert_non_null(strstr(error.text, "/nonexistent/hybridmem-decode"));
+    fake_decode_program = "/bin/true";
+    assert_null(hm_source_open("clock", &usual, why, &error));
+    assert_non_null(strstr(error.text, "does not answer"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_loads_and_stores_are_found, fake_perf_reset),
+        cmocka_unit_test_setup(test_a_decoder_that_ends, fake_perf_reset),
+        cmocka_unit_test_setup(test_samples_without_addresses, fake_perf_reset),
+        cmocka_unit_test_setup(test_no_decoder, fake_perf_reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
