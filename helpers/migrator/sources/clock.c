@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The source "clock": where the hardware does not sample addresses, the CPU's clock does. At each tick of a perf event,
- * the kernel tells a thread's registers. The machine code there tells which memory the thread accesses next.
+ * the kernel tells a thread's registers. The machine code there tells which memory the thread has just accessed, or
+ * accesses next.
  */
 #include <errno.h>
 #include <math.h>
@@ -49,7 +50,7 @@ static void end(void *locator)
 /* ns of CPU time between two samples, so that the kernel's work for them keeps to the overhead. */
 static uint64_t choose_period(const struct hm_source_setup *setup, double sample_s)
 {
-    double share = setup->overhead / 2;
+    double share = setup->overhead * HM_PERF_SHARE;
     double period = share > 0 ? sample_s * MARGIN / share * 1e9 : COARSEST_NS;
     return period < FINEST_NS ? FINEST_NS : period > COARSEST_NS ? COARSEST_NS : (uint64_t)period;
 }
@@ -114,7 +115,7 @@ static struct hm_source *open_clock(const struct hm_source_setup *setup, struct 
     if (!source)
         return NULL;
     struct hm_clock_code *code =
-        hm_clock_code_new(setup->overhead / 2 * CODE * (setup->n_cpus ? setup->n_cpus : 1), error);
+        hm_clock_code_new(setup->overhead * HM_PERF_SHARE * CODE * (setup->n_cpus ? setup->n_cpus : 1), error);
     if (code) {
         source->helper = hm_clock_code_helper(code);
         hm_perf_begin(source, code);

@@ -17,7 +17,6 @@
 #define ENDED 256           /* most ends of threads that are noticed at one read */
 #define ADAPT_NS 1000000000 /* time between two comparisons of cost and budget */
 #define KERNEL_S 1e-6 /* assumed CPU time of the kernel for a record of the hardware's; for the budget, never told */
-#define SHARE 0.5     /* of the overhead; the migrator itself has the other half */
 /* A source by time may use twice its share at first: the first minutes decide. */
 #define EARLY 2.0
 #define EARLY_NS UINT64_C(120000000000)
@@ -258,7 +257,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     if (watch->plan.record_s <= 0)
         watch->plan.record_s = KERNEL_S;
     watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
-    watch->share = SHARE * setup->overhead;
+    watch->share = HM_PERF_SHARE * setup->overhead;
     watch->n_cpus = setup->n_cpus ? setup->n_cpus : 1;
     watch->since_ns = watch->begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period, plan->period_most);

@@ -12,6 +12,8 @@
 #include "migrator/perf/table.h"
 #include "source.h"
 
+#define HM_PERF_SHARE 0.5 /* of the overhead; the migrator itself has the other half */
+
 struct hm_perf_plan {
     int n_events;
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */

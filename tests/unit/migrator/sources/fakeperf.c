@@ -2,14 +2,20 @@
 #include "fakeperf.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
 #include "base/installed.h"
 #include "base/perfopen.h"
+#include "migrator/sources/perfwatch.h"
 
 struct fake_perf fake;
 const char *fake_decode_program;
@@ -75,6 +81,19 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
     if (clock == CLOCK_MONOTONIC)
         time->tv_sec += fake.later_s;
     return status;
+}
+
+bool fake_perf_be_real(uint64_t software_event)
+{
+    struct perf_event_attr attr;
+    fake.is_real = true;
+    hm_perf_attr(&attr, PERF_TYPE_SOFTWARE, software_event);
+    int fd = hm_perf_open(&attr, 0, -1, 0);
+    if (fd < 0)
+        print_message("perf_event_open is not allowed here (%s): not tested\n", strerror(errno));
+    else
+        close(fd);
+    return fd >= 0;
 }
 
 int fake_perf_reset(void **state)

@@ -32,6 +32,12 @@ extern const char *fake_decode_program;
 extern const struct hm_perf_cpu fake_intel, fake_arm;
 extern const struct hm_source_setup usual; /* 1 % of two CPUs, phases of 10 s */
 
+/*
+ * From now on events are opened in the kernel. False where it does not allow this software event, which is then said:
+ * the test is to be skipped. The guest's tests in tests/system use the sources, too.
+ */
+bool fake_perf_be_real(uint64_t software_event);
+
 /* Set-up of a test: an Intel processor on which everything works. */
 int fake_perf_reset(void **state);
 

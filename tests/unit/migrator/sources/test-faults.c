@@ -15,9 +15,7 @@
 #include <cmocka.h>
 
 #include "base/pagesize.h"
-#include "base/perfopen.h"
 #include "fakeperf.h"
-#include "migrator/sources/perfwatch.h"
 #include "pagechild.h"
 #include "unit/lib/rows.h"
 
@@ -62,20 +60,6 @@ static void assert_pages(const struct seen *seen, int first, int step)
     assert_int_equal(seen->known, 0); /* a fault's record does not tell whether it was a write */
 }
 
-/* Is the real call allowed here? If not, the test says so; tests/system/test_migrator.py uses the source, too. */
-static bool can_watch(void)
-{
-    struct perf_event_attr attr;
-    fake.is_real = true;
-    hm_perf_attr(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
-    int fd = hm_perf_open(&attr, 0, -1, 0);
-    if (fd < 0)
-        print_message("perf_event_open is not allowed here (%s): not tested\n", strerror(errno));
-    else
-        close(fd);
-    return fd >= 0;
-}
-
 static void follow(struct hm_source *source, struct hm_ranks *ranks)
 {
     struct hm_error error = {""};
@@ -97,7 +81,7 @@ static void test_faults_of_a_child(void **state)
     struct hm_error error = {""};
     char why[HM_WARNING];
     struct seen seen;
-    if (!can_watch())
+    if (!fake_perf_be_real(PERF_COUNT_SW_PAGE_FAULTS))
         skip();
     fake.refuses_wide = true;
     start(&stranger);
@@ -173,7 +157,7 @@ static void test_budget_is_kept(void **state)
     struct hm_source_setup setup = usual;
     char why[HM_WARNING];
     struct seen seen;
-    if (!can_watch())
+    if (!fake_perf_be_real(PERF_COUNT_SW_PAGE_FAULTS))
         skip();
     fake.refuses_wide = true;
     setup.overhead = 1e-12;
@@ -234,7 +218,7 @@ static void test_faults_of_a_cgroup(void **state)
     struct hm_error error = {""};
     char why[HM_WARNING], pid[16], cgroup[64], procs[96];
     struct seen seen;
-    if (!can_watch())
+    if (!fake_perf_be_real(PERF_COUNT_SW_PAGE_FAULTS))
         skip();
     if (make_cgroup(cgroup, sizeof(cgroup)) != 0) {
         print_message("no cgroup can be made here (%s): not tested\n", strerror(errno));
@@ -275,7 +259,7 @@ static void test_faults_of_a_cgroup_that_is_gone(void **state)
     struct hm_ranks ranks;
     struct hm_error error = {""};
     char why[HM_WARNING];
-    if (!can_watch())
+    if (!fake_perf_be_real(PERF_COUNT_SW_PAGE_FAULTS))
         skip();
     start(&child);
     assert_int_equal(hm_ranks_init_list(&ranks, &child.pid, 1, getuid(), &error), 0);
