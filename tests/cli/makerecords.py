@@ -72,6 +72,7 @@ def record(job_id, **changes):
             "tiers": ["dram"],
             "nodes": [0, 1],
             "weights": None,
+            "side_cache_bytes": None,
         },
         "start": "2025-03-01T10:00:00.000Z",
         "end": "2025-03-01T11:00:00.000Z",

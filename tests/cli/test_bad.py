@@ -5,7 +5,7 @@ exactly the line that a table below has for the request or configuration."""
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
+MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory"
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 
@@ -52,7 +52,7 @@ REQUESTS = {
     "fsdax,size=1": 'size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "1"',
     "fsdax,size=1G,keep=1": "keep takes no value: write fsdax,size=200G,keep",
     "spill,keep": 'spill takes no key "keep": it belongs to fsdax',
-    "memory": "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode",
+    "memory,socket=local": 'memory takes no key, and here is "socket": write memory alone',
     "spill,size=1G": 'spill takes no key "size": it belongs to fsdax',
 }
 

@@ -21,6 +21,7 @@ KEYS = {
     "reserve_bytes",
     "migration",
     "fsdax",
+    "side_cache_bytes",
 }
 PLACED = {mode["name"]: mode for mode in modes() if "placement" in mode["wants"]}
 POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
@@ -75,7 +76,20 @@ def test_off():
         "reserve_bytes": 0,
         "migration": None,
         "fsdax": None,
+        "side_cache_bytes": None,
     }
+
+
+def test_a_node_whose_fast_memory_is_a_cache():
+    made = plan("memory", "memory-mode", "--size", "1T")
+    assert (made["policy"], made["nodes"], made["side_cache_bytes"]) == ("default", [], 192 << 30)
+    assert "a cache, 192.0 GiB in front of the 1.5 TiB of nodes 0-1" in made["reason"]
+    (warning,) = made["warnings"]
+    assert warning.startswith("1.0 TiB are more than the cache holds, 192.0 GiB")
+    assert "cache      192.0 GiB\n" in helper("hybridmem-plan", "memory", *xml("memory-mode")).stdout
+    for name in ("optane-2-sockets", "hbm-flat-snc4", "two-sockets"):
+        refused = helper("hybridmem-plan", "memory", *xml(name), status=3).stderr
+        assert refused.count("\n") == 1 and "needs a node that has one, by the constraint memmode=cache" in refused
 
 
 def test_file_systems():

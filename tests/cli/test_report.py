@@ -34,7 +34,7 @@ from viewing import report, report_json
         (["--user", "alice,"], '"alice," is no list of names'),
         (["--mode", "spill,"], '"spill," is no list of names'),
         (["--mode", "spill,spil"], '--mode: "spil" is no mode: use off, fast, slow, '),
-        (["--mode", "Spill"], "fsdax, none or invalid"),
+        (["--mode", "Spill"], "memory, none or invalid"),
         (["--json", "--csv"], "--csv does not go with --json. Try"),
         (["extra"], "unexpected word 'extra'. Try"),
         (["--bogus"], "unrecognized option '--bogus'. Try"),

@@ -49,6 +49,15 @@ def test_every_line_fits_the_terminal(tmp_path, columns):
     assert text.startswith(f"{head}\n") and f"                 {scale}\n" in text, "in a pipe each is one line"
 
 
+@pytest.mark.parametrize(("gib", "said"), [(1, "; the peak is 4.0 times that"), (4, "; the peak fits into it")])
+def test_the_cache_of_a_node_in_memory_mode_is_beside_the_peak(tmp_path, gib, said):
+    made = record(9, mode="memory")
+    made["plan"]["side_cache_bytes"] = gib << 30
+    write(tmp_path, made, record(10))
+    assert f"\n  cache        {gib}.0 GiB of fast memory in front of the rest{said}\n" in show(tmp_path, "9").stdout
+    assert "  cache " not in show(tmp_path, "10").stdout
+
+
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
 
 

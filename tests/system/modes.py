@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request for each mode but hbm, for whose memory the guest has no node."""
+"""A request for each mode but hbm and memory: the guest has no node of HBM, and none behind a memory-side cache."""
 
 # Request: the task's policy, the plan's mode and policy; None: no record.
 MODES = {

@@ -17,7 +17,7 @@ BAD_REQUESTS = {
     "späll": "sp",
     "--help": "--help",
     "%s%n": "%s%n",
-    "memory": "not available",
+    "memory,socket=local": "memory takes no key",
     "x" * 300: "xxx",
 }
 

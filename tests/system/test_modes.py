@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one job of each mode but hbm on the node at the same time: each has its policy and, except off, its record,
-and leaves nothing. Then runs the README's demo."""
+"""Runs one job of each mode but hbm and memory on the node at the same time: each has its policy and, except off, its
+record, and leaves nothing. Then runs the README's demo."""
 
 from pathlib import Path
 

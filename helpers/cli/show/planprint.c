@@ -93,6 +93,8 @@ void hm_planprint_text(const struct hm_plan *plan, const struct hm_topology *top
         put("nodes", "%s", hm_set_format(&plan->nodes, text, sizeof(text)));
     if (plan->has_weights)
         print_weights(plan, topology);
+    if (plan->side_cache_bytes > 0)
+        put("cache", "%s", hm_size_format(plan->side_cache_bytes, text, sizeof(text)));
     if (plan->reserve_bytes > 0)
         put("reserve", "%s", hm_size_format(plan->reserve_bytes, text, sizeof(text)));
     if (plan->predicted_bandwidth_mbs >= 0)
@@ -192,12 +194,13 @@ int hm_planprint_json(const struct hm_plan *plan, const struct hm_topology *topo
     for (int i = 0; i < plan->n_warnings; i++)
         json_array_append_new(warnings, json_string(plan->warning[i]));
     json_t *predicted = known_or_null(plan->predicted_bandwidth_mbs);
-    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "mode",
+    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "mode",
                                hm_request_mode_name(&plan->request), "policy", hm_policy_name(plan->policy), "nodes",
                                hm_figures_set(&plan->nodes), "weights", weights_object(plan, topology), "weights_auto",
                                plan->has_weights ? json_boolean(plan->weights_auto) : json_null(), "reason",
                                plan->reason, "warnings", hm_figures_whole(warnings, (size_t)plan->n_warnings),
                                "predicted_bandwidth_mbs", predicted, "reserve_bytes", (json_int_t)plan->reserve_bytes,
-                               "migration", migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax));
+                               "migration", migration_object(&plan->migration), "fsdax", fsdax_object(&plan->fsdax),
+                               "side_cache_bytes", number_or_null(plan->side_cache_bytes));
     return hm_figures_end(stdout, object, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 }

@@ -102,6 +102,7 @@ struct hm_plan {
     bool must_set_weights;          /* these weights differ from the system's: root sets them before the tasks start */
     bool weights_auto;              /* the kernel sets the system's weights, where the job's are not set */
     uint8_t weights[HM_MAX_NODES];  /* by topology index; with has_weights 1 to 255 for nodes in the mask, else 0 */
+    uint64_t side_cache_bytes;      /* for memory: the caches in front of all nodes together; 0 in other modes */
     uint64_t reserve_bytes;         /* fast memory to keep free for the kernel; 0: none */
     double predicted_bandwidth_mbs; /* read bandwidth, for fast and slow together by the spill model; < 0: unknown */
     struct hm_plan_migration migration;
@@ -114,9 +115,9 @@ struct hm_plan {
 /*
  * Make the plan. Returns 0, or -1 (ENODEV) where this node cannot serve the request: it has no such tier or usable
  * region, it has no memory on the sockets, the cpuset hides the memory, the task's socket is not known for socket=local
- * or remote, the node lacks what isolate needs, the size does not fit into the regions, or the site does not let users
- * keep that much. The text names the request, and what is missing or in the way. Errors of form were found by the
- * parser.
+ * or remote, no memory is behind a cache for the mode memory, the node lacks what isolate needs, the size does not fit
+ * into the regions, or the site does not let users keep that much. The text names the request, and what is missing or
+ * in the way. Errors of form were found by the parser.
  */
 int hm_plan_resolve(const struct hm_request *request, const struct hm_tiers *tiers, const struct hm_config *config,
                     const struct hm_abilities *abilities, const struct hm_where *where, struct hm_plan *plan,

@@ -95,6 +95,7 @@ const struct hm_field hm_plan_table[] = {
     HM_FIELD(hm_plan, must_set_weights),
     HM_FIELD(hm_plan, weights_auto),
     HM_FIELD_LIST(hm_plan, weights),
+    HM_FIELD(hm_plan, side_cache_bytes),
     HM_FIELD(hm_plan, reserve_bytes),
     HM_FIELD(hm_plan, predicted_bandwidth_mbs),
     HM_FIELD_GROUP_OF(hm_plan, migration, migration_table),

@@ -29,6 +29,7 @@ enum {
     HM_WANTS_MIGRATOR = 1 << 3,   /* a process beside each step that moves the step's pages */
     HM_WANTS_PRELOAD = 1 << 4,    /* libhybridmem-preload in the step's programs */
     HM_WANTS_NAMESPACES = 1 << 5, /* DAX file systems, which the prolog makes */
+    HM_WANTS_SIDE_CACHE = 1 << 6, /* memory behind a memory-side cache; nothing is placed */
 };
 
 struct hm_mode_row {

@@ -16,12 +16,6 @@
 
 #define OPTION "--hybrid-mem="
 
-static const struct {
-    const char *name, *why;
-} unserved_modes[] = {
-    {"memory", "this version of hybridmem does not switch nodes to Memory Mode"},
-};
-
 /* A part of the option's text; not terminated. */
 struct word {
     const char *text;
@@ -36,15 +30,6 @@ static bool is_word(struct word word, const char *name)
     return (size_t)word.length == strlen(name) && memcmp(word.text, name, (size_t)word.length) == 0;
 }
 
-/* Find a mode that hybridmem knows but does not offer. Returns its index, or -1. */
-static int find_unserved(struct word word)
-{
-    for (int i = 0; i < N_ROWS(unserved_modes); i++)
-        if (is_word(word, unserved_modes[i].name))
-            return i;
-    return -1;
-}
-
 static int parse_mode(const char *text, struct word word, struct hm_request *request, struct hm_error *error)
 {
     char modes[HM_MODES_LIST];
@@ -53,10 +38,6 @@ static int parse_mode(const char *text, struct word word, struct hm_request *req
         request->mode = (enum hm_mode)mode;
         return 0;
     }
-    int unserved = find_unserved(word);
-    if (unserved >= 0)
-        return hm_fail(error, ENOTSUP, OPTION "%.*s: %s is not available on this cluster: %s", SHOWN, text,
-                       unserved_modes[unserved].name, unserved_modes[unserved].why);
     hm_modes_list(~0u, " or ", modes, sizeof(modes));
     if (word.length == 0)
         return hm_fail(error, EINVAL, OPTION "%.*s: the mode is empty: use %s", SHOWN, text, modes);

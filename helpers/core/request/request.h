@@ -46,9 +46,8 @@ struct hm_request {
 };
 
 /*
- * Parse the option's text. Returns 0, or -1: EINVAL where it is wrong (the error says what is wrong, and what would be
- * right), ENOTSUP for a mode that hybridmem knows but does not offer ("... is not available on this cluster: <why>").
- * Accepts any bytes; never allocates.
+ * Parse the option's text. Returns 0, or -1 (EINVAL) where it is wrong: the error says what is wrong, and what would be
+ * right. Accepts any bytes; never allocates.
  */
 int hm_request_parse(const char *text, struct hm_request *request, struct hm_error *error);
 

@@ -88,9 +88,10 @@ static json_t *plan_of(const struct hm_job *job, const struct hm_tiers *tiers, c
     for (int t = 0; t < list->n; t++)
         if (hm_set_intersects(&plan->nodes, list->tier[t].nodes))
             json_array_append_new(names, hm_json_text(list->tier[t].name, HM_NAME));
-    return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o}", "mode", hm_request_mode_name(&plan->request), "reason",
+    return json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "mode", hm_request_mode_name(&plan->request), "reason",
                      TEXT(plan->reason), "policy", hm_policy_name(plan->policy), "tiers", names, "nodes",
-                     hm_json_set(&plan->nodes), "weights", weights_of(plan, tiers));
+                     hm_json_set(&plan->nodes), "weights", weights_of(plan, tiers), "side_cache_bytes",
+                     plan->side_cache_bytes > 0 ? hm_json_bytes(plan->side_cache_bytes) : json_null());
 }
 
 /* The exit code as a shell shows it: 128 + the signal's number if a signal has ended the task. */

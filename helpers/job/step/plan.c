@@ -13,27 +13,30 @@
 #include "parts.h"
 #include "slurm/cores.h"
 
-static bool wants_placement(const char *text)
+/* What a step's plan decides: where memory goes, or whether the node has what the mode is about. */
+#define WANTS_PLAN (HM_WANTS_PLACEMENT | HM_WANTS_SIDE_CACHE)
+
+static bool wants_plan(const char *text)
 {
     struct hm_request request;
-    return hm_request_parse(text, &request, NULL) == 0 && hm_request_wants(&request, HM_WANTS_PLACEMENT);
+    return hm_request_parse(text, &request, NULL) == 0 && hm_request_wants(&request, WANTS_PLAN);
 }
 
 /* May the step get a plan? Whether its own request or the job's applies is decided with the lock; here either counts.
  */
-static bool may_be_placed(struct hm_preparation *p)
+static bool may_be_planned(struct hm_preparation *p)
 {
     const struct hm_step_facts *facts = p->facts;
     if (facts->step_id == HM_STEP_EXTERN || p->step->tiers.n_tiers == 0)
         return false;
-    if (facts->option && wants_placement(facts->option))
+    if (facts->option && wants_plan(facts->option))
         return true;
     if (!p->has_entry)
         return false;
     hm_hurry_begin();
     int result = hm_ledger_read(&p->step->config, facts->job_id, p->job, NULL);
     hm_hurry_end();
-    return result == 0 ? wants_placement(p->job->request) : errno != ENOENT;
+    return result == 0 ? wants_plan(p->job->request) : errno != ENOENT;
 }
 
 /* Finds the CPUs of the job in its cgroup. If they are not known there, takes all CPUs that the node allows. */
@@ -49,7 +52,7 @@ static void find_job_cpus(struct hm_preparation *p)
 void hm_step_learn(struct hm_preparation *p)
 {
     struct hm_step *step = p->step;
-    if (!may_be_placed(p))
+    if (!may_be_planned(p))
         return;
     if (hm_abilities_read(&step->tiers, &step->abilities, NULL) != 0)
         memset(&step->abilities, 0, sizeof(step->abilities));
@@ -177,6 +180,6 @@ void hm_step_plan(struct hm_preparation *p)
 {
     if (hm_request_wants(&p->step->request, HM_WANTS_NAMESPACES))
         judge_fsdax(p);
-    if (hm_request_wants(&p->step->request, HM_WANTS_PLACEMENT))
+    if (hm_request_wants(&p->step->request, WANTS_PLAN))
         plan_memory(p);
 }

@@ -88,6 +88,7 @@ class Printer:
             self.line("memory", unmeasured(memory))
             return
         self.memory_peak(memory)
+        self.cache(record, fields.figure(memory, "peak_bytes"))
         columns = tiertable.measured((*tiertable.SIZES, *tiertable.PARTS), tiers)
         lines = [[title.upper() for title in (*tiertable.NAMES, *(title for title, _ in columns))]]
         for tier in tiers:
@@ -100,6 +101,16 @@ class Printer:
         """Prints the most memory that the job had, in all tiers together."""
         peak = draw.size(fields.figure(memory, "peak_bytes"))
         self.line("memory", sourced(f"peak {peak}", fields.text(memory, "peak_source") or "source unknown"))
+
+    def cache(self, record, peak):
+        """For a job of the mode memory: prints the cache beside the most memory that the job had."""
+        cache = fields.figure(record.get("plan"), "side_cache_bytes")
+        if not cache:
+            return
+        beside = ""
+        if peak is not None:
+            beside = "; the peak fits into it" if peak <= cache else f"; the peak is {peak / cache:.1f} times that"
+        self.line("cache", f"{draw.size(cache)} of fast memory in front of the rest{beside}")
 
     def plots(self, tiers, interval):
         """Prints for each tier whose mean is known its share of the mean use as a bar, and its use over time. All plots

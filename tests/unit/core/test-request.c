@@ -13,7 +13,7 @@
 #include "core/request/request.h"
 #include "unit/lib/rows.h"
 
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax"
+#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory"
 #define SIZE "size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
@@ -61,8 +61,7 @@ static const struct {
     {"spill,=all", "unknown key \"\": " SPILL_KEYS},
     {"fast,slow", "unknown key \"slow\": fast takes socket"},
     {"off,socket=all", "off takes no key, and here is \"socket\": write off alone"},
-    {"memory",
-     "memory is not available on this cluster: this version of hybridmem does not switch nodes to Memory Mode"},
+    {"memory,socket=local", "memory takes no key, and here is \"socket\": write memory alone"},
     {"spill,keep", "spill takes no key \"keep\": it belongs to fsdax"},
     {"off,keep", "off takes no key, and here is \"keep\": write off alone"},
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
@@ -148,7 +147,7 @@ static void test_refusals(void **state)
         errno = 0;
         assert_int_equal(hm_request_parse(refusals[i].text, &request, &error), -1);
         assert_string_equal(error.text, wanted);
-        assert_int_equal(errno, strstr(wanted, "not available") ? ENOTSUP : EINVAL);
+        assert_int_equal(errno, EINVAL);
         assert_int_equal(hm_request_parse(refusals[i].text, &request, NULL), -1);
     }
 }
@@ -253,8 +252,8 @@ static void test_modes_are_listed_and_explained(void **state)
         assert_int_equal(hm_mode_find(row->name, strlen(row->name)), i);
         assert_string_equal(hm_request_mode_name(&request), row->name);
         assert_int_equal(hm_request_wants(&request, HM_WANTS_ANYTHING), row->wants != 0);
-        /* Every mode takes `socket`, except one that leaves the job as it is. */
-        assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants ? HM_KEYS_SOCKET : 0);
+        /* Every mode takes `socket`, except those that place nothing. */
+        assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants & ~HM_WANTS_SIDE_CACHE ? HM_KEYS_SOCKET : 0);
     }
     assert_null(hm_mode_at(HM_MODES));
     assert_null(hm_mode_at(-1));
@@ -262,9 +261,9 @@ static void test_modes_are_listed_and_explained(void **state)
     assert_int_equal(hm_mode_find("fastest", 5), -1);
     assert_int_equal(hm_mode_find("", 0), -1);
     assert_string_equal(hm_mode_want_name(HM_WANTS_PRELOAD), "preload");
-    assert_null(hm_mode_want_name(HM_WANTS_NAMESPACES << 1));
+    assert_null(hm_mode_want_name(HM_WANTS_SIDE_CACHE << 1));
     assert_string_equal(hm_modes_list(~0u, " or ", all, sizeof(all)),
-                        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate or fsdax");
+                        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory");
     assert_string_equal(hm_modes_list(1u << HM_MODE_SPILL | 1u << HM_MODE_OFF, " and ", two, sizeof(two)),
                         "off and spill");
     assert_string_equal(hm_modes_list(0, " or ", two, sizeof(two)), "");

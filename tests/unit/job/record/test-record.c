@@ -308,6 +308,23 @@ static void test_namespaces(void **state)
     json_decref(record);
 }
 
+/* The cache is beside the job's peak; other modes have none. */
+static void test_the_cache_of_the_mode_memory(void **state)
+{
+    (void)state;
+    plan_spill();
+    job.plan.request.mode = HM_MODE_MEMORY;
+    job.plan.policy = HM_POLICY_DEFAULT;
+    hm_set_clear(&job.plan.nodes);
+    job.plan.side_cache_bytes = 1024 * MIB;
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const json_t *plan = json_object_get(record, "plan");
+    assert_string_equal(json_string_value(json_object_get(plan, "mode")), "memory");
+    assert_int_equal(json_integer_value(json_object_get(plan, "side_cache_bytes")), 1024 * MIB);
+    assert_int_equal(json_array_size(json_object_get(plan, "nodes")), 0);
+    json_decref(record);
+}
+
 /* A migrator was asked for and left no figures; then one that never began. */
 static void test_migration_without_figures(void **state)
 {
@@ -351,6 +368,7 @@ int main(void)
         cmocka_unit_test_setup(test_migration_with_times_that_are_not_known, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
+        cmocka_unit_test_setup(test_the_cache_of_the_mode_memory, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

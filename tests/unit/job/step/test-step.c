@@ -32,7 +32,7 @@ static const struct {
     {"spill", true, "spill", "", true, "topology"},
     {"", false, "spil", "", true, "spil"},
     {"", false, "", "", true, "empty"},
-    {"", false, "memory", "", true, "not available"},
+    {"", false, "memory", "", true, "topology"},
     {"", false, "migrate", "", true, "topology"},
     {"", false, "spill", "modes = { \"fast\" }", true, "spill"},
     {"spill", false, NULL, "enabled = no", false, ""},

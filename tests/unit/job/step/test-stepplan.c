@@ -21,6 +21,7 @@
 
 static uint8_t weights_first[HM_MAX_NODES], weights_now[HM_MAX_NODES];
 static unsigned n_looks, n_weights;
+static uint64_t cache_bytes; /* the cache in front of the node's first memory */
 
 int __wrap_hm_nodetiers_read(const struct hm_config *settings, struct hm_tiers *tiers, struct hm_error *why);
 int __wrap_hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *why);
@@ -33,6 +34,7 @@ int __wrap_hm_nodetiers_read(const struct hm_config *settings, struct hm_tiers *
 {
     (void)settings;
     machine_make("cxl", tiers);
+    tiers->topology.node[0].side_cache_bytes = cache_bytes;
     return hm_set_parse(&tiers->topology.allowed_cpus, "0-7", why);
 }
 
@@ -75,7 +77,7 @@ int __wrap_hm_changes_apply(const struct hm_config *settings, struct hm_job *of,
     return 0;
 }
 
-/* Only a step with placement needs to know more of the node than its tiers. */
+/* Only a step with a plan needs to know more of the node than its tiers. */
 static void test_the_node_is_looked_at_without_the_lock(void **state)
 {
     static const struct {
@@ -83,9 +85,11 @@ static void test_the_node_is_looked_at_without_the_lock(void **state)
         uint32_t step_id;
         bool has_entry;
         unsigned n_looks;
-    } rows[] = {{"spill", NULL, 0, true, 2}, {"spill", "off", 0, true, 2}, {"", "spill", 0, true, 2},
-                {"", "spill", 0, false, 2},  {"", NULL, 0, true, 0},       {"", NULL, 0, false, 0},
-                {"", "off", 0, true, 0},     {"fsdax", NULL, 0, true, 0},  {"spill", NULL, HM_STEP_EXTERN, true, 0}};
+    } rows[] = {{"spill", NULL, 0, true, 2},  {"spill", "off", 0, true, 2},
+                {"", "spill", 0, true, 2},    {"", "spill", 0, false, 2},
+                {"", NULL, 0, true, 0},       {"", NULL, 0, false, 0},
+                {"", "off", 0, true, 0},      {"fsdax", NULL, 0, true, 0},
+                {"memory", NULL, 0, true, 2}, {"spill", NULL, HM_STEP_EXTERN, true, 0}};
     (void)state;
     step_configure("");
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -131,11 +135,29 @@ static void test_weights_that_change_before_the_lock(void **state)
     }
 }
 
+/* A step of the mode memory is refused where nothing is a cache. Its tasks are not placed, so the plan of the entry is
+ * the one that root made. */
+static void test_a_cache_in_front_of_memory(void **state)
+{
+    (void)state;
+    step_configure("");
+    for (int is_cached = 0; is_cached < 2; is_cached++) {
+        step_begin("memory", false);
+        cache_bytes = is_cached ? 4096 : 0;
+        struct hm_step *step = step_prepare(NULL);
+        assert_int_equal(strstr(step->refusal, "by the constraint memmode=cache") != NULL, !is_cached);
+        assert_int_equal(job.has_plan, is_cached);
+        assert_int_equal(job.plan.side_cache_bytes, cache_bytes);
+        free(step);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_node_is_looked_at_without_the_lock),
         cmocka_unit_test(test_weights_that_change_before_the_lock),
+        cmocka_unit_test(test_a_cache_in_front_of_memory),
     };
     return cmocka_run_group_tests(tests, step_set_up, scratch_drop);
 }

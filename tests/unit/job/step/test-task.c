@@ -86,6 +86,27 @@ static void test_tasks_without_a_request_are_left_alone(void **state)
     free(step);
 }
 
+/* A task of the mode memory is not planned for, let alone placed, so that a binding of its own counts. */
+static void test_a_task_behind_a_cache_is_left_alone(void **state)
+{
+    (void)state;
+    int result;
+    struct hm_outcome *outcome = hm_outcome_map();
+    struct hm_step *step = calloc(1, sizeof(*step));
+    assert_non_null(step);
+    assert_non_null(outcome);
+    step->is_active = step->is_asked = true;
+    step->request.mode = HM_MODE_MEMORY;
+    assert_string_equal(place(step, outcome, &result), "");
+    assert_int_equal(result, 0);
+    assert_int_equal(outcome->n_warnings + outcome->has_plan, 0);
+    snprintf(step->refusal, sizeof(step->refusal), "no cache");
+    assert_string_equal(place(step, outcome, &result), "hybridmem: no cache\n");
+    assert_int_equal(result, 1);
+    free(step);
+    hm_outcome_unmap(outcome);
+}
+
 /* The batch script of an isolate job passes its variables on to its steps. A step without a request removes them. */
 static void test_what_another_step_set_is_taken_back(void **state)
 {
@@ -357,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tasks_without_a_request_are_left_alone),
+        cmocka_unit_test(test_a_task_behind_a_cache_is_left_alone),
         cmocka_unit_test(test_what_another_step_set_is_taken_back),
         cmocka_unit_test(test_a_refusal_is_one_line_for_all_tasks),
         cmocka_unit_test(test_a_task_that_cannot_be_placed),
