@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For Slurm's job_submit/lua: refuses modes of --hybrid-mem by account and partition when a job is submitted or
--- changed, and has Slurm count the persistent memory of fsdax jobs. Use it in job_submit.lua like this, with the folder
--- that this file is installed in:
+-- changed, has Slurm count the persistent memory of fsdax jobs, and asks for nodes whose memory is in the mode that the
+-- job needs. Use it in job_submit.lua like this, with the folder that this file is installed in:
 --
 --     local hybridmem = dofile("/usr/share/hybridmem/hybridmem-job-submit.lua")
 --     hybridmem.allowed.account.physics = { "fast", "spill" }
 --     hybridmem.allowed.partition.debug = {}
 --     hybridmem.pmem.types = { "socket0", "socket1" }
+--     hybridmem.memmode.flat = "memmode=flat"
 --     function slurm_job_submit(job_desc, part_list, submit_uid)
 --         return hybridmem.submit(job_desc, part_list)
 --     end
@@ -17,6 +18,18 @@
 -- These rules only refuse jobs earlier. Every node checks the account and partition sections of hybridmem.conf, so keep
 -- both the same. But jobs whose SPANK variables are too large for a node's prolog are refused only here.
 local M = {}
+
+local constraint = dofile((debug.getinfo(1, "S").source:match("^@(.*/)") or "") .. "hybridmem-constraint.lua")
+
+-- The features of nodes by the use of their fast memory: cache, flat and refused, as hybridmem-constraint.lua has them.
+M.memmode = constraint.memmode
+
+-- who: which jobs may have the feature M.memmode.cache, by --hybrid-mem=memory or by a constraint of their own: those
+-- with one of these accounts, QOS or users, as in M.reboot.who = { qos = { "memmode" } }. nil: all.
+-- delay: for how many seconds each job with one of the features waits at least for nodes that have it already, before
+-- Slurm may reboot others for it (a least --delay-boot). Slurm tells this script nothing of nodes: whether a job will
+-- cause a reboot, and when a node has had its last one, is not known here.
+M.reboot = { who = nil, delay = 0 }
 
 -- The modes that each account or partition may use. One that is not named here may use all. "off" is always allowed.
 M.allowed = { account = {}, partition = {} }
@@ -205,6 +218,54 @@ local function count_memory(text, job_desc)
     return slurm.SUCCESS
 end
 
+-- Is the job one of those that M.reboot.who names? `owner` has its account, QOS and user. If not, tell the user.
+local function may_reboot(owner)
+    local rules = {}
+    for _, kind in ipairs({ "account", "qos", "user" }) do
+        local names = M.reboot.who[kind] or {}
+        for _, name in ipairs(names) do
+            if owner[kind] and name:lower() == owner[kind]:lower() then
+                return true
+            end
+        end
+        rules[#rules + 1] = #names > 0 and kind .. " " .. table.concat(names, ", ") or nil
+    end
+    slurm.log_user("hybridmem: nodes with %s are for jobs with %s", M.memmode.cache, table.concat(rules, " or "))
+    return false
+end
+
+-- Make the job wait before nodes are rebooted for it, where it waits for less, or (`is_new`) has not said how long.
+local function delay_boot(job_desc, is_new)
+    local delay = job_desc.delay_boot or slurm.NO_VAL
+    if M.reboot.delay > 0 and ((delay == slurm.NO_VAL and is_new) or delay < M.reboot.delay) then
+        job_desc.delay_boot = M.reboot.delay
+    end
+end
+
+-- Join the feature that the option needs to the job's constraint and to what it prefers. job_rec: the job that is
+-- changed, which keeps what is not changed; nil for a new one.
+local function choose_nodes(text, job_desc, job_rec, owner)
+    local fine, features, prefer = constraint.apply(text, job_desc.features, job_desc.prefer)
+    if not fine then
+        slurm.log_user("%s", features)
+        return slurm.ERROR
+    end
+    if job_rec and not job_desc.features then
+        features = job_rec.features
+    elseif features then
+        job_desc.features = features
+    end
+    if prefer then
+        job_desc.prefer = prefer
+    end
+    local all = (features or "") .. "&" .. (prefer or "")
+    if constraint.mode_in(all) then
+        delay_boot(job_desc, not job_rec)
+    end
+    local is_ruled = M.reboot.who and M.memmode.cache and constraint.names(all, M.memmode.cache)
+    return (not is_ruled or may_reboot(owner)) and slurm.SUCCESS or DENIED
+end
+
 local function default_partition(part_list)
     for name, partition in pairs(part_list) do
         if partition.flag_default == 1 then
@@ -217,27 +278,38 @@ function M.submit(job_desc, part_list)
     if not is_clear(job_desc.spank_job_env) then
         return DENIED
     end
-    local counted = count_memory(option_of(job_desc.spank_job_env), job_desc)
+    local text, account = option_of(job_desc.spank_job_env), job_desc.account or job_desc.default_account
+    local counted = count_memory(text, job_desc)
     if counted ~= slurm.SUCCESS then
         return counted
     end
-    return check_all(job_desc.spank_job_env, job_desc.account or job_desc.default_account,
-        job_desc.partition or default_partition(part_list))
+    local allowed = check_all(job_desc.spank_job_env, account, job_desc.partition or default_partition(part_list))
+    if allowed ~= slurm.SUCCESS then
+        return allowed
+    end
+    local owner = { account = account, qos = job_desc.qos or job_desc.default_qos, user = job_desc.user_name }
+    return choose_nodes(text, job_desc, nil, owner)
 end
 
--- A pending job keeps its option when it is moved to another account or partition. When its GRES are changed, even to
--- none, those for its option are added again.
+-- A pending job keeps its option when it is moved to another account or partition. When its GRES or its constraint are
+-- changed, even to none, those for its option are added again.
 function M.modify(job_desc, job_rec)
     if not is_clear(job_rec.spank_job_env) then
         return DENIED
     end
+    local text, account = option_of(job_rec.spank_job_env), job_desc.account or job_rec.account
     if job_desc.tres_per_node then
-        local counted = count_memory(option_of(job_rec.spank_job_env), job_desc)
+        local counted = count_memory(text, job_desc)
         if counted ~= slurm.SUCCESS then
             return counted
         end
     end
-    return check_all(job_rec.spank_job_env, job_desc.account or job_rec.account, job_desc.partition or job_rec.partition)
+    local allowed = check_all(job_rec.spank_job_env, account, job_desc.partition or job_rec.partition)
+    if allowed ~= slurm.SUCCESS then
+        return allowed
+    end
+    local owner = { account = account, qos = job_desc.qos or job_rec.qos, user = job_rec.user_name }
+    return choose_nodes(text, job_desc, job_rec, owner)
 end
 
 return M

@@ -99,7 +99,7 @@ def test_a_build_in_the_source_tree_leaves_nothing_for_git():
 
 
 def test_the_job_submit_script_of_the_guide_runs(tmp_path):
-    (text,) = (block.text for block in ALL if block.language == "lua")
+    (text,) = (block.text for block in ALL if block.words == ["job_submit.lua"])
     assert "/usr/share/hybridmem" in text
     script = tmp_path / "job_submit.lua"
     script.write_text(
@@ -115,6 +115,83 @@ def test_the_job_submit_script_of_the_guide_runs(tmp_path):
         "-1",
         "0",
     ]
+
+
+def test_the_guides_settings_for_nodes_in_another_mode(tmp_path):
+    """They are written below the job_submit script of the guide. "memory" is not in its rules for accounts."""
+    (script,) = (block.text for block in ALL if block.words == ["job_submit.lua"])
+    (settings,) = (block.text for block in ALL if block.words == ["memmode.lua"])
+    path = tmp_path / "job_submit.lua"
+    path.write_text(
+        "slurm = { SUCCESS = 0, ERROR = -1, NO_VAL = 0xfffffffe, log_user = function(...) end }\n"
+        + (script + settings).replace("/usr/share/hybridmem", str(DATA))
+        + 'local env = { [0] = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem=memory" }\n'
+        'local job = { spank_job_env = env, partition = "main", account = "physics", features = "a|b" }\n'
+        "print(slurm_job_submit(job, {}, 0), job.features, job.delay_boot)\n"
+        'job.account, job.qos = "chemistry", "normal"\n'
+        "print(slurm_job_submit(job, {}, 0))\n"
+    )
+    done = subprocess.run(["lua5.3", path], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\ta&memmode=cache|b&memmode=cache\t3600\n-1\n"
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11"])
+def test_the_guides_helpers_conf_has_the_form_that_slurm_reads(version):
+    """Up to 22.05, a line has one feature and names no nodes. No name of a feature may be part of another."""
+    (text,) = (block.text for block in ALL if block.words == [f"helpers-{version}.conf"])
+    lines = [dict(word.split("=", 1) for word in line.split()) for line in text.splitlines()]
+    helpers = [line for line in lines if "Helper" in line]
+    features = [feature for line in helpers for feature in line["Feature"].split(",")]
+    assert sorted(features) == ["memmode=cache", "memmode=flat"]
+    assert [line["MutuallyExclusive"] for line in lines if "MutuallyExclusive" in line] == [
+        "memmode=flat,memmode=cache"
+    ]
+    assert {line["Helper"] for line in helpers} == {"/usr/libexec/hybridmem/hybridmem-memmode"}
+    assert {"ExecTime", "BootTime"} <= {name for line in lines for name in line}
+    old = all("," not in line["Feature"] and "NodeName" not in line for line in helpers)
+    assert old == (version == "22.05")
+
+
+def test_the_cli_filter_script_of_the_guide_runs(tmp_path):
+    """It is called with the options of sbatch, as a table that Slurm fills."""
+    (text,) = (block.text for block in ALL if block.words == ["cli_filter.lua"])
+    script = tmp_path / "cli_filter.lua"
+    script.write_text(
+        "slurm = { SUCCESS = 0, ERROR = -1, log_error = function(...) print(string.format(...)) end }\n"
+        + text.replace("/usr/share/hybridmem", str(DATA))
+        + 'local options = { spank = { hybridmem = { ["hybrid-mem"] = "slow" } }, type = "sbatch", constraint = "a" }\n'
+        "print(slurm_cli_setup_defaults(options, false), slurm_cli_pre_submit(options, 0), options.constraint)\n"
+        'options.constraint = "memmode=cache"\n'
+        "print(slurm_cli_pre_submit(options, 0), slurm_cli_post_submit(0, 7, 0))\n"
+    )
+    done = subprocess.run(["lua5.3", script], capture_output=True, text=True, check=True)
+    first, refused, last = done.stdout.splitlines()
+    assert (first, last) == ("0\t0\ta&memmode=flat", "-1\t0")
+    assert refused.endswith("it names memmode=cache: leave that out")
+
+
+def test_each_configuration_of_the_guides_table_has_its_plan():
+    """The rows of the table of configurations, on machines in both modes: tasks on the first socket."""
+    guide = (PROJECT / "site-docs" / "admin-guide.md").read_text()
+    row = r"^\| (\S+) \| (flat|cache)[^|]*\| `--hybrid-mem=(\S+?)(?: (--mem-bind=\S+))?`"
+    rows = re.findall(row, guide, re.MULTILINE)
+    assert len(rows) == 12
+    nodes = {"DRAM": [0, 1], "DRAM-local": [0], "DRAM-remote": [1], "PMM": [2, 3], "PMM-numa-local": [2]}
+    nodes |= {"PMM-numa-remote": [3], "DRAM-PMM-interleave": [0, 1, 2, 3]}
+    sockets = {"PMM-fsdax-local": [0], "PMM-fsdax-remote": [1]}
+    for name, mode, request, bind in rows:
+        xml = (
+            PROJECT
+            / "tests"
+            / "fixtures"
+            / "topology"
+            / {"flat": "optane-2-sockets.xml", "cache": "memory-mode.xml"}[mode]
+        )
+        made = json.loads(helper("hybridmem-plan", request, "--json", "--topology", xml, "--cpus", "0").stdout)
+        assert made["nodes"] == nodes.get(name, []), name
+        assert (made["fsdax"] or {}).get("sockets") == sockets.get(name), name
+        assert (made["side_cache_bytes"] is not None) == (mode == "cache") == name.startswith("MemoryMode"), name
+        assert bool(bind) == (name in ("MemoryMode-local", "MemoryMode-remote")), name
 
 
 def rendered(page):

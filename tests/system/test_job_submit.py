@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the job_submit snippet in a real slurmctld."""
+"""Tests the job_submit snippet in a real slurmctld, and the cli_filter snippet in real clients."""
 
 from pathlib import Path
 
@@ -17,6 +17,8 @@ GLUE = """
 local hybridmem = dofile("/usr/share/hybridmem/hybridmem-job-submit.lua")
 hybridmem.allowed.partition.whole = { "fast" }
 hybridmem.pmem.types = { "socket0", "socket1" }
+hybridmem.memmode.flat = "memmode=flat"
+hybridmem.reboot.who = { user = { "alice" } }
 function slurm_job_submit(job_desc, part_list, submit_uid)
     return hybridmem.submit(job_desc, part_list)
 end
@@ -24,13 +26,27 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
     return hybridmem.modify(job_desc, job_rec)
 end
 """
+CLI_FILTER = """
+local hybridmem = dofile("/usr/share/hybridmem/hybridmem-cli-filter.lua")
+hybridmem.memmode.flat = "memmode=flat"
+function slurm_cli_setup_defaults(options, early_pass)
+    return slurm.SUCCESS
+end
+function slurm_cli_pre_submit(options, pack_offset)
+    return hybridmem.pre_submit(options)
+end
+function slurm_cli_post_submit(offset, job_id, step_id)
+    return slurm.SUCCESS
+end
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def job_submit():
-    text = SLURM_CONF.read_text().replace(
-        "NodeName=n1 ", "NodeName=n1 Gres=pmem:socket0:256M,pmem:socket1:256M,scratch:4 "
-    )
+    """The node has the features of both modes of memory, which a real one never has at once."""
+    node = "NodeName=n1 Gres=pmem:socket0:256M,pmem:socket1:256M,scratch:4"
+    features = "Features=rack1,rack2,memmode=cache,memmode=flat"
+    text = SLURM_CONF.read_text().replace("NodeName=n1 ", f"{node} {features} ")
     text += "JobSubmitPlugins=lua\nGresTypes=pmem,scratch\n"
     try:
         with (
@@ -130,3 +146,55 @@ def test_users_may_change_the_gres_of_a_job_without_file_systems():
     slurm.run(f"scontrol update jobid={held} gres=", user="alice")
     assert "pmem" not in told(held).get("TresPerNode", "")
     slurm.run(f"scancel {held}")
+
+
+def test_a_job_asks_for_nodes_in_its_mode_whatever_its_constraint():
+    """slurmctld takes the constraint that is made of each form of a job's own."""
+    for own, joined in {
+        "": "memmode=cache",
+        "rack1": "rack1&memmode=cache",
+        "rack1|rack2": "rack1&memmode=cache|rack2&memmode=cache",
+        "(rack1|rack2)&rack1": "(rack1|rack2)&rack1&memmode=cache",
+        "(rack1&rack2)|rack1": "(rack1&rack2)&memmode=cache|rack1&memmode=cache",
+    }.items():
+        held = slurm.sbatch("alice", "true", "--hybrid-mem=memory", "--hold", *(["-C", own] if own else []))
+        assert told(held)["Features"] == joined
+        slurm.run(f"scancel {held}")
+    held = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "--hold", "--prefer=rack1")
+    assert told(held)["Features"] == "memmode=flat"
+    changed = slurm.run(f"scontrol update jobid={held} features=memmode=cache", user="alice", check=False)
+    assert changed.returncode != 0 and "it names memmode=cache: leave that out" in changed.stderr
+    slurm.run(f"scontrol update jobid={held} features=rack2", user="alice")
+    assert told(held)["Features"] == "rack2&memmode=flat"
+    slurm.run(f"scancel {held}")
+    refused = slurm.sbatch("alice", "true", "--hybrid-mem=memory", "-C", "[rack1|rack2]", check=False)
+    assert refused.returncode != 0 and "Slurm takes none of [ ] * beside it" in refused.stderr
+    for words in (["--hybrid-mem=memory"], ["-C", "memmode=cache"]):
+        refused = slurm.sbatch("bob", "true", *words, check=False)
+        assert refused.returncode != 0 and "nodes with memmode=cache are for jobs with user alice" in refused.stderr
+
+
+def test_a_job_on_a_node_without_a_cache_ends_before_its_first_instruction():
+    job_id = slurm.sbatch("alice", "echo ran", "--hybrid-mem=memory")
+    assert slurm.wait_job(job_id) == "FAILED"
+    (line,) = slurm.output(job_id).splitlines()
+    assert "the job needs a node that has one, by the constraint memmode=cache" in line
+    assert slurm.record(job_id)["plan"] is None
+
+
+def test_clients_are_told_before_they_submit():
+    """With cli_filter in a configuration of the client's own: nothing reaches slurmctld."""
+    folder = slurm.folder_of("alice")
+    (folder / "slurm.conf").write_text(SLURM_CONF.read_text() + "CliFilterPlugins=cli_filter/lua\n")
+    (folder / "cli_filter.lua").write_text(CLI_FILTER)
+    (folder / "plugstack.conf").write_text((SLURM_CONF.parent / "plugstack.conf").read_text())
+    client = {"SLURM_CONF": str(folder / "slurm.conf")}
+    refused = slurm.sbatch("alice", "true", "--hybrid-mem=spill", "-C", "memmode=cache", check=False, env=client)
+    assert refused.returncode != 0 and "it names memmode=cache: leave that out" in refused.stderr
+    assert "lua: hybridmem:" in refused.stderr, "the line is the client's own"
+    held = slurm.sbatch("alice", "true", "--hybrid-mem=memory", "-C", "rack1|rack2", "--hold", env=client)
+    assert told(held)["Features"] == "rack1&memmode=cache|rack2&memmode=cache"
+    slurm.run(f"scancel {held}")
+    inside = "srun -n1 --hybrid-mem=fast echo a step has the nodes of its job"
+    job_id = slurm.sbatch("alice", f"export SLURM_CONF={folder}/slurm.conf; {inside}", "-C", "memmode=cache")
+    assert slurm.wait_job(job_id) == "COMPLETED" and "a step has" in slurm.output(job_id), slurm.output(job_id)
