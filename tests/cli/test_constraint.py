@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the constraint that a mode needs: how job_submit and cli_filter join it to a job's own, with a real Lua."""
 
+import itertools
 import os
 import re
 import subprocess
@@ -116,6 +117,46 @@ def test_nothing_is_asked_for_without_a_need(lua, text):
         assert filtered(lua, text, site, constraint=own) == (0, {})
     assert submit(lua, text, site) == (0, {})
     assert submit(lua, "memory", "memmode = { cache = false }", features="[a|b]") == (0, {"features": "[a|b]"})
+
+
+# What Slurm makes of a constraint (_feature_string2list in its source): features, in parentheses at most one deep.
+FORM = re.compile(r"(?:\((?:f|a|b)(?:[&|,](?:f|a|b))*\)|f|a|b)(?:[&|,](?:\((?:f|a|b)(?:[&|,](?:f|a|b))*\)|f|a|b))*")
+
+
+def from_left_to_right(text, has):
+    """How Slurm reads a constraint none of whose features it changes itself."""
+    value, parts = None, re.findall(r"\(.*?\)|\w+|[&|,]", text)
+    for operator, part in zip(["&", *parts[1::2]], parts[::2]):
+        found = from_left_to_right(part[1:-1], has) if part[0] == "(" else has[part]
+        value = found if value is None else value or found if operator == "|" else value and found
+    return value
+
+
+def ands_first(text, has):
+    """How it reads one with a feature that it changes."""
+    python = re.sub(r"\w+", lambda name: str(has[name[0]]), text)
+    return eval(python.replace("&", " and ").replace(",", " and ").replace("|", " or "))
+
+
+def test_no_constraint_leads_to_a_node_without_the_feature(lua):
+    """All constraints of up to seven signs, however Slurm reads the one that is made: it needs the feature, and nothing
+    else than the job's own constraint needs."""
+    signs = itertools.chain.from_iterable(itertools.product("abf&|()", repeat=count) for count in range(1, 8))
+    own = [text for text in map("".join, signs) if FORM.fullmatch(text)]
+    script, mock = PROJECT / "etc" / "hybridmem-constraint.lua", PROJECT / "tests" / "cli" / "constraint-mock.lua"
+    lines = "".join(f"{text.replace('f', CACHE)}\n" for text in own)
+    done = subprocess.run([lua, mock, script, "[]*"], input=lines, capture_output=True, text=True, check=True)
+    made = [line.replace(CACHE, "f") for line in done.stdout.splitlines()]
+    assert len(made) == len(own) > 1000
+    for before, after in zip(own, made):
+        if after == "-":
+            assert re.search(r"\|.*&|&.*\|", before), before
+            continue
+        assert FORM.fullmatch(after), (before, after)
+        for a, b, f in itertools.product((False, True), repeat=3):
+            has = {"a": a, "b": b, "f": f}
+            for read in (from_left_to_right, ands_first):
+                assert read(after, has) == (f and read(before, has)), (before, after, has, read)
 
 
 def test_what_a_job_prefers_is_joined_as_well(lua):
