@@ -29,9 +29,10 @@ local function option_of(options)
     return spank and spank.hybridmem and spank.hybridmem["hybrid-mem"]
 end
 
--- An srun in a job starts a step there, which has the job's nodes.
+-- An srun in a job, or with --jobid, starts a step there, which has the job's nodes.
 local function is_step(options)
-    return options.type == "srun" and os.getenv("SLURM_JOB_ID") ~= nil
+    local is_told = options.jobid ~= nil and options.jobid ~= "unset"
+    return options.type == "srun" and (is_told or os.getenv("SLURM_JOB_ID") ~= nil)
 end
 
 function M.pre_submit(options)

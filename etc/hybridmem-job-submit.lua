@@ -218,26 +218,41 @@ local function count_memory(text, job_desc)
     return slurm.SUCCESS
 end
 
+-- Is this one of the names? As in modes_of, capital and small letters are the same, but not in a user's name.
+local function is_named(kind, names, own)
+    for _, name in ipairs(names) do
+        if own and (name == own or (kind ~= "user" and name:lower() == own:lower())) then
+            return true
+        end
+    end
+    return false
+end
+
 -- Is the job one of those that M.reboot.who names? `owner` has its account, QOS and user. If not, tell the user.
 local function may_reboot(owner)
     local rules = {}
     for _, kind in ipairs({ "account", "qos", "user" }) do
         local names = M.reboot.who[kind] or {}
-        for _, name in ipairs(names) do
-            if owner[kind] and name:lower() == owner[kind]:lower() then
-                return true
-            end
+        if is_named(kind, names, owner[kind]) then
+            return true
         end
         rules[#rules + 1] = #names > 0 and kind .. " " .. table.concat(names, ", ") or nil
     end
-    slurm.log_user("hybridmem: nodes with %s are for jobs with %s", M.memmode.cache, table.concat(rules, " or "))
+    slurm.log_user("hybridmem: nodes with %s are for %s", M.memmode.cache,
+        #rules > 0 and "jobs with " .. table.concat(rules, " or ") or "no job here")
     return false
 end
 
--- Make the job wait before nodes are rebooted for it, where it waits for less, or (`is_new`) has not said how long.
-local function delay_boot(job_desc, is_new)
+-- Make the job wait before nodes are rebooted for it, where it waits for less. A new job that has not said how long
+-- waits for less, too. job_rec: as below; how long that job waits counts where its nodes are chosen anew.
+local function delay_boot(job_desc, job_rec)
     local delay = job_desc.delay_boot or slurm.NO_VAL
-    if M.reboot.delay > 0 and ((delay == slurm.NO_VAL and is_new) or delay < M.reboot.delay) then
+    if delay == slurm.NO_VAL and not job_rec then
+        delay = 0
+    elseif delay == slurm.NO_VAL and (job_desc.features or job_desc.prefer) then
+        delay = job_rec.delay_boot or 0
+    end
+    if delay < M.reboot.delay then
         job_desc.delay_boot = M.reboot.delay
     end
 end
@@ -260,7 +275,7 @@ local function choose_nodes(text, job_desc, job_rec, owner)
     end
     local all = (features or "") .. "&" .. (prefer or "")
     if constraint.mode_in(all) then
-        delay_boot(job_desc, not job_rec)
+        delay_boot(job_desc, job_rec)
     end
     local is_ruled = M.reboot.who and M.memmode.cache and constraint.names(all, M.memmode.cache)
     return (not is_ruled or may_reboot(owner)) and slurm.SUCCESS or DENIED

@@ -216,7 +216,10 @@ def test_a_site_says_who_may_have_cached_nodes(lua):
         assert submit(lua, "spill", WHO, **owner)[0] == 0
     users = 'reboot = { who = { user = { "alice" } } }'
     assert submit(lua, "memory", users, user_name="alice")[0] == 0
-    assert submit(lua, "memory", users, user_name="bob")[0] == DENIED
+    for name in ("bob", "Alice"):
+        assert submit(lua, "memory", users, user_name=name)[0] == DENIED, "users' names have capital letters"
+    told = submit(lua, "memory", "reboot = { who = {} }", user_name="alice")[1]
+    assert told["user"] == f"hybridmem: nodes with {CACHE} are for no job here"
 
 
 def test_who_may_have_cached_nodes_holds_for_changes(lua):
@@ -239,11 +242,23 @@ def test_a_site_says_how_long_jobs_wait_before_a_reboot(lua, text):
     assert submit(lua, "off", site) == (0, {})
 
 
+def test_a_change_of_the_constraint_does_not_end_the_wait(lua):
+    """A job that had no such feature, and so no wait, may get one later."""
+    site = "reboot = { delay = 3600 }"
+    for changes in (f'features = "{CACHE}"', f'prefer = "{CACHE}"'):
+        for held, waits in (("delay_boot = 0", "3600"), ("delay_boot = 7200", None), ("", "3600")):
+            assert modify(lua, "off", changes, held, site)[1].get("delay_boot") == waits
+    assert modify(lua, "off", 'features = "a"', "delay_boot = 0", site) == (0, {"features": "a"})
+    held = f'features = "{CACHE}", delay_boot = 0'
+    assert modify(lua, "off", 'partition = "debug"', held, site) == (0, {}), "it may be running"
+
+
 def test_a_step_has_the_nodes_of_its_job(lua):
     inside = {"SLURM_JOB_ID": "7"}
     assert filtered(lua, "memory", environment=inside, type="srun", constraint="memmode=flat") == (0, {})
     assert filtered(lua, "memory", environment=inside, type="sbatch") == (0, {"constraint": CACHE})
-    assert filtered(lua, "memory", type="srun") == (0, {"constraint": CACHE})
+    assert filtered(lua, "memory", type="srun", jobid="7") == (0, {}), "srun --jobid=7 in another shell"
+    assert filtered(lua, "memory", type="srun", jobid="unset") == (0, {"constraint": CACHE})
 
 
 def test_the_script_knows_the_mode_that_needs_a_cache():
