@@ -31,6 +31,8 @@ class NeverUp(command.Failure):
 class Conversation:
     """The driver's side of a running guest: handles what comes from its ports, and its deadlines."""
 
+    who, ready = "the guest", "node n1 is idle"  # what a message calls it, and what it means that it is ready
+
     def __init__(self, vm, timeout, verbose, counts):
         self.vm, self.timeout, self.verbose, self.counts = vm, timeout, verbose, counts
         self.console = b""
@@ -57,17 +59,21 @@ class Conversation:
     def on_control(self, data):
         for line in self._whole_lines("control", data):
             word, _, rest = line.partition(" ")
-            if word == "up":
-                self.phase, self.deadline = "boot", time.monotonic() + BOOT_SECONDS
-            elif word == "ready":
-                command.say(f"node n1 is idle after {time.monotonic() - self.started:.1f} s")
-                self.phase, self.deadline = "script", time.monotonic() + self.timeout + GRACE_SECONDS
-            elif word == "exit":
-                self.phase, self.status = "end", int(rest)
-                self.deadline = time.monotonic() + GRACE_SECONDS
-            elif word == "failed":
-                self.show_console()
-                raise command.Failure(rest)
+            self.on_word(word, rest)
+
+    def on_word(self, word, rest):
+        """Handle a line of the guest's control port."""
+        if word == "up":
+            self.phase, self.deadline = "boot", time.monotonic() + BOOT_SECONDS
+        elif word == "ready":
+            command.say(f"{self.ready} after {time.monotonic() - self.started:.1f} s")
+            self.phase, self.deadline = "script", time.monotonic() + self.timeout + GRACE_SECONDS
+        elif word == "exit":
+            self.phase, self.status = "end", int(rest)
+            self.deadline = time.monotonic() + GRACE_SECONDS
+        elif word == "failed":
+            self.show_console()
+            raise command.Failure(rest)
 
     def on_meter(self, data):
         for line in self._whole_lines("meter", data):
@@ -76,7 +82,7 @@ class Conversation:
             self.vm.sockets["meter"].sendall(b"ok\n")
 
     def show_console(self):
-        command.say(f"the guest's console, last {CONSOLE_LINES} lines:")
+        command.say(f"{self.who}'s console, last {CONSOLE_LINES} lines:")
         for line in self.console.decode(errors="replace").splitlines()[-CONSOLE_LINES:]:
             print("  " + line.rstrip(), file=sys.stderr)
 
@@ -96,22 +102,25 @@ class Conversation:
                         key.data(data)
                     else:
                         selector.unregister(key.fileobj)
+        return self.final_status()
+
+    def final_status(self):
         if self.status is None:
             self.show_console()
-            raise command.Failure(f"the guest ended in the phase '{self.phase}' without a status")
+            raise command.Failure(f"{self.who} ended in the phase '{self.phase}' without a status")
         return self.status
 
     def give_up(self):
         """Raise the failure of a guest that hangs, unless it has already told the script's status."""
         self.show_console()
         if self.phase == "end":
-            command.say(f"the guest did not power off within {GRACE_SECONDS} s and was killed")
+            command.say(f"{self.who} did not power off within {GRACE_SECONDS} s and was killed")
             return
         if self.phase == "kernel":
-            raise NeverUp(f"the guest's kernel did not start within {KERNEL_SECONDS} s")
+            raise NeverUp(f"{self.who}'s kernel did not start within {KERNEL_SECONDS} s")
         if self.phase == "boot":
-            raise NeverUp(f"node n1 was not idle within {BOOT_SECONDS} s")
-        raise command.Failure("the guest hangs and was killed", EXIT_TIMEOUT)
+            raise NeverUp(f"not within {BOOT_SECONDS} s: {self.ready}")
+        raise command.Failure(f"{self.who} hangs and was killed", EXIT_TIMEOUT)
 
 
 def _prepare(vm, options, brought):
@@ -149,6 +158,12 @@ def _run_once(options, brought):
         finally:
             if counts:
                 counts.save()
+    return bring_back(get_disk, options, status)
+
+
+def bring_back(get_disk, options, status):
+    """Copy out of the guest what the command's OPTIONS ask for; return the status for the shell, where the script's is
+    STATUS."""
     missing = payload.unpack(get_disk, options.get)
     for path in missing:
         command.say(f"--get: the guest has no {path}")

@@ -16,6 +16,7 @@ class Shape(NamedTuple):
     nvdimm_mib: tuple = ()
     kmem_at_boot: bool = False  # NVDIMMs are system memory before Slurm starts
     cpus: int = 1  # per socket
+    cache_mib: int = 0  # of each socket's memory, in front of it, as the firmware tells
 
 
 SHAPES = {
@@ -34,6 +35,25 @@ SHAPES = {
     "single": Shape("one node with two CPUs and one kind of memory", dram_mib=(2048,), cpus=2),
 }
 DEFAULT_SHAPE = "optane"
+
+# The machines of a cluster (cluster.py): its controller, and its nodes, with the layout of their memory that the
+# firmware was told. They are small, as all run on the same host.
+CONTROLLER = Shape("the controller of a cluster", dram_mib=(1024,))
+LAYOUTS = {
+    "flat": Shape(
+        "a socket with a CPU and DRAM (node 0), a slow node (1), and an NVDIMM",
+        dram_mib=(512,),
+        slow_mib=(1024,),
+        nvdimm_mib=(640,),
+    ),
+    "cached": Shape(
+        "a socket with a CPU and a large memory (node 0) with a cache in front of it", dram_mib=(2048,), cache_mib=512
+    ),
+}
+DEFAULT_LAYOUT = "flat"
+# What Slurm is told of a node's memory. A node may have more, whatever its layout, but not less; the kernel takes some.
+KERNEL_MIB = 160
+NODE_MIB = min(sum(shape.dram_mib + shape.slow_mib) for shape in LAYOUTS.values()) - KERNEL_MIB
 
 # The firmware's figures of the memory (HMAT): latency in ns, and bandwidths of one node. They are those of real DRAM
 # and Optane.
@@ -74,17 +94,22 @@ def _nodes(shape):
             common = f"hmat-lb,initiator={initiator},target={target},hierarchy=memory"
             for name, value in figures.items():
                 yield "-numa", f"{common},data-type={name},{name.rpartition('-')[2]}={value}"
+    if shape.cache_mib:
+        for socket in range(sockets):
+            cache = f"hmat-cache,node-id={socket},size={shape.cache_mib}M,level=1"
+            yield "-numa", f"{cache},associativity=direct,policy=write-back,line=64"
 
 
-def _nvdimms(shape):
-    """Arguments for the NVDIMMs. Their addresses are chosen here, as QEMU would misalign the second one by the label
-    area."""
+def _nvdimms(shape, files):
+    """Arguments for the NVDIMMs, whose content is in these FILES or, without them, lost at QEMU's end. Their addresses
+    are chosen here, as QEMU would misalign the second one by the label area."""
     memory = sum(shape.dram_mib + shape.slow_mib) * MIB
     low = 2 * GIB if memory >= 0xB0000000 else memory  # q35 moves memory above this to 4 GiB
     address = -(-(4 * GIB + memory - low) // GIB) * GIB
     first_node = len(shape.dram_mib + shape.slow_mib)
     for number, size in enumerate(shape.nvdimm_mib):
-        yield "-object", f"memory-backend-ram,id=nvram{number},size={size}M"
+        kind = f"file,share=on,mem-path={files[number]}" if files else "ram"
+        yield "-object", f"memory-backend-{kind},id=nvram{number},size={size}M"
         yield (
             "-device",
             (
@@ -95,8 +120,9 @@ def _nvdimms(shape):
         address += size * MIB
 
 
-def arguments(shape):
-    """QEMU's arguments for a machine of this shape, without the accelerator, the disks and the ports."""
+def arguments(shape, nvdimm_files=()):
+    """QEMU's arguments for a machine of this shape, without the accelerator, the disks and the ports; with the paths of
+    files for the content of NVDIMMs."""
     sockets = len(shape.dram_mib)
     memory = sum(shape.dram_mib + shape.slow_mib)
     room = memory + sum(shape.nvdimm_mib) + 4096
@@ -105,6 +131,6 @@ def arguments(shape):
         ("-smp", f"{sockets * shape.cpus},sockets={sockets},cores={shape.cpus},threads=1"),
         ("-m", f"{memory}M,slots=4,maxmem={room}M"),
         *_nodes(shape),
-        *_nvdimms(shape),
+        *_nvdimms(shape, nvdimm_files),
     ]
     return [word for pair in pairs for word in pair]

@@ -48,7 +48,9 @@ def _settings(options):
         "nvdimms": len(shape.nvdimm_mib),
         "kmem_at_boot": "yes" if shape.kmem_at_boot else "no",
         "meter": "yes" if options.meter else "no",
-        "accounting": "yes" if options.accounting else "no",
+        "accounting": "yes" if options.accounting or options.nodes else "no",
+        "nodes": options.nodes,
+        "node_memory": machine.NODE_MIB,
         "TERM": os.environ.get("TERM", "linux"),
     }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in settings.items())

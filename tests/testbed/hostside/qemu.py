@@ -42,6 +42,16 @@ def clock_arguments(instruction_ns):
     return "-icount", f"shift={instruction_ns.bit_length() - 1},sleep=off"
 
 
+def network_arguments(socket_number, machine_number):
+    """Arguments for a network card at the socket of a switch; machines of a network have different numbers."""
+    return (
+        "-netdev",
+        f"dgram,id=net,local.type=fd,local.str={socket_number}",
+        "-device",
+        f"virtio-net-pci,netdev=net,mac=52:54:00:00:00:{machine_number:02x},romfile=",
+    )
+
+
 def boot_arguments(image, *words):
     """Return the arguments that boot the kernel and initrd of an image folder, with WORDS on the kernel's command
     line."""
@@ -81,8 +91,12 @@ class Qemu:
         """Add a character device NAME; its other end is self.sockets[NAME]."""
         ours, theirs = socket.socketpair()
         self.sockets[name] = ours
-        self._inherited.append(theirs)
-        self.add("-chardev", f"socket,id={name},fd={theirs.fileno()}")
+        self.add("-chardev", f"socket,id={name},fd={self.hand_over(theirs)}")
+
+    def hand_over(self, end):
+        """Let QEMU have the socket END, which is closed here when QEMU starts; return its number for QEMU."""
+        self._inherited.append(end)
+        return end.fileno()
 
     def add_port(self, name):
         """Add a virtio-serial port NAME with a socket; needs a virtio-serial device before it."""
