@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what Slurm's database has on jobs, through sacct, and writes comments to it, through sacctmgr."""
+"""Reads what Slurm's database has on jobs, through sacct, and writes comments to it, through sacctmgr. Runs the
+collector, which writes jobs' summaries there."""
+
+import sys
+from pathlib import Path
 
 import slurm
 
+sys.path.insert(0, "/usr/share/hybridmem/python")
+from hybridmem import summaries
+
+SPOOL = Path("/var/lib/hybridmem/spool")
+LIBEXEC = Path("/usr/libexec/hybridmem")
 # The accounts that the testbed registers (testbed-accounting).
 ACCOUNTS = {"alice": "physics", "bob": "physics", "carol": "chemistry"}
 COLUMNS = (
@@ -62,3 +71,26 @@ def set_comment(job_id, text, user=None, check=True):
     """Writes the AdminComment of a job. ARRAY_TASK as `job_id` means one task of an array."""
     words = f"sacctmgr -i update job where jobid={job_id} set AdminComment={text}"
     return slurm.run(words, user=user, check=check)
+
+
+def collect():
+    """Run the collector, as SlurmUser with the group of the records, until the spool is empty."""
+    slurm.wait_no_jobs()  # a job is in the queue until EpilogSlurmctld has ended
+    words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
+
+    def is_done():
+        slurm.run(words)
+        return not list(SPOOL.glob("*.json"))
+
+    slurm.wait_for(is_done, "an empty spool", every=1)
+    assert not list((SPOOL / "aside").iterdir())
+
+
+def collect_at_once():
+    """As collect(), but waits for records 1 s instead of 60 s: all records that come are there already."""
+    with slurm.configured(slurm.CONFIG.read_text().replace("collect_wait = 60s", "collect_wait = 1s")):
+        collect()
+
+
+def summary(line):
+    return summaries.decode(line["AdminComment"])

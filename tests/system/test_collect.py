@@ -2,21 +2,14 @@
 """Tests the summaries in Slurm's database: slurmctld's epilog, the collector as SlurmUser, and a real slurmdbd."""
 
 import json
-import sys
-from pathlib import Path
 
 import accounting
 import nodes
 import pytest
 import slurm
-
-sys.path.insert(0, "/usr/share/hybridmem/python")
-from hybridmem import summaries
+from accounting import LIBEXEC, SPOOL, collect, collect_at_once, summary
 
 pytestmark = pytest.mark.accounting
-
-SPOOL = Path("/var/lib/hybridmem/spool")
-LIBEXEC = Path("/usr/libexec/hybridmem")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,29 +20,6 @@ def summed_up():
     settings = f"{slurm.CONFIG.read_text()}summary_field = AdminComment\nsummary_rate = 6000\ncollect_wait = 60s\n"
     with slurm.configured(settings), nodes.reconfigured(text):
         yield
-
-
-def collect():
-    """Run the collector, as SlurmUser with the group of the records, until the spool is empty."""
-    slurm.wait_no_jobs()  # a job is in the queue until EpilogSlurmctld has ended
-    words = f"setpriv --reuid=slurm --regid=slurm --groups=hybridmem {LIBEXEC}/hybridmem-collect --once"
-
-    def is_done():
-        slurm.run(words)
-        return not list(SPOOL.glob("*.json"))
-
-    slurm.wait_for(is_done, "an empty spool", every=1)
-    assert not list((SPOOL / "aside").iterdir())
-
-
-def collect_at_once():
-    """As collect(), but waits for records 1 s instead of 60 s: all records that come are there already."""
-    with slurm.configured(slurm.CONFIG.read_text().replace("collect_wait = 60s", "collect_wait = 1s")):
-        collect()
-
-
-def summary(line):
-    return summaries.decode(line["AdminComment"])
 
 
 def test_slurmctld_leaves_an_entry_and_the_job_gets_its_summary():

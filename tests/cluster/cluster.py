@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared by the tests on a cluster's controller: its nodes' machines, commands on them, and jobs on all of them."""
+
+import contextlib
+import json
+import shlex
+import subprocess
+
+import slurm
+
+NODES = ("n1", "n2")
+BOOT_PATIENCE = 180  # seconds for a node's boot
+
+
+def on(node, command, check=True):
+    """The output of a shell command on a node, as root; None if it failed and `check` is false."""
+    done = slurm.run(f"testbed-on {node} {shlex.quote(command)}", check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{command!r} on {node} gave {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout if done.returncode == 0 else None
+
+
+def machine(*words):
+    """Has the host do something with a node's machine: kill, boot, stop, cont."""
+    slurm.run(f"testbed-machine {' '.join(words)}")
+
+
+def states():
+    """Slurm's state of each node, by its name; "*" after it: the node does not answer."""
+    return dict(line.split() for line in slurm.lines("sinfo -h -N -p main -o '%N %T'") or [])
+
+
+def wait_idle():
+    slurm.wait_for(lambda: states() == dict.fromkeys(NODES, "idle"), "idle nodes", every=0.2)
+
+
+def boot_of(node):
+    """The id of the node's present boot; None while it has none."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return on(node, "systemctl is-active --quiet testbed-node && cat /proc/sys/kernel/random/boot_id", check=False)
+
+
+def wait_booted(node, before):
+    """Waits until the node, whose earlier boot was `before`, runs again and is idle."""
+    is_new = "a new boot of " + node
+    slurm.wait_for(lambda: boot_of(node) not in (None, before), is_new, patience=BOOT_PATIENCE, every=0.5)
+    wait_idle()
+
+
+def set_layout(node, layout):
+    """Has the node's firmware set a layout, and reboots the node."""
+    before = boot_of(node)
+    on(node, f"testbed-machine goal {layout}")
+    on(node, "systemctl reboot", check=False)
+    wait_booted(node, before)
+
+
+def tiers(node):
+    return json.loads(on(node, "hybridmem tiers --json"))
+
+
+def left_on(node):
+    """What hybridmem has on the node: names in its ledger, and namespaces."""
+    ledger = on(node, "ls /run/hybridmem/jobs/").split()
+    listed = json.loads(on(node, "/usr/libexec/hybridmem/hybridmem-namespace list --json"))["namespaces"]
+    return [*(name for name in ledger if name != "lock"), *(one["name"] for one in listed)]
+
+
+class Everywhere:
+    """A job of alice with a task on each node, which holds MIB MiB of memory from the moment that it is .held until
+    .end(). `prepare` is shell text that each task runs before."""
+
+    MIB = 48
+
+    def __init__(self, request, prepare="true"):
+        self.folder = slurm.folder_of("alice")
+        self.go = self.folder / "go"
+        task = f"{prepare}; exec occupy {self.MIB} {self.folder}/$SLURMD_NODENAME {self.go}"
+        script = f"srun bash -c {shlex.quote(task)}"
+        options = [f"-N{len(NODES)}", f"-n{len(NODES)}", "--no-requeue", f"--hybrid-mem={request}"]
+        self.job_id = slurm.sbatch("alice", script, *options)
+        slurm.wait_for(lambda: self.is_held() or slurm.end_of(self.job_id), f"memory of job {self.job_id}", every=0.2)
+        assert self.is_held(), slurm.output(self.job_id)
+
+    def is_held(self):
+        return all((self.folder / node).exists() for node in NODES)
+
+    def end(self):
+        """Lets the job end. Returns its records by node, once there is one of each node."""
+        self.go.touch()
+        assert slurm.wait_job(self.job_id) == "COMPLETED", slurm.output(self.job_id)
+        return self.wait_records(len(NODES))
+
+    def wait_records(self, count):
+        slurm.wait_for(lambda: len(slurm.records(self.job_id)) == count, f"{count} records of {self.job_id}")
+        return {record["node"]: record for record in slurm.records(self.job_id)}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: each test starts and ends on idle nodes, on which nothing of hybridmem's is left."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "system"))
+
+import accounting  # noqa: E402
+import cluster  # noqa: E402
+import jsonschema  # noqa: E402
+import slurm  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def summed_up():
+    """Sets up summaries of jobs as a site does, by the administrator guide."""
+    slurm.run(f"install -d -o slurm -m 0700 {accounting.SPOOL}")
+    line = f"EpilogSlurmctld={accounting.LIBEXEC}/hybridmem-spool"
+    for node in cluster.NODES:
+        cluster.on(node, f"echo {line} >> /etc/slurm/slurm.conf")
+    slurm.run(f"echo {line} >> /etc/slurm/slurm.conf; scontrol reconfigure")
+
+
+@pytest.fixture(scope="session")
+def schema():
+    return jsonschema.Draft202012Validator(json.loads((TESTS.parent / "site-docs" / "record.schema.json").read_text()))
+
+
+@pytest.fixture(autouse=True)
+def clean_nodes(schema):
+    cluster.wait_idle()
+    before = slurm.record_sizes()
+    yield
+    slurm.run("scancel --user=alice", check=False)  # what a failed test left
+    cluster.wait_idle()
+    assert {node: cluster.left_on(node) for node in cluster.NODES} == {node: [] for node in cluster.NODES}
+    for line in slurm.record_lines(before):
+        schema.validate(json.loads(line))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Prints a failure at once: if the stage runs out of time, the summary at the end is lost."""
+    report = yield
+    if report.failed:
+        item.config.get_terminal_writer().line(f"\n{report.when} of {item.nodeid} failed:\n{report.longreprtext}")
+    return report
