@@ -47,14 +47,6 @@ def wait_booted(node, before):
     wait_idle()
 
 
-def set_layout(node, layout):
-    """Has the node's firmware set a layout, and reboots the node."""
-    before = boot_of(node)
-    on(node, f"testbed-machine goal {layout}")
-    on(node, "systemctl reboot", check=False)
-    wait_booted(node, before)
-
-
 def tiers(node):
     return json.loads(on(node, "hybridmem tiers --json"))
 

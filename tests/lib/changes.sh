@@ -27,7 +27,9 @@ tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
 tests/testbed/*arm64                lint arm64
+tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on lint guest cluster
 tests/testbed/*                     lint guest modes
+tests/cluster/*                     lint cluster
 tests/arm64/*                       lint arm64
 tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lint namespaces slurm26
 tests/system/test_bench*|tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26

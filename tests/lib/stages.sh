@@ -26,6 +26,7 @@ slurm26    guest one job of each mode, and what depends on Slurm's version, on S
 modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
+cluster    guest jobs on two machines: one dies, one comes back with another memory
 guest      guest the testbed itself
 arm64      guest built for Arm with warnings as errors; the migrator in guests whose kernels have pages of 16 and 64 KiB
 unit       fill  build with sanitizers, cmocka unit tests
@@ -211,9 +212,9 @@ stage_guest() {
     python3 -m pytest -p no:cacheprovider -v -rfEp --durations=0 tests/testbed
 }
 
-# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/system with pytest in the guest, on Slurm $slurm,
-# or, where that is empty, on the guest's default. TIMEOUT (seconds) only ends what hangs: it is far more than a stage
-# takes on a busy machine.
+# in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/$folder (default: system) with pytest in the guest,
+# on Slurm $slurm, or, where that is empty, on the guest's default. TIMEOUT (seconds) only ends what hangs: it is far more
+# than a stage takes on a busy machine.
 in_guest() {
     local timeout=$1 options=() status=0 run
     shift
@@ -221,7 +222,7 @@ in_guest() {
     shift
     run=(tests/testbed/guest run ${slurm:+--slurm "$slurm"} --timeout "$timeout" "${options[@]}"
         --put tests:/opt/hybridmem/tests --put site-docs:/opt/hybridmem/site-docs
-        tests/system/run-in-guest "$@")
+        "tests/${folder:-system}/run-in-guest" "$@")
     "${run[@]}" || status=$?
     [ "$status" -eq 125 ] || return "$status"
     # The guest died, which is not the result of a test, so try once more. Seen once in some thirty runs: the guest's
@@ -268,6 +269,10 @@ stage_reset() {
         caches+=(--qemu-arg=-numa "--qemu-arg=hmat-cache,node-id=$node,size=64M,level=1,associativity=direct,policy=write-back,line=64")
     done
     in_guest 1800 --qemu-arg=-action --qemu-arg=reboot=reset "${caches[@]}" -- -m reset
+}
+
+stage_cluster() {
+    slurm='' folder=cluster in_guest 1200 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf --
 }
 
 stage_accounting() {

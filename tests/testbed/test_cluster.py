@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests what a cluster of guests is made of, without a guest; tests/cluster runs one."""
+
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from hostside import cluster, switch  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--nodes 0", "invalid choice: 0"),
+        ("--nodes 2 --slurm 26.05", "--nodes: only Slurm 24.11 has a cluster here, and not 26.05"),
+        ("--nodes 2 --shape kmem", "--nodes: a cluster's nodes have layouts, and no --shape kmem"),
+        (
+            "--nodes 2 --accel counted",
+            "--nodes: guests on a network have the host's clock: no --meter, no --accel counted",
+        ),
+    ],
+)
+def test_what_no_cluster_can_be_is_refused_in_one_line(words, said):
+    done = subprocess.run([HERE / "guest", "run", *words.split(), HERE / "guest"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def three_ends():
+    """A switch with three ends, a to c: QEMU's sockets by name."""
+    wires = switch.Switch()
+    ends = {name: wires.plug(name)[1] for name in "abc"}
+    for end in ends.values():
+        end.setblocking(False)
+    yield wires, ends
+    for name, end in ends.items():
+        wires.unplug(name)
+        end.close()
+
+
+def heard(end):
+    try:
+        return end.recv(switch.FRAME_BYTES)
+    except BlockingIOError:
+        return None
+
+
+def test_frames_go_to_all_until_the_switch_knows_who_is_where(three_ends):
+    wires, ends = three_ends
+    to_b, to_a = b"bbbbbbaaaaaa first", b"aaaaaabbbbbb answer"
+    ends["a"].send(to_b)
+    wires.on_frames("a")
+    assert [heard(ends[name]) for name in "abc"] == [None, to_b, to_b]
+    ends["b"].send(to_a)
+    wires.on_frames("b")
+    assert [heard(ends[name]) for name in "abc"] == [to_a, None, None]
+
+
+def test_a_frame_for_a_machine_without_power_is_lost(three_ends):
+    wires, ends = three_ends
+    ends["b"].send(b"aaaaaabbbbbb so that b is known")
+    wires.on_frames("b")
+    wires.unplug("b")
+    ends["a"].send(b"bbbbbbaaaaaa")
+    wires.on_frames("a")
+    assert heard(ends["c"]) == b"aaaaaabbbbbb so that b is known" and heard(ends["c"]) is None
+
+
+@pytest.fixture
+def two_nodes(monkeypatch, tmp_path):
+    """A cluster of two nodes that nobody has started."""
+    monkeypatch.setattr(cluster.image, "disk", lambda *_: tmp_path)
+    monkeypatch.setattr(cluster, "_overlay", lambda folder: None)
+    monkeypatch.setattr(cluster.accelerator, "choose", lambda *_: "counted")
+    options = types.SimpleNamespace(slurm="24.11", codes=False, nodes=2, timeout=1, verbose=False)
+    options.accel, options.command = "auto", "run"
+    return cluster.Cluster(options, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["boot", "n3"], "there is no node 'n3'"),
+        (["kill", "ctl"], "there is no node 'ctl'"),
+        (["kill", "n1"], "cannot kill n1, which is off"),
+        (["melt", "n2"], "cannot melt n2, which is off"),
+        ([], "there is no node ''"),
+    ],
+)
+def test_machines_that_cannot_be_told_so_are_named(two_nodes, words, answer):
+    assert two_nodes.accel == "tcg"
+    assert two_nodes.obey(*words) == answer
+
+
+def test_a_node_that_resets_has_the_layout_that_its_firmware_was_told(two_nodes, monkeypatch):
+    monkeypatch.setattr(cluster, "_memory", lambda mib: mib)
+    node = two_nodes.guests["n1"]
+    node._begin()
+    kept = node._nvdimms
+    assert node._firmware("show") == "ok flat flat" and kept
+    assert node._firmware("goal", "round") == "'goal round' is not: show, goal flat, goal cached"
+    node._begin()
+    assert node._nvdimms is kept
+    assert node._firmware("goal", "cached") == "ok" and node._firmware("show") == "ok flat cached"
+    node._begin()
+    assert node._firmware("show") == "ok cached cached" and not node._nvdimms
