@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what a cluster of guests is made of, without a guest; tests/cluster runs one."""
 
+import os
+import re
 import subprocess
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from hostside import cluster, switch  # noqa: E402
+from hostside import cluster, qemu, switch  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,14 @@ def test_what_no_cluster_can_be_is_refused_in_one_line(words, said):
     done = subprocess.run([HERE / "guest", "run", *words.split(), HERE / "guest"], capture_output=True, text=True)
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
+
+
+def test_a_lacking_program_is_named_before_anything_is_built(tmp_path):
+    for program in (qemu.QEMU, "python3"):
+        (tmp_path / program).symlink_to(sys.executable)
+    words = [HERE / "guest", "run", "--nodes=2", HERE / "guest"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (125, "guest: qemu-img is not installed: run tests/setup\n")
 
 
 @pytest.fixture
@@ -97,6 +108,23 @@ def two_nodes(monkeypatch, tmp_path):
 def test_machines_that_cannot_be_told_so_are_named(two_nodes, words, answer):
     assert two_nodes.accel == "tcg"
     assert two_nodes.obey(*words) == answer
+
+
+def seconds(program, name):
+    """What a program of the guest sets a variable to."""
+    text = (HERE / "guest-files" / "usr" / "local" / "sbin" / program).read_text()
+    return int(re.search(rf"\b{name}=(\d+)", text)[1])
+
+
+def test_the_controllers_own_error_comes_before_the_drivers(two_nodes):
+    """It waits for its database, slurmdbd, Slurm's nodes and their agents."""
+    controller, node = two_nodes.guests["ctl"], two_nodes.guests["n1"]
+    before = time.monotonic()
+    controller.on_word("up", "")
+    waits = 2 * seconds("testbed-accounting", "patience") + 2 * seconds("testbed-init", "cluster_timeout")
+    assert controller.deadline - before > waits
+    node.on_word("up", "")
+    assert node.deadline < controller.deadline and node.deadline - before > seconds("testbed-init", "cluster_timeout")
 
 
 def test_a_node_that_resets_has_the_layout_that_its_firmware_was_told(two_nodes, monkeypatch):

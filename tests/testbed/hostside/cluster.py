@@ -14,6 +14,9 @@ from . import accelerator, cache, command, driver, image, machine, payload, qemu
 
 CONTROLLER = "ctl"
 IMG = "qemu-img"
+# The controller waits for nodes, one of which may hang in its kernel and be started again. With what a guest that is
+# alone may take, this is more than testbed-init waits, so that its error comes first.
+NODES_SECONDS = 360
 KERNEL_WORDS = ("net.ifnames=0", "systemd.unit=multi-user.target")
 
 
@@ -86,7 +89,9 @@ class Guest(driver.Conversation):
 
     def on_word(self, word, rest):
         super().on_word(word, rest)
-        if word == "ready":
+        if word == "up" and self.is_controller:
+            self.deadline += NODES_SECONDS
+        elif word == "ready":
             self.starts = 0
             if not self.is_controller:
                 self.deadline = float("inf")

@@ -135,6 +135,7 @@ class Qemu:
             ours.close()
 
 
-def environment_check():
-    """Return an error text where QEMU is missing, else None."""
-    return None if shutil.which(QEMU) else f"{QEMU} is not installed: run tests/setup"
+def environment_check(*programs):
+    """Return an error text where one of QEMU's PROGRAMS is missing, else None."""
+    missing = [program for program in programs if not shutil.which(program)]
+    return f"{missing[0]} is not installed: run tests/setup" if missing else None
