@@ -27,7 +27,7 @@ tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
 tests/testbed/*arm64                lint arm64
-tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on lint guest cluster
+tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on|tests/testbed/*/testbed-node.service lint guest cluster
 tests/testbed/*                     lint guest modes
 tests/cluster/*                     lint cluster
 tests/arm64/*                       lint arm64
@@ -35,7 +35,7 @@ tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lin
 tests/system/test_bench*|tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
 tests/system/test_kmem*             lint kmem
 tests/system/test_reset*            lint reset
-tests/system/test_accounting*|tests/system/test_collect* lint accounting
+tests/system/accounting.py|tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
 tests/system/test_modes*            lint modes
 tests/system/modes.py               lint modes system slurm26

@@ -39,6 +39,9 @@ EOF
 }
 
 stage_names() { stage_table | awk '{ print $1 }'; }
+# Others run only where they are named: what modes tests others test, too, and a cluster has the host's clock, so it would
+# suffer from the stages beside it.
+default_stages() { stage_names | grep -vxE 'modes|cluster'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
