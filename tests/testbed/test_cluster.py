@@ -14,7 +14,7 @@ import pytest
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from hostside import cluster, qemu, switch  # noqa: E402
+from hostside import cluster, command, driver, qemu, switch  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,72 @@ def test_a_node_that_resets_has_the_layout_that_its_firmware_was_told(two_nodes,
     assert node._firmware("goal", "cached") == "ok" and node._firmware("show") == "ok flat cached"
     node._begin()
     assert node._firmware("show") == "ok cached cached" and not node._nvdimms
+
+
+class FakeQemu:
+    """A QEMU that has ended with a status."""
+
+    def __init__(self, status=0):
+        self.process, self.sockets = types.SimpleNamespace(wait=lambda: status), {}
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def started(two_nodes, monkeypatch):
+    """The names of the guests that are started, one after the other."""
+    names = []
+    monkeypatch.setattr(cluster, "_memory", lambda mib: mib)
+
+    def start(guest):
+        guest._begin()
+        guest.vm = FakeQemu()
+        names.append(guest.name)
+
+    monkeypatch.setattr(cluster.Guest, "start", start)
+    for guest in two_nodes.guests.values():
+        start(guest)
+    names.clear()
+    return names
+
+
+def test_a_node_that_resets_starts_again_and_one_that_powers_off_does_not(two_nodes, started):
+    reset, off = two_nodes.guests["n1"], two_nodes.guests["n2"]
+    reset.on_qmp(b'{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}\n')
+    off.on_qmp(b'{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-shutdown"}}\n')
+    reset.on_end()
+    off.on_end()
+    assert started == ["n1"] and not off.vm and not two_nodes.is_over
+    assert two_nodes.obey("boot", "n2") == "ok" and started == ["n1", "n2"]
+
+
+def test_a_node_whose_kernel_dies_ends_the_run_and_shows_its_console(two_nodes, started, capsys):
+    node = two_nodes.guests["n1"]
+    node.on_console(b"Kernel panic - not syncing: oops\n")
+    node.on_qmp(b'{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}\n')
+    with pytest.raises(command.Failure, match="the kernel of n1 has died"):
+        node.on_end()
+    assert "Kernel panic" in capsys.readouterr().err and not started
+
+
+def test_a_node_whose_qemu_fails_ends_the_run(two_nodes, started):
+    two_nodes.guests["n2"].vm = FakeQemu(status=1)
+    with pytest.raises(command.Failure, match="QEMU of n2 ended with status 1"):
+        two_nodes.guests["n2"].on_end()
+
+
+def test_a_controller_that_dies_has_no_status(two_nodes, started):
+    two_nodes.guests["ctl"].on_end()
+    assert two_nodes.is_over
+    with pytest.raises(command.Failure, match="ctl ended in the phase 'kernel' without a status"):
+        two_nodes.guests["ctl"].final_status()
+
+
+def test_a_node_that_hangs_at_boot_is_started_again_some_times(two_nodes, started):
+    node = two_nodes.guests["n1"]
+    for _ in range(driver.STARTS - 1):
+        node.on_deadline()
+    with pytest.raises(driver.NeverUp, match="n1's kernel did not start"):
+        node.on_deadline()
+    assert started == ["n1"] * (driver.STARTS - 1)
