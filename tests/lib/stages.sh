@@ -133,7 +133,7 @@ stage_fuzz() {
     make -s -C "$build/fuzz/helpers/alloc" -j2 libpreload.la
     make -s -C "$build/fuzz/helpers/meter" -j2
     make -s -C "$build/fuzz/helpers/migrator" -j2 libprogress.la libranks.la librecording.la libreplay.la libsource.la \
-        liboperands.la libbroker.la libmigrator.la libview.la
+        libdecode.la libbroker.la libmigrator.la libview.la
     make -s -C "$build/fuzz/helpers/job" -j2 libjob.la librecord.la
     make -s -C "$build/fuzz/helpers/cli" -j2 libdraw.la libtop.la
     make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la

@@ -10,11 +10,11 @@
 #include "base/perfopen.h"
 #include "clockcode.h"
 #include "clockcost.h"
-#include "migrator/perf/operand.h"
+#include "migrator/perf/route.h"
 #include "perfwatch.h"
 #include "rows.h"
 
-#define CODE 0.25   /* of the CPU time for sampling: for reading code */
+#define CODE 0.33   /* of the CPU time for sampling: for reading code */
 #define MARGIN 1.25 /* a fifth of the CPU time for sampling is kept for reading what was sampled */
 /* Bounds for what a sample is believed to cost: on a busy machine the measurement is disturbed. */
 #define LEAST_S 1e-6
@@ -32,9 +32,9 @@ static void locate(void *locator, struct hm_ring_sample *sample)
     hm_clock_code_locate(locator, sample);
 }
 
-static bool works(const void *locator)
+static const char *is_over(void *locator)
 {
-    return hm_clock_code_works(locator);
+    return hm_clock_code_is_over(locator);
 }
 
 static double cpu_s(const void *locator)
@@ -50,7 +50,7 @@ static void end(void *locator)
 /* ns of CPU time between two samples, so that the kernel's work for them keeps to the overhead. */
 static uint64_t choose_period(const struct hm_source_setup *setup, double sample_s)
 {
-    double share = setup->overhead * HM_PERF_SHARE;
+    double share = setup->overhead * HM_PERF_SHARE * (1 - CODE);
     double period = share > 0 ? sample_s * MARGIN / share * 1e9 : COARSEST_NS;
     return period < FINEST_NS ? FINEST_NS : period > COARSEST_NS ? COARSEST_NS : (uint64_t)period;
 }
@@ -61,15 +61,16 @@ static struct hm_source *make(const struct hm_source_setup *setup, struct hm_err
     struct hm_perf_plan plan = {.n_events = 1,
                                 .kind = {HM_PERF_BOTH},
                                 .is_time = true,
+                                .share = 1 - CODE,
                                 .finest = FINEST_NS,
                                 .period_most = COARSEST_NS,
                                 .locate = locate,
-                                .works = works,
+                                .is_over = is_over,
                                 .cpu_s = cpu_s,
                                 .end = end};
     hm_perf_attr(&plan.attr[0], PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
     plan.attr[0].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
-    plan.attr[0].sample_regs_user = HM_OPERAND_MASK;
+    plan.attr[0].sample_regs_user = HM_ROUTE_MASK;
     double cost_s = hm_clock_cost(&plan.attr[0]);
     plan.attr[0].disabled = 1;
     plan.tells_cost = cost_s >= LEAST_S && cost_s <= MOST_S;

@@ -3,7 +3,6 @@
 #ifndef HM_MIGRATOR_SOURCES_CLOCKCODE_H
 #define HM_MIGRATOR_SOURCES_CLOCKCODE_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -29,7 +28,7 @@ void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sam
 double hm_clock_code_cpu_s(const struct hm_clock_code *code);
 /* The process that reads the code. */
 pid_t hm_clock_code_helper(const struct hm_clock_code *code);
-/* False: code can no longer be read, and no more addresses are found. */
-bool hm_clock_code_works(const struct hm_clock_code *code);
+/* Why no more addresses are found, or too few for any use; NULL: enough are. */
+const char *hm_clock_code_is_over(struct hm_clock_code *code);
 
 #endif

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts hybridmem-decode, and asks it for the operands of code. */
+/* Starts hybridmem-decode, and asks it for routes. */
 #ifndef HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 #define HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "migrator/perf/operand.h"
+#include "migrator/perf/route.h"
 
 struct hm_clock_decoder {
     pid_t pid;
     int fd; /* -1: it has ended, or was never started */
 };
 
-/* Starts the program, and asks it for a first operand. Returns 0, or -1 with a text. */
+/* Starts the program, and asks it for a first route. Returns 0, or -1 with a text. */
 int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *error);
 /*
- * Asks for the operand of this code. Where the program does not answer soundly, or not within a second, it is ended: no
- * more operands are known. Returns 0, or -1.
+ * Asks for the route in this code. Where the program does not answer soundly, or not within a second, it is ended: no
+ * more routes are known. Returns 0, or -1.
  */
-int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_operand_code *code,
-                         struct hm_operand *operand);
+int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, struct hm_route *route);
 /* Ends the program and waits for it. */
 void hm_clock_decoder_stop(struct hm_clock_decoder *decoder);
 

@@ -16,10 +16,7 @@
 #define BATCH 64            /* samples that are read together */
 #define ENDED 256           /* most ends of threads that are noticed at one read */
 #define ADAPT_NS 1000000000 /* time between two comparisons of cost and budget */
-#define KERNEL_S 1e-6 /* assumed CPU time of the kernel for a record of the hardware's; for the budget, never told */
-/* A source by time may use twice its share at first: the first minutes decide. */
-#define EARLY 2.0
-#define EARLY_NS UINT64_C(120000000000)
+#define KERNEL_S 1e-6   /* assumed CPU time of the kernel for a record of the hardware's; for the budget, never told */
 #define KEPT 0.9        /* of the means of cost, from one second to the next */
 #define POLL_MS 1000    /* a ring that is not half full is read after this time */
 #define ADDRESS_BITS 57 /* most bits of an address in user space; higher addresses are the kernel's */
@@ -118,7 +115,7 @@ static void show_period(struct hm_perf_watched *watch)
 /* Fits the period to what records have cost in the last seconds. */
 static bool fit(struct hm_perf_watched *watch, double spent_s, double records, uint64_t now)
 {
-    double share = now - watch->begun_ns < EARLY_NS ? EARLY * watch->share : watch->share;
+    double share = watch->share * hm_perf_budget_early(now - watch->begun_ns);
     watch->spent_mean = KEPT * watch->spent_mean + (1 - KEPT) * spent_s;
     watch->records_mean = KEPT * watch->records_mean + (1 - KEPT) * records;
     return watch->records_mean > 0 && share > 0 &&
@@ -170,8 +167,9 @@ static int read_all(struct hm_source *source, const struct hm_ranks *ranks, hm_s
                                      (watch->plan.cpu_s ? watch->plan.cpu_s(watch->locator) : 0);
     watch->spent_s += (double)(hm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began) / 1e9;
     adapt(watch, hm_clock_ns(CLOCK_MONOTONIC));
-    if (watch->plan.works && !watch->plan.works(watch->locator))
-        return hm_fail(error, EPIPE, "hybridmem-decode, which reads the programs' code, does not answer");
+    const char *over = watch->plan.is_over ? watch->plan.is_over(watch->locator) : NULL;
+    if (over)
+        return hm_fail(error, ENODATA, "%s", over);
     if (source->state.samples == 0 && watch->blind >= BLIND)
         return hm_fail(error, ENODATA, "the kernel gives no addresses with this hardware's samples");
     return 0;
@@ -257,7 +255,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     if (watch->plan.record_s <= 0)
         watch->plan.record_s = KERNEL_S;
     watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
-    watch->share = HM_PERF_SHARE * setup->overhead;
+    watch->share = HM_PERF_SHARE * setup->overhead * (plan->share > 0 ? plan->share : 1);
     watch->n_cpus = setup->n_cpus ? setup->n_cpus : 1;
     watch->since_ns = watch->begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period, plan->period_most);

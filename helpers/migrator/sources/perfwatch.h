@@ -19,6 +19,7 @@ struct hm_perf_plan {
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */
     enum hm_perf_kind kind[HM_PERF_EVENTS];
     bool has_packets;     /* the hardware writes into an AUX area, in SPE's packets; then n_events is 1 */
+    double share;         /* of the CPU time for sampling, that samples may have; 0: all of it */
     bool is_time;         /* the period is in ns of CPU time, and fitted to what records cost */
     uint64_t period;      /* the wanted period; a multiple of the processor's period_multiple */
     uint64_t finest;      /* with is_time: the period is never shorter */
@@ -26,9 +27,9 @@ struct hm_perf_plan {
     double record_s;      /* CPU time of the kernel for a record; 0: not known */
     bool tells_cost;      /* record_s was measured, so that the record can tell the kernel's CPU time */
     /* Finds the address that a sample's thread accesses, where the hardware does not tell it; NULL: it does. `end`
-     * frees the locator; `works` is false once it finds no more. */
+     * frees the locator; `is_over` tells why it finds no more, or NULL. */
     void (*locate)(void *locator, struct hm_ring_sample *sample);
-    bool (*works)(const void *locator);
+    const char *(*is_over)(void *locator);
     double (*cpu_s)(const void *locator); /* CPU time that it has used outside of this process */
     void (*end)(void *locator);
 };
