@@ -39,7 +39,7 @@ REQUESTS = {
     "fast,slow": f'unknown key "slow": fast {KEYS}',
     "off,socket=all": 'off takes no key, and here is "socket": write off alone',
     "migrate,rate=1": 'rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "1"',
-    "migrate,source=ibs": 'source wants one of auto, perf, damon, idle, clock, faults, not "ibs"',
+    "migrate,source=ibs": 'source wants one of auto, perf, clock, damon, idle, faults, not "ibs"',
     "migrate,interval=10": 'interval wants a time of 100ms to 24h, digits and ms, s, min or h, as in 10s, not "10"',
     "migrate,speed=1": 'unknown key "speed": migrate takes socket, fast, period, interval, bins, algorithm, source, '
     "overhead, rate or hot-by",

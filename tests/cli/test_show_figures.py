@@ -68,11 +68,13 @@ def test_from_which_share_on_it_pays(tmp_path, pays_from, said):
     [
         ((0.4754, 0.7449, 0.2695), "48 % of accesses served by the fast tier; best known placement 74 %, regret 26 %"),
         ((0.295, 0.7, 0.405), "30 % of accesses served by the fast tier; best known placement 70 %, regret 40 %"),
+        ((0.295, 0.7, 0.405), "30 % of writes served by the fast tier; best known placement 70 %, regret 40 %"),
         ((0.5, None, None), "50 % of accesses served by the fast tier; best known placement -, regret -"),
     ],
 )
 def test_the_regret_is_the_difference_of_what_is_read(tmp_path, shares, said):
     made = migrated()
+    made["migration"]["hot_by"] = "writes" if "writes" in said else "accesses"
     made["migration"].update(zip(("fast_share", "best_share", "regret"), shares))
     write(tmp_path, made)
     assert f"estimate: {said}\n" in show(tmp_path, str(made["job_id"])).stdout

@@ -114,9 +114,8 @@ def test_written_memory_comes_back_and_nothing_else():
     assert "Large allocations start in slow (nodes 2-3)" in plan["reason"] and "most written data" in plan["reason"]
     assert migration["hot_by"] == "writes", migration
     assert migration["promoted_bytes"] >= 0.95 * MIB * slurm.MIB, (seen, migration, record["warnings"])
-    assert migration["best_share"] > migration["fast_share"] > 0
-    shown = slurm.run(f"hybridmem show {held.job_id}").stdout
-    assert re.search(r"estimate: \d+ % of writes served by the fast tier", shown)
+    # The clock's samples tell what is hot, but not which share of all accesses they stand for.
+    assert migration["sample_source"] == "clock" and migration["fast_share"] is None, migration
 
 
 # Prints the socket and the variable of a task that is to use its own socket's memory.

@@ -87,7 +87,7 @@ struct hm_source {
 
 /* The rows, best first; NULL past the last. */
 const struct hm_source_row *hm_source_at(int n);
-/* Writes "auto, perf, damon, idle, clock or faults", for error texts and help. Returns `out`. */
+/* Writes "auto, perf, clock, damon, idle or faults", for error texts and help. Returns `out`. */
 char *hm_source_names(char *out, size_t size);
 
 /*

@@ -103,7 +103,7 @@ static const struct {
     {"migrate,bins=1048577", BINS "\"1048577\""},
     {"migrate,algorithm=Bins", "algorithm wants regions or bins, not \"Bins\""},
     {"migrate,algorithm=", "algorithm wants regions or bins, not \"\""},
-    {"migrate,source=ibs", "source wants one of auto, perf, damon, idle, clock, faults, not \"ibs\""},
+    {"migrate,source=ibs", "source wants one of auto, perf, clock, damon, idle, faults, not \"ibs\""},
     {"migrate,overhead=1", OVERHEAD "\"1\""},
     {"migrate,overhead=0.009%", OVERHEAD "\"0.009%\""},
     {"migrate,overhead=10.01%", OVERHEAD "\"10.01%\""},
