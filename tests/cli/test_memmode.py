@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installed import PREFIX, needs_memmode
+from installed import PREFIX, helper, needs_memmode
 
 pytestmark = needs_memmode
 
@@ -47,6 +47,30 @@ def test_a_goal_is_set_once(node):
     assert node.changes() == ["create"]
     node.run("memmode=cache")  # back, before the reboot
     assert node.changes() == ["create", "delete"] and node.goal() == "goal-none"
+
+
+def test_no_namespace_is_made_that_the_next_boot_ends(node):
+    """Until the boot, or until that is taken back: through Slurm, or by hand, which the check sees."""
+    words = ["create", "--job=12", "--restart=0", "--uid=1001", "--size=1G", "--sockets=0", f"--config={node.config}"]
+    with node.config.open("a") as config:
+        config.write("\nfsdax_trust = yes\n")
+
+    def is_refused():
+        said = helper("hybridmem-namespace", *words, status=1).stderr
+        return "this node was asked for memmode=flat, and its next boot ends all namespaces" in said
+
+    node.set(mode="cache-resources")
+    assert not is_refused()
+    node.run("memmode=flat")
+    assert is_refused()
+    node.run("memmode=cache")
+    assert not is_refused()
+    node.run("memmode=flat")
+    node.set(goal="goal-none")
+    assert node.check() == QUIET and not is_refused()
+    node.run("memmode=flat")
+    node.note.age()
+    assert not is_refused()
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries out what was decided: removes what dead jobs have left, deletes a goal, creates one, and reads each back.
- * Notes what was asked for, for the check after the boot. */
+ * Notes what was asked for: until the boot no namespace is made, and after it the check looks whether it has come. */
 #include <config.h>
 
 #include <errno.h>
 
-#include "asked.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/spawn.h"
-#include "namespace/pmem/lock.h"
+#include "namespace/pmem/asked.h"
 #include "parts.h"
 
 #define JOB HM_PKGLIBEXECDIR "/hybridmem-job"
-#define LOCK_PATIENCE_S 60
 #define REAP_PATIENCE_MS 3600000 /* it wipes what it removes */
 
 static int take_change(const struct hm_nvmxml *answer, void *into, struct hm_error *error)
@@ -111,39 +109,45 @@ static int take_steps(const char *ipmctl, const struct hm_memmode_steps *steps, 
     return status;
 }
 
-/*
- * With the lock held: look, decide, and do it. `wants_reap` is set, and nothing is done, where a reap has to come
- * first. The note is taken back first and written last: what crashes in between leaves none, so that no node is drained
- * for a goal of which it is not known that it was whole.
- */
+/* Do the steps, and keep the note right. It is unsure while something changes, and where that leaves something behind.
+ * `stays`: the mode `wanted` is pending afterwards. Returns an exit status. */
+static int take_noted(const char *ipmctl, const struct hm_config *config, const struct hm_memmode_steps *steps,
+                      unsigned modules, enum hm_memmode wanted, bool stays, struct hm_error *error)
+{
+    struct hm_error why = {{0}};
+    const char *word = hm_memmode_word(wanted);
+    if (steps->n > 0 && hm_asked_write(config, word, true, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    int status = take_steps(ipmctl, steps, modules, wanted, error);
+    if (status == HM_MEMMODE_EXIT_DONE && stays) {
+        if (hm_asked_write(config, word, false, &why) == 0)
+            return status;
+        status = undo_goal(ipmctl, modules, why.text, error);
+    }
+    /* A goal that could not be deleted ends namespaces, too. */
+    if (status != HM_MEMMODE_EXIT_LEFT && hm_asked_remove(config, &why) != 0 && status == HM_MEMMODE_EXIT_DONE) {
+        *error = why;
+        return HM_MEMMODE_EXIT_REFUSED;
+    }
+    return status;
+}
+
+/* With the lock held: look, decide, and do it. `wants_reap` is set, and nothing is done, where a reap has to come
+ * first. */
 static int change_locked(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted, bool is_reaped,
                          bool *wants_reap, struct hm_error *error)
 {
     struct hm_memmode_state state;
     struct hm_memmode_steps steps;
-    struct hm_error why = {{0}};
     *wants_reap = false;
     if (hm_memmode_read(ipmctl, &state, error) != 0 || hm_memmode_decide(&state, wanted, is_reaped, &steps, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
     *wants_reap = steps.n > 0 && steps.step[0] == HM_MEMMODE_STEP_REAP;
     if (*wants_reap)
         return HM_MEMMODE_EXIT_DONE;
-    if (hm_asked_remove(config, error) != 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    int status = take_steps(ipmctl, &steps, state.modules.n, wanted, error);
-    if (status != HM_MEMMODE_EXIT_DONE || hm_memmode_used(&state.resources) == wanted ||
-        hm_asked_write(config, wanted, &why) == 0)
-        return status;
-    return undo_goal(ipmctl, state.modules.n, why.text, error);
-}
-
-int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *error)
-{
-    uint64_t since_ns = 0;
-    *lock = hm_lock_take(config, &since_ns, LOCK_PATIENCE_S, error);
-    if (*lock >= 0)
-        return HM_MEMMODE_EXIT_DONE;
-    return errno == EBUSY ? HM_MEMMODE_EXIT_BUSY : HM_MEMMODE_EXIT_REFUSED;
+    bool stays =
+        hm_memmode_used(&state.resources) != wanted || hm_memmode_pending(&state.goal, state.modules.n) == wanted;
+    return take_noted(ipmctl, config, &steps, state.modules.n, wanted, stays, error);
 }
 
 int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted,

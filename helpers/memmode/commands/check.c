@@ -2,17 +2,24 @@
 /* Checks after a boot that the firmware has done what was asked for before it, and drains the node otherwise. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "asked.h"
 #include "base/bootid.h"
+#include "base/flock.h"
 #include "base/patience.h"
 #include "memmode/decide/boot.h"
+#include "namespace/pmem/asked.h"
 #include "parts.h"
 #include "slurm/scontrol.h"
 
 /* slurmctld may be starting, too, when the whole cluster boots. */
 #define TRIES 6
 #define PAUSE_S 10
+
+static enum hm_memmode mode_of(const struct hm_asked *asked)
+{
+    return strcmp(asked->mode, hm_memmode_word(HM_MEMMODE_CACHE)) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_FLAT;
+}
 
 static int drain(const char *node, const char *reason, struct hm_error *error)
 {
@@ -50,27 +57,68 @@ static int refuse(const struct hm_config *config, const char *node, const char *
     return HM_MEMMODE_EXIT_DRAINED;
 }
 
-int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error)
+/* There was no boot since it was asked for. So what was asked for is still pending, or somebody has changed that by
+ * hand: then the node is not to be drained after the boot, and where nothing is pending, namespaces may be made. */
+static int look_again(const char *ipmctl, const struct hm_config *config, const struct hm_asked *asked,
+                      struct hm_error *error)
+{
+    struct hm_memmode_state state;
+    int result = 0;
+    if (hm_memmode_read(ipmctl, &state, error) != 0)
+        return HM_MEMMODE_EXIT_REFUSED;
+    enum hm_memmode pending = hm_memmode_pending(&state.goal, state.modules.n);
+    if (pending == HM_MEMMODE_NONE)
+        result = hm_asked_remove(config, error);
+    else if (!asked->is_unsure && pending != mode_of(asked))
+        result = hm_asked_write(config, asked->mode, true, error);
+    return result == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
+}
+
+/* There was a boot since. */
+static int look_after(const char *ipmctl, const struct hm_config *config, const struct hm_asked *asked,
+                      const char *node, struct hm_error *error)
 {
     struct hm_memmode_resources resources;
-    struct hm_asked asked;
     struct hm_error what = {{0}};
     char text[HM_ERROR_TEXT];
-    int found = hm_asked_read(config, &asked, error);
-    if (found < 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    if (found == 0 || !hm_boot_is_past(asked.boot_id))
-        return HM_MEMMODE_EXIT_DONE;
+    if (asked->is_unsure)
+        return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     /* What cannot be seen is no cause to drain a node. */
     if (hm_memmode_read_resources(ipmctl, &resources, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
     if (resources.physical == 0) {
         hm_fail(error, ENODEV, "ipmctl sees no persistent memory modules: whether memmode=%s has come is not known",
-                hm_memmode_word(asked.mode));
+                asked->mode);
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    if (hm_memmode_has_come(&resources, asked.mode, &what) == 0)
+    if (hm_memmode_has_come(&resources, mode_of(asked), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     snprintf(text, sizeof(text), "%.280s%s", what.text, tell_goal(ipmctl));
     return refuse(config, node, text, error);
+}
+
+/* With the lock held: a change may have written the note anew. */
+static int check_locked(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error)
+{
+    struct hm_asked asked;
+    int found = hm_asked_read(config, &asked, error);
+    if (found <= 0)
+        return found < 0 ? HM_MEMMODE_EXIT_REFUSED : HM_MEMMODE_EXIT_DONE;
+    return hm_boot_is_past(asked.boot_id) ? look_after(ipmctl, config, &asked, node, error)
+                                          : look_again(ipmctl, config, &asked, error);
+}
+
+int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error)
+{
+    struct hm_asked asked;
+    int lock, found = hm_asked_read(config, &asked, error);
+    /* Without a note there is nothing to wait for, as for what is wiped at boot. */
+    if (found <= 0)
+        return found < 0 ? HM_MEMMODE_EXIT_REFUSED : HM_MEMMODE_EXIT_DONE;
+    int status = hm_memmode_lock(config, &lock, error);
+    if (status != HM_MEMMODE_EXIT_DONE)
+        return status;
+    status = check_locked(ipmctl, config, node, error);
+    hm_flock_close(lock);
+    return status;
 }

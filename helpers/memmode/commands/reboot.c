@@ -6,13 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "asked.h"
 #include "base/bootid.h"
 #include "base/files.h"
 #include "base/flock.h"
 #include "base/path.h"
 #include "base/spawn.h"
 #include "memmode/decide/boot.h"
+#include "namespace/pmem/asked.h"
 #include "parts.h"
 
 #define SYSTEMCTL "/usr/bin/systemctl"

@@ -12,6 +12,7 @@
 #include "core/tiers/boot.h"
 #include "kept.h"
 #include "namespace/mount/firstmount.h"
+#include "namespace/pmem/asked.h"
 #include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/daxkernel.h"
 #include "namespace/pmem/keep.h"
@@ -192,5 +193,7 @@ int hm_namespace_create(const struct hm_config *config, const struct hm_namespac
     if (request->keep &&
         (hm_keep_check_offer(config, error) != 0 || hm_kept_find(config, request, owner.cluster, &kept, error) != 0))
         return HM_NAMESPACE_REFUSED;
-    return kept.n > 0 ? give_kept(config, &kept, error) : make(config, request, &owner, error);
+    if (kept.n > 0)
+        return give_kept(config, &kept, error);
+    return hm_asked_allows(config, error) == 0 ? make(config, request, &owner, error) : HM_NAMESPACE_REFUSED;
 }

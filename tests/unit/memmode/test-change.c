@@ -18,10 +18,10 @@
 #include "base/flock.h"
 #include "base/spawn.h"
 #include "ipmctlanswer.h"
-#include "memmode/commands/asked.h"
 #include "memmode/commands/parts.h"
 #include "memmode/commands/spaces.h"
 #include "memmode/ipmctl/ipmctl.h"
+#include "namespace/pmem/asked.h"
 #include "namespace/pmem/lock.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -57,7 +57,10 @@ const char *hm_ipmctl_name(enum hm_ipmctl_command command)
 
 static const char *create(const char *goal)
 {
+    struct hm_asked asked;
     note('C');
+    assert_int_equal(hm_asked_read(&settings, &asked, NULL), 1); /* nobody makes a namespace */
+    assert_true(asked.is_unsure);
     if (node.fault != CREATE_NOTHING)
         node.pending = node.fault == CREATE_HALF || node.fault == CREATE_HALF_STAYS ? "goal-half" : goal;
     return node.fault == CREATE_SAYS_ERROR ? "create-half" : goal;
@@ -152,21 +155,21 @@ static const struct row {
     int lock_number;
     enum hm_memmode wanted;
     int status;
-    const char *calls, *left; /* the calls that change something; what is pending afterwards */
-    bool is_noted;            /* afterwards there is a note, of the mode of the goal */
-    bool is_full;             /* no note can be written */
-    const char *said;         /* a part of the text; NULL: there is none */
+    const char *calls, *left;            /* the calls that change something; what is pending afterwards */
+    enum { NO_NOTE, SURE, UNSURE } note; /* afterwards; it is of the mode that was asked for */
+    bool is_full;                        /* no note can be written */
+    const char *said;                    /* a part of the text; NULL: there is none */
 } rows[] = {
     {"to the cache", "flat-resources", "goal-none", .wanted = HM_MEMMODE_CACHE, .calls = "C", .left = "goal-cache",
-     .is_noted = true},
+     .note = SURE},
     {"to flat", "cache-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "C", .left = "goal-flat",
-     .is_noted = true},
+     .note = SURE},
     {"nothing to do", "flat-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "", .left = "goal-none"},
     {"pending", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_CACHE, .calls = "", .left = "goal-cache",
-     .is_noted = true},
+     .note = SURE},
     {"back", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_FLAT, .calls = "D", .left = "goal-none"},
     {"a half-made goal", "flat-resources", "goal-half", .wanted = HM_MEMMODE_CACHE, .calls = "DC", .left = "goal-cache",
-     .is_noted = true},
+     .note = SURE},
     {"an error for a module", "flat-resources", "goal-none", CREATE_SAYS_ERROR, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "CD", .left = "goal-none", .said = "Error 188 - Unable to initialize namespace labels.; no goal is left"},
     {"half of it, without a word", "flat-resources", "goal-none", CREATE_HALF, .wanted = HM_MEMMODE_CACHE, .status = 1,
@@ -174,15 +177,16 @@ static const struct row {
     {"nothing, without a word", "flat-resources", "goal-none", CREATE_NOTHING, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "CD", .left = "goal-none", .said = "read back, the pending goal is none, not cache"},
     {"half of it stays", "flat-resources", "goal-none", CREATE_HALF_STAYS, .wanted = HM_MEMMODE_CACHE, .status = 5,
-     .calls = "CD", .left = "goal-half", .said = "delete the goal with 'ipmctl delete -goal', or the next boot"},
+     .calls = "CD", .left = "goal-half", .said = "delete the goal with 'ipmctl delete -goal', or the next boot",
+     .note = UNSURE},
     {"a goal stays", "flat-resources", "goal-cache", DELETE_NOTHING, .wanted = HM_MEMMODE_FLAT, .status = 5,
-     .calls = "D", .left = "goal-cache", .said = "read back, the pending goal is cache, not none"},
+     .calls = "D", .left = "goal-cache", .said = "read back, the pending goal is cache, not none", .note = UNSURE},
     {"not read back", "flat-resources", "goal-none", GOAL_UNREAD, .wanted = HM_MEMMODE_CACHE, .status = 5,
-     .calls = "CD", .left = "goal-none", .said = "no answer"},
+     .calls = "CD", .left = "goal-none", .said = "no answer", .note = UNSURE},
     {"kept", "flat-resources", "goal-none", .n_kept = 1, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "",
      .left = "goal-none", .said = "kept by users"},
     {"a dead job", "flat-resources", "goal-none", .n_jobs = 1, .reap_helps = true, .wanted = HM_MEMMODE_CACHE,
-     .calls = "RC", .left = "goal-cache", .is_noted = true},
+     .calls = "RC", .left = "goal-cache", .note = SURE},
     {"a living job", "flat-resources", "goal-none", .n_jobs = 1, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "R",
      .left = "goal-none", .said = "1 of the namespaces is of jobs"},
     {"at work", "flat-resources", "goal-none", .lock_number = EBUSY, .wanted = HM_MEMMODE_CACHE, .status = 3,
@@ -190,9 +194,13 @@ static const struct row {
     {"no lock", "flat-resources", "goal-none", .lock_number = EACCES, .wanted = HM_MEMMODE_CACHE, .status = 1,
      .calls = "", .left = "goal-none", .said = "the lock is held"},
     {"kept, and pending", "flat-resources", "goal-cache", .n_kept = 1, .wanted = HM_MEMMODE_CACHE, .status = 1,
-     .calls = "", .left = "goal-cache", .said = "kept by users", .is_noted = true},
-    {"not noted", "flat-resources", "goal-none", .is_full = true, .wanted = HM_MEMMODE_CACHE, .status = 1,
-     .calls = "CD", .left = "goal-none", .said = "/memmode: File exists; no goal is left pending"},
+     .calls = "", .left = "goal-cache", .said = "kept by users", .note = SURE},
+    {"not noted", "flat-resources", "goal-none", .is_full = true, .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "",
+     .left = "goal-none", .said = "/memmode: File exists"},
+    {"pending, and not noted", "flat-resources", "goal-cache", .is_full = true, .wanted = HM_MEMMODE_CACHE, .status = 1,
+     .calls = "D", .left = "goal-none", .said = "/memmode: File exists; no goal is left pending"},
+    {"pending for the mode that is there", "cache-resources", "goal-cache", .wanted = HM_MEMMODE_CACHE, .calls = "",
+     .left = "goal-cache", .note = SURE},
     {"no modules", "no-modules", "goal-none", .wanted = HM_MEMMODE_CACHE, .status = 1, .calls = "", .left = "goal-none",
      .said = "No PMem modules in the system"},
 };
@@ -204,7 +212,7 @@ static void begin_note(const struct row *row)
     assert_int_equal(hm_asked_remove(&settings, NULL), 0);
     assert_int_equal(scratch_remove(draft), 0);
     if (strcmp(row->pending, "goal-cache") == 0)
-        assert_int_equal(hm_asked_write(&settings, HM_MEMMODE_CACHE, NULL), 0);
+        assert_int_equal(hm_asked_write(&settings, "cache", false, NULL), 0);
     if (row->is_full)
         assert_int_equal(mkdir(draft, 0700), 0);
 }
@@ -213,7 +221,9 @@ static bool is_noted_right(const struct row *row)
 {
     struct hm_asked asked;
     int found = hm_asked_read(&settings, &asked, NULL);
-    return found == row->is_noted && (found == 0 || asked.mode == row->wanted);
+    if (found != 1 || row->note == NO_NOTE)
+        return found == 0 && row->note == NO_NOTE;
+    return strcmp(asked.mode, hm_memmode_word(row->wanted)) == 0 && asked.is_unsure == (row->note == UNSURE);
 }
 
 static void changes(void **state)

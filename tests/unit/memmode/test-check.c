@@ -12,9 +12,11 @@
 #include <cmocka.h>
 
 #include "base/bootid.h"
+#include "base/flock.h"
 #include "base/patience.h"
-#include "memmode/commands/asked.h"
 #include "memmode/commands/parts.h"
+#include "namespace/pmem/asked.h"
+#include "namespace/pmem/lock.h"
 #include "slurm/scontrol.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
@@ -31,12 +33,15 @@ static struct {
     unsigned pending; /* modules with a goal */
     int reads, drains, pauses;
     int fails; /* how often scontrol fails before it succeeds */
+    bool is_locked;
+    int lock_number; /* errno with which the lock is not given; 0: it is */
     char reason[HM_ERROR_TEXT];
 } node;
 
 int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error)
 {
     assert_string_equal(ipmctl, "/ipmctl");
+    assert_true(node.is_locked);
     node.reads++;
     if (node.unread)
         return hm_fail(error, node.unread, "ipmctl is silent");
@@ -49,6 +54,27 @@ int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struc
     assert_string_equal(ipmctl, "/ipmctl");
     *goal = (struct hm_memmode_goal){.n_cache = node.pending};
     return node.pending ? 0 : hm_fail(error, EIO, "ipmctl is silent");
+}
+
+int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct hm_error *error)
+{
+    *state = (struct hm_memmode_state){.modules.n = 2, .goal.n_cache = node.pending};
+    return hm_memmode_read_resources(ipmctl, &state->resources, error);
+}
+
+int hm_lock_take(const struct hm_config *settings, uint64_t *since_ns, unsigned patience_s, struct hm_error *error)
+{
+    (void)settings, (void)since_ns, (void)patience_s;
+    if (node.lock_number)
+        return hm_fail(error, node.lock_number, "the lock is held");
+    node.is_locked = true;
+    return 7;
+}
+
+void hm_flock_close(int fd)
+{
+    assert_int_equal(fd, 7);
+    node.is_locked = false;
 }
 
 int hm_scontrol_drain(const char *name, const char *reason, struct hm_error *error)
@@ -65,24 +91,35 @@ bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
     return false;
 }
 
-enum note { NO_NOTE, ASKED_CACHE, ASKED_FLAT, NOT_BOOTED, TORN };
+enum note { NO_NOTE, ASKED_CACHE, ASKED_FLAT, UNSURE, NOT_BOOTED, NOT_BOOTED_FLAT, TORN };
 
 static const struct row {
     const char *name;
     enum note note;
     struct hm_memmode_resources resources;
-    int unread, fails;
+    int unread, fails, lock_number;
     unsigned pending;
     int status;
     const char *reason; /* a part of the drain's; NULL: it is not tried */
     const char *said;   /* a part of the text; NULL: there is none */
     bool stays;         /* the note */
+    bool is_unsure;     /* it is not sure any more */
     int reads;
 } rows[] = {
     {"nothing was asked", NO_NOTE, {FLAT}, .reads = 0},
     {"it has come", ASKED_CACHE, {CACHE}, .reads = 1},
     {"it has come back", ASKED_FLAT, {FLAT}, .reads = 1},
-    {"there was no boot", NOT_BOOTED, {FLAT}, .stays = true},
+    {"nobody knows whether it was pending", UNSURE, {FLAT}, .reads = 0},
+    {"there was no boot", NOT_BOOTED, {FLAT}, .pending = 2, .stays = true, .reads = 1},
+    {"taken back by hand", NOT_BOOTED, {FLAT}, .reads = 1},
+    {"changed by hand", NOT_BOOTED_FLAT, {FLAT}, .pending = 2, .stays = true, .is_unsure = true, .reads = 1},
+    {"namespaces are removed",
+     ASKED_CACHE,
+     {FLAT},
+     .lock_number = EBUSY,
+     .status = 3,
+     .said = "the lock is held",
+     .stays = true},
     {"it has not come",
      ASKED_CACHE,
      {FLAT},
@@ -139,11 +176,19 @@ static void write_note(enum note which)
     assert_int_equal(hm_asked_remove(&config, NULL), 0);
     if (which == NO_NOTE)
         return;
-    if (which == NOT_BOOTED)
+    if (which == NOT_BOOTED || which == NOT_BOOTED_FLAT)
         hm_boot_id(boot, sizeof(boot));
-    snprintf(text, sizeof(text), "hybridmem memmode 1\nmode %s\nboot_id %s\nend\n",
-             which == ASKED_FLAT ? "flat" : "cache", boot);
+    snprintf(text, sizeof(text), "hybridmem memmode 1\nmode %s\nis_unsure %s\nboot_id %s\nend\n",
+             which == ASKED_FLAT || which == NOT_BOOTED_FLAT ? "flat" : "cache", which == UNSURE ? "yes" : "no", boot);
     scratch_write(scratch_path("state/memmode"), which == TORN ? "torn" : text);
+}
+
+static bool is_note_right(const struct row *row)
+{
+    struct hm_asked asked;
+    if (!row->stays || row->note == TORN)
+        return (access(scratch_path("state/memmode"), F_OK) == 0) == row->stays;
+    return hm_asked_read(&config, &asked, NULL) == 1 && asked.is_unsure == row->is_unsure;
 }
 
 static void drains_only_for_a_cause(void **state)
@@ -156,16 +201,17 @@ static void drains_only_for_a_cause(void **state)
         node.resources = &row->resources;
         node.unread = row->unread;
         node.fails = row->fails;
+        node.lock_number = row->lock_number;
         node.pending = row->pending;
         write_note(row->note);
         int status = hm_memmode_check("/ipmctl", &config, "n1", &error);
-        bool has_note = access(scratch_path("state/memmode"), F_OK) == 0;
+        bool is_noted_right = is_note_right(row);
         bool is_drained_right = row->reason ? strstr(node.reason, row->reason) != NULL : node.drains == 0;
         bool is_said_right = row->said ? strstr(error.text, row->said) != NULL : error.text[0] == '\0';
-        if (status != row->status || has_note != row->stays || node.reads != row->reads || !is_drained_right ||
-            !is_said_right || node.pauses != (row->fails < 6 ? row->fails : 5))
-            fail_msg("%s: status %d, note %d, %d reads, %d drains for \"%s\", \"%s\"", row->name, status, has_note,
-                     node.reads, node.drains, node.reason, error.text);
+        if (status != row->status || !is_noted_right || node.is_locked || node.reads != row->reads ||
+            !is_drained_right || !is_said_right || node.pauses != (row->fails < 6 ? row->fails : 5))
+            fail_msg("%s: status %d, note right %d, %d reads, %d drains for \"%s\", \"%s\"", row->name, status,
+                     is_noted_right, node.reads, node.drains, node.reason, error.text);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "core/tiers/boot.h"
 #include "namespace/mount/detach.h"
 #include "namespace/mount/firstmount.h"
+#include "namespace/pmem/asked.h"
 #include "namespace/pmem/blockdevice.h"
 #include "namespace/pmem/mark.h"
 #include "namespace/ram/autoonline.h"
@@ -41,6 +42,12 @@ int fake_end(void **state)
 {
     (void)state;
     return close(fake.lock);
+}
+
+int hm_asked_allows(const struct hm_config *config, struct hm_error *error)
+{
+    (void)config;
+    return fake.ends_at_boot ? hm_fail(error, EBUSY, "the next boot ends all") : 0;
 }
 
 static void name_device(struct hm_namespace *namespace)

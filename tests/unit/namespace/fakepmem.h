@@ -38,6 +38,7 @@ struct fake {
     int fails_on;        /* socket whose mkfs fails; -1: none */
     int no_mark_on;      /* socket whose mark cannot be written; -1: none */
     int no_pmem_by;      /* errno with which hm_pmem_open fails; 0: it succeeds */
+    bool ends_at_boot;   /* another mode of the memory was asked for */
     bool stays;          /* new namespaces of jobs cannot be removed */
     bool is_policy_left; /* the kernel's policy for new memory cannot be put back */
     int released;        /* how often the policy was to be put back */

@@ -287,6 +287,15 @@ static void test_all_is_made_or_nothing(void **state)
     assert_int_equal(fake.n_there, 0);
 }
 
+static void test_nothing_is_made_that_the_next_boot_ends(void **state)
+{
+    (void)state;
+    fake.ends_at_boot = true;
+    assert_int_equal(create(), HM_NAMESPACE_REFUSED);
+    assert_string_equal(error.text, "the next boot ends all");
+    assert_int_equal(fake.n_there, 0);
+}
+
 static void test_what_cannot_be_undone_is_said(void **state)
 {
     (void)state;
@@ -330,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_marks_go_before_the_first_namespace, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_a_reap_puts_back_the_policy_for_new_memory, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_all_is_made_or_nothing, begin, fake_end),
+        cmocka_unit_test_setup_teardown(test_nothing_is_made_that_the_next_boot_ends, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_undone_is_said, begin, fake_end),
         cmocka_unit_test_setup_teardown(test_namespaces_that_cannot_be_printed_are_removed, begin, fake_end),
     };
