@@ -34,11 +34,11 @@ static int drain(const char *node, const char *reason, struct hm_error *error)
 }
 
 /* Tells a firmware that has ignored the goal, or a boot without firmware (kexec), from one that has dropped it. */
-static const char *tell_goal(const char *ipmctl)
+static const char *tell_goal(const struct hm_hardware *hardware, const struct hm_memmode_state *after)
 {
-    struct hm_memmode_goal goal;
+    struct hm_memmode_state state = *after;
     bool is_pending =
-        hm_memmode_read_goal(ipmctl, &goal, NULL) == 0 && goal.n_flat + goal.n_cache + goal.n_mixed + goal.n_empty > 0;
+        hm_memmode_read_pending(hardware, &state, NULL) == 0 && hm_memmode_pending(&state) != HM_MEMMODE_NONE;
     return is_pending ? "; a goal is still pending" : "";
 }
 
@@ -59,14 +59,14 @@ static int refuse(const struct hm_config *config, const char *node, const char *
 
 /* There was no boot since it was asked for. So what was asked for is still pending, or somebody has changed that by
  * hand: then the node is not to be drained after the boot, and where nothing is pending, namespaces may be made. */
-static int look_again(const char *ipmctl, const struct hm_config *config, const struct hm_asked *asked,
+static int look_again(const struct hm_hardware *hardware, const struct hm_config *config, const struct hm_asked *asked,
                       struct hm_error *error)
 {
     struct hm_memmode_state state;
     int result = 0;
-    if (hm_memmode_read(ipmctl, &state, error) != 0)
+    if (hm_memmode_read(hardware, &state, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
-    enum hm_memmode pending = hm_memmode_pending(&state.goal, state.modules.n);
+    enum hm_memmode pending = hm_memmode_pending(&state);
     if (pending == HM_MEMMODE_NONE)
         result = hm_asked_remove(config, error);
     else if (!asked->is_unsure && pending != mode_of(asked))
@@ -75,40 +75,42 @@ static int look_again(const char *ipmctl, const struct hm_config *config, const 
 }
 
 /* There was a boot since. */
-static int look_after(const char *ipmctl, const struct hm_config *config, const struct hm_asked *asked,
+static int look_after(const struct hm_hardware *hardware, const struct hm_config *config, const struct hm_asked *asked,
                       const char *node, struct hm_error *error)
 {
-    struct hm_memmode_resources resources;
+    struct hm_memmode_state state;
     struct hm_error what = {{0}};
     char text[HM_ERROR_TEXT];
     if (asked->is_unsure)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     /* What cannot be seen is no cause to drain a node. */
-    if (hm_memmode_read_resources(ipmctl, &resources, error) != 0)
+    if (hm_memmode_read_now(hardware, &state, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
-    if (resources.physical == 0) {
+    if (hm_memmode_now(&state) == HM_MEMMODE_NONE) {
         hm_fail(error, ENODEV, "ipmctl sees no persistent memory modules: whether memmode=%s has come is not known",
                 asked->mode);
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    if (hm_memmode_has_come(&resources, mode_of(asked), &what) == 0)
+    if (hm_memmode_has_come(&state, mode_of(asked), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
-    snprintf(text, sizeof(text), "%.280s%s", what.text, tell_goal(ipmctl));
+    snprintf(text, sizeof(text), "%.280s%s", what.text, tell_goal(hardware, &state));
     return refuse(config, node, text, error);
 }
 
 /* With the lock held: a change may have written the note anew. */
-static int check_locked(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error)
+static int check_locked(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+                        struct hm_error *error)
 {
     struct hm_asked asked;
     int found = hm_asked_read(config, &asked, error);
     if (found <= 0)
         return found < 0 ? HM_MEMMODE_EXIT_REFUSED : HM_MEMMODE_EXIT_DONE;
-    return hm_boot_is_past(asked.boot_id) ? look_after(ipmctl, config, &asked, node, error)
-                                          : look_again(ipmctl, config, &asked, error);
+    return hm_boot_is_past(asked.boot_id) ? look_after(hardware, config, &asked, node, error)
+                                          : look_again(hardware, config, &asked, error);
 }
 
-int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error)
+int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+                     struct hm_error *error)
 {
     struct hm_asked asked;
     int lock, found = hm_asked_read(config, &asked, error);
@@ -118,7 +120,7 @@ int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const c
     int status = hm_memmode_lock(config, &lock, error);
     if (status != HM_MEMMODE_EXIT_DONE)
         return status;
-    status = check_locked(ipmctl, config, node, error);
+    status = check_locked(hardware, config, node, error);
     hm_flock_close(lock);
     return status;
 }

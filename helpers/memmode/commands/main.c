@@ -19,9 +19,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/output.h"
 #include "base/words.h"
-#include "memmode/ipmctl/ipmctl.h"
 #include "parts.h"
 
 #define NAME "hybridmem memmode"
@@ -105,41 +105,25 @@ static int parse_options(int argc, char **argv, struct options *options)
     return check_options(options);
 }
 
-static int show(const struct options *options, struct hm_error *error)
+static int show(const struct hm_hardware *hardware, bool as_json, struct hm_error *error)
 {
     struct hm_memmode_state state;
-    if (hm_memmode_read(options->ipmctl, &state, error) != 0)
+    if (hm_memmode_read(hardware, &state, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
-    return hm_output_end(NAME, hm_memmode_print(&state, options->json), HM_MEMMODE_EXIT_DONE);
+    return hm_output_end(NAME, hm_memmode_print(&state, as_json), HM_MEMMODE_EXIT_DONE);
 }
 
-static int print_feature(const struct options *options, struct hm_error *error)
+static int print_feature(const struct hm_hardware *hardware, struct hm_error *error)
 {
-    struct hm_memmode_resources resources;
-    if (hm_memmode_read_resources(options->ipmctl, &resources, error) != 0)
+    struct hm_memmode_state state;
+    if (hm_memmode_read_now(hardware, &state, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
-    if (resources.physical == 0) {
+    if (hm_memmode_now(&state) == HM_MEMMODE_NONE) {
         hm_fail(error, ENODEV, "this node has no persistent memory modules");
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    return hm_output_end(NAME, printf(HM_MEMMODE_FEATURE "%s\n", hm_memmode_word(hm_memmode_now(&resources))),
+    return hm_output_end(NAME, printf(HM_MEMMODE_FEATURE "%s\n", hm_memmode_word(hm_memmode_now(&state))),
                          HM_MEMMODE_EXIT_DONE);
-}
-
-static int read_config(const struct options *options, struct hm_config *config, struct hm_error *error)
-{
-    return hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, config, error);
-}
-
-static int change(const struct options *options, struct hm_error *error)
-{
-    static struct hm_config config;
-    enum hm_memmode wanted;
-    if (hm_memmode_parse(options->feature, &wanted, error) != 0)
-        return HM_MEMMODE_EXIT_USAGE;
-    if (read_config(options, &config, error) != 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    return hm_memmode_change(options->ipmctl, &config, wanted, error);
 }
 
 /* slurmctld would take a list, or ALL, for more nodes than this one, and drain them all. */
@@ -152,40 +136,43 @@ static int check_name(const char *node, struct hm_error *error)
                    node);
 }
 
-static int check(const struct options *options, struct hm_error *error)
+/* Slurm's name of this node: what was given, or the host's name up to the first dot. Returns 0, or an exit status. */
+static int name_node(const struct options *options, char name[HOST_NAME_MAX + 1], struct hm_error *error)
 {
-    static struct hm_config config;
-    char host[HOST_NAME_MAX + 1] = "";
-    if (gethostname(host, sizeof(host) - 1) != 0) {
+    memset(name, 0, HOST_NAME_MAX + 1);
+    if (!options->node && gethostname(name, HOST_NAME_MAX) != 0) {
         hm_fail_errno(error, "this host has no name");
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    host[strcspn(host, ".")] = '\0';
-    const char *node = options->node ? options->node : host;
-    if (check_name(node, error) != 0)
+    name[strcspn(name, ".")] = '\0';
+    if (check_name(options->node ? options->node : name, error) != 0)
         return HM_MEMMODE_EXIT_USAGE;
-    if (read_config(options, &config, error) != 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    return hm_memmode_check(options->ipmctl, &config, node, error);
-}
-
-static int reboot_node(const struct options *options, struct hm_error *error)
-{
-    static struct hm_config config;
-    if (read_config(options, &config, error) != 0)
-        return HM_MEMMODE_EXIT_REFUSED;
-    return hm_memmode_reboot(options->ipmctl, &config, options->feature ? options->feature : "", error);
+    if (options->node)
+        hm_text_copy(name, options->node, HOST_NAME_MAX + 1);
+    return 0;
 }
 
 static int run(const struct options *options, struct hm_error *error)
 {
+    static struct hm_config config;
+    const struct hm_hardware hardware = {&hm_backend_ipmctl, options->ipmctl, &config};
+    char node[HOST_NAME_MAX + 1];
+    enum hm_memmode wanted;
+    int status = options->checks ? name_node(options, node, error) : 0;
+    if (status != 0)
+        return status;
+    if (!options->reboots && options->feature && hm_memmode_parse(options->feature, &wanted, error) != 0)
+        return HM_MEMMODE_EXIT_USAGE;
+    if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, &config, error) !=
+        0)
+        return HM_MEMMODE_EXIT_REFUSED;
     if (options->shows)
-        return show(options, error);
+        return show(&hardware, options->json, error);
     if (options->checks)
-        return check(options, error);
+        return hm_memmode_check(&hardware, &config, node, error);
     if (options->reboots)
-        return reboot_node(options, error);
-    return options->feature ? change(options, error) : print_feature(options, error);
+        return hm_memmode_reboot(&hardware, &config, options->feature ? options->feature : "", error);
+    return options->feature ? hm_memmode_change(&hardware, &config, wanted, error) : print_feature(&hardware, error);
 }
 
 int main(int argc, char **argv)

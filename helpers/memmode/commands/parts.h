@@ -4,9 +4,8 @@
 #define HM_MEMMODE_COMMANDS_PARTS_H
 
 #include "core/config/config.h"
+#include "memmode/backends/backend.h"
 #include "memmode/decide/decide.h"
-#include "memmode/ipmctl/answers.h"
-#include "memmode/ipmctl/ipmctl.h"
 
 /* Exit statuses, as those of hybridmem-namespace. */
 enum {
@@ -18,24 +17,18 @@ enum {
     HM_MEMMODE_EXIT_LEFT     /* failed, and a goal is left that could not be deleted */
 };
 
-/* Run a command of ipmctl, and have `take` read its answer into `into`. Returns 0, or -1 with a text that names the
- * command. */
-int hm_memmode_ask(const char *ipmctl, enum hm_ipmctl_command command,
-                   int (*take)(const struct hm_nvmxml *answer, void *into, struct hm_error *error), void *into,
-                   struct hm_error *error);
+/* Ask the hardware which mode it is in. Returns 0, or -1 with a text; for this and the next two functions. */
+int hm_memmode_read_now(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
 
-/* Ask ipmctl how the memory is used. Returns 0, or -1 with a text. */
-int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error);
+/* Ask it what is pending, into a state that hm_memmode_read or hm_memmode_read_now has filled. */
+int hm_memmode_read_pending(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
 
-/* Ask ipmctl what is pending. Returns 0, or -1 with a text. */
-int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struct hm_error *error);
-
-/* Ask ipmctl and the kernel for the whole state. Returns 0, or -1 with a text. */
-int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct hm_error *error);
+/* Ask it and the kernel for the whole state. */
+int hm_memmode_read(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
 
 /* Have the node come back from its next boot in the mode `wanted`. Returns an exit status; where it is not 0, the text
  * says why in one line. */
-int hm_memmode_change(const char *ipmctl, const struct hm_config *config, enum hm_memmode wanted,
+int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode wanted,
                       struct hm_error *error);
 
 /* Take the lock that every program has which makes or removes namespaces. Returns an exit status; where it is 0, `lock`
@@ -45,11 +38,13 @@ int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *
 /* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
  * `node` of Slurm's. Where nothing was asked, nothing is done. Returns an exit status, with a text where it is not 0.
  */
-int hm_memmode_check(const char *ipmctl, const struct hm_config *config, const char *node, struct hm_error *error);
+int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+                     struct hm_error *error);
 
 /* Reboot the node, which is to come back with these features of Slurm's (decide/boot.h); "": none were named. Returns
  * an exit status, with a text where it is not 0: refused, or the program that reboots has failed. */
-int hm_memmode_reboot(const char *ipmctl, const struct hm_config *config, const char *features, struct hm_error *error);
+int hm_memmode_reboot(const struct hm_hardware *hardware, const struct hm_config *config, const char *features,
+                      struct hm_error *error);
 
 /* Print the state for people, or as JSON. Returns what hm_output_end takes as `result`. */
 int hm_memmode_print(const struct hm_memmode_state *state, bool as_json);

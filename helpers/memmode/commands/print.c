@@ -24,9 +24,9 @@ static void print_text(const struct hm_memmode_state *state)
 {
     static const enum hm_memmode asked[] = {HM_MEMMODE_FLAT, HM_MEMMODE_CACHE};
     const struct hm_memmode_resources *resources = &state->resources;
-    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
+    enum hm_memmode pending = hm_memmode_pending(state);
     char size[5][24];
-    printf("%-*s%s\n", COLUMN, "mode", hm_memmode_word(hm_memmode_now(resources)));
+    printf("%-*s%s\n", COLUMN, "mode", hm_memmode_word(hm_memmode_now(state)));
     printf("%-*s%s%s\n", COLUMN, "pending", hm_memmode_word(pending),
            pending == HM_MEMMODE_NONE ? "" : ", from the next boot on");
     printf("%-*s%u, %s: %s memory, %s App Direct, %s inaccessible\n", COLUMN, "modules", state->modules.n,
@@ -51,7 +51,7 @@ static json_t *reason(const struct hm_memmode_state *state, enum hm_memmode mode
 
 static json_t *pending_json(const struct hm_memmode_state *state)
 {
-    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
+    enum hm_memmode pending = hm_memmode_pending(state);
     return pending == HM_MEMMODE_NONE ? json_null() : json_string(hm_memmode_word(pending));
 }
 
@@ -59,7 +59,7 @@ static int print_json(const struct hm_memmode_state *state)
 {
     const struct hm_memmode_resources *resources = &state->resources;
     json_t *all = json_pack("{s:s, s:o, s:i, s:{s:I, s:I, s:I, s:I, s:I}, s:{s:i, s:i, s:i}, s:{s:o, s:o}}", "mode",
-                            hm_memmode_word(hm_memmode_now(resources)), "pending", pending_json(state), "modules",
+                            hm_memmode_word(hm_memmode_now(state)), "pending", pending_json(state), "modules",
                             (int)state->modules.n, "bytes", "physical", (json_int_t)resources->physical, "memory",
                             (json_int_t)resources->memory, "app_direct", (json_int_t)resources->app_direct,
                             "inaccessible", (json_int_t)resources->inaccessible, "dram_cache",

@@ -17,12 +17,6 @@
 
 #define SYSTEMCTL "/usr/bin/systemctl"
 
-/* Slurm has one such program for all nodes, also for those without ipmctl: there nobody can set a goal. */
-static bool is_without(const char *ipmctl)
-{
-    return access(ipmctl, F_OK) != 0 && errno == ENOENT;
-}
-
 /* No goal is pending. So where one was asked for in this boot, somebody has deleted it, and there is nothing to check
  * after the next. A note of an earlier boot still waits for a check that can drain the node. One that cannot be read is
  * believed by no check, either. */
@@ -35,10 +29,11 @@ static int forget(const struct hm_config *config, struct hm_error *error)
 }
 
 /* Whether the node may boot; also one without modules. */
-static int look(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked, struct hm_error *error)
+static int look(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode asked,
+                struct hm_error *error)
 {
     struct hm_memmode_state state;
-    if (hm_memmode_read(ipmctl, &state, error) != 0) {
+    if (hm_memmode_read(hardware, &state, error) != 0) {
         /* Modules that are there in one answer are not away because of another. */
         if (asked != HM_MEMMODE_NONE || errno != ENODEV || state.resources.physical > 0)
             return -1;
@@ -47,7 +42,7 @@ static int look(const char *ipmctl, const struct hm_config *config, enum hm_memm
     }
     if (hm_memmode_may_boot(&state, asked, error) != 0)
         return -1;
-    return hm_memmode_pending(&state.goal, state.modules.n) == HM_MEMMODE_NONE ? forget(config, error) : 0;
+    return hm_memmode_pending(&state) == HM_MEMMODE_NONE ? forget(config, error) : 0;
 }
 
 /* Run the site's program, or systemctl. Only the firmware applies a goal, so systemctl is to pass it over neither by a
@@ -78,28 +73,30 @@ static int run(const struct hm_config *config, struct hm_error *error)
 }
 
 /* Nobody makes a namespace between the look and the order to reboot. Returns an exit status. */
-static int reboot_locked(const char *ipmctl, const struct hm_config *config, enum hm_memmode asked,
+static int reboot_locked(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode asked,
                          struct hm_error *error)
 {
     int lock, status = hm_memmode_lock(config, &lock, error);
     if (status != HM_MEMMODE_EXIT_DONE)
         return status;
-    bool is_done = look(ipmctl, config, asked, error) == 0 && run(config, error) == 0;
+    bool is_done = look(hardware, config, asked, error) == 0 && run(config, error) == 0;
     hm_flock_close(lock);
     return is_done ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
 }
 
-int hm_memmode_reboot(const char *ipmctl, const struct hm_config *config, const char *features, struct hm_error *error)
+int hm_memmode_reboot(const struct hm_hardware *hardware, const struct hm_config *config, const char *features,
+                      struct hm_error *error)
 {
     struct hm_error why = {{0}};
     enum hm_memmode asked;
     int status;
     if (hm_memmode_parse_list(features, &asked, error) != 0)
         return HM_MEMMODE_EXIT_USAGE;
-    if (asked == HM_MEMMODE_NONE && is_without(ipmctl))
+    /* Slurm has one such program for all nodes, also for those where nobody can have set a goal. */
+    if (asked == HM_MEMMODE_NONE && hardware->backend->is_away(hardware))
         status = run(config, &why) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     else
-        status = reboot_locked(ipmctl, config, asked, &why);
+        status = reboot_locked(hardware, config, asked, &why);
     if (status != HM_MEMMODE_EXIT_DONE)
         hm_fail(error, EIO, "no reboot: %s", why.text);
     return status;

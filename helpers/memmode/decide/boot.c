@@ -44,13 +44,12 @@ int hm_memmode_parse_list(const char *features, enum hm_memmode *asked, struct h
 int hm_memmode_may_boot(const struct hm_memmode_state *state, enum hm_memmode asked, struct hm_error *error)
 {
     const struct hm_memmode_goal *goal = &state->goal;
-    enum hm_memmode pending = hm_memmode_pending(goal, state->modules.n);
-    bool is_there = asked == HM_MEMMODE_NONE || hm_memmode_used(&state->resources) == asked;
+    enum hm_memmode pending = hm_memmode_pending(state);
+    bool is_there = asked == HM_MEMMODE_NONE || hm_memmode_used(state) == asked;
     if (pending == HM_MEMMODE_HALF)
         return hm_fail(error, EIO,
-                       "the pending goal is incomplete (flat %u, cache %u, mixed %u of %u modules): delete it with "
-                       "'ipmctl delete -goal', or set it anew",
-                       goal->n_flat, goal->n_cache, goal->n_mixed, state->modules.n);
+                       "the pending goal is incomplete (flat %u, cache %u, mixed %u of %u modules): %s, or set it anew",
+                       goal->n_flat, goal->n_cache, goal->n_mixed, state->modules.n, hm_memmode_way_back(state->by));
     if (pending == HM_MEMMODE_NONE && is_there)
         return 0;
     if (asked != HM_MEMMODE_NONE && pending != asked)
@@ -61,18 +60,21 @@ int hm_memmode_may_boot(const struct hm_memmode_state *state, enum hm_memmode as
     return hm_memmode_loses_nothing(state, true, error);
 }
 
-int hm_memmode_has_come(const struct hm_memmode_resources *resources, enum hm_memmode asked, struct hm_error *error)
+int hm_memmode_has_come(const struct hm_memmode_state *state, enum hm_memmode asked, struct hm_error *error)
 {
-    enum hm_memmode used = hm_memmode_used(resources);
-    char size[3][24];
+    enum hm_memmode used = hm_memmode_used(state);
+    const struct hm_memmode_resources *resources = &state->resources;
+    char size[3][24], detail[160];
     if (used == asked)
         return 0;
-    return hm_fail(error, EIO,
-                   "memmode=%s was asked for before the boot, and the node came back %s%s (of %s of PMem modules, %s "
-                   "are memory, %s App Direct)",
+    if (state->by == HM_MEMMODE_BY_BIOS)
+        snprintf(detail, sizeof(detail), "BIOS attribute %s is \"%s\"", state->bios.attribute, state->bios.value);
+    else
+        snprintf(detail, sizeof(detail), "of %s of PMem modules, %s are memory, %s App Direct",
+                 hm_size_format(resources->physical, size[0], sizeof(size[0])),
+                 hm_size_format(resources->memory, size[1], sizeof(size[1])),
+                 hm_size_format(resources->app_direct, size[2], sizeof(size[2])));
+    return hm_fail(error, EIO, "memmode=%s was asked for before the boot, and the node came back %s%s (%s)",
                    hm_memmode_word(asked), used == HM_MEMMODE_NONE ? "with no module in use" : HM_MEMMODE_FEATURE,
-                   used == HM_MEMMODE_NONE ? "" : hm_memmode_word(used),
-                   hm_size_format(resources->physical, size[0], sizeof(size[0])),
-                   hm_size_format(resources->memory, size[1], sizeof(size[1])),
-                   hm_size_format(resources->app_direct, size[2], sizeof(size[2])));
+                   used == HM_MEMMODE_NONE ? "" : hm_memmode_word(used), detail);
 }

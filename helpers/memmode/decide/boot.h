@@ -22,6 +22,6 @@ int hm_memmode_may_boot(const struct hm_memmode_state *state, enum hm_memmode as
 
 /* Is the node, after its boot, in the mode that was asked for? Returns 0, or -1 (EIO) with a text that names this mode
  * and what is there. */
-int hm_memmode_has_come(const struct hm_memmode_resources *resources, enum hm_memmode asked, struct hm_error *error);
+int hm_memmode_has_come(const struct hm_memmode_state *state, enum hm_memmode asked, struct hm_error *error);
 
 #endif

@@ -12,6 +12,8 @@
 static int check_platform(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error)
 {
     const struct hm_memmode_abilities *abilities = &state->abilities;
+    if (state->by == HM_MEMMODE_BY_BIOS) /* the board's service says what it takes when it is asked to */
+        return 0;
     if (!abilities->configures)
         return hm_fail(
             error, ENOTSUP,
@@ -80,10 +82,10 @@ int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reape
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error)
 {
-    enum hm_memmode pending = hm_memmode_pending(&state->goal, state->modules.n);
-    bool is_there = hm_memmode_used(&state->resources) == wanted;
+    enum hm_memmode pending = hm_memmode_pending(state);
+    bool is_there = hm_memmode_used(state) == wanted;
     steps->n = 0;
-    if (state->resources.physical == 0 || state->modules.n == 0)
+    if (state->by == HM_MEMMODE_BY_GOALS && (state->resources.physical == 0 || state->modules.n == 0))
         return hm_fail(error, ENODEV, "this node has no persistent memory modules");
     if (is_there) {
         if (pending != HM_MEMMODE_NONE && pending != wanted)

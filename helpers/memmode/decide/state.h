@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node's persistent memory is used for now, and after its next boot, in the terms of hybridmem. The words for
- * it. Pure. */
+/* Which mode a node's memory is in now, and after its next boot, in the terms of hybridmem. The words for it. Pure. */
 #ifndef HM_MEMMODE_DECIDE_STATE_H
 #define HM_MEMMODE_DECIDE_STATE_H
 
@@ -11,12 +10,20 @@
 
 #define HM_MEMMODE_FEATURE "memmode=" /* begins the names of the features in Slurm */
 #define HM_MEMMODE_PLACE 96           /* bytes of a text that names a namespace or a region */
+#define HM_MEMMODE_VALUE 64           /* bytes of the name or a value of an attribute of the BIOS */
+
+/* What switches the mode. */
+enum hm_memmode_by {
+    HM_MEMMODE_BY_GOALS, /* the goals of PMem modules */
+    HM_MEMMODE_BY_BIOS   /* an attribute of the BIOS */
+};
 
 enum hm_memmode {
     HM_MEMMODE_NONE,  /* no goal is pending, or there is no persistent memory */
-    HM_MEMMODE_FLAT,  /* all is App Direct: DRAM is memory of its own */
-    HM_MEMMODE_CACHE, /* all is memory, with the DRAM as its cache (Memory Mode) */
-    HM_MEMMODE_MIXED, /* a part of each module is memory behind a cache, the other App Direct */
+    HM_MEMMODE_FLAT,  /* the fast memory is memory of its own; PMem: all is App Direct */
+    HM_MEMMODE_CACHE, /* the fast memory is a cache of the slow one; PMem: all is memory (Memory Mode) */
+    HM_MEMMODE_MIXED, /* a part of each module is memory behind a cache, the other App Direct; BIOS: only pending, a
+                         value that is neither that for flat nor that for cache */
     HM_MEMMODE_HALF,  /* goals only: the modules have not all got the same one */
     HM_MEMMODES
 };
@@ -41,6 +48,13 @@ struct hm_memmode_abilities {
     bool cache, app_direct; /* allows these uses */
 };
 
+/* The attribute of the BIOS, by which the whole node is in one mode. */
+struct hm_memmode_bios {
+    char attribute[HM_MEMMODE_VALUE];
+    char value[HM_MEMMODE_VALUE], next[HM_MEMMODE_VALUE]; /* now, and from the next boot on */
+    enum hm_memmode now, pending;
+};
+
 struct hm_memmode_modules {
     unsigned n;
     char ill[HM_MEMMODE_PLACE]; /* the first module that is not healthy, and its state; "": none */
@@ -55,10 +69,14 @@ struct hm_memmode_spaces {
 };
 
 struct hm_memmode_state {
+    enum hm_memmode_by by;
+    struct hm_memmode_bios bios; /* by the BIOS */
+    /* by goals */
     struct hm_memmode_resources resources;
     struct hm_memmode_goal goal;
     struct hm_memmode_abilities abilities;
     struct hm_memmode_modules modules;
+    /* always */
     struct hm_memmode_spaces spaces;
 };
 
@@ -69,13 +87,19 @@ const char *hm_memmode_word(enum hm_memmode mode);
 int hm_memmode_parse(const char *feature, enum hm_memmode *mode, struct hm_error *error);
 
 /* The mode that the node is in; HM_MEMMODE_NONE where it has no modules. */
-enum hm_memmode hm_memmode_now(const struct hm_memmode_resources *resources);
+enum hm_memmode hm_memmode_now(const struct hm_memmode_state *state);
 
 /* The same, but HM_MEMMODE_NONE also where no capacity is in use: then the node has no mode yet, although it shows its
  * DRAM as a flat one does. */
-enum hm_memmode hm_memmode_used(const struct hm_memmode_resources *resources);
+enum hm_memmode hm_memmode_used(const struct hm_memmode_state *state);
 
-/* The mode that the pending goal leads to, for a node with so many modules; HM_MEMMODE_NONE: no goal is pending. */
-enum hm_memmode hm_memmode_pending(const struct hm_memmode_goal *goal, unsigned modules);
+/* The mode that what is pending leads to; HM_MEMMODE_NONE: nothing is pending. */
+enum hm_memmode hm_memmode_pending(const struct hm_memmode_state *state);
+
+/* What people can do to take back what is pending: "delete the goal with ...". */
+const char *hm_memmode_way_back(enum hm_memmode_by by);
+
+/* Is `wanted` pending; HM_MEMMODE_NONE: is nothing? Returns 0, or -1 (EIO) with a text that says what is. */
+int hm_memmode_check_pending(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error);
 
 #endif

@@ -6,8 +6,6 @@
 
 #include "nvmxml.h"
 
-#define HM_IPMCTL "/usr/bin/ipmctl"
-
 enum hm_ipmctl_command {
     HM_IPMCTL_RESOURCES,
     HM_IPMCTL_GOAL,

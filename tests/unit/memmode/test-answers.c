@@ -34,12 +34,12 @@ static void reads_resources(void **state)
          HM_MEMMODE_MIXED},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_memmode_resources found;
+        struct hm_memmode_state found = {0};
         struct hm_error error = {{0}};
         assert_int_equal(answer_read(rows[i].name, &answer, &error), 0);
-        if (hm_answers_resources(&answer, &found, &error) != 0)
+        if (hm_answers_resources(&answer, &found.resources, &error) != 0)
             fail_msg("%s: %s", rows[i].name, error.text);
-        assert_memory_equal(&found, &rows[i].resources, sizeof(found));
+        assert_memory_equal(&found.resources, &rows[i].resources, sizeof(found.resources));
         assert_int_equal(hm_memmode_now(&found), rows[i].mode);
     }
 }
@@ -57,10 +57,10 @@ static void reads_goals(void **state)
         {"goal-half", HM_MEMMODE_HALF},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_memmode_goal goal;
+        struct hm_memmode_state found = {.modules.n = 2};
         struct hm_error error = {{0}};
         assert_int_equal(answer_read(rows[i].name, &answer, &error), 0);
-        if (hm_answers_goal(&answer, &goal, &error) != 0 || hm_memmode_pending(&goal, 2) != rows[i].pending)
+        if (hm_answers_goal(&answer, &found.goal, &error) != 0 || hm_memmode_pending(&found) != rows[i].pending)
             fail_msg("%s: %s", rows[i].name, error.text);
     }
 }

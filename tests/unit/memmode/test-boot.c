@@ -78,11 +78,15 @@ static void sees_what_has_come(void **state)
                  "PMem modules, 0 B are memory, 252.0 GiB App Direct)"},
         {"half of it", MIXED, .asked = HM_MEMMODE_FLAT, .said = "came back memmode=mixed"},
         {"a lock of 1LM", UNUSED, .asked = HM_MEMMODE_CACHE, .said = "came back with no module in use"},
+        {"by the BIOS", .state.by = HM_MEMMODE_BY_BIOS, .state.bios.now = HM_MEMMODE_CACHE, .asked = HM_MEMMODE_CACHE},
+        {"by the BIOS, ignored", .state.by = HM_MEMMODE_BY_BIOS,
+         .state.bios = {"MemoryMode", "Flat", .now = HM_MEMMODE_FLAT}, .asked = HM_MEMMODE_CACHE,
+         .said = "the node came back memmode=flat (BIOS attribute MemoryMode is \"Flat\")"},
         {"a lock, to flat", UNUSED, .asked = HM_MEMMODE_FLAT, .said = "came back with no module in use"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_error error = {{0}};
-        int result = hm_memmode_has_come(&rows[i].state.resources, rows[i].asked, &error);
+        int result = hm_memmode_has_come(&rows[i].state, rows[i].asked, &error);
         if (rows[i].said ? result == 0 || !strstr(error.text, rows[i].said) : result != 0)
             fail_msg("%s: %d, \"%s\"", rows[i].name, result, error.text);
     }

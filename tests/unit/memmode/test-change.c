@@ -33,6 +33,7 @@
 enum fault { NO_FAULT, CREATE_SAYS_ERROR, CREATE_HALF, CREATE_NOTHING, DELETE_NOTHING, CREATE_HALF_STAYS, GOAL_UNREAD };
 
 static struct hm_config settings;
+static const struct hm_hardware hardware = {&hm_backend_ipmctl, "/ipmctl", &settings};
 static struct {
     const char *mode, *pending; /* parts of the names of fixtures */
     enum fault fault;
@@ -242,7 +243,7 @@ static void changes(void **state)
         node.reap_helps = row->reap_helps;
         node.lock_number = row->lock_number;
         begin_note(row);
-        int status = hm_memmode_change("/ipmctl", &settings, row->wanted, &error);
+        int status = hm_memmode_change(&hardware, &settings, row->wanted, &error);
         if (status != row->status || strcmp(node.calls, row->calls) != 0 || strcmp(node.pending, row->left) != 0 ||
             node.is_locked || !is_noted_right(row) ||
             (row->said ? !strstr(error.text, row->said) : error.text[0] != '\0'))

@@ -27,6 +27,7 @@
 #define CAME_FLAT "memmode=cache was asked for before the boot, and the node came back memmode=flat"
 
 static struct hm_config config;
+static const struct hm_hardware hardware;
 static struct {
     const struct hm_memmode_resources *resources;
     int unread;       /* errno of ipmctl; 0: it answers */
@@ -38,28 +39,30 @@ static struct {
     char reason[HM_ERROR_TEXT];
 } node;
 
-int hm_memmode_read_resources(const char *ipmctl, struct hm_memmode_resources *resources, struct hm_error *error)
+int hm_memmode_read_now(const struct hm_hardware *asked, struct hm_memmode_state *state, struct hm_error *error)
 {
-    assert_string_equal(ipmctl, "/ipmctl");
+    assert_ptr_equal(asked, &hardware);
     assert_true(node.is_locked);
     node.reads++;
     if (node.unread)
         return hm_fail(error, node.unread, "ipmctl is silent");
-    *resources = *node.resources;
+    *state = (struct hm_memmode_state){.resources = *node.resources, .modules.n = 2};
     return 0;
 }
 
-int hm_memmode_read_goal(const char *ipmctl, struct hm_memmode_goal *goal, struct hm_error *error)
+int hm_memmode_read_pending(const struct hm_hardware *asked, struct hm_memmode_state *state, struct hm_error *error)
 {
-    assert_string_equal(ipmctl, "/ipmctl");
-    *goal = (struct hm_memmode_goal){.n_cache = node.pending};
+    assert_ptr_equal(asked, &hardware);
+    state->goal = (struct hm_memmode_goal){.n_cache = node.pending};
     return node.pending ? 0 : hm_fail(error, EIO, "ipmctl is silent");
 }
 
-int hm_memmode_read(const char *ipmctl, struct hm_memmode_state *state, struct hm_error *error)
+int hm_memmode_read(const struct hm_hardware *asked, struct hm_memmode_state *state, struct hm_error *error)
 {
-    *state = (struct hm_memmode_state){.modules.n = 2, .goal.n_cache = node.pending};
-    return hm_memmode_read_resources(ipmctl, &state->resources, error);
+    if (hm_memmode_read_now(asked, state, error) != 0)
+        return -1;
+    state->goal.n_cache = node.pending;
+    return 0;
 }
 
 int hm_lock_take(const struct hm_config *settings, uint64_t *since_ns, unsigned patience_s, struct hm_error *error)
@@ -204,7 +207,7 @@ static void drains_only_for_a_cause(void **state)
         node.lock_number = row->lock_number;
         node.pending = row->pending;
         write_note(row->note);
-        int status = hm_memmode_check("/ipmctl", &config, "n1", &error);
+        int status = hm_memmode_check(&hardware, &config, "n1", &error);
         bool is_noted_right = is_note_right(row);
         bool is_drained_right = row->reason ? strstr(node.reason, row->reason) != NULL : node.drains == 0;
         bool is_said_right = row->said ? strstr(error.text, row->said) != NULL : error.text[0] == '\0';

@@ -21,6 +21,8 @@
     .state.resources = {.memory = ALL / 2, .app_direct = ALL / 2, .physical = ALL}, .state.spaces.region_bytes = ALL / 2
 #define UNUSED .state.resources = {.inaccessible = ALL, .physical = ALL}
 
+#define BIOS(mode) .state.by = HM_MEMMODE_BY_BIOS, .state.bios.now = (mode)
+
 static const struct row {
     const char *name;
     struct hm_memmode_state state; /* abilities and modules are filled in */
@@ -78,6 +80,21 @@ static const struct row {
     {"2LM only", CACHE, .no_app_direct = true, .wanted = HM_MEMMODE_FLAT, .said = "AllowedAppDirectMode"},
     {"an ill module", FLAT, .state.modules.ill = "PMem module 0x0011 has the health state \"Critical failure\"",
      .wanted = HM_MEMMODE_CACHE, .said = "PMem module 0x0011 has the health state \"Critical failure\": replace it"},
+    {"by the BIOS, there already", BIOS(HM_MEMMODE_CACHE), .wanted = HM_MEMMODE_CACHE, .steps = ""},
+    {"by the BIOS", BIOS(HM_MEMMODE_FLAT), .no_modules = true, .no_configuration = true, .wanted = HM_MEMMODE_CACHE,
+     .steps = "C"},
+    {"by the BIOS, pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_CACHE, .wanted = HM_MEMMODE_CACHE,
+     .steps = ""},
+    {"by the BIOS, back", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_CACHE, .wanted = HM_MEMMODE_FLAT,
+     .steps = "D"},
+    {"by the BIOS, another value is pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_MIXED,
+     .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
+    {"by the BIOS, kept", BIOS(HM_MEMMODE_FLAT), .state.spaces.n_kept = 1, .wanted = HM_MEMMODE_CACHE,
+     .said = "kept by users"},
+    {"by the BIOS, not ours", BIOS(HM_MEMMODE_CACHE), .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT,
+     .said = "not hybridmem's"},
+    {"by the BIOS, dead jobs", BIOS(HM_MEMMODE_FLAT), .state.spaces.n_jobs = 1, .wanted = HM_MEMMODE_CACHE,
+     .steps = "R"},
 };
 
 static const char *letters_of(const struct hm_memmode_steps *steps, char out[HM_MEMMODE_STEPS + 1])
@@ -107,6 +124,18 @@ static void decides(void **state)
         if (row->steps && (result != 0 || strcmp(letters_of(&steps, found), row->steps) != 0))
             fail_msg("%s: steps \"%s\", \"%s\"", row->name, result == 0 ? found : "", error.text);
     }
+}
+
+static void names_what_is_pending_instead(void **state)
+{
+    (void)state;
+    const struct hm_memmode_state node = {.by = HM_MEMMODE_BY_BIOS,
+                                          .bios = {"MemoryMode", "Flat", "HbmOnly", HM_MEMMODE_FLAT, HM_MEMMODE_MIXED}};
+    struct hm_error error = {{0}};
+    assert_int_equal(hm_memmode_check_pending(&node, HM_MEMMODE_MIXED, &error), 0);
+    assert_int_equal(hm_memmode_check_pending(&node, HM_MEMMODE_CACHE, &error), -1);
+    assert_string_equal(error.text, "read back, the pending goal is mixed, not cache (BIOS attribute MemoryMode: now "
+                                    "\"Flat\", next \"HbmOnly\")");
 }
 
 static void reads_features(void **state)
@@ -140,6 +169,7 @@ static void reads_features(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(decides), cmocka_unit_test(reads_features)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(decides), cmocka_unit_test(names_what_is_pending_instead),
+                                       cmocka_unit_test(reads_features)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
