@@ -44,7 +44,7 @@ static const struct {
     {"namespace", "persistent memory as file systems of jobs, or as memory (root)", NULL},
 #endif
 #ifdef HAVE_MEMMODE
-    {"memmode", "how this node uses its Optane memory, and what is pending (root)", "memmode"},
+    {"memmode", "the mode of this node's memory, and what is pending (root)", "memmode"},
 #endif
     {"help", "this text, or that of a command", NULL},
 };

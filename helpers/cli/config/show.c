@@ -50,6 +50,10 @@ void hm_config_show(const struct hm_config *config)
         snprintf(title, sizeof(title), "%s+%s", config->channels[i].fast, config->channels[i].slow);
         show_section(config, HM_SECTION_CHANNELS, i, title);
     }
+    if (config->redfish.url[0])
+        show_section(config, HM_SECTION_REDFISH, 0, config->redfish.url);
+    for (int i = 0; i < config->n_boards; i++)
+        show_section(config, HM_SECTION_BOARD, i, config->board[i].name);
     for (int i = 0; i < config->n_rules; i++)
         show_section(config, (enum hm_section)(HM_SECTION_USER + config->rule[i].kind), i, config->rule[i].name);
 }

@@ -13,6 +13,8 @@
 #define HM_CONFIG_NAME "hybridmem.conf" /* name of the file in texts that do not give its path */
 #define HM_CONFIG_PATH_MAX 256
 #define HM_CONFIG_RULES 64
+#define HM_CONFIG_BOARDS 16
+#define HM_CONFIG_VALUE 64 /* bytes of a board's name or word */
 #define HM_MODES_ANY (~0u)
 
 enum hm_channels { HM_CHANNELS_SHARED, HM_CHANNELS_SEPARATE };
@@ -72,6 +74,24 @@ struct hm_config_rule {
     uint64_t weight;                    /* for the split of the fast tier; 0: not given */
 };
 
+/* The board's Redfish service, which switches the memory's mode. */
+struct hm_config_redfish {
+    char url[HM_CONFIG_PATH_MAX]; /* "https://HOST"; %h in it is this host's name; "": ipmctl switches the mode */
+    char system[HM_CONFIG_VALUE]; /* id below /redfish/v1/Systems; "": the only one */
+    char credentials[HM_CONFIG_PATH_MAX]; /* file with the user's name and the password */
+    char ca[HM_CONFIG_PATH_MAX];          /* file of certificates to believe; "": those that the system believes */
+    bool verify;                          /* yes; is the service's certificate checked? */
+    unsigned timeout_s;                   /* 30; for one answer */
+};
+
+/* Which attribute of a board's BIOS switches the mode. */
+struct hm_config_board {
+    char name[HM_CONFIG_VALUE];
+    char manufacturer[HM_CONFIG_VALUE]; /* as the service gives it */
+    char model[HM_CONFIG_VALUE];        /* a pattern of fnmatch(3); "": any */
+    char attribute[HM_CONFIG_VALUE], flat[HM_CONFIG_VALUE], cache[HM_CONFIG_VALUE];
+};
+
 /* The site's defaults for the keys of the migrator (the word `migrate`). */
 struct hm_config_migrate {
     char text[HM_REQUEST_TEXT]; /* as written in the file */
@@ -117,6 +137,9 @@ struct hm_config {
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;
     struct hm_config_channels channels[HM_MAX_TIERS];
+    struct hm_config_redfish redfish;
+    int n_boards;
+    struct hm_config_board board[HM_CONFIG_BOARDS];
     int n_rules;
     struct hm_config_rule rule[HM_CONFIG_RULES];
 };

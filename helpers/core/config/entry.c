@@ -6,8 +6,11 @@
 
 #include "value.h"
 
-static const char *const section_names[HM_SECTIONS] = {NULL,    "tier",    "channels",  "user",
-                                                       "group", "account", "partition", "qos"};
+#define HTTPS "https://"
+#define HOST_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%"
+
+static const char *const section_names[HM_SECTIONS] = {NULL,   "tier",  "channels", "redfish",   "board",
+                                                       "user", "group", "account",  "partition", "qos"};
 
 const char *hm_configvalue_section_name(enum hm_section section)
 {
@@ -67,6 +70,41 @@ static int channels_entry(struct hm_config *config, const char *title, struct hm
     return config->n_channels++;
 }
 
+/* The title is where the service is. What hybridmem asks for there is not a matter of the configuration. */
+static int redfish_entry(struct hm_config *config, const char *title, struct hm_error *error)
+{
+    struct hm_config_redfish *redfish = &config->redfish;
+    size_t scheme = strlen(HTTPS), length = strlen(title);
+    if (strncmp(title, HTTPS, scheme) != 0 || length == scheme || length >= sizeof(redfish->url) ||
+        title[scheme + strspn(title + scheme, HOST_BYTES)] != '\0')
+        return hm_fail(error, EINVAL,
+                       "\"%.80s\" is not the address of a service: write https:// and a host, as in "
+                       "\"https://%%h-bmc.example.org\"",
+                       title);
+    if (strcmp(redfish->url, title) == 0)
+        return 0;
+    if (redfish->url[0])
+        return hm_fail(error, EINVAL, "there is one already, for %s: a node has one service", redfish->url);
+    memcpy(redfish->url, title, length + 1);
+    redfish->verify = true;
+    redfish->timeout_s = 30;
+    return 0;
+}
+
+static int board_entry(struct hm_config *config, const char *title, struct hm_error *error)
+{
+    size_t length = strlen(title);
+    if (length == 0 || length >= HM_CONFIG_VALUE || strchr(title, '"'))
+        return hm_fail(error, EINVAL, "\"%.80s\" is not a name of 1 to %d characters", title, HM_CONFIG_VALUE - 1);
+    for (int i = 0; i < config->n_boards; i++)
+        if (strcmp(config->board[i].name, title) == 0)
+            return i;
+    if (config->n_boards == HM_CONFIG_BOARDS)
+        return hm_fail(error, EINVAL, "there are too many boards: %d are allowed", HM_CONFIG_BOARDS);
+    memcpy(config->board[config->n_boards].name, title, length + 1);
+    return config->n_boards++;
+}
+
 static int rule_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error)
 {
     struct hm_config_rule new = {.kind = (enum hm_rule_kind)(section - HM_SECTION_USER)};
@@ -95,6 +133,10 @@ int hm_configvalue_entry(struct hm_config *config, enum hm_section section, cons
         return tier_entry(config, title, error);
     case HM_SECTION_CHANNELS:
         return channels_entry(config, title, error);
+    case HM_SECTION_REDFISH:
+        return redfish_entry(config, title, error);
+    case HM_SECTION_BOARD:
+        return board_entry(config, title, error);
     default:
         return rule_entry(config, section, title, error);
     }

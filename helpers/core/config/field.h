@@ -29,7 +29,7 @@ struct hm_configfield {
 };
 
 /* Words, names and lists (fieldwords.c); hm_field_modes takes a list. */
-extern const struct hm_configfield_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_folder,
+extern const struct hm_configfield_kind hm_field_choice, hm_field_yes_no, hm_field_name, hm_field_text, hm_field_folder,
     hm_field_modes, hm_field_request, hm_field_migrate, hm_field_nodes;
 
 /* Numbers with and without a unit (fieldnumbers.c). */

@@ -72,6 +72,19 @@ static int read_name(const struct hm_configfield *row, void *field, const char *
     return 0;
 }
 
+/* A text that may stand in quotes; hm_configclean lets only printable ASCII pass. */
+static int read_text(const struct hm_configfield *row, void *field, const char *value, bool is_first,
+                     struct hm_error *error)
+{
+    (void)is_first;
+    size_t length = strlen(value);
+    if (length == 0 || length >= row->most || strchr(value, '"'))
+        return hm_fail(error, EINVAL, "\"%.80s\" is not a text: use 1 to %u characters, no double quotes", value,
+                       (unsigned)row->most - 1);
+    memcpy(field, value, length + 1);
+    return 0;
+}
+
 /* An empty text means that no value was given. */
 static bool write_text(const struct hm_configfield *row, const void *field, char *out, size_t size)
 {
@@ -179,6 +192,7 @@ static bool write_nodes(const struct hm_configfield *row, const void *field, cha
 const struct hm_configfield_kind hm_field_choice = {read_choice, write_choice};
 const struct hm_configfield_kind hm_field_yes_no = {read_yes_no, write_yes_no};
 const struct hm_configfield_kind hm_field_name = {read_name, write_text};
+const struct hm_configfield_kind hm_field_text = {read_text, write_text};
 const struct hm_configfield_kind hm_field_folder = {read_folder, write_text};
 const struct hm_configfield_kind hm_field_modes = {read_modes, write_modes};
 const struct hm_configfield_kind hm_field_request = {read_request, write_text};

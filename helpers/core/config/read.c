@@ -47,7 +47,7 @@ static enum hm_section section_of(cfg_t *cfg)
  * right. */
 __attribute__((format(printf, 2, 0))) static void explain_error(cfg_t *cfg, const char *format, va_list arguments)
 {
-    char text[160], line[600], words[480];
+    char text[160], line[640], words[520];
     vsnprintf(text, sizeof(text), format, arguments);
     char *quote = strchr(text, '\'');
     if (strstr(format, "no such option") && quote) {
@@ -122,7 +122,7 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
 static int finish_section(cfg_t *cfg, cfg_opt_t *option)
 {
     struct hm_error why;
-    char what[100], words[480], text[560];
+    char what[100], words[520], text[600];
     cfg_t *body = cfg_opt_getnsec(option, cfg_opt_size(option) - 1);
     enum hm_section section = section_of(body);
     snprintf(what, sizeof(what), "%s \"%.60s\"", cfg_opt_name(option), cfg_title(body));

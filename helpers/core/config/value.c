@@ -38,6 +38,14 @@ static const char *const channels[] = {"shared", "separate", NULL};
     {                                                                                                                  \
         section, "weight", &hm_field_number, offsetof(struct hm_config_rule, weight), 1, 1000, NULL                    \
     }
+#define REDFISH(word, kind, field, least, most)                                                                        \
+    {                                                                                                                  \
+        HM_SECTION_REDFISH, word, &kind, offsetof(struct hm_config_redfish, field), least, most, NULL                  \
+    }
+#define BOARD(field)                                                                                                   \
+    {                                                                                                                  \
+        HM_SECTION_BOARD, #field, &hm_field_text, offsetof(struct hm_config_board, field), 0, HM_CONFIG_VALUE, NULL    \
+    }
 #define FIELD(field) sizeof(((struct hm_config *)0)->field)
 
 static const struct hm_configfield rows[] = {
@@ -81,6 +89,16 @@ static const struct hm_configfield rows[] = {
     TIER("read_energy", hm_field_amount, energy.read_pj_bit, 0, 1000000, picojoules),
     TIER("write_energy", hm_field_amount, energy.write_pj_bit, 0, 1000000, picojoules),
     {HM_SECTION_CHANNELS, "kind", &hm_field_choice, offsetof(struct hm_config_channels, channels), 0, 0, channels},
+    REDFISH("system", hm_field_name, system, 0, HM_CONFIG_VALUE),
+    REDFISH("credentials", hm_field_folder, credentials, 0, HM_CONFIG_PATH_MAX),
+    REDFISH("ca", hm_field_folder, ca, 0, HM_CONFIG_PATH_MAX),
+    REDFISH("verify", hm_field_yes_no, verify, 0, 0),
+    REDFISH("timeout", hm_field_seconds, timeout_s, 1, 300),
+    BOARD(manufacturer),
+    BOARD(model),
+    BOARD(attribute),
+    BOARD(flat),
+    BOARD(cache),
     RULE(HM_SECTION_USER),
     RULE(HM_SECTION_GROUP),
     RULE(HM_SECTION_ACCOUNT),
@@ -175,6 +193,10 @@ static size_t place_of(const struct hm_configfield *row, int entry)
         start = offsetof(struct hm_config, tier) + (size_t)entry * sizeof(struct hm_config_tier);
     else if (row->section == HM_SECTION_CHANNELS)
         start = offsetof(struct hm_config, channels) + (size_t)entry * sizeof(struct hm_config_channels);
+    else if (row->section == HM_SECTION_REDFISH)
+        start = offsetof(struct hm_config, redfish);
+    else if (row->section == HM_SECTION_BOARD)
+        start = offsetof(struct hm_config, board) + (size_t)entry * sizeof(struct hm_config_board);
     else if (hm_configvalue_is_rule(row->section))
         start = offsetof(struct hm_config, rule) + (size_t)entry * sizeof(struct hm_config_rule);
     return start + row->offset;
@@ -204,14 +226,32 @@ bool hm_configvalue_write(const struct hm_config *config, enum hm_section sectio
     return row && row->kind->write(row, (const char *)config + place_of(row, entry), out, size);
 }
 
-int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error)
+/* Reads and writes of a tier have figures together, or neither has. */
+static int finish_tier(const struct hm_config_tier *tier, struct hm_error *error)
 {
-    if (section != HM_SECTION_TIER)
-        return 0;
-    const struct hm_energy_model *energy = &config->tier[entry].energy;
-    bool has_reads = energy->read_pj_bit > 0, has_writes = energy->write_pj_bit > 0;
+    bool has_reads = tier->energy.read_pj_bit > 0, has_writes = tier->energy.write_pj_bit > 0;
     if (has_reads == has_writes)
         return 0;
     return hm_fail(error, EINVAL, "%s without %s: give both, or none of them",
                    has_reads ? "read_energy" : "write_energy", has_reads ? "write_energy" : "read_energy");
+}
+
+static int finish_board(const struct hm_config_board *board, struct hm_error *error)
+{
+    if (!board->manufacturer[0] || !board->attribute[0] || !board->flat[0] || !board->cache[0])
+        return hm_fail(error, EINVAL, "it has to give manufacturer, attribute, flat and cache");
+    if (strcmp(board->flat, board->cache) == 0)
+        return hm_fail(error, EINVAL, "flat and cache are the same: give the attribute's value for each mode");
+    return 0;
+}
+
+int hm_configvalue_finish(const struct hm_config *config, enum hm_section section, int entry, struct hm_error *error)
+{
+    if (section == HM_SECTION_TIER)
+        return finish_tier(&config->tier[entry], error);
+    if (section == HM_SECTION_BOARD)
+        return finish_board(&config->board[entry], error);
+    if (section == HM_SECTION_REDFISH && !config->redfish.credentials[0])
+        return hm_fail(error, EINVAL, "it has to give credentials: a file with the user's name and the password");
+    return 0;
 }

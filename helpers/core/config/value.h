@@ -12,6 +12,8 @@ enum hm_section {
     HM_SECTION_TOP,
     HM_SECTION_TIER,
     HM_SECTION_CHANNELS,
+    HM_SECTION_REDFISH,
+    HM_SECTION_BOARD,
     HM_SECTION_USER,
     HM_SECTION_GROUP,
     HM_SECTION_ACCOUNT,
@@ -34,9 +36,9 @@ char *hm_configvalue_words(enum hm_section section, char *out, size_t size);
 /* Is the section a rule (user, group, account, partition, qos)? */
 bool hm_configvalue_is_rule(enum hm_section section);
 
-/* Find or make the entry of `config` (a tier, channels, or rule) for a section with this title. Returns its index (0
- * for HM_SECTION_TOP), or -1 with a text where the title is wrong, there are too many, or other channels have the same
- * two tiers in the other order. */
+/* Find or make the entry of `config` (a tier, channels, redfish, board, or rule) for a section with this title. Returns
+ * its index (0 for HM_SECTION_TOP), or -1 with a text where the title is wrong, there are too many, or other channels
+ * have the same two tiers in the other order. */
 int hm_configvalue_entry(struct hm_config *config, enum hm_section section, const char *title, struct hm_error *error);
 
 /* Read `value` into the field of `word` in the entry (`entry` is ignored for HM_SECTION_TOP). The values of a list come

@@ -33,6 +33,6 @@ struct hm_backend {
     bool (*is_away)(const struct hm_hardware *hardware);
 };
 
-extern const struct hm_backend hm_backend_ipmctl;
+extern const struct hm_backend hm_backend_ipmctl, hm_backend_redfish;
 
 #endif

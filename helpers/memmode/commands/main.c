@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hybridmem-memmode: the program that Slurm's node_features/helpers asks which mode the persistent memory of this node
- * is in, and tells which mode to take at the next boot; and `hybridmem memmode`, which shows the state to people.
+ * hybridmem-memmode: the program that Slurm's node_features/helpers asks which mode the memory of this node is in, and
+ * tells which mode to take at the next boot; and `hybridmem memmode`, which shows the state to people.
  *
  *       hybridmem-memmode                   print the active feature
  *       hybridmem-memmode memmode=cache     take this one at the next boot
@@ -41,8 +41,9 @@ static void print_help(void)
            "       hybridmem-memmode --check [--node NAME] [--config FILE] [--ipmctl FILE]\n"
            "       hybridmem-memmode --reboot [--config FILE] [--ipmctl FILE] [FEATURES]\n"
            "\n"
-           "Shows how this node uses its Optane memory, what is pending for its next boot,\n"
-           "and what prevents another mode. In the second form it is the program that\n"
+           "Shows how this node uses its Optane memory, or by Redfish which mode its BIOS has\n"
+           "set, what is pending for its next boot, and what prevents another mode. In the second form it is the "
+           "program that\n"
            "helpers.conf names for Slurm: without FEATURE it prints the active one, with\n"
            "memmode=flat or memmode=cache it sets the goal for the next boot.\n"
            "\n"
@@ -53,7 +54,7 @@ static void print_help(void)
            "                 not come, or somebody would lose data; hybridmem-reboot is\n"
            "                 this, as a RebootProgram for slurm.conf\n"
            "  --node NAME    Slurm's name of this node (default: the host's, up to a dot)\n"
-           "  --config FILE  the configuration, for run_dir and state_dir\n"
+           "  --config FILE  the configuration, for run_dir, state_dir, redfish and boards\n"
            "                 (default: %s, where it is there)\n"
            "  --ipmctl FILE  the program ipmctl (default: " HM_IPMCTL ")\n"
            "  -h, --help     this text\n"
@@ -155,9 +156,9 @@ static int name_node(const struct options *options, char name[HOST_NAME_MAX + 1]
 static int run(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
-    const struct hm_hardware hardware = {&hm_backend_ipmctl, options->ipmctl, &config};
-    char node[HOST_NAME_MAX + 1];
-    enum hm_memmode wanted;
+    struct hm_hardware hardware = {&hm_backend_ipmctl, options->ipmctl, &config};
+    char node[HOST_NAME_MAX + 1] = "";
+    enum hm_memmode wanted = HM_MEMMODE_NONE;
     int status = options->checks ? name_node(options, node, error) : 0;
     if (status != 0)
         return status;
@@ -166,6 +167,8 @@ static int run(const struct options *options, struct hm_error *error)
     if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, &config, error) !=
         0)
         return HM_MEMMODE_EXIT_REFUSED;
+    if (config.redfish.url[0])
+        hardware.backend = &hm_backend_redfish;
     if (options->shows)
         return show(&hardware, options->json, error);
     if (options->checks)

@@ -74,6 +74,10 @@ static const char full[] =
     "  static_power = 187.5W read_energy = 6.25pJ/bit write_energy = \"7pJ/bit\" }\n"
     "tier \"pmem\" { read_bandwidth = 78000 }\n"
     "channels \"ddr+pmem\" { kind = separate }\n"
+    "redfish \"https://%h-bmc:8443\" { system = Self credentials = /srv/bmc ca = /srv/ca.pem\n"
+    "  verify = no timeout = 5s }\n"
+    "board \"max\" { manufacturer = \"Big Corp.\" model = \"X*\" attribute = Mode flat = Flat cache = \"Cache mode\" "
+    "}\n"
     "user \"alice\" { modes = slow }\n"
     "group \"chem-1\" { modes = { spill, interleave } }\n"
     "account \"a.b\" { modes = { dram } weight = 4 }\n"
@@ -120,6 +124,18 @@ static void test_every_word(void **state)
     assert_string_equal(config.migrate.text, "interval=2s,fast=10%");
     assert_int_equal(config.migrate.keys.interval_ms, 2000);
     assert_float_equal(config.migrate.keys.fast_percent, 10, 0);
+    assert_string_equal(config.redfish.url, "https://%h-bmc:8443");
+    assert_string_equal(config.redfish.system, "Self");
+    assert_string_equal(config.redfish.credentials, "/srv/bmc");
+    assert_string_equal(config.redfish.ca, "/srv/ca.pem");
+    assert_false(config.redfish.verify);
+    assert_int_equal(config.redfish.timeout_s, 5);
+    assert_int_equal(config.n_boards, 1);
+    assert_string_equal(config.board[0].manufacturer, "Big Corp.");
+    assert_string_equal(config.board[0].model, "X*");
+    assert_string_equal(config.board[0].attribute, "Mode");
+    assert_string_equal(config.board[0].flat, "Flat");
+    assert_string_equal(config.board[0].cache, "Cache mode");
     assert_int_equal(config.n_tiers, 2);
     assert_string_equal(config.tier[0].name, "ddr");
     assert_true(config.tier[0].has_nodes);

@@ -19,7 +19,7 @@
     "fsdax_keep_share, "                                                                                               \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
-    "collect_wait, reboot_program, tier, channels, user, group, account, partition or qos"
+    "collect_wait, reboot_program, tier, channels, redfish, board, user, group, account, partition or qos"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -53,6 +53,24 @@ static const struct refusal refusals[] = {
     {"modes = {\n # nothing\n }", "3: the list { } is empty: name at least one"},
     {"user \"a\" { }", "1: user \"a\": the section says nothing: give modes"},
     {"channels \"a+b\" {\n}", "2: channels \"a+b\": the section says nothing: give kind"},
+    /* the memory's mode */
+    {"redfish \"http://bmc\" { credentials = /c }", "1: redfish \"http://bmc\": \"http://bmc\" is not the address of a "
+                                                    "service: write https:// and a host, as in "
+                                                    "\"https://%h-bmc.example.org\""},
+    {"redfish \"https://root:calvin@bmc\" { credentials = /c }",
+     "1: redfish \"https://root:calvin@bmc\": \"https://root:calvin@bmc\" is not the address of a service: write "
+     "https:// "
+     "and a host, as in \"https://%h-bmc.example.org\""},
+    {"redfish \"https://a\" { credentials = /c }\nredfish \"https://b\" { credentials = /c }",
+     "2: redfish \"https://b\": there is one already, for https://a: a node has one service"},
+    {"redfish \"https://a\" { verify = no }",
+     "1: redfish \"https://a\": it has to give credentials: a file with the user's name and the password"},
+    {"board \"b\" { manufacturer = m attribute = a flat = f }",
+     "1: board \"b\": it has to give manufacturer, attribute, flat and cache"},
+    {"board \"b\" { manufacturer = m attribute = a flat = f cache = f }",
+     "1: board \"b\": flat and cache are the same: give the attribute's value for each mode"},
+    {"board \"b\" { manufacturer = 'a\"b' }",
+     "1: board \"b\": manufacturer: \"a\"b\" is not a text: use 1 to 63 characters, no double quotes"},
     /* bytes that libConfuse would treat in its own way */
     {"record_dir = \"${HOME}\"",
      "1: '$' has no place in a value: the environment is not read, and there are no escapes"},

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A memory mode that an attribute of the BIOS switches, by the board's Redfish service. The attribute is read from the
+ * Bios resource, and changed in its settings object, which the firmware applies at the next boot. Root's process only
+ * reads the credentials. Whatever comes from the network (TLS, HTTP, JSON) is parsed in a child process without rights.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/files.h"
+#include "base/look.h"
+#include "base/path.h"
+#include "base/privilege.h"
+#include "base/spawn.h"
+#include "memmode/redfish/talk.h"
+
+#define NOBODY 65534
+#define ANSWERS 16         /* most that a conversation waits for */
+#define TASK_PATIENCE_S 15 /* beside them: pauses while a task makes a change */
+#define CREDENTIALS 300    /* bytes of the file */
+
+enum wish { WISH_READ, WISH_SET, WISH_UNDO };
+
+struct question {
+    struct hm_redfish_talk talk;
+    enum wish wish;
+    enum hm_memmode mode; /* to set */
+    pid_t asker;
+};
+
+/* What the child process hands back. */
+struct found {
+    struct hm_error error;
+    struct hm_memmode_bios bios;
+};
+
+/* The mode of a value; HM_MEMMODE_MIXED: it has none. */
+static enum hm_memmode mode_of(const struct hm_config_board *board, const char *value)
+{
+    if (strcmp(value, board->flat) == 0)
+        return HM_MEMMODE_FLAT;
+    return strcmp(value, board->cache) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_MIXED;
+}
+
+static int tell(const struct hm_redfish_talk *talk, struct hm_memmode_bios *bios, struct hm_error *error)
+{
+    const struct hm_config_board *board = talk->board;
+    const char *next = talk->settings.value[0] ? talk->settings.value : talk->bios.value;
+    hm_text_copy(bios->attribute, board->attribute, sizeof(bios->attribute));
+    hm_text_copy(bios->value, talk->bios.value, sizeof(bios->value));
+    hm_text_copy(bios->next, next, sizeof(bios->next));
+    bios->now = mode_of(board, bios->value);
+    bios->pending = strcmp(bios->next, bios->value) == 0 ? HM_MEMMODE_NONE : mode_of(board, bios->next);
+    if (bios->now != HM_MEMMODE_MIXED)
+        return 0;
+    return hm_fail(error, EBADMSG,
+                   "BIOS attribute %s is \"%s\", and the section board \"%s\" of hybridmem.conf knows only \"%s\" "
+                   "(flat) and \"%s\" (cache)",
+                   board->attribute, bios->value, board->name, board->flat, board->cache);
+}
+
+static int converse(struct hm_redfish_talk *talk, const struct question *question, struct found *found)
+{
+    if (hm_http_begin(&talk->service, &found->error) != 0 || hm_redfish_talk_read(talk, &found->error) != 0 ||
+        tell(talk, &found->bios, &found->error) != 0)
+        return -1;
+    if (question->wish == WISH_SET)
+        return hm_redfish_talk_change(talk, question->mode == HM_MEMMODE_CACHE ? talk->board->cache : talk->board->flat,
+                                      &found->error);
+    if (question->wish == WISH_UNDO && found->bios.pending != HM_MEMMODE_NONE)
+        return hm_redfish_talk_change(talk, talk->bios.value, &found->error);
+    return 0;
+}
+
+/* Runs in a child process. Returns 0 or an errno. */
+static int run_without_rights(const void *asked, void *into)
+{
+    const struct question *question = asked;
+    static struct hm_redfish_talk talk;
+    talk = question->talk;
+    /* It ends with the process that holds the lock and reads back what was done. */
+    if (hm_privilege_drop(NOBODY, NOBODY) != 0 || hm_spawn_die_with_parent(question->asker) != 0)
+        return errno;
+    return converse(&talk, question, into) == 0 ? 0 : errno;
+}
+
+/* Put this host's name, up to the first dot, in the place of each %h. */
+static int name_host(const char *url, char out[HM_REDFISH_LINK], struct hm_error *error)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    size_t length = 0;
+    if (gethostname(host, sizeof(host) - 1) != 0)
+        return hm_fail_errno(error, "this host has no name");
+    host[strcspn(host, ".")] = '\0';
+    for (; *url && length < HM_REDFISH_LINK; url++) {
+        bool is_host = url[0] == '%' && url[1] == 'h';
+        length += (size_t)snprintf(out + length, HM_REDFISH_LINK - length, "%.*s", is_host ? HOST_NAME_MAX : 1,
+                                   is_host ? host : url);
+        url += is_host;
+    }
+    return length < HM_REDFISH_LINK ? 0
+                                    : hm_fail(error, ENAMETOOLONG, "the address of the Redfish service is too long");
+}
+
+/* Take the line at *text, which is moved past it. Returns 0, or -1 where it is empty, or longer than `out`. */
+static int take_line(char **text, char out[HM_HTTP_TEXT])
+{
+    size_t length = strcspn(*text, "\n");
+    if (length == 0 || length >= HM_HTTP_TEXT)
+        return -1;
+    memcpy(out, *text, length);
+    out[length] = '\0';
+    *text += length + ((*text)[length] == '\n');
+    return 0;
+}
+
+static int read_credentials(const char *path, struct hm_http_service *service, struct hm_error *error)
+{
+    char text[CREDENTIALS], *at = text;
+    struct stat status;
+    int result, fd = hm_path_open(path, error);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) != 0)
+        result = hm_fail_errno(error, "%s", path);
+    else if (status.st_mode & 077)
+        result = hm_fail(error, EPERM, "%s has mode %04o: nobody but root may read the credentials (0600)", path,
+                         status.st_mode & 07777);
+    else if (hm_file_read_open(fd, text, sizeof(text)) < 0)
+        result = hm_fail_errno(error, "cannot read %s", path);
+    else if (take_line(&at, service->user) != 0 || take_line(&at, service->password) != 0 || *at)
+        result = hm_fail(error, EBADMSG, "%s has to have two lines: the user's name and the password", path);
+    else
+        result = 0;
+    int number = errno;
+    explicit_bzero(text, sizeof(text));
+    close(fd);
+    errno = number;
+    return result;
+}
+
+static int prepare(const struct hm_config *config, struct question *question, struct hm_error *error)
+{
+    const struct hm_config_redfish *redfish = &config->redfish;
+    struct hm_redfish_talk *talk = &question->talk;
+    talk->service.ca = redfish->ca;
+    talk->service.verify = redfish->verify;
+    talk->service.patience_s = redfish->timeout_s;
+    talk->boards = config->board;
+    talk->n_boards = config->n_boards;
+    hm_text_copy(talk->system, redfish->system, sizeof(talk->system));
+    if (name_host(redfish->url, talk->service.base, error) != 0)
+        return -1;
+    return read_credentials(redfish->credentials, &talk->service, error);
+}
+
+static int ask(const struct hm_hardware *hardware, enum wish wish, enum hm_memmode mode, struct hm_memmode_bios *bios,
+               struct hm_error *error)
+{
+    struct question question = {.wish = wish, .mode = mode, .asker = getpid()};
+    struct found found = {.error = {{0}}};
+    int patience_s = ANSWERS * (int)hardware->config->redfish.timeout_s + TASK_PATIENCE_S;
+    int result = prepare(hardware->config, &question, error);
+    if (result == 0) {
+        result = hm_look(run_without_rights, &question, &found, sizeof(found), patience_s * 1000);
+        if (result != 0 && found.error.text[0])
+            hm_fail(error, errno, "%s", found.error.text);
+        else if (result != 0)
+            hm_fail_errno(error, "no conversation with the Redfish service %s", hardware->config->redfish.url);
+    }
+    int number = errno;
+    explicit_bzero(&question, sizeof(question));
+    errno = number;
+    if (result == 0 && bios)
+        *bios = found.bios;
+    return result;
+}
+
+static int read_all(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error)
+{
+    return ask(hardware, WISH_READ, HM_MEMMODE_NONE, &state->bios, error);
+}
+
+static int set(const struct hm_hardware *hardware, enum hm_memmode mode, struct hm_error *error)
+{
+    return ask(hardware, WISH_SET, mode, NULL, error);
+}
+
+static int undo(const struct hm_hardware *hardware, struct hm_error *error)
+{
+    return ask(hardware, WISH_UNDO, HM_MEMMODE_NONE, NULL, error);
+}
+
+static bool is_away(const struct hm_hardware *hardware)
+{
+    (void)hardware;
+    return false;
+}
+
+const struct hm_backend hm_backend_redfish = {
+    .by = HM_MEMMODE_BY_BIOS,
+    .read_now = read_all,
+    .read_pending = read_all,
+    .read = read_all,
+    .set = set,
+    .undo = undo,
+    .is_away = is_away,
+};
