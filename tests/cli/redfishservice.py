@@ -106,6 +106,7 @@ class Service:
         self.version, self.meddles, self.status = 1, 0, 204
         self.ignores, self.tells_all, self.tells_etag, self.apply_times = False, True, True, None
         self.members = [SYSTEM]
+        self.shows_late, self.late = False, []  # changes that are taken, and show at the boot only
         self.odd = {}  # by path: a status, the bytes of an answer, or "hangs"
         self.asked = []
         self.ended = threading.Event()
@@ -126,13 +127,16 @@ class Service:
         return f'W/"{self.version}"'
 
     def change(self, name, value):
+        if self.shows_late:
+            self.late.append((name, value))
+            return
         self.pending[name] = value
         self.version += 1
         if self.active[name] == value:
             del self.pending[name]
 
     def boot(self):
-        self.active.update(self.pending)
+        self.active.update({**self.pending, **dict(self.late)})
         self.pending = {}
         self.version += 1
 

@@ -3,7 +3,9 @@
 tests' own (redfishservice.py); the kernel's part, the namespaces, is this machine's: there are none."""
 
 import json
+import os
 import re
+import select
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,6 +17,7 @@ from redfishservice import BIOS, PASSWORD, SETTINGS, SYSTEM, SYSTEMS, USER, Serv
 
 pytestmark = needs_memmode
 
+UNIT = PREFIX / "lib" / "systemd" / "system" / "hybridmem-memmode.service"
 BOARD = 'board "example" {{ manufacturer = "{}" model = "{}" attribute = {} flat = Flat cache = {} }}'
 
 
@@ -41,7 +44,8 @@ class Node:
     def set(
         self, host="localhost", words="", manufacturer="Example Inc.", model="EX-94*", attribute="MemoryMode", **more
     ):
-        service = f'redfish "https://{host}:{self.service.port}" {{ credentials = "{self.credentials}" timeout = 1s '
+        service = f'redfish "https://{host}:{self.service.port}" {{ credentials = "{self.credentials}" '
+        service += f"timeout = {more.get('timeout', '1s')} "
         service += (words or f'ca = "{self.certificate}"') + " }"
         board = BOARD.format(manufacturer, model, attribute, more.get("cache", "Cache"))
         folders = f"run_dir = {self.folder}/run\nstate_dir = {self.folder}/notes\n"
@@ -117,13 +121,38 @@ def test_the_boot_is_checked(board):
     assert board.check() == (0, "", []) and not board.note.path.exists()
 
 
+def as_the_unit(board):
+    """The command, with the rights of the unit."""
+    rights = re.search("^CapabilityBoundingSet=(.*)$", UNIT.read_text(), re.MULTILINE)[1].lower().replace("cap_", "+")
+    words = ["setpriv", "--no-new-privs", f"--bounding-set=-all,{','.join(rights.split())}", "--inh-caps=-all"]
+    return [*words, LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
+
+
+def asks(service, path):
+    while ("GET", path) not in service.asked:
+        pass
+
+
+def children_of(process):
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+
 def test_the_rights_of_the_unit_suffice(board):
-    unit = (PREFIX / "lib" / "systemd" / "system" / "hybridmem-memmode.service").read_text()
-    rights = re.search("^CapabilityBoundingSet=(.*)$", unit, re.MULTILINE)[1].lower().replace("cap_", "+").split()
-    words = ["setpriv", "--no-new-privs", f"--bounding-set=-all,{','.join(rights)}", "--inh-caps=-all"]
-    command = [*words, LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(as_the_unit(board), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "memmode=flat\n", "")
+
+
+def test_what_talks_to_the_service_ends_with_the_program(board):
+    """Root with the rights of the unit may end a process of nobody's only with one right more."""
+    board.set(timeout="60s")
+    board.service.odd[SYSTEM] = "hangs"
+    with subprocess.Popen(as_the_unit(board)) as asking:
+        asks(board.service, SYSTEM)
+        (child,) = children_of(asking)
+        pidfd = os.pidfd_open(int(child))
+        asking.kill()
+    assert select.select([pidfd], [], [], 10)[0] == [pidfd]
+    os.close(pidfd)
 
 
 def test_a_node_reboots_once_its_mode_is_set(board):
@@ -177,6 +206,13 @@ def test_a_service_that_ignores_a_change_is_noticed(board):
     assert not board.note.path.exists()
 
 
+def test_a_change_that_shows_late_is_taken_back(board):
+    board.service.shows_late = True
+    assert "no goal is left pending" in board.fails("memmode=cache")
+    board.service.boot()
+    assert board.run().stdout == "memmode=flat\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -218,6 +254,7 @@ def test_an_active_value_that_is_no_mode_is_named(board):
         (BIOS, b" " * (2 << 20), f"{BIOS}: the answer has more than 1048576 bytes"),
         (BIOS, b'{"Attributes": {"MemoryMode": "' + b"x" * 64 + b'"}}', "is not a text of 1 to 63 characters"),
         (BIOS, b'{"Attributes": {"MemoryMode": "Flat"}}', "SettingsObject is missing"),
+        (SETTINGS, b'{"Attributes": {"MemoryMode": "\\u001b[2J"}}', 'MemoryMode is "\\x1b[2J", no printable ASCII'),
         (SETTINGS, "hangs", f"{SETTINGS}: no whole answer within 1 s"),
         (SETTINGS, b'{"@odata.etag": "a\\r\\nX: y"}', '@odata.etag is "a\\r\\nX: y", which is no ETag'),
     ],
@@ -264,9 +301,8 @@ def test_the_password_is_in_no_argument_nor_variable(board):
     board.service.odd[SYSTEM] = "hangs"
     command = [LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as asking:
-        while ("GET", SYSTEM) not in board.service.asked:
-            pass
-        children = Path(f"/proc/{asking.pid}/task/{asking.pid}/children").read_text().split()
+        asks(board.service, SYSTEM)
+        children = children_of(asking)
         assert len(children) == 1
         for pid in (str(asking.pid), *children):
             for name in ("cmdline", "environ"):
@@ -274,3 +310,14 @@ def test_the_password_is_in_no_argument_nor_variable(board):
         status = (Path("/proc") / children[0] / "status").read_text()
         assert "Uid:\t65534\t65534\t65534\t65534\n" in status and "CapPrm:\t0000000000000000\n" in status
         assert "hunter2" not in asking.stderr.read()
+
+
+def test_no_file_gets_what_is_said_to_the_service(board):
+    """Not even the keys of TLS, which a variable of the environment has libraries write."""
+    board.folder.chmod(0o755)
+    keys = board.folder / "keys"
+    keys.touch()
+    keys.chmod(0o666)
+    command = [LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
+    done = subprocess.run(command, env={"SSLKEYLOGFILE": str(keys)}, capture_output=True, text=True, check=False)
+    assert (done.stdout, keys.read_text()) == ("memmode=flat\n", "")

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,10 +35,11 @@ struct question {
     pid_t asker;
 };
 
-/* What the child process hands back. */
+/* What the child process hands back. A hostile service may have taken that process over: root believes none of it. */
 struct found {
     struct hm_error error;
-    struct hm_memmode_bios bios;
+    int board; /* of the configured ones */
+    char value[HM_MEMMODE_VALUE], next[HM_MEMMODE_VALUE];
 };
 
 /* The mode of a value; HM_MEMMODE_MIXED: it has none. */
@@ -47,13 +50,13 @@ static enum hm_memmode mode_of(const struct hm_config_board *board, const char *
     return strcmp(value, board->cache) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_MIXED;
 }
 
-static int tell(const struct hm_redfish_talk *talk, struct hm_memmode_bios *bios, struct hm_error *error)
+/* What the attribute's values mean. */
+static int weigh(const struct hm_config_board *board, const struct found *found, struct hm_memmode_bios *bios,
+                 struct hm_error *error)
 {
-    const struct hm_config_board *board = talk->board;
-    const char *next = talk->settings.value[0] ? talk->settings.value : talk->bios.value;
     hm_text_copy(bios->attribute, board->attribute, sizeof(bios->attribute));
-    hm_text_copy(bios->value, talk->bios.value, sizeof(bios->value));
-    hm_text_copy(bios->next, next, sizeof(bios->next));
+    hm_text_copy(bios->value, found->value, sizeof(bios->value));
+    hm_text_copy(bios->next, found->next, sizeof(bios->next));
     bios->now = mode_of(board, bios->value);
     bios->pending = strcmp(bios->next, bios->value) == 0 ? HM_MEMMODE_NONE : mode_of(board, bios->next);
     if (bios->now != HM_MEMMODE_MIXED)
@@ -66,15 +69,19 @@ static int tell(const struct hm_redfish_talk *talk, struct hm_memmode_bios *bios
 
 static int converse(struct hm_redfish_talk *talk, const struct question *question, struct found *found)
 {
-    if (hm_http_begin(&talk->service, &found->error) != 0 || hm_redfish_talk_read(talk, &found->error) != 0 ||
-        tell(talk, &found->bios, &found->error) != 0)
+    struct hm_memmode_bios bios;
+    if (hm_http_begin(&talk->service, &found->error) != 0 || hm_redfish_talk_read(talk, &found->error) != 0)
+        return -1;
+    found->board = (int)(talk->board - talk->boards);
+    hm_text_copy(found->value, talk->bios.value, sizeof(found->value));
+    hm_text_copy(found->next, talk->settings.value[0] ? talk->settings.value : talk->bios.value, sizeof(found->next));
+    if (weigh(talk->board, found, &bios, &found->error) != 0)
         return -1;
     if (question->wish == WISH_SET)
         return hm_redfish_talk_change(talk, question->mode == HM_MEMMODE_CACHE ? talk->board->cache : talk->board->flat,
                                       &found->error);
-    if (question->wish == WISH_UNDO && found->bios.pending != HM_MEMMODE_NONE)
-        return hm_redfish_talk_change(talk, talk->bios.value, &found->error);
-    return 0;
+    /* Also where nothing shows as pending: the service may have taken a change that it shows later. */
+    return question->wish == WISH_UNDO ? hm_redfish_talk_change(talk, talk->bios.value, &found->error) : 0;
 }
 
 /* Runs in a child process. Returns 0 or an errno. */
@@ -83,8 +90,10 @@ static int run_without_rights(const void *asked, void *into)
     const struct question *question = asked;
     static struct hm_redfish_talk talk;
     talk = question->talk;
-    /* It ends with the process that holds the lock and reads back what was done. */
-    if (hm_privilege_drop(NOBODY, NOBODY) != 0 || hm_spawn_die_with_parent(question->asker) != 0)
+    /* It ends with the process that holds the lock and reads back what was done. No file gets the password: neither a
+     * core, nor what variables have libraries write (SSLKEYLOGFILE). */
+    if (hm_privilege_drop(NOBODY, NOBODY) != 0 || hm_spawn_die_with_parent(question->asker) != 0 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || clearenv() != 0)
         return errno;
     return converse(&talk, question, into) == 0 ? 0 : errno;
 }
@@ -159,25 +168,39 @@ static int prepare(const struct hm_config *config, struct question *question, st
     return read_credentials(redfish->credentials, &talk->service, error);
 }
 
+/* Take what a successful child has handed back. */
+static int take(const struct hm_config *config, struct found *found, struct hm_memmode_bios *bios,
+                struct hm_error *error)
+{
+    found->value[sizeof(found->value) - 1] = found->next[sizeof(found->next) - 1] = '\0';
+    if (found->board < 0 || found->board >= config->n_boards || !hm_redfish_is_value(found->value) ||
+        !hm_redfish_is_value(found->next))
+        return hm_fail(error, EBADMSG, "the process that talks to the Redfish service %s does not tell what it found",
+                       config->redfish.url);
+    return weigh(&config->board[found->board], found, bios, error);
+}
+
 static int ask(const struct hm_hardware *hardware, enum wish wish, enum hm_memmode mode, struct hm_memmode_bios *bios,
                struct hm_error *error)
 {
+    const struct hm_config *config = hardware->config;
     struct question question = {.wish = wish, .mode = mode, .asker = getpid()};
-    struct found found = {.error = {{0}}};
-    int patience_s = ANSWERS * (int)hardware->config->redfish.timeout_s + TASK_PATIENCE_S;
-    int result = prepare(hardware->config, &question, error);
+    struct found found = {.board = -1};
+    int patience_s = ANSWERS * (int)config->redfish.timeout_s + TASK_PATIENCE_S;
+    int result = prepare(config, &question, error);
     if (result == 0) {
         result = hm_look(run_without_rights, &question, &found, sizeof(found), patience_s * 1000);
-        if (result != 0 && found.error.text[0])
+        found.error.text[sizeof(found.error.text) - 1] = '\0';
+        if (result == 0)
+            result = take(config, &found, bios, error);
+        else if (found.error.text[0])
             hm_fail(error, errno, "%s", found.error.text);
-        else if (result != 0)
-            hm_fail_errno(error, "no conversation with the Redfish service %s", hardware->config->redfish.url);
+        else
+            hm_fail_errno(error, "no conversation with the Redfish service %s", config->redfish.url);
     }
     int number = errno;
     explicit_bzero(&question, sizeof(question));
     errno = number;
-    if (result == 0 && bios)
-        *bios = found.bios;
     return result;
 }
 
@@ -188,12 +211,14 @@ static int read_all(const struct hm_hardware *hardware, struct hm_memmode_state 
 
 static int set(const struct hm_hardware *hardware, enum hm_memmode mode, struct hm_error *error)
 {
-    return ask(hardware, WISH_SET, mode, NULL, error);
+    struct hm_memmode_bios before;
+    return ask(hardware, WISH_SET, mode, &before, error);
 }
 
 static int undo(const struct hm_hardware *hardware, struct hm_error *error)
 {
-    return ask(hardware, WISH_UNDO, HM_MEMMODE_NONE, NULL, error);
+    struct hm_memmode_bios before;
+    return ask(hardware, WISH_UNDO, HM_MEMMODE_NONE, &before, error);
 }
 
 static bool is_away(const struct hm_hardware *hardware)

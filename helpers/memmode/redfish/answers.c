@@ -35,6 +35,14 @@ static int take_text(const json_t *value, const char *name, char *out, size_t si
     return 0;
 }
 
+/* Copy a value of the attribute. */
+static int take_value(const json_t *value, const char *name, char out[HM_MEMMODE_VALUE], struct hm_error *error)
+{
+    if (take_text(value, name, out, HM_MEMMODE_VALUE, error) != 0)
+        return -1;
+    return hm_redfish_is_value(out) ? 0 : hm_fail(error, EBADMSG, "%s is \"%s\", no printable ASCII", name, out);
+}
+
 /* Copy the link {"@odata.id": "/redfish/v1/..."}. */
 static int take_link(const json_t *value, const char *name, char out[HM_REDFISH_LINK], struct hm_error *error)
 {
@@ -97,7 +105,7 @@ int hm_redfish_read_bios(const char *text, size_t length, const char *attribute,
     if (!value)
         result = hm_fail(error, ENOENT, "the BIOS has no attribute %s", attribute);
     else
-        result = take_text(value, attribute, bios->value, sizeof(bios->value), error);
+        result = take_value(value, attribute, bios->value, error);
     if (result == 0)
         result = take_link(json_object_get(settings, "SettingsObject"), "SettingsObject", bios->settings, error);
     bios->takes_on_reset = has_word(json_object_get(settings, "SupportedApplyTimes"), "OnReset");
@@ -116,7 +124,7 @@ int hm_redfish_read_settings(const char *text, size_t length, const char *attrib
     const json_t *value = json_object_get(json_object_get(answer, "Attributes"), attribute);
     const json_t *etag = json_object_get(answer, "@odata.etag");
     if (value && !json_is_null(value))
-        result = take_text(value, attribute, settings->value, sizeof(settings->value), error);
+        result = take_value(value, attribute, settings->value, error);
     if (result == 0 && etag)
         result = take_text(etag, "@odata.etag", settings->etag, sizeof(settings->etag), error);
     if (result == 0 && etag && !hm_redfish_is_etag(settings->etag))
@@ -149,6 +157,14 @@ char *hm_redfish_write_change(const char *attribute, const char *value, bool on_
     char *text = json_dumps(change, JSON_COMPACT);
     json_decref(change);
     return text;
+}
+
+bool hm_redfish_is_value(const char *value)
+{
+    size_t length = 0;
+    while (value[length] >= ' ' && value[length] <= '~')
+        length++;
+    return length > 0 && value[length] == '\0';
 }
 
 bool hm_redfish_is_etag(const char *etag)

@@ -53,6 +53,10 @@ char *hm_redfish_read_error(const char *text, size_t length, char said[HM_REDFIS
 /* The body of the PATCH that changes the attribute. Returns a text for the caller to free, or NULL (no memory). */
 char *hm_redfish_write_change(const char *attribute, const char *value, bool on_reset);
 
+/* Can this be a value of the attribute? Printable ASCII, as the configuration's are; not "". It is shown on terminals.
+ */
+bool hm_redfish_is_value(const char *value);
+
 /* May this be sent as an ETag? Printable, without spaces; not "". */
 bool hm_redfish_is_etag(const char *etag);
 
