@@ -9,11 +9,12 @@ import os
 import platform
 import re
 import select
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
-from installed import PREFIX, helper, needs_memmode
+from installed import LIBEXEC, PREFIX, helper, needs_memmode, with_mounts
 
 pytestmark = needs_memmode
 
@@ -37,6 +38,35 @@ def test_ipmctl_sees_nothing_of_what_users_can_write(node):
     assert (node.folder / "ipc").read_text().strip() != str(Path("/proc/self/ns/ipc").readlink())
     names = {line.partition("=")[0] for line in (node.folder / "env").read_text().splitlines()}
     assert names <= {"LC_ALL", "PWD", "OLDPWD", "_", "SHLVL"}
+
+
+@pytest.fixture
+def log(node):
+    """The system's log, of a command in a /dev of its own. Gives what comes before the command, and what reads it."""
+    dev = node.folder / "dev"
+    dev.mkdir()
+    (dev / "null").touch()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
+        log.bind(str(dev / "log"))
+        log.setblocking(False)
+        yield (
+            lambda *words: with_mounts(f"mount --bind /dev/null {dev}/null; mount --rbind {dev} /dev", *words),
+            lambda: log.recv(4096).decode(),
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "program", "printed"), [([], True, "memmode=flat\n"), ([], False, ""), (["memmode=cache"], True, "")]
+)
+def test_a_mistake_in_the_configuration_is_logged_and_takes_no_feature_away(node, log, words, program, printed):
+    """slurmd drops what a helper says that fails, and takes every line of one that does not for a feature."""
+    node.config.write_text("recrod = all\n")
+    with_log, read_log = log
+    options = [f"--config={node.config}", f"--ipmctl={node.program if program else '/nonexistent'}"]
+    command = with_log(LIBEXEC / "hybridmem-memmode", *options, *words)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0 if printed else 1, printed)
+    assert "recrod" in read_log() and ("recrod" in done.stderr) == (not printed)
 
 
 def test_a_goal_is_set_once(node):

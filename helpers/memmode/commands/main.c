@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -153,6 +154,30 @@ static int name_node(const struct options *options, char name[HOST_NAME_MAX + 1]
     return 0;
 }
 
+/* slurmd drops what a helper says that fails. And where one does not fail, it takes each line for a feature, also on
+ * standard error. So the line is in the system's log. */
+static void log_for_slurmd(const struct hm_error *error)
+{
+    syslog(LOG_DAEMON | LOG_ERR, "%s", error->text);
+}
+
+/* The configuration has the mistake `error`. It takes the feature from no node whose modules tell it: Slurm would empty
+ * and boot that node for the next job that wants this feature. */
+static int print_without_config(const struct hm_hardware *hardware, struct hm_error *error)
+{
+    struct hm_error why;
+    if (print_feature(hardware, &why) != HM_MEMMODE_EXIT_DONE)
+        return HM_MEMMODE_EXIT_REFUSED;
+    log_for_slurmd(error);
+    error->text[0] = '\0';
+    return HM_MEMMODE_EXIT_DONE;
+}
+
+static bool is_helper(const struct options *options)
+{
+    return !options->shows && !options->checks && !options->reboots;
+}
+
 static int run(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
@@ -166,7 +191,8 @@ static int run(const struct options *options, struct hm_error *error)
         return HM_MEMMODE_EXIT_USAGE;
     if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, &config, error) !=
         0)
-        return HM_MEMMODE_EXIT_REFUSED;
+        return is_helper(options) && !options->feature ? print_without_config(&hardware, error)
+                                                       : HM_MEMMODE_EXIT_REFUSED;
     if (config.redfish.url[0])
         hardware.backend = &hm_backend_redfish;
     if (options->shows)
@@ -192,5 +218,7 @@ int main(int argc, char **argv)
     status = run(&options, &error);
     if (error.text[0])
         fprintf(stderr, NAME ": %s\n", error.text);
+    if (error.text[0] && is_helper(&options))
+        log_for_slurmd(&error);
     return status;
 }
