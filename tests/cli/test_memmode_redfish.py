@@ -115,6 +115,7 @@ def test_the_boot_is_checked(board):
         'MemoryMode is "Flat"); a goal is still pending'
     )
     assert board.check("--node=n1")[1] == f"hybridmem memmode: {why}; node n1 is drained\n"
+    assert "is_unsure yes" in board.note.path.read_text()  # until the next boot no namespace is made
     board.run("memmode=cache")
     board.note.age()
     board.service.boot()

@@ -34,16 +34,16 @@ static int drain(const char *node, const char *reason, struct hm_error *error)
 }
 
 /* Tells a firmware that has ignored the goal, or a boot without firmware (kexec), from one that has dropped it. */
-static const char *tell_goal(const struct hm_hardware *hardware, const struct hm_memmode_state *after)
+static bool is_still_pending(const struct hm_hardware *hardware, const struct hm_memmode_state *after)
 {
     struct hm_memmode_state state = *after;
-    bool is_pending =
-        hm_memmode_read_pending(hardware, &state, NULL) == 0 && hm_memmode_pending(&state) != HM_MEMMODE_NONE;
-    return is_pending ? "; a goal is still pending" : "";
+    return hm_memmode_read_pending(hardware, &state, NULL) == 0 && hm_memmode_pending(&state) != HM_MEMMODE_NONE;
 }
 
-/* The note stays until the node is drained, so that a later check may do it. */
-static int refuse(const struct hm_config *config, const char *node, const char *what, struct hm_error *error)
+/* The note stays until the node is drained, so that a later check may do it. Then none is left, but where a goal is
+ * pending still, the mode of which is `left`: the next boot ends what is made until then. `left` is NULL for none. */
+static int refuse(const struct hm_config *config, const char *node, const char *what, const char *left,
+                  struct hm_error *error)
 {
     struct hm_error why = {{0}}, stays = {{0}};
     char reason[HM_ERROR_TEXT];
@@ -52,8 +52,8 @@ static int refuse(const struct hm_config *config, const char *node, const char *
         hm_fail(error, EIO, "%.320s; node %s is not drained: %s", what, node, why.text);
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    bool is_removed = hm_asked_remove(config, &stays) == 0;
-    hm_fail(error, EIO, "%.320s; node %s is drained%s%s", what, node, is_removed ? "" : "; ", stays.text);
+    bool is_noted = (left ? hm_asked_write(config, left, true, &stays) : hm_asked_remove(config, &stays)) == 0;
+    hm_fail(error, EIO, "%.320s; node %s is drained%s%s", what, node, is_noted ? "" : "; ", stays.text);
     return HM_MEMMODE_EXIT_DRAINED;
 }
 
@@ -93,8 +93,9 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
     }
     if (hm_memmode_has_come(&state, mode_of(asked), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
-    snprintf(text, sizeof(text), "%.280s%s", what.text, tell_goal(hardware, &state));
-    return refuse(config, node, text, error);
+    bool is_pending = is_still_pending(hardware, &state);
+    snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");
+    return refuse(config, node, text, is_pending ? asked->mode : NULL, error);
 }
 
 /* With the lock held: a change may have written the note anew. */

@@ -137,6 +137,8 @@ static const struct row {
      .status = 4,
      .reason = "252.0 GiB App Direct); a goal is still pending",
      .said = "a goal is still pending; node n1 is drained",
+     .stays = true,
+     .is_unsure = true,
      .reads = 1},
     {"slurmctld is late",
      ASKED_CACHE,
