@@ -40,7 +40,7 @@ def test_commands_of_the_guides(tmp_path, block, files):
     for word in block.words:
         if " = " in word:
             name, fixture = word.split(" = ")
-            folder = "traces" if fixture.endswith(".zst") else "topology"
+            folder = {".zst": "traces", ".json": "sites"}.get(Path(fixture).suffix, "topology")
             shutil.copy(PROJECT / "tests" / "fixtures" / folder / fixture, tmp_path / name)
     env = {"PATH": f"{PREFIX}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(tmp_path)}
     shell = docblocks.Shell(["bash", "--noprofile", "--norc"], tmp_path, env)
@@ -220,11 +220,13 @@ def test_man_pages_name_pages_that_are_there(page):
 
 
 @pytest.mark.parametrize(
-    "command", ["tiers", "plan", "show", "report", "export", "top", "meter", "trace", "replay", "bench", "config"]
+    "command",
+    ["tiers", "plan", "show", "report", "export", "top", "meter", "trace", "replay", "sites", "bench", "config"],
 )
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
-    text = helper(f"hybridmem-{command}", "--help").stdout
+    parts = {"sites": ["show", "plan", "check"]}.get(command, [])
+    text = "".join(helper(f"hybridmem-{command}", *words, "--help").stdout for words in [[], *([p] for p in parts)])
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"
     others = {"--hybrid-mem", "--disallowed", "--tool", "--trace-mem"}  # of sbatch, lstopo and valgrind

@@ -24,6 +24,7 @@ COMMANDS = [
     "replay",
     "report",
     "show",
+    "sites",
     "sources",
     "tiers",
     "top",

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of `hybridmem sites`. Each takes its words with its own name first, and returns the exit status. */
+#ifndef HM_SITES_COMMANDS_H
+#define HM_SITES_COMMANDS_H
+
+#include <stddef.h>
+
+#include "base/words.h"
+#include "sites/profile/profile.h"
+
+enum {
+    HM_SITES_FAILED = 1, /* the profile says no, or output was lost */
+    HM_SITES_BAD = HM_WORDS_BAD,
+};
+
+int hm_sites_show(int argc, char **argv);
+int hm_sites_plan(int argc, char **argv);
+int hm_sites_check(int argc, char **argv);
+
+/* The one word after the options: the profile's path, read. NULL: `status` is the exit status, and a line says why. */
+struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status);
+
+/*
+ * Where a site is, for people: "a.out+0x11e9 < libm.so+0x10", innermost first, as far as it fits; or "all of up to 64
+ * B". Printable ASCII. Returns `out`.
+ */
+char *hm_sites_where(const struct hm_profile *profile, const struct hm_profile_site *site, char *out, size_t size);
+
+/* The sites by their indices, those with most accesses first, then the largest. The caller frees the list; NULL: no
+ * memory. */
+size_t *hm_sites_sort(const struct hm_profile *profile);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of `hybridmem sites` share. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "commands.h"
+
+struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status)
+{
+    struct hm_error error = {""};
+    struct hm_profile *profile = NULL;
+    *status = HM_SITES_BAD;
+    if (optind >= argc)
+        fprintf(stderr, "hybridmem %s: the profile is missing: name one that hybridmem sites run has made\n",
+                words->command);
+    else if (optind + 1 < argc)
+        *status = hm_words_refuse(words, argv[optind + 1]);
+    else if ((profile = hm_profile_read(argv[optind], &error)) == NULL)
+        fprintf(stderr, "hybridmem %s: %s\n", words->command, error.text);
+    return profile;
+}
+
+/* The last part of an object's path. */
+static const char *name_of(const struct hm_profile *profile, int object)
+{
+    if (object < 0)
+        return "?";
+    const char *path = profile->object[object].path, *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+char *hm_sites_where(const struct hm_profile *profile, const struct hm_profile_site *site, char *out, size_t size)
+{
+    char bytes[24];
+    size_t used = 0;
+    if (site->class_bytes > 0)
+        snprintf(out, size, "all of up to %s", hm_size_format(site->class_bytes, bytes, sizeof(bytes)));
+    else
+        snprintf(out, size, "%s", site->n_frames > 0 ? "" : "not known");
+    for (int i = 0; i < site->n_frames; i++) {
+        char frame[HM_PROFILE_TEXT];
+        int length = snprintf(frame, sizeof(frame), "%s%.40s+0x%" PRIx64, i > 0 ? " < " : "",
+                              name_of(profile, site->frame[i].object), site->frame[i].offset);
+        if (length < 0 || used + (size_t)length >= size)
+            break;
+        memcpy(out + used, frame, (size_t)length + 1);
+        used += (size_t)length;
+    }
+    for (char *byte = out; *byte; byte++)
+        if (*byte < 0x20 || *byte > 0x7e)
+            *byte = '?';
+    return out;
+}
+
+struct key {
+    double accesses;
+    uint64_t bytes;
+    size_t at;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct key *left = a, *right = b;
+    if (left->accesses != right->accesses)
+        return left->accesses > right->accesses ? -1 : 1;
+    if (left->bytes != right->bytes)
+        return left->bytes > right->bytes ? -1 : 1;
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+size_t *hm_sites_sort(const struct hm_profile *profile)
+{
+    struct key *keys = malloc((profile->n_sites + 1) * sizeof(*keys));
+    size_t *order = malloc((profile->n_sites + 1) * sizeof(*order));
+    for (size_t i = 0; keys && order && i < profile->n_sites; i++) {
+        double accesses = hm_profile_accesses(&profile->site[i]);
+        keys[i] = (struct key){isnan(accesses) ? -1 : accesses, profile->site[i].peak_bytes, i};
+    }
+    if (keys && order)
+        qsort(keys, profile->n_sites, sizeof(*keys), compare);
+    for (size_t i = 0; keys && order && i < profile->n_sites; i++)
+        order[i] = keys[i].at;
+    if (!keys) {
+        free(order);
+        order = NULL;
+    }
+    free(keys);
+    return order;
+}

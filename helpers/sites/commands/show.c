@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `hybridmem sites show`: the sites of a profile, as a table for people, or as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/output.h"
+#include "base/size.h"
+#include "cli/draw/figures.h"
+#include "cli/draw/table.h"
+#include "commands.h"
+
+#define NAME "hybridmem sites show"
+
+static void print_help(void)
+{
+    puts("Usage: hybridmem sites show [--json] PROFILE\n"
+         "\n"
+         "The sites of a profile that hybridmem sites run has made, the most used first:\n"
+         "how much each allocates, for how long, and its share of the sampled accesses.\n"
+         "\n"
+         "  --json         one JSON object, in the form of sites.schema.json\n"
+         "  -h, --help     this text\n"
+         "  -V, --version  the version\n"
+         "\n"
+         "Exit status: 0, 1 the output cannot be written, 2 wrong usage or no profile.");
+}
+
+enum { SITE, ALLOCATIONS, PEAK, MEAN, LIFETIME, SHARE, BOUNDS, WHERE, N_COLUMNS };
+static const struct hm_column columns[N_COLUMNS] = {
+    [SITE] = {.title = "SITE"},
+    [ALLOCATIONS] = {.title = "ALLOCATIONS", .is_right = true},
+    [PEAK] = {.title = "PEAK", .is_right = true},
+    [MEAN] = {.title = "MEAN", .is_right = true},
+    [LIFETIME] = {.title = "LIFETIME", .is_right = true},
+    [SHARE] = {.title = "ACCESSES", .is_right = true},
+    [BOUNDS] = {.title = "95 % SURE", .is_right = true},
+    [WHERE] = {.title = "WHERE"},
+};
+
+struct shown {
+    const struct hm_profile *profile;
+    const size_t *order;
+    double accesses; /* of the whole program */
+};
+
+static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
+{
+    const struct shown *shown = data;
+    const struct hm_profile_site *site = &shown->profile->site[shown->order[row]];
+    struct hm_profile_bounds bounds;
+    double share;
+    switch (column) {
+    case SITE:
+        snprintf(cell, HM_TABLE_CELL, "%016" PRIx64, site->id);
+        break;
+    case ALLOCATIONS:
+        snprintf(cell, HM_TABLE_CELL, "%" PRIu64, site->allocations);
+        break;
+    case PEAK:
+        hm_size_format(site->peak_bytes, cell, HM_TABLE_CELL);
+        break;
+    case MEAN:
+        hm_size_format((uint64_t)site->mean_bytes, cell, HM_TABLE_CELL);
+        break;
+    case LIFETIME:
+        snprintf(cell, HM_TABLE_CELL, isnan(site->lifetime_s) ? "-" : "%.3g s", site->lifetime_s);
+        break;
+    case SHARE:
+        share = shown->accesses > 0 ? hm_profile_accesses(site) / shown->accesses : NAN;
+        snprintf(cell, HM_TABLE_CELL, isnan(share) ? "-" : "%.1f %%", 100 * share);
+        break;
+    case BOUNDS:
+        bounds = hm_profile_confidence(shown->profile, site);
+        snprintf(cell, HM_TABLE_CELL, isnan(bounds.low) ? "-" : "%.1f to %.1f", 100 * bounds.low, 100 * bounds.high);
+        break;
+    default:
+        hm_sites_where(shown->profile, site, cell, HM_TABLE_CELL);
+    }
+}
+
+static int print_table(const struct hm_profile *profile)
+{
+    size_t *order = hm_sites_sort(profile), screen = hm_words_columns(stdout);
+    const struct shown shown = {profile, order, hm_profile_all_accesses(profile)};
+    if (!order) {
+        errno = ENOMEM;
+        return -1;
+    }
+    char peak[24];
+    const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
+    printf("%zu sites, %s at their peak, in %.3g s\n", profile->n_sites,
+           hm_size_format(profile->peak_bytes, peak, sizeof(peak)), profile->elapsed_s);
+    if (profile->source)
+        printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n\n",
+               profile->samples, profile->source, shown.accesses > 0 ? 100 * profile->elsewhere / shown.accesses : 0);
+    else
+        hm_words_put_text(stdout, screen, 0, "accesses were not sampled: %s\n", profile->why ? profile->why : "");
+    hm_table_print(stdout, &table, screen);
+    free(order);
+    return 0;
+}
+
+int hm_sites_show(int argc, char **argv)
+{
+    bool json = false;
+    const struct hm_word table[] = {{"json", .flag = &json}};
+    const struct hm_words words = {"sites show", print_help, table, 1, NULL};
+    int status = hm_words_parse(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    struct hm_profile *profile = hm_sites_open(argc, argv, &words, &status);
+    if (!profile)
+        return status;
+    int result = json ? hm_figures_end(stdout, hm_profile_json(profile), JSON_INDENT(2)) : print_table(profile);
+    hm_profile_free(profile);
+    return hm_output_end(NAME, result, EXIT_SUCCESS);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profile of a program by allocation site: which of its memory comes from where in its code, how much there is of
+ * it, and how often it is used. It is one file, JSON in the form of site-docs/sites.schema.json. A figure that was not
+ * measured is NaN here and null there.
+ */
+#ifndef HM_SITES_PROFILE_H
+#define HM_SITES_PROFILE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define HM_PROFILE_DEPTH 10                /* most return addresses of a site */
+#define HM_PROFILE_SITES 65536             /* most sites of a profile */
+#define HM_PROFILE_OBJECTS 4096            /* most programs and libraries of a profile */
+#define HM_PROFILE_FILE (64u << 20)        /* bytes; a longer file is refused */
+#define HM_PROFILE_TEXT 4096               /* bytes of a text, with its end */
+#define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
+
+/* A program or library that allocates. */
+struct hm_profile_object {
+    char *build_id; /* lower-case hexadecimal digits; NULL: it has none */
+    char *path;
+};
+
+/* A return address. */
+struct hm_profile_frame {
+    int object;      /* index in `object`; -1: in no file, such as code made at run time */
+    uint64_t offset; /* from the start of the object, as its symbols are; 0 where it is in no file */
+};
+
+struct hm_profile_site {
+    uint64_t id; /* hash of the frames by build-id and offset, or of the class: the same in each run */
+    uint64_t
+        class_bytes; /* small allocations of at most this size, from all of the program; 0: one place in the code */
+    int n_frames;    /* innermost first; 0 for a class */
+    struct hm_profile_frame frame[HM_PROFILE_DEPTH];
+    uint64_t allocations;
+    uint64_t peak_bytes;  /* most that there was at one time */
+    double mean_bytes;    /* over the whole run */
+    double lifetime_s;    /* mean of its allocations; NaN: not measured */
+    double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
+    double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
+};
+
+struct hm_profile {
+    char *command;    /* as it was started, in one line */
+    char *program;    /* path of the executable */
+    char *build_id;   /* of the executable; NULL: it has none, or it was not seen */
+    char *class_text; /* of the input, in the user's words; NULL: not said */
+    char *start;      /* RFC 3339 */
+    double elapsed_s;
+    int exit_code;        /* as a shell has it */
+    uint64_t least_bytes; /* smaller allocations are in classes */
+    uint64_t processes;   /* that were seen */
+    uint64_t peak_bytes;  /* of all sites together, at one time */
+    /* allocations that belong to no site, as there was no room to note them */
+    uint64_t left_out;
+    char *source; /* of the samples; NULL: there was none, and `why` says why not */
+    char *why;
+    uint64_t unit;    /* what one sample stands for, in accesses; 0: not known */
+    double samples;   /* all; NaN: not measured */
+    double elsewhere; /* accesses, as those of a site, to memory of no site with frames; NaN: not measured */
+    uint64_t lost;    /* samples that the kernel dropped */
+    size_t n_objects, n_sites;
+    struct hm_profile_object *object;
+    struct hm_profile_site *site;
+};
+
+/* Bounds of a share, 0..1. */
+struct hm_profile_bounds {
+    double low, high;
+};
+
+/*
+ * The share of all samples that a site has, with 95 % confidence, by Wilson's score interval (E. B. Wilson, Journal of
+ * the American Statistical Association 22, 1927). NaN where nothing was sampled. Pure.
+ */
+struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
+
+/* The sampled accesses of a site; NaN: not measured. Pure. */
+double hm_profile_accesses(const struct hm_profile_site *site);
+/* Those of the whole program; NaN: not measured. Pure. */
+double hm_profile_all_accesses(const struct hm_profile *profile);
+
+/*
+ * Reads a profile from its text. `path` is for error texts. Returns it, for hm_profile_free, or NULL (EBADMSG; ENOMEM)
+ * with a text that names the place and what is wrong there.
+ */
+struct hm_profile *hm_profile_parse(const char *path, const char *text, size_t length, struct hm_error *error);
+/* Reads the file. Returns NULL with a text also where it cannot be read. */
+struct hm_profile *hm_profile_read(const char *path, struct hm_error *error);
+void hm_profile_free(struct hm_profile *profile);
+
+/* The profile as JSON: what the file has. NULL: no memory. */
+json_t *hm_profile_json(const struct hm_profile *profile);
+
+#endif

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem sites show, plan and check, with a profile whose figures are known."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from installed import helper
+
+TOP = Path(__file__).resolve().parents[2]
+PROFILE = TOP / "tests" / "fixtures" / "sites" / "stencil.json"
+SCHEMA = json.loads((TOP / "site-docs" / "sites.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+A, B, C, D, SMALL = (f"{number:016x}" for number in (0xA1, 0xB2, 0xC3, 0xD4, 0xE5))
+MIB = 1 << 20
+
+
+def sites(*words, status=0):
+    return helper("hybridmem-sites", *words, status=status)
+
+
+def changed(tmp_path, change):
+    """The profile with a change, as a file."""
+    profile = json.loads(PROFILE.read_text())
+    change(profile)
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(profile))
+    return path
+
+
+def objects(schema, path="profile"):
+    """The schemas of all objects, with their places."""
+    if schema.get("type") == "object":
+        yield path, schema
+    for name, part in schema.get("properties", {}).items():
+        yield from objects(part, f"{path}.{name}")
+    for part in schema.get("oneOf", [schema["items"]] if "items" in schema else []):
+        yield from objects(part, f"{path}[]")
+
+
+def test_the_schema_requires_and_describes_each_key():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    found = dict(objects(SCHEMA))
+    assert len(found) == 7
+    for place, schema in found.items():
+        assert schema["additionalProperties"] is False
+        assert sorted(schema["required"]) == sorted(schema["properties"]), place
+        assert all("description" in part or "items" in part for part in schema["properties"].values()), place
+
+
+def test_show_has_the_profile_in_the_form_of_the_schema():
+    shown = json.loads(sites("show", "--json", PROFILE).stdout)
+    VALIDATOR.validate(shown)
+    assert shown == json.loads(PROFILE.read_text())
+    for site in shown["sites"]:
+        assert {"id", "frames", "allocations", "peak_bytes", "mean_bytes", "accesses", "confidence"} <= set(site)
+
+
+def test_show_lists_the_most_used_first():
+    lines = sites("show", PROFILE).stdout.splitlines()
+    assert lines[0] == "5 sites, 100.0 MiB at their peak, in 12.5 s"
+    assert lines[1] == "1000 samples by clock; 5.0 % of the accesses were to memory of none of these sites"
+    assert [line.split()[0] for line in lines[4:]] == [A, B, C, D, SMALL]
+    assert lines[4].split() == [
+        *(A, "1", "10.0", "MiB", "10.0", "MiB", "12.2", "s", "40.0", "%", "37.0", "to", "43.1"),
+        *("stencil+0x11e9", "<", "stencil+0x1270"),
+    ]
+    assert lines[8].endswith("all of up to 64 B")
+
+
+# The packer, the capacity, the sites, and the share that the fast tier serves
+PLANS = [
+    ("knapsack", "25%", [A], 0.4),
+    ("knapsack", "50M", [A, B], 0.75),
+    ("hotset", "25%", [A, B], 0.21875),  # 25 MiB find no room: at the worst A's and 15 MiB of B's
+    ("thermos", "25%", [A], 0.4),  # B is worth less than what it may displace
+    ("thermos", "50%", [A, B], 0.75),
+    ("thermos", "100%", [A, B, C, D], 0.95),
+    ("thermos", "0%", [], 0),
+]
+
+
+@pytest.mark.parametrize(("packer", "fast", "ids", "share"), PLANS)
+def test_plans(packer, fast, ids, share):
+    plan = json.loads(sites("plan", PROFILE, "--fast", fast, "--packer", packer, "--json").stdout)
+    peaks = {site["id"]: site["peak_bytes"] for site in json.loads(PROFILE.read_text())["sites"]}
+    assert plan["packer"] == packer and plan["fast"] == ids
+    assert plan["fast_bytes"] == sum(peaks[name] for name in ids)
+    assert plan["capacity_bytes"] == (50 * MIB if fast == "50M" else int(fast[:-1]) * MIB)
+    assert plan["expected_share"] == pytest.approx(share)
+    assert plan["expected_share"] <= plan["bound_share"] + 1e-9
+
+
+def test_a_plan_says_why():
+    text = sites("plan", PROFILE, "--fast", "25%").stdout
+    assert "expected  40.0 % of the accesses served by the fast tier; no choice that fits has more than 53.1 %" in text
+    whys = {line.split()[0]: line for line in text.splitlines() if line.startswith("0000")}
+    assert "accesses per byte" in whys[A] and " fast " in whys[A]
+    assert "larger than the tier" in whys[B] and " slow " in whys[B]
+    assert "others are worth more" in whys[C]
+    assert "its accesses are not known" in whys[SMALL]
+
+
+def test_a_plan_without_accesses_is_refused(tmp_path):
+    def change(profile):
+        profile["sampling"].update(source=None, why="perf is not allowed here", samples=None, elsewhere=None, lost=None)
+        for site in profile["sites"]:
+            site.update(reads=None, writes=None, samples=None, accesses=None, confidence=None)
+
+    path = changed(tmp_path, change)
+    VALIDATOR.validate(json.loads(path.read_text()))
+    done = sites("plan", "--fast", "25%", path, status=1)
+    assert done.stderr == f"hybridmem sites plan: {path} has no accesses to plan by: perf is not allowed here\n"
+    assert "accesses were not sampled: perf is not allowed here" in sites("show", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "sites: a command is missing. Try 'hybridmem sites --help'."),
+        (["shw"], "sites: unexpected word 'shw'. Try 'hybridmem sites --help'."),
+        (["show"], "sites show: the profile is missing: name one that hybridmem sites run has made"),
+        (["show", PROFILE, "more"], "sites show: unexpected word 'more'. Try 'hybridmem sites show --help'."),
+        (["show", "/none"], "sites show: /none: No such file or directory"),
+        (["show", "/"], "sites show: /: no profile, as it is not a file"),
+        (["check", "/dev/zero"], "sites check: /dev/zero: no profile, as it is not a file"),
+        (
+            ["plan", PROFILE],
+            "sites plan: --fast is missing: say how large the fast tier is, as in --fast 25% or --fast 4G",
+        ),
+        (
+            ["plan", PROFILE, "--fast", "1G", "--packer", "best"],
+            'sites plan: --packer: "best" is no packer: use thermos, hotset or knapsack',
+        ),
+    ],
+)
+def test_wrong_usage(words, said):
+    assert sites(*words, status=2).stderr == f"hybridmem {said}\n"
+
+
+def test_a_hostile_profile_moves_no_cursor(tmp_path):
+    def change(profile):
+        profile["objects"][0]["path"] = "/tmp/\x1b[2J\u202e"
+        profile["sites"][0]["frames"][0]["object"] = None
+
+    text = sites("show", changed(tmp_path, change)).stdout
+    assert "?[2J" in text and "\x1b" not in text and text.isascii()
+
+
+def test_check_tells_builds_apart(tmp_path):
+    assert sites("check", PROFILE).stdout == "a profile of 5 sites\n"
+    done = sites("check", "--program", "/bin/true", PROFILE, status=1)
+    assert f"{PROFILE} is of the build 2f0d9b6c5a7e4b3c8d1e0f9a8b7c6d5e4f3a2b1c, and /bin/true is " in done.stderr
+    path = tmp_path / "torn.json"
+    path.write_bytes(PROFILE.read_bytes()[:1000])
+    done = sites("check", path, status=2)
+    assert done.stderr.startswith(f"hybridmem sites check: {path}: no profile, as it is not JSON: line ")
+    assert done.stderr.count("\n") == 1

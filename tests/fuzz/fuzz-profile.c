@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes the reader of profiles by allocation site: any text, or a valid profile with changes. A profile that is
+ * accepted is written as JSON without negative figures, which is accepted again and has the same sites; and each site
+ * is told in printable characters.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "jsonline.h"
+#include "patch.h"
+#include "sites/commands/commands.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char valid[] =
+    "{\"schema\":1,\"program\":{\"command\":\"a\",\"path\":\"/a\",\"build_id\":\"0a\",\"input_class\":null},\"start\":"
+    "\"2026-11-28T08:00:00Z\",\"elapsed_s\":1.5,\"exit_code\":0,\"least_bytes\":4096,\"processes\":1,\"peak_bytes\":"
+    "12,\"left_out\":0,\"sampling\":{\"source\":\"clock\",\"why\":null,\"unit\":7,\"samples\":9.0,\"elsewhere\":1.0,"
+    "\"lost\":0},\"objects\":[{\"build_id\":\"0a\",\"path\":\"/a\"},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
+    "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
+    "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"lifetime_s\":0.5,"
+    "\"accesses\":8.0,\"reads\":6.0,\"writes\":2.0,\"samples\":8.0,\"confidence\":null},{\"id\":\"00000000000000a2\","
+    "\"frames\":[],\"class_bytes\":64,\"allocations\":9,\"peak_bytes\":4,\"mean_bytes\":1.0,\"lifetime_s\":null,"
+    "\"accesses\":null,\"reads\":null,\"writes\":null,\"samples\":null,\"confidence\":null}]}";
+
+static void check_sites(const struct hm_profile *profile, const struct hm_profile *again)
+{
+    char where[64];
+    if (again->n_sites != profile->n_sites || again->n_objects != profile->n_objects)
+        abort();
+    for (size_t i = 0; i < profile->n_sites; i++) {
+        const struct hm_profile_site *site = &profile->site[i];
+        struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
+        if (!isnan(bounds.low) && !(bounds.low >= 0 && bounds.low <= bounds.high && bounds.high <= 1))
+            abort();
+        if (again->site[i].id != site->id || again->site[i].peak_bytes != site->peak_bytes ||
+            again->site[i].n_frames != site->n_frames)
+            abort();
+        hm_sites_where(profile, site, where, sizeof(where));
+        for (const char *byte = where; *byte; byte++)
+            if (*byte < 0x20 || *byte > 0x7e)
+                abort();
+    }
+}
+
+static void check(const char *text, size_t length)
+{
+    struct hm_profile *profile = hm_profile_parse("fuzz", text, length, NULL);
+    if (!profile)
+        return;
+    json_t *json = hm_profile_json(profile);
+    if (!json || has_negative(json))
+        abort();
+    char *written = json_dumps(json, 0);
+    struct hm_profile *again = hm_profile_parse("fuzz", written, strlen(written), NULL);
+    if (!again)
+        abort();
+    check_sites(profile, again);
+    hm_profile_free(again);
+    free(written);
+    json_decref(json);
+    hm_profile_free(profile);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char changed[sizeof(valid)];
+    if (size == 0 || data[0] % 2 == 0) {
+        check((const char *)data, size);
+        return 0;
+    }
+    memcpy(changed, valid, sizeof(valid));
+    patch(changed, sizeof(valid) - 1, data + 1, size - 1);
+    check(changed, sizeof(valid) - 1);
+    return 0;
+}

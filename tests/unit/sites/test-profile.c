@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the reader and the writer of profiles by allocation site. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sites/profile/profile.h"
+#include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
+
+#define FIXTURE FIXTURES "/sites/stencil.json"
+
+static struct hm_profile *read_fixture(void)
+{
+    struct hm_error error = {""};
+    struct hm_profile *profile = hm_profile_read(FIXTURE, &error);
+    assert_string_equal(error.text, "");
+    assert_non_null(profile);
+    return profile;
+}
+
+/* The fixture's text; the caller frees it. */
+static char *fixture_text(void)
+{
+    struct stat status;
+    FILE *in = fopen(FIXTURE, "r");
+    assert_non_null(in);
+    assert_int_equal(fstat(fileno(in), &status), 0);
+    char *text = calloc(1, (size_t)status.st_size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)status.st_size, in), status.st_size);
+    fclose(in);
+    return text;
+}
+
+static void test_a_profile_is_read(void **state)
+{
+    struct hm_profile *profile = read_fixture();
+    (void)state;
+    assert_string_equal(profile->command, "./stencil -n 4");
+    assert_int_equal(profile->n_sites, 5);
+    assert_int_equal(profile->n_objects, 2);
+    const struct hm_profile_site *site = &profile->site[2];
+    assert_int_equal(site->id, 0xc3);
+    assert_int_equal(site->n_frames, 2);
+    assert_int_equal(site->frame[0].object, 1);
+    assert_int_equal(site->frame[0].offset, 8212);
+    assert_int_equal(site->allocations, 128);
+    assert_float_equal(hm_profile_accesses(site), 150, 0);
+    assert_int_equal(profile->site[4].class_bytes, 64);
+    assert_true(isnan(hm_profile_accesses(&profile->site[4])));
+    hm_profile_free(profile);
+}
+
+/* What is written is what was read, bit by bit. */
+static void test_a_profile_is_written_as_it_was_read(void **state)
+{
+    struct hm_profile *profile = read_fixture();
+    json_t *written = hm_profile_json(profile), *read = json_load_file(FIXTURE, 0, NULL);
+    (void)state;
+    assert_non_null(written);
+    char *text[] = {json_dumps(written, JSON_SORT_KEYS | JSON_REAL_PRECISION(12)),
+                    json_dumps(read, JSON_SORT_KEYS | JSON_REAL_PRECISION(12))};
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+    json_decref(written);
+    json_decref(read);
+    hm_profile_free(profile);
+}
+
+/* A change of the fixture, and what is said of it. */
+static const struct {
+    const char *from, *to, *error;
+} refused[] = {
+    {"\"schema\": 1", "\"schema\": 2", "it: schema has to be a whole number from 1 to 1"},
+    {"\"schema\": 1,", "", "it: schema has to be a whole number from 1 to 1"},
+    {"\"elapsed_s\": 12.5", "\"elapsed_s\": -1", "it: elapsed_s has to be a number that is not negative"},
+    {"\"elapsed_s\": 12.5", "\"elapsed_s\": 1e300", "it: elapsed_s has to be a number that is not negative"},
+    {"\"exit_code\": 0", "\"exit_code\": 256", "it: exit_code has to be a whole number from 0 to 255"},
+    {"\"program\": {", "\"program\": 1, \"x\": {", "it: program has to be an object"},
+    {"\"path\": \"/home/alice/stencil\",\n    \"build_id\"", "\"path\": null, \"build_id\"",
+     "it: program.path has to be a text of less than 4096 bytes"},
+    {"2f0d9b6c", "2F0D9B6C", "it: program.build_id has to be lower-case hexadecimal digits, or null"},
+    {"\"samples\": 1000.0", "\"samples\": \"many\"", "it: sampling.samples has to be a number that is not negative"},
+    {"\"unit\": 400000", "\"unit\": 0", "it: sampling.unit has to be a whole number from 1 to 1152921504606846976"},
+    {"\"objects\": [", "\"objects\": {}, \"x\": [", "it: objects has to be an array of at most 4096 objects"},
+    {"\"sites\": [", "\"sites\": null, \"x\": [", "it: sites has to be an array of at most 65536 objects"},
+    {"00000000000000a1", "a1", "it: sites[0].id has to be 16 lower-case hexadecimal digits"},
+    {"00000000000000b2", "00000000000000a1", "it: sites has to be without an id that stands twice"},
+    {"\"object\": 1", "\"object\": 2", "it: sites[2].object has to be a whole number from 0 to 1"},
+    {"\"offset\": 4585", "\"offset\": -1",
+     "it: sites[0].offset has to be a whole number from 0 to 9223372036854775807"},
+    {"\"allocations\": 128", "\"allocations\": 1.5",
+     "it: sites[2].allocations has to be a whole number from 0 to 1152921504606846976"},
+    {"\"mean_bytes\": 12582912.0", "\"mean_bytes\": null",
+     "it: sites[2].mean_bytes has to be a number that is not negative"},
+    {"\"lifetime_s\": 0.5", "\"lifetime_s\": -0.5", "it: sites[2].lifetime_s has to be a number that is not negative"},
+    {"\"schema\": 1", "\"schema\": 1, \"schema\": 1",
+     "it: no profile, as it is not JSON: line 2: duplicate object key"},
+    {"\"schema\": 1", "\"schema\": 01", "it: no profile, as it is not JSON: line 2: invalid token near '0'"},
+};
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    char *text = fixture_text();
+    for (size_t i = 0; i < N_ROWS(refused); i++) {
+        struct hm_error error = {""};
+        const char *at = strstr(text, refused[i].from);
+        assert_non_null(at);
+        char *changed = NULL;
+        int length =
+            asprintf(&changed, "%.*s%s%s", (int)(at - text), text, refused[i].to, at + strlen(refused[i].from));
+        assert_true(length > 0);
+        assert_null(hm_profile_parse("it", changed, (size_t)length, &error));
+        assert_int_equal(errno, EBADMSG);
+        error.text[strlen(refused[i].error)] = '\0'; /* jansson's own texts go on */
+        assert_string_equal(error.text, refused[i].error);
+        free(changed);
+    }
+    free(text);
+}
+
+/* A file that ends anywhere is refused. */
+static void test_a_torn_profile(void **state)
+{
+    (void)state;
+    char *text = fixture_text();
+    for (size_t length = 0; length < strlen(text) - 2; length++)
+        assert_null(hm_profile_parse("it", text, length, NULL));
+    free(text);
+}
+
+static void test_what_is_no_file(void **state)
+{
+    struct hm_error error = {""};
+    (void)state;
+    assert_null(hm_profile_read("/dev/null", &error));
+    assert_string_equal(error.text, "/dev/null: no profile, as it is not a file");
+    assert_null(hm_profile_read(scratch_path("none"), &error));
+    assert_int_equal(errno, ENOENT);
+    int fd = open(scratch_path("huge"), O_RDWR | O_CREAT, 0600);
+    assert_int_equal(ftruncate(fd, (off_t)HM_PROFILE_FILE + 1), 0);
+    close(fd);
+    assert_null(hm_profile_read(scratch_path("huge"), &error));
+    assert_int_equal(errno, E2BIG);
+}
+
+/* Wilson's interval: the values are of Newcombe, Statistics in Medicine 17 (1998), table I, method 3. */
+static void test_confidence(void **state)
+{
+    static const struct {
+        double hits, samples, low, high;
+    } rows[] = {{81, 263, 0.2553, 0.3662},
+                {15, 148, 0.0624, 0.1605},
+                {0, 20, 0, 0.1611},
+                {1, 29, 0.0061, 0.1718},
+                {0, 253, 0, 0.015}};
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct hm_profile profile = {.samples = rows[i].samples};
+        const struct hm_profile_site site = {.samples = rows[i].hits};
+        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, &site);
+        assert_float_equal(bounds.low, rows[i].low, 5e-5);
+        assert_float_equal(bounds.high, rows[i].high, 5e-5);
+        assert_true(bounds.low <= rows[i].hits / rows[i].samples && bounds.high >= rows[i].hits / rows[i].samples);
+    }
+    const struct hm_profile none = {.samples = NAN};
+    const struct hm_profile_site site = {.samples = NAN};
+    assert_true(isnan(hm_profile_confidence(&none, &site).low));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_profile_is_read), cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
+        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_a_torn_profile),
+        cmocka_unit_test(test_what_is_no_file),   cmocka_unit_test(test_confidence),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
+}
