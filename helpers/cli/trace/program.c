@@ -73,7 +73,7 @@ int hm_program_start(struct hm_program *program, const char *path, char *const *
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, &before);
-    int failure = posix_spawn_file_actions_adddup2(&actions, given, number);
+    int failure = given < 0 ? 0 : posix_spawn_file_actions_adddup2(&actions, given, number);
     if (failure == 0)
         failure = posix_spawn(&program->pid, path, &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);

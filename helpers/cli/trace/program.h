@@ -25,7 +25,8 @@ struct hm_program {
     bool is_left; /* after its end, a signal that ends programs has come: nobody wants to wait for its children */
 };
 
-/* Starts the program, with descriptor `given` of this process as descriptor `number`. Returns 0, or -1 with a text. */
+/* Starts the program, with descriptor `given` of this process, or none (-1), as descriptor `number`. Returns 0, or -1
+ * with a text. */
 int hm_program_start(struct hm_program *program, const char *path, char *const *arguments, int given, int number,
                      struct hm_error *error);
 /* Passes signals on, and notices the end. */

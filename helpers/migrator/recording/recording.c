@@ -20,7 +20,7 @@ _Static_assert(HM_RECORDING_SPACES == 1u << (HM_PAGE_BITS - HM_RECORDING_PAGE_BI
 int hm_recording_init(struct hm_recording *recording, const char *path, uint64_t phase_accesses, uint64_t cache_bytes,
                       struct hm_error *error)
 {
-    *recording = (struct hm_recording){.phase_accesses = phase_accesses, .writer = {.file = -1, .rows = -1}};
+    *recording = (struct hm_recording){.phase_accesses = phase_accesses, .writer = {.file = {.fd = -1}, .rows = -1}};
     recording->cache = hm_linecache_new(cache_bytes, error);
     return recording->cache ? hm_tracewriter_open(&recording->writer, path, error) : -1;
 }

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -49,48 +47,31 @@ static int pack(struct hm_tracewriter *writer, int fd, const char *text, size_t 
     return 0;
 }
 
-/* Follows links, and finds out the mode of the file. Returns 0, or -1 with a text. */
-static int find_place(struct hm_tracewriter *writer, const char *path, struct hm_error *error)
+/* A file without a name, in the folder of the trace. Returns its descriptor, or -1 with errno. */
+static int make_rows(const struct hm_tracewriter *writer)
 {
-    struct stat status;
-    mode_t mask = umask(0);
-    umask(mask);
-    writer->mode = 0666 & ~mask;
-    writer->path = realpath(path, NULL);
-    if (!writer->path && errno == ENOENT)
-        writer->path = strdup(path);
-    else if (writer->path && stat(writer->path, &status) == 0 && !S_ISREG(status.st_mode))
-        return hm_fail(error, EINVAL, "%s: it is no regular file: name one, as in app.trace.zst", path);
-    else if (writer->path && access(writer->path, W_OK) == 0)
-        writer->mode = status.st_mode & 0777;
-    else if (writer->path)
-        return hm_fail_errno(error, "%s", path);
-    return writer->path ? 0 : hm_fail_errno(error, "%s", path);
+    char *name = NULL;
+    if (asprintf(&name, "%s.XXXXXX", writer->file.path) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int fd = mkostemp(name, O_CLOEXEC), number = errno;
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    errno = number;
+    return fd;
 }
 
 int hm_tracewriter_open(struct hm_tracewriter *writer, const char *path, struct hm_error *error)
 {
     size_t length = strlen(path);
-    *writer = (struct hm_tracewriter){.file = -1, .rows = -1};
-    if (find_place(writer, path, error) != 0)
+    *writer = (struct hm_tracewriter){.rows = -1};
+    if (hm_newfile_open(&writer->file, path, "app.trace.zst", error) != 0)
         return -1;
-    if (asprintf(&writer->temporary, "%s.XXXXXX", writer->path) < 0) {
-        writer->temporary = NULL;
-        return hm_fail(error, ENOMEM, "%s: out of memory", path);
-    }
-    writer->rows = mkostemp(writer->temporary, O_CLOEXEC);
-    if (writer->rows >= 0) {
-        unlink(writer->temporary);
-        memcpy(writer->temporary + strlen(writer->path), ".XXXXXX", sizeof(".XXXXXX"));
-        writer->file = mkostemp(writer->temporary, O_CLOEXEC);
-    }
-    if (writer->file < 0) {
-        int number = errno;
-        free(writer->temporary);
-        writer->temporary = NULL;
-        errno = number;
+    writer->rows = make_rows(writer);
+    if (writer->rows < 0)
         return hm_fail_errno(error, "%s", path);
-    }
     if (length < 4 || strcmp(path + length - 4, ".zst") != 0)
         return 0;
     writer->zstd = ZSTD_createCCtx();
@@ -102,7 +83,7 @@ int hm_tracewriter_open(struct hm_tracewriter *writer, const char *path, struct 
 int hm_tracewriter_put(struct hm_tracewriter *writer, const char *text, size_t length, struct hm_error *error)
 {
     if (pack(writer, writer->rows, text, length, ZSTD_e_continue) != 0)
-        return hm_fail_errno(error, "%s", writer->path);
+        return hm_fail_errno(error, "%s", writer->file.path);
     return 0;
 }
 
@@ -115,7 +96,7 @@ static int copy_rows(const struct hm_tracewriter *writer)
     while ((got = read(writer->rows, text, sizeof(text))) != 0) {
         if (got < 0 && errno != EINTR)
             return -1;
-        if (got > 0 && write_all(writer->file, text, (size_t)got) != 0)
+        if (got > 0 && write_all(writer->file.fd, text, (size_t)got) != 0)
             return -1;
     }
     return 0;
@@ -125,26 +106,19 @@ int hm_tracewriter_end(struct hm_tracewriter *writer, const char *header, struct
 {
     static const char columns[] = HM_TRACE_COLUMNS "\n";
     if (pack(writer, writer->rows, "", 0, ZSTD_e_end) != 0 ||
-        pack(writer, writer->file, header, strlen(header), ZSTD_e_continue) != 0 ||
-        pack(writer, writer->file, columns, strlen(columns), ZSTD_e_end) != 0 || copy_rows(writer) != 0 ||
-        fchmod(writer->file, writer->mode) != 0 || fsync(writer->file) != 0 ||
-        rename(writer->temporary, writer->path) != 0)
-        return hm_fail_errno(error, "%s", writer->path);
-    free(writer->temporary);
-    writer->temporary = NULL;
+        pack(writer, writer->file.fd, header, strlen(header), ZSTD_e_continue) != 0 ||
+        pack(writer, writer->file.fd, columns, strlen(columns), ZSTD_e_end) != 0 || copy_rows(writer) != 0 ||
+        hm_newfile_place(&writer->file) != 0)
+        return hm_fail_errno(error, "%s", writer->file.path);
     return 0;
 }
 
 void hm_tracewriter_close(struct hm_tracewriter *writer)
 {
-    if (writer->temporary)
-        unlink(writer->temporary);
-    if (writer->file >= 0)
-        close(writer->file);
     if (writer->rows >= 0)
         close(writer->rows);
     ZSTD_freeCCtx(writer->zstd);
-    free(writer->temporary);
-    free(writer->path);
-    *writer = (struct hm_tracewriter){.file = -1, .rows = -1};
+    hm_newfile_close(&writer->file);
+    writer->zstd = NULL;
+    writer->rows = -1;
 }

@@ -5,17 +5,14 @@
 #define HM_MIGRATOR_RECORDING_TRACEWRITER_H
 
 #include <stddef.h>
-#include <sys/types.h>
 
-#include "base/error.h"
+#include "base/newfile.h"
 
 struct ZSTD_CCtx_s;
 
 struct hm_tracewriter {
-    char *path;      /* of the file, without symbolic links */
-    char *temporary; /* the file that gets this name in the end; NULL: nothing is to be removed */
-    mode_t mode;
-    int file, rows;           /* descriptors: of the temporary file, and of a file without a name that has the rows */
+    struct hm_newfile file;
+    int rows;                 /* descriptor of a file without a name that has the rows */
     struct ZSTD_CCtx_s *zstd; /* NULL: not compressed */
 };
 
