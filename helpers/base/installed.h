@@ -6,6 +6,9 @@
 /* The library that sends large allocations to the slow tier: <pkglibdir>/libhybridmem-preload.so. */
 const char *hm_preload_library(void);
 
+/* The library that notes allocations for `hybridmem sites run`: <pkglibdir>/libhybridmem-sites.so. */
+const char *hm_sites_library(void);
+
 /* The program that finds memory operands in code: <pkglibexecdir>/hybridmem-decode. */
 const char *hm_decode_program(void);
 

@@ -13,6 +13,7 @@ enum {
     HM_SITES_BAD = HM_WORDS_BAD,
 };
 
+int hm_sites_run(int argc, char **argv);
 int hm_sites_show(int argc, char **argv);
 int hm_sites_plan(int argc, char **argv);
 int hm_sites_check(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {"run", hm_sites_run},
     {"show", hm_sites_show},
     {"plan", hm_sites_plan},
     {"check", hm_sites_check},
@@ -26,6 +27,7 @@ static void print_help(void)
          "Which places in a program allocate its memory, and how much each is used.\n"
          "\n"
          "Commands:\n"
+         "  run    a program, and make its profile\n"
          "  show   the sites of a profile, the most used first\n"
          "  plan   which sites should have the fast memory\n"
          "  check  is this file a profile?\n"

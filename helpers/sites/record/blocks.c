@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "blocks.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CHUNK 4096                  /* blocks by which the file grows */
+#define SLOTS (2 * HM_SITES_BLOCKS) /* of the index; a power of two */
+#define MAPPINGS 4096               /* mappings of the program that are known at one time */
+#define WHOLE (sizeof(struct hm_sites_process) + HM_SITES_BLOCKS * sizeof(struct hm_sites_block))
+
+static struct hm_sites_process *process;
+static char file[PATH_MAX];
+static uint32_t room; /* blocks for which the file has disk space: a store elsewhere could be a SIGBUS */
+
+static uint32_t *slot;  /* index: a block's number + 1 by its address; 0: free. Linear probing */
+static uint32_t *spare; /* numbers of blocks that have ended */
+static uint32_t n_spare;
+static uint32_t mapping[MAPPINGS];
+static unsigned n_mappings;
+
+struct hm_sites_process *hm_blocks_process(void)
+{
+    return process;
+}
+
+static void *map_private(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Gives the open file disk space for `n` blocks. */
+static bool reserve(int fd, uint32_t n)
+{
+    off_t bytes = (off_t)(sizeof(*process) + n * sizeof(struct hm_sites_block));
+    if (posix_fallocate(fd, 0, bytes) != 0)
+        return false;
+    room = n;
+    return true;
+}
+
+bool hm_blocks_open(int fd, const char *path, pid_t pid)
+{
+    const struct hm_sites_process *before = process;
+    uint32_t n = before ? atomic_load(&before->n_blocks) : 0;
+    snprintf(file, sizeof(file), "%s", path);
+    if (!slot)
+        slot = map_private(SLOTS * sizeof(*slot));
+    if (!spare)
+        spare = map_private(HM_SITES_BLOCKS * sizeof(*spare));
+    if (!slot || !spare || !reserve(fd, (n / CHUNK + 1) * CHUNK))
+        return false;
+    void *memory = mmap(NULL, WHOLE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    process = memory;
+    process->pid = pid;
+    for (uint32_t i = 0; i < n; i++) {
+        process->block[i] = before->block[i];
+        process->block[i].is_inherited = 1;
+    }
+    atomic_store(&process->n_blocks, n);
+    process->magic = HM_SITES_MAGIC;
+    if (before)
+        munmap((void *)(uintptr_t)before, WHOLE);
+    return true;
+}
+
+static bool grow(void)
+{
+    if (room >= HM_SITES_BLOCKS)
+        return false;
+    int fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool is_done = fd >= 0 && reserve(fd, room + CHUNK);
+    if (fd >= 0)
+        close(fd);
+    return is_done;
+}
+
+/* ---------------------------------------------------------- index */
+
+static uint32_t home_of(uintptr_t address)
+{
+    return (uint32_t)((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (SLOTS - 1);
+}
+
+static uintptr_t address_of(uint32_t number)
+{
+    return atomic_load_explicit(&process->block[number].address, memory_order_relaxed);
+}
+
+/* The slot of the address, or the free one where it would be. */
+static uint32_t find(uintptr_t address)
+{
+    uint32_t at = home_of(address);
+    while (slot[at] && address_of(slot[at] - 1) != address)
+        at = (at + 1) & (SLOTS - 1);
+    return at;
+}
+
+/* Frees a slot, and moves those behind it up that would not be found any more. */
+static void clear_slot(uint32_t at)
+{
+    slot[at] = 0;
+    for (uint32_t next = (at + 1) & (SLOTS - 1); slot[next]; next = (next + 1) & (SLOTS - 1)) {
+        uint32_t home = home_of(address_of(slot[next] - 1));
+        if (((next - home) & (SLOTS - 1)) < ((next - at) & (SLOTS - 1)))
+            continue;
+        slot[at] = slot[next];
+        slot[next] = 0;
+        at = next;
+    }
+}
+
+/* ---------------------------------------------------------- blocks */
+
+static void set_address(struct hm_sites_block *block, uintptr_t address)
+{
+    atomic_store_explicit(&block->address, address, memory_order_release);
+    atomic_fetch_add_explicit(&process->changes, 1, memory_order_relaxed);
+}
+
+/* Forgets a block, whose slot is `at`. */
+static struct hm_blocks_part end(uint32_t at)
+{
+    uint32_t number = slot[at] - 1;
+    struct hm_sites_block *block = &process->block[number];
+    struct hm_blocks_part part = {block->bytes, block->born_ns, block->entry, block->is_inherited, true};
+    clear_slot(at);
+    set_address(block, 0);
+    spare[n_spare++] = number;
+    for (unsigned i = 0; i < n_mappings; i++)
+        if (mapping[i] == number)
+            mapping[i--] = mapping[--n_mappings];
+    return part;
+}
+
+struct hm_blocks_part hm_blocks_drop(uintptr_t address)
+{
+    uint32_t at = find(address);
+    return slot[at] ? end(at) : (struct hm_blocks_part){.bytes = 0};
+}
+
+struct hm_blocks_part hm_blocks_drop_any(void)
+{
+    for (uint32_t n = atomic_load(&process->n_blocks); n > 0; n--) {
+        uintptr_t address = address_of(n - 1);
+        atomic_store(&process->n_blocks, n - 1); /* the block is the last one, so no other is lost */
+        if (address != 0)
+            return end(find(address));
+    }
+    return (struct hm_blocks_part){.entry = HM_SITES_ENTRIES};
+}
+
+bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping)
+{
+    uint32_t at = find(address), n = atomic_load(&process->n_blocks), number = n;
+    if (is_mapping && n_mappings == MAPPINGS)
+        return false;
+    if (n_spare > 0)
+        number = spare[--n_spare];
+    else if (n == room && !grow())
+        return false;
+    struct hm_sites_block *block = &process->block[number];
+    block->bytes = bytes;
+    block->born_ns = now_ns;
+    block->entry = entry;
+    block->is_inherited = 0;
+    if (number == n)
+        atomic_store(&process->n_blocks, n + 1);
+    set_address(block, address);
+    slot[at] = number + 1;
+    if (is_mapping)
+        mapping[n_mappings++] = number;
+    return true;
+}
+
+/* Gives a mapping another beginning. */
+static void move_start(uint32_t number, uintptr_t address)
+{
+    clear_slot(find(address_of(number)));
+    set_address(&process->block[number], address);
+    slot[find(address)] = number + 1;
+}
+
+struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
+{
+    for (unsigned i = 0; i < n_mappings; i++) {
+        uint32_t number = mapping[i];
+        struct hm_sites_block *block = &process->block[number];
+        uintptr_t start = address_of(number), stop = start + block->bytes, after = address + bytes;
+        if (after <= start || stop <= address)
+            continue;
+        if (address <= start && stop <= after)
+            return end(find(start));
+        struct hm_blocks_part part = {0, block->born_ns, block->entry, block->is_inherited, false};
+        if (address <= start) {
+            part.bytes = after - start;
+            block->bytes = stop - after;
+            move_start(number, after);
+        } else {
+            part.bytes = stop - address;
+            block->bytes = address - start;
+        }
+        return part;
+    }
+    return (struct hm_blocks_part){.bytes = 0};
+}

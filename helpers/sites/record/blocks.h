@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The allocations of this process that are not small: in the process's file, where the recorder sees them, and an index
+ * by address. The caller holds the lock of the notes. Calls no malloc.
+ */
+#ifndef HM_SITES_RECORD_BLOCKS_H
+#define HM_SITES_RECORD_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "table.h"
+
+/* Begins to write into this new file. What is known already, as in the child of a fork, is taken over as inherited.
+ * Returns whether it could. */
+bool hm_blocks_open(int fd, const char *path, pid_t pid);
+struct hm_sites_process *hm_blocks_process(void);
+
+/* Nothing that is known begins at this address. Returns false where there is no room. */
+bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping);
+
+/* What has ended. */
+struct hm_blocks_part {
+    uint64_t bytes; /* 0: nothing */
+    uint64_t born_ns;
+    uint32_t entry;
+    bool is_inherited;
+    bool is_last; /* nothing is left of the allocation */
+};
+
+/* The allocation that begins there ends. */
+struct hm_blocks_part hm_blocks_drop(uintptr_t address);
+/* Any one ends that has not; `entry` is HM_SITES_ENTRIES where there is none. */
+struct hm_blocks_part hm_blocks_drop_any(void);
+/* What one mapping has in this range ends. To be called again until nothing is found. Of a mapping that is cut in the
+ * middle, the rest behind it is forgotten, too. */
+struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* To which site the accesses to a page belong. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/amount.h"
+#include "base/pagesize.h"
+#include "watch.h"
+
+#define BATCH 256 /* blocks that are read at a time */
+
+static int compare(const void *a, const void *b)
+{
+    const struct hm_watch_range *left = a, *right = b;
+    return (left->start > right->start) - (left->start < right->start);
+}
+
+/* Adds the blocks that are in use. Returns how many ranges there are then. */
+static size_t take(const struct hm_sites_block *block, size_t count, struct hm_watch_range *range, size_t n)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = block[i].address, end;
+        if (start > 0 && block[i].entry < HM_SITES_ENTRIES && !__builtin_add_overflow(start, block[i].bytes, &end))
+            range[n++] = (struct hm_watch_range){start, end, block[i].entry};
+    }
+    return n;
+}
+
+struct hm_watch_ranges hm_watch_read_ranges(int fd)
+{
+    struct hm_sites_block block[BATCH];
+    struct hm_sites_process head;
+    struct hm_watch_ranges ranges = {NULL, 0};
+    if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        return ranges;
+    size_t n_blocks = hm_least(head.n_blocks, HM_SITES_BLOCKS);
+    ranges.range = malloc((n_blocks + 1) * sizeof(*ranges.range));
+    for (size_t i = 0; ranges.range && i < n_blocks; i += BATCH) {
+        size_t wanted = hm_least(n_blocks - i, BATCH);
+        ssize_t got = pread(fd, block, wanted * sizeof(*block), (off_t)(sizeof(head) + i * sizeof(*block)));
+        ranges.n = take(block, got > 0 ? (size_t)got / sizeof(*block) : 0, ranges.range, ranges.n);
+    }
+    if (ranges.range)
+        qsort(ranges.range, ranges.n, sizeof(*ranges.range), compare);
+    return ranges;
+}
+
+/* The number of changes in a process's file; reads its memory again where there were some. */
+static void refresh(struct hm_watched *watched)
+{
+    struct hm_sites_process head;
+    if (pread(watched->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+        (watched->has_changes && head.changes == watched->changes))
+        return;
+    free(watched->before.range);
+    watched->before = watched->now;
+    watched->now = hm_watch_read_ranges(watched->fd);
+    watched->changes = head.changes;
+    watched->has_changes = true;
+}
+
+/* Gives each site the part of the accesses that its bytes in the page have. Returns the sum of the parts, 0..1. */
+static double share_out(struct hm_watch *watch, const struct hm_watch_ranges *ranges, uint64_t page, double reads,
+                        double writes)
+{
+    size_t low = 0, high = ranges->n;
+    uint64_t bytes = hm_page_size(), end;
+    double given = 0;
+    if (__builtin_add_overflow(page, bytes, &end))
+        return 0;
+    while (low < high) { /* the first range that begins behind the page */
+        size_t middle = low + (high - low) / 2;
+        if (ranges->range[middle].start < end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > 0 && given < 1) {
+        const struct hm_watch_range *range = &ranges->range[--low];
+        uint64_t from = hm_most(range->start, page), to = hm_least(range->end, end);
+        if (to <= from)
+            break;
+        double part = (double)(to - from) / (double)bytes;
+        part = part < 1 - given ? part : 1 - given;
+        struct hm_watch_heat *heat = &watch->heat[range->entry];
+        heat->samples += part;
+        heat->reads += part * reads;
+        heat->writes += part * writes;
+        given += part;
+    }
+    return given;
+}
+
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads, double writes)
+{
+    struct hm_watched *watched = NULL;
+    double given = 0;
+    for (size_t i = 0; i < watch->n && !watched; i++)
+        if (watch->watched[i].process.pid == pid)
+            watched = &watch->watched[i];
+    if (watched) {
+        refresh(watched);
+        given = share_out(watch, &watched->now, page, reads, writes);
+        if (given == 0) /* it may have been freed since */
+            given = share_out(watch, &watched->before, page, reads, writes);
+    }
+    watch->samples++;
+    watch->elsewhere += (1 - given) * (reads + writes);
+}

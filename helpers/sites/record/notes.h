@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The preload library's notes of this process's allocations, in the files that table.h describes. Nothing here calls
+ * malloc. Where there is no recorder, or its folder cannot be used, nothing is noted.
+ */
+#ifndef HM_SITES_RECORD_NOTES_H
+#define HM_SITES_RECORD_NOTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Opens the files, once. Returns whether allocations are to be noted. */
+bool hm_notes_are_on(void);
+
+/* Has this thread come from the library itself, or from the next malloc? Then nothing is noted. */
+bool hm_notes_enter(void); /* returns whether it had not; then hm_notes_leave has to follow */
+void hm_notes_leave(void);
+
+/* Allocations of fewer bytes are small. */
+uint64_t hm_notes_least(void);
+void hm_notes_add_small(size_t bytes);
+void hm_notes_drop_small(size_t bytes);
+
+/* Notes an allocation that is not small; `caller` is the return address of the function that the program has called. */
+void hm_notes_add(const void *memory, size_t bytes, const void *caller);
+/* Notes its end. It may be unknown. */
+void hm_notes_drop(const void *memory);
+
+/* The same for mappings: the part that is unmapped may be any. */
+void hm_notes_map(const void *memory, size_t bytes, const void *caller);
+void hm_notes_unmap(const void *memory, size_t bytes);
+
+/* The process ends: what it still has is counted as ended. The recorder would do that, too, but later, when the memory
+ * of the next process is there already. */
+void hm_notes_end(void);
+
+/* What was known of code may be wrong: an object was unloaded. */
+void hm_notes_forget_code(void);
+
+#endif

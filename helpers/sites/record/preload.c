@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libhybridmem-sites.so: replaces malloc and its family, and the functions of mappings, in a program that `hybridmem
+ * sites run` watches. Memory comes from the next malloc as ever; notes.h notes it. C++ and Fortran allocate by malloc.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "alloc/next.h"
+#include "notes.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
+
+const char hm_next_library[] = "libhybridmem-sites.so";
+
+/* So that the recorder knows of programs, too, which never call malloc. */
+__attribute__((constructor)) static void begin(void)
+{
+    hm_notes_are_on();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    hm_notes_end();
+}
+
+PUBLIC void _exit(int status)
+{
+    hm_notes_end();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+PUBLIC void _Exit(int status) __attribute__((alias("_exit")));
+
+/* Begins to note what the next malloc does, where this is no call of its own. hm_notes_leave has to follow. */
+static bool begin_note(void)
+{
+    return hm_notes_are_on() && hm_notes_enter();
+}
+
+static void add(const void *memory, size_t bytes, const void *caller)
+{
+    int number = errno;
+    size_t usable = memory ? hm_next.malloc_usable_size((void *)(uintptr_t)memory) : 0;
+    if (memory && usable < hm_notes_least())
+        hm_notes_add_small(usable);
+    else if (memory)
+        hm_notes_add(memory, bytes, caller);
+    errno = number;
+}
+
+/* `usable`: the size that the next malloc tells, while it still has the memory. */
+static void drop(const void *memory, size_t usable)
+{
+    int number = errno;
+    if (memory && usable < hm_notes_least())
+        hm_notes_drop_small(usable);
+    else if (memory)
+        hm_notes_drop(memory);
+    errno = number;
+}
+
+/* What all functions do that allocate: CALL is the next one's. */
+#define NOTED(call, bytes)                                                                                             \
+    ({                                                                                                                 \
+        bool is_noted = begin_note();                                                                                  \
+        void *got = (call);                                                                                            \
+        if (is_noted) {                                                                                                \
+            add(got, (bytes), CALLER);                                                                                 \
+            hm_notes_leave();                                                                                          \
+        }                                                                                                              \
+        got;                                                                                                           \
+    })
+
+PUBLIC void *malloc(size_t bytes)
+{
+    return hm_next_is_ready() ? NOTED(hm_next.malloc(bytes), bytes) : hm_arena_take(bytes);
+}
+
+PUBLIC void *calloc(size_t count, size_t bytes)
+{
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return hm_next_is_ready() ? NOTED(hm_next.calloc(count, bytes), all) : hm_arena_take(all);
+}
+
+PUBLIC void *memalign(size_t alignment, size_t bytes)
+{
+    return hm_next_is_ready() ? NOTED(hm_next.memalign(alignment, bytes), bytes) : NULL;
+}
+
+PUBLIC void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return hm_next_is_ready() ? NOTED(hm_next.aligned_alloc(alignment, bytes), bytes) : NULL;
+}
+
+PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    if (!hm_next_is_ready())
+        return ENOMEM;
+    bool is_noted = begin_note();
+    int status = hm_next.posix_memalign(memory, alignment, bytes);
+    if (is_noted) {
+        add(status == 0 ? *memory : NULL, bytes, CALLER);
+        hm_notes_leave();
+    }
+    return status;
+}
+
+PUBLIC void free(void *memory)
+{
+    if (!memory || hm_arena_has(memory) || !hm_next_is_ready())
+        return;
+    bool is_noted = begin_note();
+    if (is_noted)
+        drop(memory, hm_next.malloc_usable_size(memory));
+    hm_next.free(memory);
+    if (is_noted)
+        hm_notes_leave();
+}
+
+/* The note is taken back before the next malloc has the memory: another thread may get it at once. */
+static void *noted_realloc(void *memory, size_t bytes, const void *caller)
+{
+    size_t usable = memory ? hm_next.malloc_usable_size(memory) : 0;
+    drop(memory, usable);
+    void *moved = hm_next.realloc(memory, bytes);
+    if (moved)
+        add(moved, bytes, caller);
+    else if (memory && bytes > 0)
+        add(memory, usable, caller);
+    return moved;
+}
+
+PUBLIC void *realloc(void *memory, size_t bytes)
+{
+    void *moved;
+    if (hm_arena_has(memory)) {
+        moved = malloc(bytes);
+        size_t old_bytes = hm_arena_bytes(memory);
+        for (size_t i = 0; moved && i < bytes && i < old_bytes; i++)
+            ((char *)moved)[i] = ((const char *)memory)[i];
+        return moved;
+    }
+    if (!hm_next_is_ready())
+        return memory ? NULL : hm_arena_take(bytes);
+    if (!begin_note())
+        return hm_next.realloc(memory, bytes);
+    moved = noted_realloc(memory, bytes, CALLER);
+    hm_notes_leave();
+    return moved;
+}
+
+PUBLIC size_t malloc_usable_size(void *memory)
+{
+    if (!memory)
+        return 0;
+    if (hm_arena_has(memory))
+        return hm_arena_bytes(memory);
+    return hm_next_is_ready() ? hm_next.malloc_usable_size(memory) : 0;
+}
+
+/* ---------------------------------------------------------- mappings, and unloaded code */
+
+static struct {
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*dlclose)(void *);
+} others;
+static atomic_bool has_others;
+
+#define FIND(name) (*(void **)(&others.name) = dlsym(RTLD_NEXT, #name))
+
+/* Looks up the functions behind this library, once. False inside the look-up, and where one is missing. */
+static bool find_others(void)
+{
+    static _Thread_local bool is_looking;
+    if (atomic_load_explicit(&has_others, memory_order_acquire))
+        return true;
+    if (is_looking)
+        return false;
+    int number = errno;
+    is_looking = true;
+    bool is_found = FIND(mmap) && FIND(munmap) && FIND(mremap) && FIND(dlclose);
+    is_looking = false;
+    errno = number;
+    if (is_found)
+        atomic_store_explicit(&has_others, true, memory_order_release);
+    return is_found;
+}
+
+static void note_mapping(const void *memory, size_t bytes, int flags, const void *caller)
+{
+    int number = errno;
+    hm_notes_unmap(memory, bytes); /* what was there before, with MAP_FIXED */
+    if ((flags & MAP_ANONYMOUS) && bytes >= hm_notes_least())
+        hm_notes_map(memory, bytes, caller);
+    errno = number;
+}
+
+PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    bool is_noted = begin_note();
+    void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
+                                 : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+    if (is_noted && memory != MAP_FAILED)
+        note_mapping(memory, bytes, flags, CALLER);
+    if (is_noted)
+        hm_notes_leave();
+    return memory;
+}
+
+PUBLIC void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off64_t offset)
+    __attribute__((alias("mmap")));
+
+PUBLIC int munmap(void *address, size_t bytes)
+{
+    bool is_noted = begin_note();
+    if (is_noted) {
+        int number = errno;
+        hm_notes_unmap(address, bytes);
+        errno = number;
+    }
+    int status = find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
+    if (is_noted)
+        hm_notes_leave();
+    return status;
+}
+
+PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    void *wanted = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    bool is_noted = begin_note();
+    void *memory = find_others() ? others.mremap(address, old_bytes, bytes, flags, wanted)
+                                 : (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, wanted);
+    if (is_noted && memory != MAP_FAILED) {
+        int number = errno;
+        hm_notes_unmap(address, old_bytes);
+        errno = number;
+        note_mapping(memory, bytes, MAP_ANONYMOUS, CALLER);
+    }
+    if (is_noted)
+        hm_notes_leave();
+    return memory;
+}
+
+PUBLIC int dlclose(void *handle)
+{
+    int status = find_others() ? others.dlclose(handle) : -1;
+    hm_notes_forget_code();
+    return status;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the profile of what was recorded. Nothing that the program could have written is believed. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/amount.h"
+#include "base/random.h"
+#include "watch.h"
+
+/* Number of each of the table's objects in the profile; -1: it is none. */
+struct numbers {
+    int object[HM_SITES_OBJECTS + 1];
+};
+
+static int add_object(const struct hm_sites_object *from, struct hm_profile *profile)
+{
+    char build_id[HM_BUILDID_TEXT];
+    struct hm_profile_object *to = &profile->object[profile->n_objects];
+    hm_buildid_text(from->id, hm_least(from->id_length, HM_BUILDID_MOST), build_id);
+    to->path = strndup(from->path, HM_SITES_PATH - 1);
+    to->build_id = build_id[0] ? strdup(build_id) : NULL;
+    profile->n_objects++;
+    return to->path && (to->build_id || !build_id[0]) ? 0 : -1;
+}
+
+static int add_objects(const struct hm_sites_table *table, struct hm_profile *profile, struct numbers *numbers)
+{
+    profile->object = calloc(HM_SITES_OBJECTS, sizeof(*profile->object));
+    numbers->object[HM_SITES_OBJECTS] = -1;
+    for (int i = 0; i < HM_SITES_OBJECTS && profile->object; i++) {
+        numbers->object[i] = -1;
+        if (table->object[i].state != HM_SITES_FILLED)
+            continue;
+        numbers->object[i] = (int)profile->n_objects;
+        if (add_object(&table->object[i], profile) < 0)
+            return -1;
+    }
+    return profile->object ? 0 : -1;
+}
+
+/* A number of the table, or 0 where it can be none. */
+static uint64_t count_of(int64_t value)
+{
+    return value > 0 && value <= HM_PROFILE_MOST ? (uint64_t)value : 0;
+}
+
+static double real_of(double value)
+{
+    return value >= 0 && value <= (double)HM_PROFILE_MOST ? value : 0;
+}
+
+static void add_site(const struct hm_watch *watch, int at, const struct numbers *numbers, bool is_sampled,
+                     struct hm_profile *profile)
+{
+    const struct hm_sites_entry *from = &watch->table->entry[at];
+    struct hm_profile_site *to = &profile->site[profile->n_sites++];
+    uint64_t ended = from->ended;
+    to->id = from->id;
+    to->n_frames = (int)hm_least(from->n_frames, HM_PROFILE_DEPTH);
+    for (int i = 0; i < to->n_frames; i++) {
+        to->frame[i].object = numbers->object[hm_least(from->frame[i].object, HM_SITES_OBJECTS)];
+        to->frame[i].offset = to->frame[i].object < 0 ? 0 : hm_least(from->frame[i].offset, INT64_MAX);
+    }
+    to->allocations = count_of((int64_t)from->allocations);
+    to->peak_bytes = count_of(from->peak_bytes);
+    to->mean_bytes = real_of(from->byte_s / profile->elapsed_s);
+    to->lifetime_s = ended > 0 ? real_of(from->lifetime_s / (double)ended) : NAN;
+    to->samples = is_sampled ? watch->heat[at].samples : NAN;
+    to->reads = is_sampled ? watch->heat[at].reads : NAN;
+    to->writes = is_sampled ? watch->heat[at].writes : NAN;
+}
+
+static void add_class(const struct hm_watch *watch, unsigned class_number, struct hm_profile *profile)
+{
+    const struct hm_watch_class *from = &watch->class[class_number];
+    struct hm_random name = {~(uint64_t)class_number}; /* the same id for the same class in every run */
+    if (from->allocations == 0)
+        return;
+    profile->site[profile->n_sites++] = (struct hm_profile_site){
+        .id = hm_random_next(&name),
+        .class_bytes = (uint64_t)HM_SITES_CLASS << class_number,
+        .allocations = from->allocations,
+        .peak_bytes = from->peak_bytes,
+        .mean_bytes = real_of(from->byte_s / profile->elapsed_s),
+        .lifetime_s = NAN,
+        .samples = NAN,
+        .reads = NAN,
+        .writes = NAN,
+    };
+}
+
+int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_profile *profile)
+{
+    const struct hm_sites_table *table = watch->table;
+    struct numbers numbers;
+    profile->elapsed_s = (double)(watch->looked_ns - watch->began_ns) / 1e9;
+    profile->least_bytes = table->least_bytes;
+    profile->processes = count_of((int64_t)table->processes);
+    profile->left_out = count_of((int64_t)table->left_out);
+    profile->peak_bytes = hm_least(watch->peak_bytes, HM_PROFILE_MOST);
+    profile->samples = is_sampled ? watch->samples : NAN;
+    profile->elsewhere = is_sampled ? watch->elsewhere : NAN;
+    profile->site = calloc(HM_SITES_ENTRIES + HM_SITES_CLASSES, sizeof(*profile->site));
+    if (!profile->site || add_objects(table, profile, &numbers) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    for (int i = 0; i < HM_SITES_ENTRIES; i++)
+        if (table->entry[i].id != 0 && table->entry[i].state == HM_SITES_FILLED)
+            add_site(watch, i, &numbers, is_sampled, profile);
+    for (unsigned c = 0; c < HM_SITES_CLASSES; c++)
+        add_class(watch, c, profile);
+    return 0;
+}

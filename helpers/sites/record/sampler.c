@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pagesize.h"
+
+#define INTERVAL_MS 1000 /* in which the source fits its period */
+
+/* The best first. The others see regions of pages, or need the broker that only jobs have. */
+static const char *const sources[] = {"perf", "clock"};
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+bool hm_sampler_knows(const char *name, struct hm_error *error)
+{
+    bool is_known = strcmp(name, HM_SOURCE_AUTO) == 0;
+    for (size_t i = 0; i < N_SOURCES; i++)
+        is_known |= strcmp(name, sources[i]) == 0;
+    if (!is_known)
+        hm_fail(error, EINVAL, "\"%.40s\" is no source of single addresses: use auto, perf or clock", name);
+    return is_known;
+}
+
+void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead)
+{
+    long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct hm_source_setup setup = {
+        .overhead = overhead, .n_cpus = n_cpus > 0 ? (unsigned)n_cpus : 1, .interval_ms = INTERVAL_MS, .stop = -1};
+    char unused[HM_WARNING];
+    size_t used = 0;
+    *sampler = (struct hm_sampler){.watch = watch};
+    for (size_t i = 0; i < N_SOURCES && !sampler->source; i++) {
+        struct hm_error error = {""};
+        if (strcmp(name, HM_SOURCE_AUTO) != 0 && strcmp(name, sources[i]) != 0)
+            continue;
+        sampler->source = hm_source_open(sources[i], &setup, unused, &error);
+        if (!sampler->source && used < sizeof(sampler->why))
+            used += (size_t)snprintf(sampler->why + used, sizeof(sampler->why) - used, "%s%s: %s", used ? "; " : "",
+                                     sources[i], error.text);
+    }
+    if (sampler->source)
+        sampler->state = sampler->source->state;
+}
+
+static void take(void *data, const struct hm_observation *seen, size_t count)
+{
+    struct hm_sampler *sampler = data;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t space = HM_PAGE_SPACE(seen[i].page);
+        if (space < sampler->ranks.n)
+            hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid,
+                         HM_PAGE_NUMBER(seen[i].page) << hm_page_shift(), (double)seen[i].reads,
+                         (double)seen[i].writes);
+    }
+}
+
+/* The source has ended: no more samples, and the profile says why. */
+static void give_up(struct hm_sampler *sampler, const char *why)
+{
+    snprintf(sampler->why, sizeof(sampler->why), "%s ended before the program: %s", sampler->state.name, why);
+    sampler->source->close(sampler->source);
+    sampler->source = NULL;
+}
+
+/* Tells the source of the processes that there are now. */
+static int follow(struct hm_sampler *sampler, struct hm_error *error)
+{
+    const struct hm_watch *watch = sampler->watch;
+    pid_t *pids = calloc(watch->n + 1, sizeof(*pids));
+    if (!pids)
+        return hm_fail(error, ENOMEM, "out of memory");
+    for (size_t i = 0; i < watch->n; i++)
+        pids[i] = watch->watched[i].process.pid;
+    hm_ranks_free(&sampler->ranks);
+    int status = hm_ranks_init_list(&sampler->ranks, pids, (uint32_t)watch->n, geteuid(), error);
+    free(pids);
+    if (status == 0)
+        sampler->is_watching = hm_ranks_update(&sampler->ranks, error) > 0;
+    return status;
+}
+
+void hm_sampler_read(struct hm_sampler *sampler, bool has_changed)
+{
+    struct hm_error error = {""};
+    struct hm_source *source = sampler->source;
+    int status = 0;
+    if (!source)
+        return;
+    if (sampler->is_watching)
+        status = source->read(source, &sampler->ranks, take, sampler, &error);
+    if (status == 0 && has_changed)
+        status = follow(sampler, &error);
+    if (status == 0 && sampler->is_watching)
+        status = source->update(source, &sampler->ranks, NULL, &error);
+    sampler->state = source->state;
+    if (status != 0)
+        give_up(sampler, error.text);
+}
+
+int hm_sampler_fd(const struct hm_sampler *sampler)
+{
+    return sampler->source ? sampler->source->fd : -1;
+}
+
+void hm_sampler_close(struct hm_sampler *sampler)
+{
+    if (sampler->source)
+        sampler->source->close(sampler->source);
+    sampler->source = NULL;
+    hm_ranks_free(&sampler->ranks);
+}

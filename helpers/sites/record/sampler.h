@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples the accesses of the processes that are watched, with the migrator's sources. */
+#ifndef HM_SITES_RECORD_SAMPLER_H
+#define HM_SITES_RECORD_SAMPLER_H
+
+#include "migrator/sources/source.h"
+#include "watch.h"
+
+#define HM_SAMPLER_WHY 1024
+
+struct hm_sampler {
+    struct hm_source *source; /* NULL: there is none */
+    struct hm_ranks ranks;
+    struct hm_watch *watch;
+    bool is_watching;             /* the source was told of processes */
+    char why[HM_SAMPLER_WHY];     /* why there is no source, or no better one; "": nothing to say */
+    struct hm_source_state state; /* of the source, also after it was closed */
+};
+
+/* Is this a source that sees single addresses and needs nothing beside this process? Else leaves a text. */
+bool hm_sampler_knows(const char *name, struct hm_error *error);
+/* Opens the source of this name; "auto": the best. Where none works, `why` says so, and nothing is sampled. */
+void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead);
+/* Takes the samples that there are, and looks for new threads; `has_changed`: a process has come or gone. */
+void hm_sampler_read(struct hm_sampler *sampler, bool has_changed);
+/* Descriptor that becomes readable when there are many samples; -1: none. */
+int hm_sampler_fd(const struct hm_sampler *sampler);
+void hm_sampler_close(struct hm_sampler *sampler);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stack.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define OWN 32        /* most frames of this library and the unwinder before that of the caller */
+#define CACHE 4096    /* stacks whose site is known; a power of two */
+#define PATIENCE 1000 /* looks at an object or entry that another thread fills in */
+
+/* ---------------------------------------------------------- walk */
+
+struct walk {
+    struct hm_stack *stack;
+    uintptr_t caller;
+    unsigned n_own;
+    bool is_found;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data)
+{
+    struct walk *walk = data;
+    uintptr_t address = _Unwind_GetIP(context);
+    if (address == walk->caller)
+        walk->is_found = true;
+    if (!walk->is_found)
+        return ++walk->n_own < OWN ? _URC_NO_REASON : _URC_END_OF_STACK;
+    if (address == 0)
+        return _URC_END_OF_STACK;
+    walk->stack->address[walk->stack->n++] = address;
+    return walk->stack->n < HM_SITES_DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+void hm_stack_walk(const void *caller, struct hm_stack *stack)
+{
+    struct walk walk = {stack, (uintptr_t)caller, 0, false};
+    stack->n = 0;
+    _Unwind_Backtrace(visit, &walk);
+    if (stack->n == 0)
+        stack->address[stack->n++] = (uintptr_t)caller;
+}
+
+/* ---------------------------------------------------------- hash */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing, in rounds */
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = mix(hash, at[i]);
+    return mix(hash, n);
+}
+
+/* ---------------------------------------------------------- objects */
+
+/* Where the frames of a stack are. */
+struct place {
+    const struct hm_stack *stack;
+    struct {
+        const char *path; /* NULL: in no object; "": the program itself */
+        uintptr_t offset;
+        unsigned char id[HM_BUILDID_MOST];
+        size_t id_length;
+    } frame[HM_SITES_DEPTH];
+};
+
+static bool has_address(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && address - info->dlpi_addr - header->p_vaddr < header->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static size_t id_of(const struct dl_phdr_info *info, unsigned char id[HM_BUILDID_MOST])
+{
+    size_t length = 0;
+    for (unsigned i = 0; i < info->dlpi_phnum && length == 0; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_NOTE)
+            length = hm_buildid_in_notes((const void *)(info->dlpi_addr + header->p_vaddr), header->p_memsz, id);
+    }
+    return length;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct place *place = data;
+    (void)size;
+    for (unsigned i = 0; i < place->stack->n; i++) {
+        if (place->frame[i].path || !has_address(info, place->stack->address[i]))
+            continue;
+        place->frame[i].path = info->dlpi_name;
+        place->frame[i].offset = place->stack->address[i] - info->dlpi_addr;
+        place->frame[i].id_length = id_of(info, place->frame[i].id);
+    }
+    return 0;
+}
+
+static bool is_filled(atomic_uint *state)
+{
+    for (int i = 0; i < PATIENCE; i++)
+        if (atomic_load_explicit(state, memory_order_acquire) == HM_SITES_FILLED)
+            return true;
+    return false;
+}
+
+/* The index of an object in the table; HM_SITES_OBJECTS: there is no room. */
+static uint32_t find_object(struct hm_sites_table *table, const char *path, const unsigned char *id, size_t id_length)
+{
+    for (uint32_t i = 0; i < HM_SITES_OBJECTS; i++) {
+        struct hm_sites_object *object = &table->object[i];
+        unsigned is_free = HM_SITES_FREE;
+        if (atomic_compare_exchange_strong(&object->state, &is_free, HM_SITES_BEING_FILLED)) {
+            object->id_length = (uint32_t)id_length;
+            memcpy(object->id, id, id_length);
+            size_t length = strnlen(path, HM_SITES_PATH - 1);
+            memcpy(object->path, path, length);
+            object->path[length] = '\0';
+            atomic_store_explicit(&object->state, HM_SITES_FILLED, memory_order_release);
+            return i;
+        }
+        if (!is_filled(&object->state) || object->id_length != id_length)
+            continue;
+        if (id_length > 0 ? memcmp(object->id, id, id_length) == 0
+                          : strncmp(object->path, path, HM_SITES_PATH - 1) == 0)
+            return i;
+    }
+    return HM_SITES_OBJECTS;
+}
+
+/* ---------------------------------------------------------- sites */
+
+/* The id of a site, by what its objects are called in every run: by build-id, or else by name. */
+static uint64_t hash_of(const struct place *place, const char *program)
+{
+    uint64_t hash = place->stack->n;
+    for (unsigned i = 0; i < place->stack->n; i++) {
+        const char *path = place->frame[i].path, *slash;
+        path = path && !*path ? program : path;
+        slash = path ? strrchr(path, '/') : NULL;
+        if (place->frame[i].id_length > 0)
+            hash = mix_bytes(hash, place->frame[i].id, place->frame[i].id_length);
+        else if (path)
+            hash = mix_bytes(hash, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+        hash = mix(hash, place->frame[i].offset);
+    }
+    return hash ? hash : 1;
+}
+
+static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place,
+                 const char *program)
+{
+    entry->n_frames = place->stack->n;
+    for (unsigned i = 0; i < place->stack->n; i++) {
+        const char *path = place->frame[i].path;
+        struct hm_sites_frame *frame = &entry->frame[i];
+        frame->offset = place->frame[i].offset;
+        frame->object = path ? find_object(table, *path ? path : program, place->frame[i].id, place->frame[i].id_length)
+                             : HM_SITES_OBJECTS;
+    }
+    atomic_store_explicit(&entry->state, HM_SITES_FILLED, memory_order_release);
+}
+
+static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *stack)
+{
+    struct place place = {.stack = stack};
+    char program[HM_SITES_PATH] = "";
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? length : 0] = '\0';
+    dl_iterate_phdr(look, &place);
+    uint64_t id = hash_of(&place, program);
+    for (uint32_t i = 0; i < HM_SITES_ENTRIES; i++) {
+        uint32_t at = (uint32_t)(id + i) % HM_SITES_ENTRIES;
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&table->entry[at].id, &found, id)) {
+            fill(table, &table->entry[at], &place, program);
+            return at;
+        }
+        if (found == id)
+            return at;
+    }
+    return HM_SITES_ENTRIES;
+}
+
+/* Sites by their addresses in this process. An element is the upper bits of the addresses' hash and the site's index +
+ * 1, so that it can be read and written at once. */
+static _Atomic uint64_t known[CACHE];
+
+void hm_stack_forget(void)
+{
+    for (unsigned i = 0; i < CACHE; i++)
+        atomic_store_explicit(&known[i], 0, memory_order_relaxed);
+}
+
+uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack)
+{
+    uint64_t hash = stack->n, mask = 2 * HM_SITES_ENTRIES - 1;
+    for (unsigned i = 0; i < stack->n; i++)
+        hash = mix(hash, stack->address[i]);
+    _Atomic uint64_t *place = &known[hash >> 14 & (CACHE - 1)];
+    uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
+    if ((found & mask) != 0 && (found & ~mask) == (hash & ~mask))
+        return (uint32_t)(found & mask) - 1;
+    uint32_t entry = find_entry(table, stack);
+    if (entry < HM_SITES_ENTRIES)
+        atomic_store_explicit(place, (hash & ~mask) | (entry + 1), memory_order_relaxed);
+    return entry;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a call of an allocation function to its site in the table. Calls no malloc.
+ *
+ * Stacks are walked with libgcc's unwinder, which is bounded and needs no lock with glibc 2.35 and later: whether an
+ * object keeps frame pointers cannot be told from it, and a wrong walk would make up sites without a sign of it.
+ */
+#ifndef HM_SITES_RECORD_STACK_H
+#define HM_SITES_RECORD_STACK_H
+
+#include <stdint.h>
+
+#include "table.h"
+
+struct hm_stack {
+    unsigned n;
+    uintptr_t address[HM_SITES_DEPTH]; /* return addresses, innermost first */
+};
+
+/* Gets the stack from the return address `caller` on. Where it is not found, only that one is in it. */
+void hm_stack_walk(const void *caller, struct hm_stack *stack);
+
+/* The index of the stack's site in the table; HM_SITES_ENTRIES: there is no room for one. */
+uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack);
+/* Forget which addresses belong to which site. */
+void hm_stack_forget(void);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the preload library of `hybridmem sites run` writes into files, and the recorder reads. The recorder makes a
+ * folder with one file TABLE, of all sites; each process of the program makes a file of its own beside it, of its
+ * allocations. All are mapped, and written without locks that a killed process could keep. The program can write
+ * anything into them: the recorder believes no number in them.
+ */
+#ifndef HM_SITES_RECORD_TABLE_H
+#define HM_SITES_RECORD_TABLE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "sites/profile/buildid.h"
+
+#define HM_SITES_FOLDER "HYBRIDMEM_SITES" /* environment variable: the folder */
+#define HM_SITES_TABLE "table"
+#define HM_SITES_PROCESS "p%d-%d" /* a process's file: its pid, and a number, as a pid can execute several programs */
+#define HM_SITES_PATH 256         /* bytes of a path, with its end */
+#define HM_SITES_MAGIC UINT64_C(0x686d5f7369746573)
+
+#define HM_SITES_DEPTH 10     /* return addresses of a site */
+#define HM_SITES_ENTRIES 8192 /* sites; a power of two */
+#define HM_SITES_OBJECTS 1024
+#define HM_SITES_BLOCKS (1u << 20) /* allocations of a process, at one time, that are not small */
+#define HM_SITES_CLASSES 16        /* of small allocations: the first is of at most HM_SITES_CLASS bytes */
+#define HM_SITES_CLASS 16
+#define HM_SITES_SHARDS 32 /* counters of small allocations, so that threads seldom share them */
+#define HM_SITES_LEAST_MOST ((uint64_t)HM_SITES_CLASS << (HM_SITES_CLASSES - 1))
+
+/* Where an object or a site of the table is filled in by one process while others look for it. */
+enum { HM_SITES_FREE, HM_SITES_BEING_FILLED, HM_SITES_FILLED };
+
+struct hm_sites_object {
+    atomic_uint state;
+    uint32_t id_length; /* of the build-id; 0: it has none */
+    unsigned char id[HM_BUILDID_MOST];
+    char path[HM_SITES_PATH];
+};
+
+struct hm_sites_frame {
+    uint32_t object; /* HM_SITES_OBJECTS: in none */
+    uint64_t offset;
+};
+
+struct hm_sites_entry {
+    _Atomic uint64_t id; /* 0: free */
+    atomic_uint state;   /* of the frames */
+    uint32_t n_frames;
+    struct hm_sites_frame frame[HM_SITES_DEPTH];
+    _Atomic uint64_t allocations, ended;
+    _Atomic int64_t live_bytes, peak_bytes;
+    _Atomic double byte_s, lifetime_s; /* sums over allocations that have ended */
+};
+
+struct hm_sites_table {
+    uint64_t magic, bytes;                  /* of this struct */
+    uint64_t least_bytes;                   /* smaller allocations are counted by classes */
+    _Atomic uint64_t processes;             /* files of processes that were made */
+    _Atomic uint64_t left_out;              /* allocations that were not noted, as there was no room */
+    _Atomic int64_t live_bytes, peak_bytes; /* of all entries */
+    struct hm_sites_object object[HM_SITES_OBJECTS];
+    struct hm_sites_entry entry[HM_SITES_ENTRIES];
+};
+
+/* An allocation that is not small. */
+struct hm_sites_block {
+    _Atomic uint64_t address; /* 0: it has ended; set last and cleared first */
+    uint64_t bytes;
+    uint64_t born_ns; /* CLOCK_MONOTONIC */
+    uint32_t entry;
+    uint32_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
+};
+
+struct hm_sites_small {
+    _Atomic uint64_t allocations, bytes, freed_bytes;
+};
+
+struct hm_sites_process {
+    uint64_t magic;
+    int64_t pid;
+    atomic_uint n_blocks; /* in use, or used before */
+    atomic_uint changes;  /* counts allocations and their ends */
+    struct hm_sites_small small[HM_SITES_SHARDS][HM_SITES_CLASSES];
+    struct hm_sites_block block[]; /* the file has room for n_blocks at least */
+};
+
+/* The class of a small allocation. */
+static inline unsigned hm_sites_class(uint64_t bytes)
+{
+    unsigned class_number = 0;
+    while (class_number + 1 < HM_SITES_CLASSES && (uint64_t)HM_SITES_CLASS << class_number < bytes)
+        class_number++;
+    return class_number;
+}
+
+#endif

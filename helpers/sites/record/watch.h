@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder's side of the files that table.h describes: which processes there are, what they have allocated, and to
+ * which site a page belongs. One thread.
+ */
+#ifndef HM_SITES_RECORD_WATCH_H
+#define HM_SITES_RECORD_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "sites/profile/profile.h"
+#include "table.h"
+
+#define HM_WATCH_PROCESSES 4096 /* that are known at one time; allocations of further ones are seen, not accesses */
+
+struct hm_watch_range { /* memory of a site */
+    uint64_t start, end;
+    uint32_t entry;
+};
+
+struct hm_watch_ranges { /* in ascending order */
+    struct hm_watch_range *range;
+    size_t n;
+};
+
+struct hm_watched {
+    struct hm_process process;
+    int fd;                             /* of its file */
+    char name[32];                      /* of its file */
+    bool has_changes;                   /* `now` was read */
+    unsigned changes;                   /* of the file, when `now` was read */
+    struct hm_watch_ranges now, before; /* its memory when it was last read, and the time before */
+};
+
+struct hm_watch_heat {
+    double samples, reads, writes;
+};
+
+struct hm_watch_class {              /* of small allocations, of all processes */
+    uint64_t allocations;            /* of those that have ended */
+    uint64_t live_bytes, peak_bytes; /* as far as they were looked at */
+    double byte_s;
+};
+
+struct hm_watch {
+    char folder[HM_SITES_PATH];
+    struct hm_sites_table *table;
+    uint64_t began_ns, looked_ns; /* CLOCK_MONOTONIC */
+    uint64_t n_files;             /* of processes, when the folder was last read */
+    struct hm_watched *watched;
+    size_t n;
+    struct hm_watch_class class[HM_SITES_CLASSES];
+    struct hm_watch_heat heat[HM_SITES_ENTRIES];
+    double samples, elsewhere; /* elsewhere: accesses to no site's memory */
+    uint64_t peak_bytes;
+};
+
+/* Makes the folder, on a file system in memory where there is one, and the table. Returns 0, or -1 with a text. */
+int hm_watch_open(struct hm_watch *watch, uint64_t least_bytes, struct hm_error *error);
+/* The program starts now. */
+void hm_watch_begin(struct hm_watch *watch);
+/* Looks at all processes. Returns whether one has come or gone. */
+bool hm_watch_look(struct hm_watch *watch);
+/* Counts accesses to a page, by a process that is known. `page` is its first address. */
+void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads, double writes);
+/* All processes have ended, as far as the profile goes. */
+void hm_watch_end(struct hm_watch *watch);
+/* Puts sites, objects and sums into the profile; `is_sampled`: accesses were sampled. Returns 0, or -1 (ENOMEM). */
+int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_profile *profile);
+/* Removes all files. */
+void hm_watch_close(struct hm_watch *watch);
+
+/* For watch.c: the process's memory, read from its file; n is 0 where that fails. The caller frees `range`. */
+struct hm_watch_ranges hm_watch_read_ranges(int fd);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define CALLERS 8
+
+static volatile uint64_t sum;
+
+__attribute__((noinline)) static void *xmalloc(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory)
+        abort();
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+/* Each is a caller of xmalloc of its own, and allocates n + 1 MiB. */
+#define CALLER(n)                                                                                                      \
+    __attribute__((noinline)) static char *caller_##n(void)                                                            \
+    {                                                                                                                  \
+        char *memory = xmalloc((n + 1) * MIB);                                                                         \
+        sum += (uint64_t)memory[0];                                                                                    \
+        return memory;                                                                                                 \
+    }
+CALLER(0)
+CALLER(1)
+CALLER(2)
+CALLER(3)
+CALLER(4)
+CALLER(5)
+CALLER(6)
+CALLER(7)
+static char *(*const callers[CALLERS])(void) = {caller_0, caller_1, caller_2, caller_3,
+                                                caller_4, caller_5, caller_6, caller_7};
+
+static double cpu_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Reads cache lines far from each other; the size is a power of two. */
+__attribute__((noinline)) static void use(const char *memory, size_t bytes, unsigned rounds)
+{
+    size_t at = 0;
+    uint64_t found = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        found += (uint64_t)memory[at];
+        at = (at + 4161) & (bytes - 1);
+    }
+    sum += found;
+}
+
+/* Three of four accesses go to caller 1's memory, the fourth to caller 7's. */
+static void hot(double seconds)
+{
+    char *memory[CALLERS];
+    for (int i = 0; i < CALLERS; i++)
+        memory[i] = callers[i]();
+    for (double end = cpu_s() + seconds; cpu_s() < end;) {
+        use(memory[1], 2 * MIB, 75000);
+        use(memory[7], 8 * MIB, 25000);
+    }
+}
+
+/* Ends of allocations: freed, made larger, and left. */
+static void lives(void)
+{
+    for (int i = 0; i < 10; i++)
+        free(caller_0());
+    char *grown = realloc(caller_1(), 3 * MIB);
+    void *aligned = NULL;
+    if (!grown || posix_memalign(&aligned, 4096, MIB) != 0 || !aligned_alloc(64, 2 * MIB) || !calloc(3, MIB))
+        abort();
+    free(aligned);
+    char *mapped = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        abort();
+    munmap(mapped, 2 * MIB);
+    munmap(mapped + 6 * MIB, 2 * MIB);
+    munmap(mapped + 2 * MIB, 4 * MIB);
+    for (int i = 0; i < 1000; i++)
+        if (i % 2 == 0)
+            free(malloc(40));
+        else
+            sum += (uint64_t)(uintptr_t)malloc(100);
+}
+
+static void *thread(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 200; i++)
+        free(caller_0());
+    return caller_0();
+}
+
+static void threads(void)
+{
+    pthread_t id[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&id[i], NULL, thread, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(id[i], NULL);
+}
+
+/* The parent's memory is not the child's, too; what the child allocates is. */
+static void forks(void)
+{
+    char *memory = caller_3();
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            free(memory);
+            caller_4();
+            _exit(0);
+        }
+        wait(NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "hot") == 0)
+        hot(argc > 2 ? atof(argv[2]) : 0.5);
+    else if (strcmp(what, "lives") == 0)
+        lives();
+    else if (strcmp(what, "threads") == 0)
+        threads();
+    else if (strcmp(what, "forks") == 0)
+        forks();
+    else if (strcmp(what, "exec") == 0)
+        execl(argv[0], argv[0], "lives", (char *)NULL);
+    else if (strcmp(what, "close") == 0) {
+        for (int fd = 3; fd < 1024; fd++)
+            close(fd);
+        lives();
+    } else if (strcmp(what, "abort") == 0) {
+        caller_2();
+        abort();
+    }
+    return strcmp(what, "status") == 0 ? 7 : 0;
+}

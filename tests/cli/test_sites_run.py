@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem sites run, with a program whose allocations are known (sites-probe.c)."""
+
+import ctypes
+import json
+import os
+import platform
+import re
+import resource
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import LEAKS, LIBEXEC, PREFIX, helper, with_mounts
+from test_sites import MIB, VALIDATOR
+
+HERE = Path(__file__).parent
+CALLERS = 8  # of xmalloc; caller n allocates n + 1 MiB
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    path = tmp_path_factory.mktemp("probe") / "probe"
+    subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", path, HERE / "sites-probe.c"], check=True)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a program, and returns its profile and what was said."""
+
+    def run_it(*words, status=0, options=(), **more):
+        output = tmp_path / "profile.json"
+        done = helper("hybridmem-sites", "run", "-o", output, *options, "--", *words, status=status, **more)
+        assert list(tmp_path.glob("profile.json*")) == [output]
+        profile = json.loads(output.read_text())
+        VALIDATOR.validate(profile)
+        return profile, done
+
+    return run_it
+
+
+def by_peak(profile):
+    """The sites that are places in the code, by their peak in MiB."""
+    return {site["peak_bytes"] / MIB: site for site in profile["sites"] if site["frames"]}
+
+
+def ids(profile):
+    return {site["id"] for site in profile["sites"]}
+
+
+def no_perf_events():
+    """Has the kernel refuse perf_event_open, by a filter of system calls."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
+    filters = b"".join(struct.pack("HBBI", *line) for line in code)
+    text = ctypes.create_string_buffer(filters)
+    program = struct.pack("HP", len(code), ctypes.addressof(text))
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
+
+
+def test_the_library_exports_what_it_replaces_and_wants_only_libc():
+    library = PREFIX / "lib" / "hybridmem" / "libhybridmem-sites.so"
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    allocating = "aligned_alloc calloc free malloc malloc_usable_size memalign posix_memalign realloc"
+    others = "_Exit _exit dlclose mmap mmap64 mremap munmap"
+    assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} {others}".split())
+    needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"NEEDED.*\[(\S+)\]", needed)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
+
+
+def test_callers_of_one_wrapper_are_told_apart(probe, run):
+    profile, done = run(probe, "hot", "0.3")
+    assert (done.stdout, done.stderr) == ("", "")
+    sites = by_peak(profile)
+    assert sorted(sites) == list(range(1, CALLERS + 1))
+    assert len({site["frames"][0]["offset"] for site in sites.values()}) == 1  # in xmalloc
+    assert len({site["frames"][1]["offset"] for site in sites.values()}) == CALLERS
+    names = {Path(profile["objects"][site["frames"][1]["object"]]["path"]) for site in sites.values()}
+    assert names == {probe}
+    assert all(site["allocations"] == 1 and site["mean_bytes"] <= site["peak_bytes"] for site in sites.values())
+    assert profile["peak_bytes"] == 36 * MIB
+
+
+def test_the_memory_that_is_used_has_the_accesses(probe, run):
+    """Where the kernel refuses all sources, the profile says so (test_without_a_source)."""
+    profile, _ = run(probe, "hot", "0.5")
+    if profile["sampling"]["source"] is None:
+        assert profile["sampling"]["why"]
+        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
+    accesses = {peak: site["accesses"] for peak, site in by_peak(profile).items()}
+    everything = sum(accesses.values()) + profile["sampling"]["elsewhere"]
+    assert profile["sampling"]["samples"] > 50
+    assert accesses[2] + accesses[8] > 0.8 * everything
+    assert accesses[2] > accesses[8] > 0.1 * everything
+    for site in profile["sites"]:
+        assert (
+            site["confidence"]["low"] <= site["samples"] / profile["sampling"]["samples"] <= site["confidence"]["high"]
+        )
+
+
+def test_sites_are_the_same_in_each_run(probe, run):
+    assert ids(run(probe, "lives")[0]) == ids(run(probe, "lives")[0])
+
+
+def test_allocations_and_their_ends(probe, run):
+    profile, _ = run(probe, "lives")
+    places = sorted((site["allocations"], site["peak_bytes"] // MIB) for site in profile["sites"] if site["frames"])
+    # caller 0, calloc and realloc, caller 1 and aligned_alloc, posix_memalign, mmap
+    assert places == sorted([(10, 1), (1, 3), (1, 3), (1, 2), (1, 2), (1, 1), (1, 8)])
+    small = {site["class_bytes"]: site for site in profile["sites"] if not site["frames"]}
+    assert small[64]["allocations"] >= 500 and small[128]["allocations"] >= 500
+    assert small[128]["peak_bytes"] >= 500 * 100
+    assert all(site["accesses"] is None and site["lifetime_s"] is None for site in small.values())
+    assert profile["left_out"] == 0
+
+
+def test_threads(probe, run):
+    profile, _ = run(probe, "threads")
+    counts = sorted(site["allocations"] for site in profile["sites"] if site["frames"])
+    assert counts == [4, 800]
+    assert all(site["peak_bytes"] <= 4 * MIB for site in profile["sites"])
+
+
+def test_children(probe, run):
+    """A child's memory is its own; what it has from its parent is not counted twice."""
+    profile, _ = run(probe, "forks")
+    assert profile["processes"] == 4
+    assert {peak: site["allocations"] for peak, site in by_peak(profile).items()} == {4: 1, 5: 3}
+    assert profile["peak_bytes"] == 9 * MIB
+
+
+@pytest.mark.parametrize("what", ["exec", "close"])
+def test_a_program_that_executes_another_or_closes_all(probe, run, what):
+    profile, _ = run(probe, what)
+    assert ids(profile) >= ids(run(probe, "lives")[0])
+    assert profile["processes"] == (2 if what == "exec" else 1)
+
+
+def test_small_is_what_the_user_says(probe, run):
+    profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
+    assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"
+    assert any(site["allocations"] == 500 for site in profile["sites"] if site["frames"])
+
+
+def test_the_exit_status_is_the_programs(probe, run):
+    profile, done = run(probe, "status", status=7)
+    assert profile["exit_code"] == 7
+    assert (
+        done.stderr
+        == f"hybridmem sites run: {probe} has allocated nothing that was seen: it may have a malloc of its own\n"
+    )
+    assert run(probe, "abort", status=-signal.SIGABRT)[0]["exit_code"] == 128 + signal.SIGABRT
+    assert by_peak(run(probe, "abort", status=-signal.SIGABRT)[0])[3]["allocations"] == 1
+
+
+def test_input_and_output_are_the_programs(run):
+    _, done = run("sh", "-c", "cat; echo $1 >&2", "sh", "word", input="text")
+    assert (done.stdout, done.stderr) == ("text", "word\n")
+
+
+def test_nothing_of_the_recording_is_left(tmp_path, probe):
+    """The command has a /dev/shm of its own, where the recording is."""
+    line = f"{LIBEXEC}/hybridmem-sites run -o {tmp_path}/p.json -- {probe} $0; ls -A /dev/shm"
+    for what in ("forks", "abort"):
+        words = with_mounts("mount -t tmpfs none /dev/shm", "sh", "-c", line, what)
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert done.stdout == "" and (tmp_path / "p.json").exists()
+
+
+def test_without_a_source(probe, run):
+    profile, _ = run(probe, "hot", "0.05", preexec_fn=no_perf_events)
+    sampling = profile["sampling"]
+    assert sampling["source"] is None and sampling["samples"] is None
+    assert sampling["why"].startswith("perf: ") and "; clock: " in sampling["why"]
+    assert all(site["accesses"] is None and site["confidence"] is None for site in profile["sites"])
+    assert len(by_peak(profile)) == CALLERS
+
+
+def test_a_static_program(tmp_path, run):
+    source = tmp_path / "static.c"
+    source.write_text("int main(void) { return 3; }\n")
+    path = tmp_path / "static"
+    subprocess.run(["gcc", "-static", "-o", path, source], check=True)
+    profile, done = run(path, status=3)
+    said = "is linked statically: its allocations cannot be seen, and are not in the profile"
+    assert done.stderr == f"hybridmem sites run: {path} {said}\n"
+    assert profile["sites"] == [] and profile["processes"] == 0
+
+
+def test_what_cannot_be_run_leaves_the_old_profile(tmp_path, probe):
+    old = tmp_path / "old.json"
+    old.write_text("old")
+    for program, status, said in [
+        ("./none", 127, "./none cannot be run: No such file or directory"),
+        ("no-such-program", 127, "no-such-program: there is no such program in PATH"),
+        ("/", 126, "/ cannot be run: Permission denied"),
+    ]:
+        done = helper("hybridmem-sites", "run", "-o", old, "--", program, status=status)
+        assert done.stderr == f"hybridmem sites run: {said}\n"
+    assert old.read_text() == "old" and list(tmp_path.iterdir()) == [old]
+    done = helper("hybridmem-sites", "run", "-o", tmp_path / "none" / "p.json", "--", probe, status=125)
+    assert done.stderr == f"hybridmem sites run: {tmp_path}/none/p.json: No such file or directory\n"
+    done = helper("hybridmem-sites", "run", "-o", tmp_path, "--", probe, status=125)
+    assert "it is no regular file" in done.stderr
+
+
+def test_without_room_there_is_no_profile(tmp_path):
+    """No file may have more than 4 KiB."""
+    path = tmp_path / "p.json"
+    limit = (4096, 4096)
+
+    def limit_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+
+    done = subprocess.run(
+        [LIBEXEC / "hybridmem-sites", "run", "-o", path, "--", "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], **LEAKS},
+        preexec_fn=limit_files,
+    )
+    assert done.returncode == 125 and done.stderr.count("\n") == 1 and not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--", "true"], "-o is missing: name the profile, as in: hybridmem sites run -o app.json -- ./app"),
+        (["-o", "p"], "the program is missing: give one, as in: hybridmem sites run -o app.json -- ./app"),
+        (["-o", "p", "--least", "1M", "true"], '--least: "1M" is out of range: use 1 to 512K'),
+        (["-o", "p", "--overhead", "90%", "true"], '--overhead: "90%" is out of range: use 0.1% to 50%'),
+        (
+            ["-o", "p", "--source", "damon", "true"],
+            '--source: "damon" is no source of single addresses: use auto, perf or clock',
+        ),
+    ],
+)
+def test_wrong_usage(words, said):
+    assert helper("hybridmem-sites", "run", *words, status=2).stderr == f"hybridmem sites run: {said}\n"
+
+
+def test_a_plan_of_what_was_run(probe, run, tmp_path):
+    profile, _ = run(probe, "hot", "0.3")
+    if profile["sampling"]["source"] is None:
+        pytest.skip(f"no source of samples: {profile['sampling']['why']}")
+    path = tmp_path / "profile.json"
+    plan = json.loads(helper("hybridmem-sites", "plan", "--fast", "2M", "--json", path).stdout)
+    assert plan["fast"] == [by_peak(profile)[2]["id"]] and plan["expected_share"] > 0.4
+    assert helper("hybridmem-sites", "check", "--program", probe, path).returncode == 0
