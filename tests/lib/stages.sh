@@ -136,7 +136,7 @@ stage_fuzz() {
         libdecode.la libbroker.la libmigrator.la libview.la
     make -s -C "$build/fuzz/helpers/job" -j2 libjob.la librecord.la
     make -s -C "$build/fuzz/helpers/cli" -j2 libdraw.la libtop.la
-    make -s -C "$build/fuzz/helpers/sites" -j2 libprofile.la libsites.la
+    make -s -C "$build/fuzz/helpers/sites" -j2 libprofile.la libsites.la libwatch.la
     make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la
     make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
     make -s -C "$build/fuzz/helpers/memmode" -j2 libmemmode.la
@@ -300,7 +300,7 @@ stage_slurm26() {
 
 stage_cost() {
     local name started failed=0
-    for name in decide day history monitor; do
+    for name in decide day history monitor sites; do
         started=$SECONDS
         if "tests/bench/$name"; then
             echo "$((SECONDS - started)).0s call tests/bench/$name"

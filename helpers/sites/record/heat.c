@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* To which site the accesses to a page belong. */
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/amount.h"
@@ -32,9 +32,11 @@ struct hm_watch_ranges hm_watch_read_ranges(int fd)
     struct hm_sites_block block[BATCH];
     struct hm_sites_process head;
     struct hm_watch_ranges ranges = {NULL, 0};
-    if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+    struct stat status;
+    if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(fd, &status) != 0)
         return ranges;
-    size_t n_blocks = hm_least(head.n_blocks, HM_SITES_BLOCKS);
+    size_t n_blocks = hm_least(head.n_blocks, hm_less((uint64_t)status.st_size, sizeof(head)) / sizeof(*block));
+    n_blocks = hm_least(n_blocks, HM_SITES_BLOCKS);
     ranges.range = malloc((n_blocks + 1) * sizeof(*ranges.range));
     for (size_t i = 0; ranges.range && i < n_blocks; i += BATCH) {
         size_t wanted = hm_least(n_blocks - i, BATCH);
@@ -106,5 +108,5 @@ void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads
             given = share_out(watch, &watched->before, page, reads, writes);
     }
     watch->samples++;
-    watch->elsewhere += (1 - given) * (reads + writes);
+    watch->elsewhere += (given < 1 ? 1 - given : 0) * (reads + writes);
 }

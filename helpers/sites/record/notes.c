@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 #include "blocks.h"
 #include "stack.h"
@@ -147,8 +148,17 @@ bool hm_notes_are_on(void)
 static struct hm_sites_small *small_of(size_t bytes)
 {
     if (shard == 0)
-        shard = atomic_fetch_add(&n_threads, 1) % HM_SITES_SHARDS + 1;
+        shard = (unsigned)hm_least(atomic_fetch_add(&n_threads, 1), HM_SITES_SHARDS - 1) + 1;
     return &hm_blocks_process()->small[shard - 1][hm_sites_class(bytes)];
+}
+
+/* All shards but the last belong to one thread each, which needs no locked instruction. */
+static void count(_Atomic uint64_t *sum, uint64_t amount)
+{
+    if (shard == HM_SITES_SHARDS)
+        atomic_fetch_add_explicit(sum, amount, memory_order_relaxed);
+    else
+        atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + amount, memory_order_relaxed);
 }
 
 uint64_t hm_notes_least(void)
@@ -159,13 +169,13 @@ uint64_t hm_notes_least(void)
 void hm_notes_add_small(size_t bytes)
 {
     struct hm_sites_small *small = small_of(bytes);
-    atomic_fetch_add_explicit(&small->allocations, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&small->bytes, bytes, memory_order_relaxed);
+    count(&small->allocations, 1);
+    count(&small->bytes, bytes);
 }
 
 void hm_notes_drop_small(size_t bytes)
 {
-    atomic_fetch_add_explicit(&small_of(bytes)->freed_bytes, bytes, memory_order_relaxed);
+    count(&small_of(bytes)->freed_bytes, bytes);
 }
 
 /* ---------------------------------------------------------- the others */

@@ -51,6 +51,11 @@ static double real_of(double value)
     return value >= 0 && value <= (double)HM_PROFILE_MOST ? value : 0;
 }
 
+static bool is_used(const struct hm_sites_entry *entry)
+{
+    return entry->id != 0 && entry->state == HM_SITES_FILLED;
+}
+
 static void add_site(const struct hm_watch *watch, int at, const struct numbers *numbers, bool is_sampled,
                      struct hm_profile *profile)
 {
@@ -102,13 +107,16 @@ int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_pro
     profile->peak_bytes = hm_least(watch->peak_bytes, HM_PROFILE_MOST);
     profile->samples = is_sampled ? watch->samples : NAN;
     profile->elsewhere = is_sampled ? watch->elsewhere : NAN;
-    profile->site = calloc(HM_SITES_ENTRIES + HM_SITES_CLASSES, sizeof(*profile->site));
+    size_t n = 0;
+    for (int i = 0; i < HM_SITES_ENTRIES; i++)
+        n += is_used(&table->entry[i]);
+    profile->site = calloc(n + HM_SITES_CLASSES, sizeof(*profile->site));
     if (!profile->site || add_objects(table, profile, &numbers) < 0) {
         errno = ENOMEM;
         return -1;
     }
-    for (int i = 0; i < HM_SITES_ENTRIES; i++)
-        if (table->entry[i].id != 0 && table->entry[i].state == HM_SITES_FILLED)
+    for (int i = 0; i < HM_SITES_ENTRIES && profile->n_sites < n; i++)
+        if (is_used(&table->entry[i]))
             add_site(watch, i, &numbers, is_sampled, profile);
     for (unsigned c = 0; c < HM_SITES_CLASSES; c++)
         add_class(watch, c, profile);

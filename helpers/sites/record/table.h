@@ -25,7 +25,7 @@
 #define HM_SITES_BLOCKS (1u << 20) /* allocations of a process, at one time, that are not small */
 #define HM_SITES_CLASSES 16        /* of small allocations: the first is of at most HM_SITES_CLASS bytes */
 #define HM_SITES_CLASS 16
-#define HM_SITES_SHARDS 32 /* counters of small allocations, so that threads seldom share them */
+#define HM_SITES_SHARDS 64 /* counters of small allocations: of one thread each, and the last of all further ones */
 #define HM_SITES_LEAST_MOST ((uint64_t)HM_SITES_CLASS << (HM_SITES_CLASSES - 1))
 
 /* Where an object or a site of the table is filled in by one process while others look for it. */
@@ -88,10 +88,8 @@ struct hm_sites_process {
 /* The class of a small allocation. */
 static inline unsigned hm_sites_class(uint64_t bytes)
 {
-    unsigned class_number = 0;
-    while (class_number + 1 < HM_SITES_CLASSES && (uint64_t)HM_SITES_CLASS << class_number < bytes)
-        class_number++;
-    return class_number;
+    unsigned bits = bytes <= HM_SITES_CLASS ? 0 : 64 - (unsigned)__builtin_clzll((bytes - 1) / HM_SITES_CLASS);
+    return bits < HM_SITES_CLASSES ? bits : HM_SITES_CLASSES - 1;
 }
 
 #endif
