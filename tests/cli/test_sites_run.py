@@ -246,6 +246,20 @@ def test_wrong_usage(words, said):
     assert helper("hybridmem-sites", "run", *words, status=2).stderr == f"hybridmem sites run: {said}\n"
 
 
+def test_people_read_functions_and_lines(tmp_path, run):
+    """Where the program has debug information, and is still the build that was run."""
+    path, words = tmp_path / "probe", ["-g", "-O1", "-pthread", HERE / "sites-probe.c"]
+    subprocess.run(["gcc", "-o", path, *words], check=True)
+    run(path, "abort", status=-signal.SIGABRT)
+    paths = {"env": {"PATH": os.environ["PATH"]}}
+    shown = helper("hybridmem-sites", "show", tmp_path / "profile.json", **paths).stdout
+    assert re.search(r"xmalloc \(sites-probe\.c:\d+\) < caller_2 \(sites-probe\.c:\d+\)", shown), shown
+    planned = helper("hybridmem-sites", "show", tmp_path / "profile.json", env={"PATH": "/none"}).stdout
+    assert re.search(r"probe\+0x\w+ < probe\+0x\w+", planned), planned
+    subprocess.run(["gcc", "-DOTHER", "-O2", "-o", path, *words], check=True)
+    assert "xmalloc" not in helper("hybridmem-sites", "show", tmp_path / "profile.json", **paths).stdout
+
+
 def test_a_plan_of_what_was_run(probe, run, tmp_path):
     profile, _ = run(probe, "hot", "0.3")
     if profile["sampling"]["source"] is None:

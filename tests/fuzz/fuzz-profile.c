@@ -37,7 +37,7 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
         if (again->site[i].id != site->id || again->site[i].peak_bytes != site->peak_bytes ||
             again->site[i].n_frames != site->n_frames)
             abort();
-        hm_sites_where(profile, site, where, sizeof(where));
+        hm_sites_where(profile, NULL, site, where, sizeof(where));
         for (const char *byte = where; *byte; byte++)
             if (*byte < 0x20 || *byte > 0x7e)
                 abort();

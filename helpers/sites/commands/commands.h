@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/words.h"
+#include "names.h"
 #include "sites/profile/profile.h"
 
 enum {
@@ -22,10 +23,11 @@ int hm_sites_check(int argc, char **argv);
 struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status);
 
 /*
- * Where a site is, for people: "a.out+0x11e9 < libm.so+0x10", innermost first, as far as it fits; or "all of up to 64
- * B". Printable ASCII. Returns `out`.
+ * Where a site is, for people: "f (a.c:12) < libm.so+0x10", innermost first, as far as it fits; or "all of up to 64 B".
+ * Printable ASCII. `names` may be NULL. Returns `out`.
  */
-char *hm_sites_where(const struct hm_profile *profile, const struct hm_profile_site *site, char *out, size_t size);
+char *hm_sites_where(const struct hm_profile *profile, const struct hm_sites_names *names,
+                     const struct hm_profile_site *site, char *out, size_t size);
 
 /* The sites by their indices, those with most accesses first, then the largest. The caller frees the list; NULL: no
  * memory. */

@@ -33,7 +33,36 @@ static const char *name_of(const struct hm_profile *profile, int object)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-char *hm_sites_where(const struct hm_profile *profile, const struct hm_profile_site *site, char *out, size_t size)
+int hm_sites_name_compare(const void *a, const void *b)
+{
+    const struct hm_profile_frame *left = &((const struct hm_sites_name *)a)->frame;
+    const struct hm_profile_frame *right = &((const struct hm_sites_name *)b)->frame;
+    if (left->object != right->object)
+        return left->object < right->object ? -1 : 1;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+const char *hm_sites_name_of(const struct hm_sites_names *names, const struct hm_profile_frame *frame)
+{
+    const struct hm_sites_name wanted = {.frame = *frame};
+    const struct hm_sites_name *found =
+        names && names->n > 0 ? bsearch(&wanted, names->name, names->n, sizeof(*names->name), hm_sites_name_compare)
+                              : NULL;
+    return found ? found->text : NULL;
+}
+
+/* Writes one frame. Returns its length, as snprintf. */
+static int write_frame(const struct hm_profile *profile, const struct hm_sites_names *names,
+                       const struct hm_profile_frame *frame, const char *before, char *out, size_t size)
+{
+    const char *name = hm_sites_name_of(names, frame);
+    if (name)
+        return snprintf(out, size, "%s%s", before, name);
+    return snprintf(out, size, "%s%.40s+0x%" PRIx64, before, name_of(profile, frame->object), frame->offset);
+}
+
+char *hm_sites_where(const struct hm_profile *profile, const struct hm_sites_names *names,
+                     const struct hm_profile_site *site, char *out, size_t size)
 {
     char bytes[24];
     size_t used = 0;
@@ -43,8 +72,7 @@ char *hm_sites_where(const struct hm_profile *profile, const struct hm_profile_s
         snprintf(out, size, "%s", site->n_frames > 0 ? "" : "not known");
     for (int i = 0; i < site->n_frames; i++) {
         char frame[HM_PROFILE_TEXT];
-        int length = snprintf(frame, sizeof(frame), "%s%.40s+0x%" PRIx64, i > 0 ? " < " : "",
-                              name_of(profile, site->frame[i].object), site->frame[i].offset);
+        int length = write_frame(profile, names, &site->frame[i], i > 0 ? " < " : "", frame, sizeof(frame));
         if (length < 0 || used + (size_t)length >= size)
             break;
         memcpy(out + used, frame, (size_t)length + 1);

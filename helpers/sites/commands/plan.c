@@ -70,6 +70,7 @@ struct plan {
     double accesses; /* of the whole program */
     struct hm_pack_result result;
     size_t *order;
+    struct hm_sites_names names; /* where people read the plan */
 };
 
 static double share_of(const struct plan *plan, double accesses)
@@ -146,7 +147,7 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
         snprintf(cell, HM_TABLE_CELL, "%s", why(plan, at));
         break;
     default:
-        hm_sites_where(plan->profile, site, cell, HM_TABLE_CELL);
+        hm_sites_where(plan->profile, &plan->names, site, cell, HM_TABLE_CELL);
     }
 }
 
@@ -214,7 +215,9 @@ static int run(struct plan *plan, const char *path)
     } else if (plan->options->json) {
         result = print_json(plan);
     } else {
+        plan->names = hm_sites_names_find(plan->profile);
         print_text(plan);
+        hm_sites_names_free(&plan->names);
     }
     free(plan->result.is_fast);
     free(plan->order);

@@ -43,6 +43,7 @@ struct shown {
     const struct hm_profile *profile;
     const size_t *order;
     double accesses; /* of the whole program */
+    struct hm_sites_names names;
 };
 
 static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
@@ -76,18 +77,19 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
         snprintf(cell, HM_TABLE_CELL, isnan(bounds.low) ? "-" : "%.1f to %.1f", 100 * bounds.low, 100 * bounds.high);
         break;
     default:
-        hm_sites_where(shown->profile, site, cell, HM_TABLE_CELL);
+        hm_sites_where(shown->profile, &shown->names, site, cell, HM_TABLE_CELL);
     }
 }
 
 static int print_table(const struct hm_profile *profile)
 {
     size_t *order = hm_sites_sort(profile), screen = hm_words_columns(stdout);
-    const struct shown shown = {profile, order, hm_profile_all_accesses(profile)};
+    struct shown shown = {profile, order, hm_profile_all_accesses(profile), {0, NULL}};
     if (!order) {
         errno = ENOMEM;
         return -1;
     }
+    shown.names = hm_sites_names_find(profile);
     char peak[24];
     const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
     printf("%zu sites, %s at their peak, in %.3g s\n", profile->n_sites,
@@ -100,6 +102,7 @@ static int print_table(const struct hm_profile *profile)
     else
         hm_words_put_text(stdout, screen, 0, "accesses were not sampled: %s\n", profile->why ? profile->why : "");
     hm_table_print(stdout, &table, screen);
+    hm_sites_names_free(&shown.names);
     free(order);
     return 0;
 }
