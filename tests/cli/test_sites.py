@@ -157,3 +157,49 @@ def test_check_tells_builds_apart(tmp_path):
     done = sites("check", path, status=2)
     assert done.stderr.startswith(f"hybridmem sites check: {path}: no profile, as it is not JSON: line ")
     assert done.stderr.count("\n") == 1
+
+
+def second_run(profile):
+    """Four times as long; A twice as much and as hot, B gone, a new site of a new library."""
+    profile.update(elapsed_s=50.0, processes=2, exit_code=3)
+    profile["program"]["input_class"] = "large"
+    profile["objects"].append({"build_id": "0a", "path": "/lib/libnew.so"})
+    a, b, c = profile["sites"][:3]
+    a.update(peak_bytes=20 * MIB, mean_bytes=20.0 * MIB, allocations=3, lifetime_s=4.25, reads=600.0, samples=700.0)
+    b.update(id="00000000000000ff", frames=[{"object": 2, "offset": 9}])
+    c.update(mean_bytes=0.0, lifetime_s=None)
+
+
+def test_merged_profiles(tmp_path):
+    merged = tmp_path / "merged.json"
+    sites("merge", "-o", merged, PROFILE, changed(tmp_path, second_run))
+    profile = json.loads(merged.read_text())
+    VALIDATOR.validate(profile)
+    found = {site["id"]: site for site in profile["sites"]}
+    assert set(found) == {A, B, C, D, SMALL, "00000000000000ff"}
+    a, new = found[A], found["00000000000000ff"]
+    assert (a["allocations"], a["peak_bytes"], a["reads"], a["samples"]) == (4, 20 * MIB, 900, 1100)
+    assert a["mean_bytes"] == pytest.approx((10 * 12.5 + 20 * 50) / 62.5 * MIB)
+    assert a["lifetime_s"] == pytest.approx((12.25 + 3 * 4.25) / 4)
+    assert found[B]["mean_bytes"] == pytest.approx(40 * MIB * 12.5 / 62.5) and found[B]["samples"] == 350
+    assert new["mean_bytes"] == pytest.approx(40 * MIB * 50 / 62.5)
+    assert profile["objects"][new["frames"][0]["object"]] == {"build_id": "0a", "path": "/lib/libnew.so"}
+    assert found[C]["lifetime_s"] == 0.5 and found[SMALL]["accesses"] is None
+    assert (profile["elapsed_s"], profile["processes"], profile["exit_code"]) == (62.5, 3, 3)
+    assert profile["sampling"]["samples"] == 2000 and profile["sampling"]["elsewhere"] == 100
+    assert profile["program"]["input_class"] == "small + large"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: p["program"].update(build_id="0b"), "is of the build 0b, and those before it of 2f0d9b6c5a7e"),
+        (lambda p: p["sampling"].update(source="perf"), "has samples by perf, and those before it by clock"),
+        (lambda p: p.update(least_bytes=64), "was made with --least 64, and those before it with 4096"),
+    ],
+)
+def test_what_cannot_be_merged(tmp_path, change, said):
+    other, output = changed(tmp_path, change), tmp_path / "merged.json"
+    done = sites("merge", "-o", output, PROFILE, other, status=1)
+    assert f"hybridmem sites merge: {other} {said}" in done.stderr and not output.exists()
+    assert "no profile" in sites("merge", "-o", output, PROFILE, TOP / "README.md", status=2).stderr

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the reader of profiles by allocation site: any text, or a valid profile with changes. A profile that is
- * accepted is written as JSON without negative figures, which is accepted again and has the same sites; and each site
- * is told in printable characters.
+ * accepted is written as JSON without negative figures, which is accepted again and has the same sites, can be merged
+ * with itself, and each site is told in printable characters.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "jsonline.h"
 #include "patch.h"
 #include "sites/commands/commands.h"
+#include "sites/profile/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,6 +58,12 @@ static void check(const char *text, size_t length)
     if (!again)
         abort();
     check_sites(profile, again);
+    if (hm_profile_merge(again, profile, "fuzz", NULL) == 0) {
+        json_t *merged = hm_profile_json(again);
+        if (!merged || has_negative(merged) || again->n_sites != profile->n_sites)
+            abort();
+        json_decref(merged);
+    }
     hm_profile_free(again);
     free(written);
     json_decref(json);

@@ -28,7 +28,8 @@ static struct hm_watched watched;
 
 static void make_valid(void)
 {
-    memset(&table, 0, sizeof(table) - sizeof(table.entry)); /* nothing changes entries but the first two */
+    /* nothing else is changed */
+    memset(table.object, 0, sizeof(table.object[0]));
     memset(table.entry, 0, 2 * sizeof(table.entry[0]));
     table.least_bytes = 4096;
     table.object[0] = (struct hm_sites_object){.state = HM_SITES_FILLED, .id_length = 2, .path = "/a"};

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/newfile.h"
 #include "base/words.h"
 #include "names.h"
 #include "sites/profile/profile.h"
@@ -17,10 +18,14 @@ enum {
 int hm_sites_run(int argc, char **argv);
 int hm_sites_show(int argc, char **argv);
 int hm_sites_plan(int argc, char **argv);
+int hm_sites_merge(int argc, char **argv);
 int hm_sites_check(int argc, char **argv);
 
 /* The one word after the options: the profile's path, read. NULL: `status` is the exit status, and a line says why. */
 struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status);
+
+/* Writes the profile into the file, and puts it in its place. Returns 0, or -1 with a text. */
+int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error);
 
 /*
  * Where a site is, for people: "f (a.c:12) < libm.so+0x10", innermost first, as far as it fits; or "all of up to 64 B".

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands of `hybridmem sites` share. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/size.h"
+#include "cli/draw/figures.h"
 #include "commands.h"
 
 struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status)
@@ -22,6 +25,23 @@ struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *w
     else if ((profile = hm_profile_read(argv[optind], &error)) == NULL)
         fprintf(stderr, "hybridmem %s: %s\n", words->command, error.text);
     return profile;
+}
+
+int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error)
+{
+    json_t *json = hm_profile_json(profile);
+    int status = -1;
+    FILE *out = json ? fdopen(dup(file->fd), "w") : NULL;
+    if (!json)
+        hm_fail(error, ENOMEM, "no profile: out of memory");
+    else if (!out || hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0 || hm_newfile_place(file) < 0)
+        hm_fail_errno(error, "%s", file->path);
+    else
+        status = 0;
+    if (out)
+        fclose(out);
+    json_decref(json);
+    return status;
 }
 
 /* The last part of an object's path. */

@@ -13,8 +13,6 @@
 
 #include "base/installed.h"
 #include "base/moment.h"
-#include "base/newfile.h"
-#include "cli/draw/figures.h"
 #include "cli/trace/program.h"
 #include "commands.h"
 #include "sites/record/sampler.h"
@@ -121,24 +119,14 @@ static void explain(const struct work *work, const struct hm_profile *profile)
 static int write_profile(struct work *work, struct hm_error *error)
 {
     struct hm_profile *profile = calloc(1, sizeof(*profile));
-    json_t *json = NULL;
     int status = -1;
     if (profile && hm_watch_report(&work->watch, work->sampler.state.name[0] != '\0', profile) == 0 &&
         describe(work, profile) == 0)
-        json = hm_profile_json(profile);
-    FILE *out = json ? fdopen(dup(work->file.fd), "w") : NULL;
-    if (!json)
-        hm_fail(error, ENOMEM, "no profile: out of memory");
-    else if (!out || hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0 ||
-             hm_newfile_place(&work->file) < 0)
-        hm_fail_errno(error, "%s", work->options.output);
+        status = hm_sites_write(profile, &work->file, error);
     else
-        status = 0;
+        hm_fail(error, ENOMEM, "no profile: out of memory");
     if (status == 0)
         explain(work, profile);
-    if (out)
-        fclose(out);
-    json_decref(json);
     hm_profile_free(profile);
     return status;
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/amount.h"
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Sums that stay within what a profile may have. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return hm_least(a + b, (uint64_t)HM_PROFILE_MOST);
+}
+
+static double add_real(double a, double b)
+{
+    double sum = a + b; /* NaN where one side was not measured */
+    return sum > (double)HM_PROFILE_MOST ? (double)HM_PROFILE_MOST : sum;
+}
+
+static int check(const struct hm_profile *into, const struct hm_profile *from, const char *path, struct hm_error *error)
+{
+    if (!is_same_text(into->build_id, from->build_id))
+        return hm_fail(error, EINVAL, "%s is of the build %s, and those before it of %s: use profiles of one build",
+                       path, from->build_id ? from->build_id : "(none)", into->build_id ? into->build_id : "(none)");
+    if (!is_same_text(into->source, from->source) || into->unit != from->unit)
+        return hm_fail(error, EINVAL,
+                       "%s has samples by %s, and those before it by %s, or of another unit: they cannot be summed",
+                       path, from->source ? from->source : "none", into->source ? into->source : "none");
+    if (into->least_bytes != from->least_bytes)
+        return hm_fail(error, EINVAL, "%s was made with --least %llu, and those before it with %llu", path,
+                       (unsigned long long)from->least_bytes, (unsigned long long)into->least_bytes);
+    return 0;
+}
+
+/* The number that an object of `from` has in `into`, where it is added if it is missing. -1: no memory, or no room. */
+static int take_object(struct hm_profile *into, const struct hm_profile_object *object)
+{
+    for (size_t i = 0; i < into->n_objects; i++)
+        if (is_same_text(into->object[i].build_id, object->build_id) &&
+            (object->build_id || is_same_text(into->object[i].path, object->path)))
+            return (int)i;
+    struct hm_profile_object *more = into->n_objects < HM_PROFILE_OBJECTS
+                                         ? reallocarray(into->object, into->n_objects + 1, sizeof(*into->object))
+                                         : NULL;
+    if (!more)
+        return -1;
+    into->object = more;
+    struct hm_profile_object *made = &more[into->n_objects++];
+    made->path = strdup(object->path);
+    made->build_id = object->build_id ? strdup(object->build_id) : NULL;
+    return made->path && (made->build_id || !object->build_id) ? (int)into->n_objects - 1 : -1;
+}
+
+const struct hm_profile_site *hm_profile_find(const struct hm_profile *profile, uint64_t id)
+{
+    for (size_t i = 0; i < profile->n_sites; i++)
+        if (profile->site[i].id == id)
+            return &profile->site[i];
+    return NULL;
+}
+
+/* A new site, which has had nothing yet. */
+static struct hm_profile_site *make_site(struct hm_profile *into, const struct hm_profile_site *from, const int *number)
+{
+    struct hm_profile_site *more =
+        into->n_sites < HM_PROFILE_SITES ? reallocarray(into->site, into->n_sites + 1, sizeof(*into->site)) : NULL;
+    if (!more)
+        return NULL;
+    into->site = more;
+    struct hm_profile_site *made = &more[into->n_sites++];
+    double none = isnan(from->samples) ? NAN : 0;
+    *made = *from;
+    for (int i = 0; i < made->n_frames; i++)
+        made->frame[i].object = from->frame[i].object < 0 ? -1 : number[from->frame[i].object];
+    made->allocations = made->peak_bytes = 0;
+    made->mean_bytes = 0;
+    made->lifetime_s = NAN;
+    made->samples = made->reads = made->writes = none;
+    return made;
+}
+
+/* A mean of two, by their weights; one that was not measured does not count. */
+static double mean(double a, double a_weight, double b, double b_weight)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? b : a;
+    return a_weight + b_weight > 0 ? (a * a_weight + b * b_weight) / (a_weight + b_weight) : 0;
+}
+
+static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s)
+{
+    to->mean_bytes = mean(to->mean_bytes, before_s, from->mean_bytes, more_s);
+    to->lifetime_s = mean(to->lifetime_s, (double)to->allocations, from->lifetime_s, (double)from->allocations);
+    to->allocations = add(to->allocations, from->allocations);
+    to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
+    to->samples = add_real(to->samples, from->samples);
+    to->reads = add_real(to->reads, from->reads);
+    to->writes = add_real(to->writes, from->writes);
+}
+
+static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
+{
+    for (size_t i = 0; i < into->n_sites; i++)
+        if (!hm_profile_find(from, into->site[i].id)) /* it had nothing in that time */
+            into->site[i].mean_bytes = mean(into->site[i].mean_bytes, into->elapsed_s, 0, from->elapsed_s);
+    for (size_t i = 0; i < from->n_sites; i++) {
+        struct hm_profile_site *to = (struct hm_profile_site *)(uintptr_t)hm_profile_find(into, from->site[i].id);
+        if (!to)
+            to = make_site(into, &from->site[i], number);
+        if (!to)
+            return -1;
+        add_site(to, &from->site[i], into->elapsed_s, from->elapsed_s);
+    }
+    return 0;
+}
+
+/* "small + large": the inputs of both. */
+static int add_class(struct hm_profile *into, const struct hm_profile *from)
+{
+    char *both = NULL;
+    if (is_same_text(into->class_text, from->class_text) || !from->class_text)
+        return 0;
+    if (asprintf(&both, "%s%s%s", into->class_text ? into->class_text : "", into->class_text ? " + " : "",
+                 from->class_text) < 0)
+        return -1;
+    if (strlen(both) >= HM_PROFILE_TEXT)
+        both[HM_PROFILE_TEXT - 1] = '\0';
+    free(into->class_text);
+    into->class_text = both;
+    return 0;
+}
+
+int hm_profile_merge(struct hm_profile *into, const struct hm_profile *from, const char *path, struct hm_error *error)
+{
+    if (check(into, from, path, error) < 0)
+        return -1;
+    int *number = calloc(from->n_objects + 1, sizeof(*number));
+    int status = number ? 0 : -1;
+    for (size_t i = 0; i < from->n_objects && status == 0; i++) {
+        number[i] = take_object(into, &from->object[i]);
+        status = number[i] < 0 ? -1 : 0;
+    }
+    if (status == 0)
+        status = add_sites(into, from, number);
+    if (status == 0)
+        status = add_class(into, from);
+    free(number);
+    if (status < 0)
+        return hm_fail(error, ENOMEM, "%s: no room for its sites, or out of memory", path);
+    into->elapsed_s = add_real(into->elapsed_s, from->elapsed_s);
+    into->exit_code = into->exit_code > from->exit_code ? into->exit_code : from->exit_code;
+    into->processes = add(into->processes, from->processes);
+    into->peak_bytes = hm_most(into->peak_bytes, from->peak_bytes);
+    into->left_out = add(into->left_out, from->left_out);
+    into->samples = add_real(into->samples, from->samples);
+    into->elsewhere = add_real(into->elsewhere, from->elsewhere);
+    into->lost = add(into->lost, from->lost);
+    return 0;
+}
