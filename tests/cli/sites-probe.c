@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,6 +132,70 @@ static void forks(void)
     }
 }
 
+static volatile sig_atomic_t n_forks;
+
+static void fork_in_handler(int unused)
+{
+    int status = 0;
+    (void)unused;
+    if (fork() == 0)
+        _exit(5);
+    if (wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 5)
+        abort();
+    n_forks++;
+}
+
+/* A handler that forks interrupts allocations. */
+static void handler(void)
+{
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    signal(SIGALRM, fork_in_handler);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (n_forks < 50)
+        free(malloc(8192));
+}
+
+/* No file may have a byte, and no write beyond that is forgiven. */
+static void limit(void)
+{
+    const struct rlimit none = {0, 0};
+    int status = 0;
+    setrlimit(RLIMIT_FSIZE, &none);
+    for (int i = 0; i < 5000; i++)
+        sum += (uint64_t)(uintptr_t)malloc(8192);
+    if (fork() == 0) {
+        free(malloc(8192));
+        _exit(0);
+    }
+    if (wait(&status) < 0 || status != 0)
+        abort();
+}
+
+/* A call that unmaps nothing. */
+static void mappings(void)
+{
+    char *mapped = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED || munmap(mapped + MIB, 0) == 0)
+        abort();
+    usleep(100000);
+}
+
+/* Cuts off the recording, stays for a while, and ends without a note, which would find no table. */
+static void cut(void)
+{
+    char path[512];
+    caller_2();
+    snprintf(path, sizeof(path), "%s/table", getenv("HYBRIDMEM_SITES"));
+    if (fork() == 0) {
+        unsetenv("LD_PRELOAD");
+        execlp("truncate", "truncate", "-s", "0", path, (char *)NULL);
+        _exit(1);
+    }
+    wait(NULL);
+    usleep(100000);
+    syscall(SYS_exit_group, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -139,6 +207,14 @@ int main(int argc, char **argv)
         threads();
     else if (strcmp(what, "forks") == 0)
         forks();
+    else if (strcmp(what, "handler") == 0)
+        handler();
+    else if (strcmp(what, "limit") == 0)
+        limit();
+    else if (strcmp(what, "mappings") == 0)
+        mappings();
+    else if (strcmp(what, "cut") == 0)
+        cut();
     else if (strcmp(what, "exec") == 0)
         execl(argv[0], argv[0], "lives", (char *)NULL);
     else if (strcmp(what, "close") == 0) {

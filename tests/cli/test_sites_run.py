@@ -141,6 +141,30 @@ def test_a_program_that_executes_another_or_closes_all(probe, run, what):
     assert profile["processes"] == (2 if what == "exec" else 1)
 
 
+def test_a_handler_that_forks_in_an_allocation(probe, run):
+    profile, done = run(probe, "handler", timeout=20)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert profile["processes"] >= 1
+
+
+def test_a_limit_of_files_does_not_end_the_program(probe, run):
+    profile, done = run(probe, "limit")
+    assert profile["left_out"] > 0
+    assert done.stderr.endswith(f"as there was no room: {profile['left_out']}\n") and done.stderr.count("\n") == 1
+
+
+def test_a_call_that_unmaps_nothing(probe, run):
+    (site,) = by_peak(run(probe, "mappings")[0]).values()
+    assert site["mean_bytes"] > 3.5 * MIB
+
+
+def test_a_program_that_cuts_off_the_recording(probe, run):
+    profile, done = run(probe, "cut")
+    said = "has cut off the recording: the profile has only a part of what it did"
+    assert done.stderr == f"hybridmem sites run: {probe} {said}\n"
+    assert profile["sites"] == []
+
+
 def test_small_is_what_the_user_says(probe, run):
     profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"
@@ -170,6 +194,19 @@ def test_nothing_of_the_recording_is_left(tmp_path, probe):
         words = with_mounts("mount -t tmpfs none /dev/shm", "sh", "-c", line, what)
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert done.stdout == "" and (tmp_path / "p.json").exists()
+
+
+def test_what_a_killed_recorder_has_left_is_removed_by_the_next(tmp_path, probe):
+    """But not what another still uses."""
+    run = f"{LIBEXEC}/hybridmem-sites run -o {tmp_path}"
+    line = (
+        f"{run}/a -- sleep 60 & until [ $(ls /dev/shm | wc -l) = 1 ]; do sleep 0.01; done; "
+        f"{run}/b -- sh -c 'kill -9 $PPID'; ls /dev/shm | wc -l; "
+        f"{run}/c -- {probe}; ls /dev/shm | wc -l; kill $!; wait; ls -A /dev/shm"
+    )
+    words = with_mounts("mount -t tmpfs none /dev/shm", "bash", "-c", line)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "2\n1\n"
 
 
 def test_without_a_source(probe, run):

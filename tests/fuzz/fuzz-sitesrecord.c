@@ -31,7 +31,6 @@ static void make_valid(void)
     /* nothing else is changed */
     memset(table.object, 0, sizeof(table.object[0]));
     memset(table.entry, 0, 2 * sizeof(table.entry[0]));
-    table.least_bytes = 4096;
     table.object[0] = (struct hm_sites_object){.state = HM_SITES_FILLED, .id_length = 2, .path = "/a"};
     table.entry[1] = (struct hm_sites_entry){.id = 77,
                                              .state = HM_SITES_FILLED,
@@ -103,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&watch, 0, sizeof(watch));
     watched = (struct hm_watched){.process = {.pid = PID}, .fd = fd};
     watch.table = &table;
+    watch.least_bytes = 4096;
     watch.watched = &watched;
     watch.n = 1;
     watch.looked_ns = 1000000000;

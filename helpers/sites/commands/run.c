@@ -104,6 +104,10 @@ static int describe(const struct work *work, struct hm_profile *profile)
 /* Says in one line why there is nothing in the profile, where that is so. */
 static void explain(const struct work *work, const struct hm_profile *profile)
 {
+    if (hm_watch_is_torn()) {
+        tell(work, "has cut off the recording: the profile has only a part of what it did");
+        return;
+    }
     if (profile->processes == 0 && !work->executable.build_id[0] && !work->executable.is_dynamic)
         return; /* said before it was started */
     if (profile->processes == 0 && work->executable.is_dynamic)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define CHUNK 4096                  /* blocks by which the file grows */
 #define SLOTS (2 * HM_SITES_BLOCKS) /* of the index; a power of two */
 #define MAPPINGS 4096               /* mappings of the program that are known at one time */
+#define TRIES 100                   /* of a call that signals interrupt */
 #define WHOLE (sizeof(struct hm_sites_process) + HM_SITES_BLOCKS * sizeof(struct hm_sites_block))
 
 static struct hm_sites_process *process;
@@ -33,11 +36,15 @@ static void *map_private(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Gives the open file disk space for `n` blocks. */
+/* Gives the open file disk space for `n` blocks. A file above the program's limit would be the signal SIGXFSZ. */
 static bool reserve(int fd, uint32_t n)
 {
-    off_t bytes = (off_t)(sizeof(*process) + n * sizeof(struct hm_sites_block));
-    if (posix_fallocate(fd, 0, bytes) != 0)
+    struct rlimit limit;
+    uint64_t bytes = sizeof(*process) + n * sizeof(struct hm_sites_block);
+    int status = getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes ? EFBIG : EINTR;
+    for (int i = 0; i < TRIES && status == EINTR; i++) /* a program may have timers */
+        status = posix_fallocate(fd, 0, (off_t)bytes);
+    if (status != 0)
         return false;
     room = n;
     return true;
@@ -124,9 +131,11 @@ static void set_address(struct hm_sites_block *block, uintptr_t address)
     atomic_fetch_add_explicit(&process->changes, 1, memory_order_relaxed);
 }
 
-/* Forgets a block, whose slot is `at`. */
+/* Forgets a block, whose slot is `at`; nothing where that is free, as a program may have written into its file. */
 static struct hm_blocks_part end(uint32_t at)
 {
+    if (slot[at] == 0)
+        return (struct hm_blocks_part){.bytes = 0};
     uint32_t number = slot[at] - 1;
     struct hm_sites_block *block = &process->block[number];
     struct hm_blocks_part part = {block->bytes, block->born_ns, block->entry, block->is_inherited, true};
@@ -141,8 +150,7 @@ static struct hm_blocks_part end(uint32_t at)
 
 struct hm_blocks_part hm_blocks_drop(uintptr_t address)
 {
-    uint32_t at = find(address);
-    return slot[at] ? end(at) : (struct hm_blocks_part){.bytes = 0};
+    return end(find(address));
 }
 
 struct hm_blocks_part hm_blocks_drop_any(void)
@@ -189,13 +197,14 @@ static void move_start(uint32_t number, uintptr_t address)
 
 struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
 {
-    for (unsigned i = 0; i < n_mappings; i++) {
+    for (unsigned i = 0; i < n_mappings && bytes > 0; i++) {
         uint32_t number = mapping[i];
         struct hm_sites_block *block = &process->block[number];
         uintptr_t start = address_of(number), stop = start + block->bytes, after = address + bytes;
-        if (after <= start || stop <= address)
+        if (after <= start || stop <= address || slot[find(start)] != number + 1)
             continue;
-        if (address <= start && stop <= after)
+        /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
+        if (address <= start && (stop <= after || slot[find(after)]))
             return end(find(start));
         struct hm_blocks_part part = {0, block->born_ns, block->entry, block->is_inherited, false};
         if (address <= start) {

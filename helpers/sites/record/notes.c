@@ -92,24 +92,40 @@ static bool open_process(void)
     return false;
 }
 
+static _Thread_local bool has_fork; /* this thread forks, and begin_fork has taken the lock */
+
+/* A signal handler may fork where it has interrupted a note, which has the lock perhaps. Then nothing is done here, and
+ * nothing that is not small is noted in the child, as it is not the owner of the file. */
 static void begin_fork(void)
 {
-    hm_notes_enter(); /* so that other handlers' allocations do not take the lock again */
-    pthread_mutex_lock(&lock);
+    has_fork = hm_notes_enter(); /* other handlers' allocations do not take the lock again */
+    if (has_fork)
+        pthread_mutex_lock(&lock);
 }
 
 static void end_fork(void)
 {
+    if (!has_fork)
+        return;
     pthread_mutex_unlock(&lock);
+    has_fork = false;
     hm_notes_leave();
 }
 
-/* In the child the lock is made anew, as its owner is a thread of the parent; and its notes are its own. */
+/* In the child the lock is made anew, as its owner is a thread of the parent; and its notes are its own. Files are
+ * opened, where a thread can be cancelled; fork is no such place. */
 static void end_fork_in_child(void)
 {
+    int before, number = errno;
+    if (!has_fork)
+        return;
     pthread_mutex_init(&lock, NULL);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     if (atomic_load(&state) == ON && !open_process())
         atomic_store(&state, OFF);
+    pthread_setcancelstate(before, NULL);
+    errno = number;
+    has_fork = false;
     hm_notes_leave();
 }
 
@@ -118,6 +134,7 @@ static bool begin_notes(void)
     folder = secure_getenv(HM_SITES_FOLDER);
     if (!folder || folder[0] != '/')
         return false;
+    hm_stack_begin();
     table = open_table();
     return table && open_process() && pthread_atfork(begin_fork, end_fork, end_fork_in_child) == 0;
 }

@@ -86,8 +86,8 @@ static void add_class(const struct hm_watch *watch, unsigned class_number, struc
     profile->site[profile->n_sites++] = (struct hm_profile_site){
         .id = hm_random_next(&name),
         .class_bytes = (uint64_t)HM_SITES_CLASS << class_number,
-        .allocations = from->allocations,
-        .peak_bytes = from->peak_bytes,
+        .allocations = hm_least(from->allocations, HM_PROFILE_MOST),
+        .peak_bytes = hm_least(from->peak_bytes, HM_PROFILE_MOST),
         .mean_bytes = real_of(from->byte_s / profile->elapsed_s),
         .lifetime_s = NAN,
         .samples = NAN,
@@ -101,7 +101,7 @@ int hm_watch_report(const struct hm_watch *watch, bool is_sampled, struct hm_pro
     const struct hm_sites_table *table = watch->table;
     struct numbers numbers;
     profile->elapsed_s = (double)(watch->looked_ns - watch->began_ns) / 1e9;
-    profile->least_bytes = table->least_bytes;
+    profile->least_bytes = watch->least_bytes;
     profile->processes = count_of((int64_t)table->processes);
     profile->left_out = count_of((int64_t)table->left_out);
     profile->peak_bytes = hm_least(watch->peak_bytes, HM_PROFILE_MOST);

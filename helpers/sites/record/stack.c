@@ -72,11 +72,14 @@ struct place {
     } frame[HM_SITES_DEPTH];
 };
 
-static bool has_address(const struct dl_phdr_info *info, uintptr_t address)
+/* Has the object these `bytes` bytes at `address` in memory that was loaded? */
+static bool has_loaded(const struct dl_phdr_info *info, uintptr_t address, size_t bytes)
 {
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD && address - info->dlpi_addr - header->p_vaddr < header->p_memsz)
+        uintptr_t offset = address - info->dlpi_addr - header->p_vaddr;
+        if (header->p_type == PT_LOAD && offset < header->p_memsz &&
+            bytes <= header->p_memsz - offset)
             return true;
     }
     return false;
@@ -87,8 +90,10 @@ static size_t id_of(const struct dl_phdr_info *info, unsigned char id[HM_BUILDID
     size_t length = 0;
     for (unsigned i = 0; i < info->dlpi_phnum && length == 0; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_NOTE)
-            length = hm_buildid_in_notes((const void *)(info->dlpi_addr + header->p_vaddr), header->p_memsz, id);
+        uintptr_t notes = info->dlpi_addr + header->p_vaddr;
+        /* tools that change programs leave notes in the file that no segment loads */
+        if (header->p_type == PT_NOTE && has_loaded(info, notes, header->p_memsz))
+            length = hm_buildid_in_notes((const void *)notes, header->p_memsz, id);
     }
     return length;
 }
@@ -98,7 +103,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
     struct place *place = data;
     (void)size;
     for (unsigned i = 0; i < place->stack->n; i++) {
-        if (place->frame[i].path || !has_address(info, place->stack->address[i]))
+        if (place->frame[i].path || !has_loaded(info, place->stack->address[i], 1))
             continue;
         place->frame[i].path = info->dlpi_name;
         place->frame[i].offset = place->stack->address[i] - info->dlpi_addr;
@@ -121,7 +126,8 @@ static uint32_t find_object(struct hm_sites_table *table, const char *path, cons
     for (uint32_t i = 0; i < HM_SITES_OBJECTS; i++) {
         struct hm_sites_object *object = &table->object[i];
         unsigned is_free = HM_SITES_FREE;
-        if (atomic_compare_exchange_strong(&object->state, &is_free, HM_SITES_BEING_FILLED)) {
+        if (atomic_load_explicit(&object->state, memory_order_acquire) == HM_SITES_FREE &&
+            atomic_compare_exchange_strong(&object->state, &is_free, HM_SITES_BEING_FILLED)) {
             object->id_length = (uint32_t)id_length;
             memcpy(object->id, id, id_length);
             size_t length = strnlen(path, HM_SITES_PATH - 1);
@@ -141,8 +147,16 @@ static uint32_t find_object(struct hm_sites_table *table, const char *path, cons
 
 /* ---------------------------------------------------------- sites */
 
+static char program[HM_SITES_PATH]; /* this process executes it */
+
+void hm_stack_begin(void)
+{
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? length : 0] = '\0';
+}
+
 /* The id of a site, by what its objects are called in every run: by build-id, or else by name. */
-static uint64_t hash_of(const struct place *place, const char *program)
+static uint64_t hash_of(const struct place *place)
 {
     uint64_t hash = place->stack->n;
     for (unsigned i = 0; i < place->stack->n; i++) {
@@ -158,8 +172,7 @@ static uint64_t hash_of(const struct place *place, const char *program)
     return hash ? hash : 1;
 }
 
-static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place,
-                 const char *program)
+static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place)
 {
     entry->n_frames = place->stack->n;
     for (unsigned i = 0; i < place->stack->n; i++) {
@@ -175,16 +188,13 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
 static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *stack)
 {
     struct place place = {.stack = stack};
-    char program[HM_SITES_PATH] = "";
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    program[length > 0 ? length : 0] = '\0';
     dl_iterate_phdr(look, &place);
-    uint64_t id = hash_of(&place, program);
+    uint64_t id = hash_of(&place);
     for (uint32_t i = 0; i < HM_SITES_ENTRIES; i++) {
         uint32_t at = (uint32_t)(id + i) % HM_SITES_ENTRIES;
-        uint64_t found = 0;
-        if (atomic_compare_exchange_strong(&table->entry[at].id, &found, id)) {
-            fill(table, &table->entry[at], &place, program);
+        uint64_t found = atomic_load_explicit(&table->entry[at].id, memory_order_relaxed);
+        if (found == 0 && atomic_compare_exchange_strong(&table->entry[at].id, &found, id)) {
+            fill(table, &table->entry[at], &place);
             return at;
         }
         if (found == id)
@@ -212,8 +222,7 @@ uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stac
     uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
     if ((found & mask) != 0 && (found & ~mask) == (hash & ~mask))
         return (uint32_t)(found & mask) - 1;
-    uint32_t entry = find_entry(table, stack);
-    if (entry < HM_SITES_ENTRIES)
-        atomic_store_explicit(place, (hash & ~mask) | (entry + 1), memory_order_relaxed);
+    uint32_t entry = find_entry(table, stack); /* that there is no room stays true, and is kept, too */
+    atomic_store_explicit(place, (hash & ~mask) | (entry + 1), memory_order_relaxed);
     return entry;
 }

@@ -17,6 +17,9 @@ struct hm_stack {
     uintptr_t address[HM_SITES_DEPTH]; /* return addresses, innermost first */
 };
 
+/* Once, before the others: finds out the program's path, while it can. */
+void hm_stack_begin(void);
+
 /* Gets the stack from the return address `caller` on. Where it is not found, only that one is in it. */
 void hm_stack_walk(const void *caller, struct hm_stack *stack);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +14,39 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
+#include "folder.h"
 
 #define MOST_BYTES (UINT64_C(1) << 56) /* no allocation is larger */
 
 /* ---------------------------------------------------------- open and close */
 
-static int make_folder(struct hm_watch *watch, struct hm_error *error)
+/* The table that a SIGBUS is awaited in: the program can make the file shorter at any time. */
+static struct hm_sites_table *guarded;
+static volatile sig_atomic_t is_torn;
+
+/* Puts zeros in the table's place, and the access is repeated; anywhere else it is an error of this program. */
+static void mend_table(int number, siginfo_t *info, void *unused)
 {
-    const char *places[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (!places[i] || places[i][0] != '/')
-            continue;
-        int length = snprintf(watch->folder, sizeof(watch->folder), "%s/hybridmem-sites.XXXXXX", places[i]);
-        if (length < (int)sizeof(watch->folder) && mkdtemp(watch->folder))
-            return 0;
-    }
-    watch->folder[0] = '\0';
-    return hm_fail_errno(error, "no folder can be made for the recording in /dev/shm, TMPDIR or /tmp");
+    int before = errno;
+    (void)unused;
+    is_torn = 1;
+    if ((uintptr_t)info->si_addr - (uintptr_t)guarded >= sizeof(*guarded) ||
+        mmap(guarded, sizeof(*guarded), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+            MAP_FAILED)
+        signal(number, SIG_DFL);
+    errno = before;
+}
+
+static void guard_table(struct hm_sites_table *table)
+{
+    struct sigaction action = {.sa_sigaction = mend_table, .sa_flags = SA_SIGINFO};
+    guarded = table;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+bool hm_watch_is_torn(void)
+{
+    return is_torn;
 }
 
 static int make_table(struct hm_watch *watch, uint64_t least_bytes, struct hm_error *error)
@@ -49,6 +66,7 @@ static int make_table(struct hm_watch *watch, uint64_t least_bytes, struct hm_er
     if (memory == MAP_FAILED)
         return hm_fail(error, number, "%s: %s", path, strerror(number));
     watch->table = memory;
+    guard_table(watch->table);
     watch->table->least_bytes = least_bytes;
     watch->table->bytes = sizeof(*watch->table);
     watch->table->magic = HM_SITES_MAGIC;
@@ -57,11 +75,12 @@ static int make_table(struct hm_watch *watch, uint64_t least_bytes, struct hm_er
 
 int hm_watch_open(struct hm_watch *watch, uint64_t least_bytes, struct hm_error *error)
 {
-    *watch = (struct hm_watch){.n = 0};
+    *watch = (struct hm_watch){.least_bytes = least_bytes};
     watch->watched = calloc(HM_WATCH_PROCESSES, sizeof(*watch->watched));
     if (!watch->watched)
         return hm_fail(error, ENOMEM, "out of memory");
-    return make_folder(watch, error) == 0 ? make_table(watch, least_bytes, error) : -1;
+    watch->folder_fd = hm_folder_make(watch->folder, error);
+    return watch->folder_fd >= 0 ? make_table(watch, least_bytes, error) : -1;
 }
 
 void hm_watch_begin(struct hm_watch *watch)
@@ -91,16 +110,12 @@ void hm_watch_close(struct hm_watch *watch)
 {
     while (watch->n > 0)
         forget(watch, watch->n - 1);
-    DIR *folder = watch->folder[0] ? opendir(watch->folder) : NULL;
-    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
-        if (entry->d_name[0] != '.')
-            remove_file(watch, entry->d_name);
-    if (folder) {
-        closedir(folder);
-        rmdir(watch->folder);
-    }
-    if (watch->table)
+    if (watch->folder[0])
+        hm_folder_remove(watch->folder, watch->folder_fd);
+    if (watch->table) {
+        signal(SIGBUS, SIG_DFL);
         munmap(watch->table, sizeof(*watch->table));
+    }
     free(watch->watched);
     *watch = (struct hm_watch){.n = 0};
 }

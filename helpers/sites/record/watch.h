@@ -47,6 +47,8 @@ struct hm_watch_class {              /* of small allocations, of all processes *
 
 struct hm_watch {
     char folder[HM_SITES_PATH];
+    int folder_fd; /* holds the folder, where there is one */
+    uint64_t least_bytes;
     struct hm_sites_table *table;
     uint64_t began_ns, looked_ns; /* CLOCK_MONOTONIC */
     uint64_t n_files;             /* of processes, when the folder was last read */
@@ -64,6 +66,8 @@ int hm_watch_open(struct hm_watch *watch, uint64_t least_bytes, struct hm_error 
 void hm_watch_begin(struct hm_watch *watch);
 /* Looks at all processes. Returns whether one has come or gone. */
 bool hm_watch_look(struct hm_watch *watch);
+/* Has the program cut off the table? Then what was in it is lost. */
+bool hm_watch_is_torn(void);
 /* Counts accesses to a page, by a process that is known. `page` is its first address. */
 void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads, double writes);
 /* All processes have ended, as far as the profile goes. */
