@@ -83,6 +83,16 @@ static char *take_text(struct reader *reader, const json_t *from, const char *ke
     return NULL;
 }
 
+/* A text that is written to terminals as it is. */
+static char *take_line(struct reader *reader, const json_t *from, const char *key, bool may_be_null)
+{
+    char *text = take_text(reader, from, key, may_be_null);
+    for (const unsigned char *at = (unsigned char *)text; at && *at; at++)
+        if (*at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0)) /* of UTF-8, U+0080 to U+009F, too */
+            fail(reader, key, "one line without control characters");
+    return text;
+}
+
 static const json_t *take_object(struct reader *reader, const json_t *from, const char *key)
 {
     const json_t *value = json_object_get(from, key);
@@ -135,8 +145,8 @@ static void take_program(struct reader *reader, const json_t *from, struct hm_pr
 static void take_sampling(struct reader *reader, const json_t *from, struct hm_profile *profile)
 {
     snprintf(reader->place, PLACE, "sampling.");
-    profile->source = take_text(reader, from, "source", true);
-    profile->why = take_text(reader, from, "why", true);
+    profile->source = take_line(reader, from, "source", true);
+    profile->why = take_line(reader, from, "why", true);
     profile->unit = take_count_or_null(reader, from, "unit", 1);
     profile->samples = take_real_or_null(reader, from, "samples");
     profile->elsewhere = take_real_or_null(reader, from, "elsewhere");
@@ -237,7 +247,7 @@ static void take_sites(struct reader *reader, const json_t *from, struct hm_prof
 static void take_all(struct reader *reader, const json_t *from, struct hm_profile *profile)
 {
     take_count(reader, from, "schema", 1, 1);
-    profile->start = take_text(reader, from, "start", false);
+    profile->start = take_line(reader, from, "start", false);
     profile->elapsed_s = take_real(reader, from, "elapsed_s");
     profile->exit_code = (int)take_count(reader, from, "exit_code", 0, 255);
     profile->least_bytes = (uint64_t)take_count(reader, from, "least_bytes", 1, HM_PROFILE_MOST);

@@ -48,10 +48,13 @@ struct hm_watch_ranges hm_watch_read_ranges(int fd)
     return ranges;
 }
 
-/* The number of changes in a process's file; reads its memory again where there were some. */
-static void refresh(struct hm_watched *watched)
+/* Reads the process's memory again where there were changes, once after each look: it can be a million allocations. */
+static void refresh(const struct hm_watch *watch, struct hm_watched *watched)
 {
     struct hm_sites_process head;
+    if (watched->has_changes && watched->read_ns == watch->looked_ns)
+        return;
+    watched->read_ns = watch->looked_ns;
     if (pread(watched->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
         (watched->has_changes && head.changes == watched->changes))
         return;
@@ -102,7 +105,7 @@ void hm_watch_hit(struct hm_watch *watch, pid_t pid, uint64_t page, double reads
         if (watch->watched[i].process.pid == pid)
             watched = &watch->watched[i];
     if (watched) {
-        refresh(watched);
+        refresh(watch, watched);
         given = share_out(watch, &watched->now, page, reads, writes);
         if (given == 0) /* it may have been freed since */
             given = share_out(watch, &watched->before, page, reads, writes);

@@ -31,6 +31,7 @@ struct hm_watched {
     int fd;                             /* of its file */
     char name[32];                      /* of its file */
     bool has_changes;                   /* `now` was read */
+    uint64_t read_ns;                   /* the look after which that was */
     unsigned changes;                   /* of the file, when `now` was read */
     struct hm_watch_ranges now, before; /* its memory when it was last read, and the time before */
 };
