@@ -171,13 +171,13 @@ static void limit(void)
         abort();
 }
 
-/* A call that unmaps nothing. */
+/* A call that unmaps nothing: there are 4 MiB of both then. */
 static void mappings(void)
 {
     char *mapped = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED || munmap(mapped + MIB, 0) == 0)
         abort();
-    usleep(100000);
+    caller_3();
 }
 
 /* Cuts off the recording, stays for a while, and ends without a note, which would find no table. */

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/flock.h"
 
 #define NAME "hybridmem-sites."
 #define FORM NAME "XXXXXX"
@@ -37,7 +38,7 @@ void hm_folder_remove(const char *folder, int fd)
 {
     remove_files(fd);
     rmdir(folder);
-    close(fd);
+    hm_flock_close(fd);
 }
 
 /* Removes the folder of that name where it is this user's, and nobody holds it. */
@@ -47,11 +48,11 @@ static void remove_left(int place, const char *name)
     int fd = open_folder(place, name);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && hm_flock_try(fd) == 0) {
         remove_files(fd);
         unlinkat(place, name, AT_REMOVEDIR);
     }
-    close(fd);
+    hm_flock_close(fd);
 }
 
 static void sweep(const char *place)
@@ -71,10 +72,10 @@ static int hold(const char *folder)
     int fd = open_folder(AT_FDCWD, folder);
     if (fd < 0)
         return -1;
-    bool is_taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool is_taken = hm_flock_try(fd) != 0 && errno == EWOULDBLOCK;
     if (!is_taken && stat(folder, &status) == 0)
         return fd;
-    close(fd);
+    hm_flock_close(fd);
     errno = EAGAIN;
     return -1;
 }

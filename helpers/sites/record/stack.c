@@ -78,8 +78,7 @@ static bool has_loaded(const struct dl_phdr_info *info, uintptr_t address, size_
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uintptr_t offset = address - info->dlpi_addr - header->p_vaddr;
-        if (header->p_type == PT_LOAD && offset < header->p_memsz &&
-            bytes <= header->p_memsz - offset)
+        if (header->p_type == PT_LOAD && offset < header->p_memsz && bytes <= header->p_memsz - offset)
             return true;
     }
     return false;

@@ -17,6 +17,7 @@
 #include "folder.h"
 
 #define MOST_BYTES (UINT64_C(1) << 56) /* no allocation is larger */
+#define BATCH 256                      /* blocks that are read at a time */
 
 /* ---------------------------------------------------------- open and close */
 
@@ -184,26 +185,34 @@ static void add_double(_Atomic double *sum, double value)
         ;
 }
 
+static void end_block(struct hm_watch *watch, const struct hm_sites_block *block, uint64_t now_ns)
+{
+    if (block->address == 0 || block->is_inherited || block->entry >= HM_SITES_ENTRIES || block->bytes > MOST_BYTES)
+        return;
+    struct hm_sites_entry *entry = &watch->table->entry[block->entry];
+    double lived_s = (double)hm_less(now_ns, hm_most(block->born_ns, watch->began_ns)) / 1e9;
+    atomic_fetch_sub(&entry->live_bytes, (int64_t)block->bytes);
+    atomic_fetch_sub(&watch->table->live_bytes, (int64_t)block->bytes);
+    add_double(&entry->byte_s, (double)block->bytes * lived_s);
+    add_double(&entry->lifetime_s, lived_s);
+    atomic_fetch_add(&entry->ended, 1);
+}
+
 /* What a process has still had ends now. */
 static void end_blocks(struct hm_watch *watch, const struct hm_watched *watched, uint64_t now_ns)
 {
-    struct hm_sites_block block;
+    struct hm_sites_block block[BATCH];
     struct hm_sites_process head;
     if (pread(watched->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         return;
-    for (uint32_t i = 0; i < head.n_blocks && i < HM_SITES_BLOCKS; i++) {
-        off_t at = (off_t)(sizeof(head) + i * sizeof(block));
-        if (pread(watched->fd, &block, sizeof(block), at) != (ssize_t)sizeof(block))
+    for (uint32_t first = 0, n_blocks = head.n_blocks; first < n_blocks && first < HM_SITES_BLOCKS; first += BATCH) {
+        size_t wanted = hm_least(n_blocks - first, BATCH);
+        ssize_t got =
+            pread(watched->fd, block, wanted * sizeof(*block), (off_t)(sizeof(head) + first * sizeof(*block)));
+        for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*block); i++)
+            end_block(watch, &block[i], now_ns);
+        if (got < (ssize_t)sizeof(*block))
             return;
-        if (block.address == 0 || block.is_inherited || block.entry >= HM_SITES_ENTRIES || block.bytes > MOST_BYTES)
-            continue;
-        struct hm_sites_entry *entry = &watch->table->entry[block.entry];
-        double lived_s = (double)hm_less(now_ns, hm_most(block.born_ns, watch->began_ns)) / 1e9;
-        atomic_fetch_sub(&entry->live_bytes, (int64_t)block.bytes);
-        atomic_fetch_sub(&watch->table->live_bytes, (int64_t)block.bytes);
-        add_double(&entry->byte_s, (double)block.bytes * lived_s);
-        add_double(&entry->lifetime_s, lived_s);
-        atomic_fetch_add(&entry->ended, 1);
     }
 }
 
