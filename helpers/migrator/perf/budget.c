@@ -3,12 +3,6 @@
 
 #include <math.h>
 
-/* EARLY * EARLY_S + LATER * (PAID_S - EARLY_S) is PAID_S. */
-#define EARLY 2.0
-#define EARLY_S 120
-#define LATER 0.75
-#define PAID_S 600
-
 void hm_perf_budget_init(struct hm_perf_budget *budget, uint64_t wanted, uint64_t most)
 {
     *budget = (struct hm_perf_budget){.wanted = wanted, .most = most, .period = wanted, .patience = HM_PERF_PATIENCE};
@@ -48,10 +42,4 @@ bool hm_perf_budget_fit(struct hm_perf_budget *budget, double cost_s, double sha
         return false;
     budget->period = (uint64_t)period;
     return true;
-}
-
-double hm_perf_budget_early(uint64_t age_ns)
-{
-    double age_s = (double)age_ns / 1e9;
-    return age_s < EARLY_S ? EARLY : age_s < PAID_S ? LATER : 1;
 }

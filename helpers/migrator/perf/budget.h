@@ -34,10 +34,4 @@ bool hm_perf_budget_next(struct hm_perf_budget *budget, double spent_s, double a
  */
 bool hm_perf_budget_fit(struct hm_perf_budget *budget, double cost_s, double share, uint64_t finest);
 
-/*
- * What of its share a source may use at this age, as the first minutes decide: twice as much in the first two minutes,
- * and three quarters until that is paid back, which is after ten.
- */
-double hm_perf_budget_early(uint64_t age_ns);
-
 #endif

@@ -50,7 +50,7 @@ static void end(void *locator)
 /* ns of CPU time between two samples, so that the kernel's work for them keeps to the overhead. */
 static uint64_t choose_period(const struct hm_source_setup *setup, double sample_s)
 {
-    double share = setup->overhead * HM_PERF_SHARE * (1 - CODE);
+    double share = setup->overhead * HM_PERF_SHARE;
     double period = share > 0 ? sample_s * MARGIN / share * 1e9 : COARSEST_NS;
     return period < FINEST_NS ? FINEST_NS : period > COARSEST_NS ? COARSEST_NS : (uint64_t)period;
 }
@@ -61,12 +61,12 @@ static struct hm_source *make(const struct hm_source_setup *setup, struct hm_err
     struct hm_perf_plan plan = {.n_events = 1,
                                 .kind = {HM_PERF_BOTH},
                                 .is_time = true,
-                                .share = 1 - CODE,
                                 .finest = FINEST_NS,
                                 .period_most = COARSEST_NS,
                                 .locate = locate,
                                 .is_over = is_over,
                                 .cpu_s = cpu_s,
+                                .locator_share = CODE,
                                 .end = end};
     hm_perf_attr(&plan.attr[0], PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
     plan.attr[0].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;

@@ -2,12 +2,14 @@
 #include "perfwatch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/advance.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
 #include "base/perfopen.h"
@@ -115,11 +117,22 @@ static void show_period(struct hm_perf_watched *watch)
 /* Fits the period to what records have cost in the last seconds. */
 static bool fit(struct hm_perf_watched *watch, double spent_s, double records, uint64_t now)
 {
-    double share = watch->share * hm_perf_budget_early(now - watch->begun_ns);
+    double age_s = (double)(now - watch->begun_ns) / 1e9;
+    double share = watch->share * hm_advance_rate(age_s, hm_advance_sum(age_s));
     watch->spent_mean = KEPT * watch->spent_mean + (1 - KEPT) * spent_s;
     watch->records_mean = KEPT * watch->records_mean + (1 - KEPT) * records;
     return watch->records_mean > 0 && share > 0 &&
            hm_perf_budget_fit(&watch->budget, watch->spent_mean / watch->records_mean, share, watch->plan.finest);
+}
+
+/* The locator reads the code mostly at the beginning, all at once. Of each second's budget it gets its share until that
+ * is paid for. */
+static void pay_for_locator(struct hm_perf_watched *watch, double allowed_s)
+{
+    double used_s = watch->plan.cpu_s ? watch->plan.cpu_s(watch->locator) : 0;
+    double paid_s = fmin(used_s - watch->located_s, watch->plan.locator_share * allowed_s);
+    watch->located_s += paid_s;
+    watch->spent_s += paid_s;
 }
 
 /* Compares the cost of sampling with the budget once a second, and changes the period if needed. */
@@ -130,6 +143,7 @@ static void adapt(struct hm_perf_watched *watch, uint64_t now)
     if (passed < ADAPT_NS)
         return;
     double allowed_s = watch->share * watch->n_cpus * (double)passed / 1e9;
+    pay_for_locator(watch, allowed_s);
     double spent_s = watch->spent_s + (double)(records - watch->records) * watch->plan.record_s;
     bool has_changed = watch->plan.is_time ? fit(watch, spent_s, (double)(records - watch->records), now)
                                            : hm_perf_budget_next(&watch->budget, spent_s, allowed_s,
@@ -255,7 +269,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     if (watch->plan.record_s <= 0)
         watch->plan.record_s = KERNEL_S;
     watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
-    watch->share = HM_PERF_SHARE * setup->overhead * (plan->share > 0 ? plan->share : 1);
+    watch->share = HM_PERF_SHARE * setup->overhead;
     watch->n_cpus = setup->n_cpus ? setup->n_cpus : 1;
     watch->since_ns = watch->begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     hm_perf_budget_init(&watch->budget, plan->period, plan->period_most);

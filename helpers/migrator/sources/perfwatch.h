@@ -19,7 +19,6 @@ struct hm_perf_plan {
     struct perf_event_attr attr[HM_PERF_EVENTS]; /* from hm_perf_attr() */
     enum hm_perf_kind kind[HM_PERF_EVENTS];
     bool has_packets;     /* the hardware writes into an AUX area, in SPE's packets; then n_events is 1 */
-    double share;         /* of the CPU time for sampling, that samples may have; 0: all of it */
     bool is_time;         /* the period is in ns of CPU time, and fitted to what records cost */
     uint64_t period;      /* the wanted period; a multiple of the processor's period_multiple */
     uint64_t finest;      /* with is_time: the period is never shorter */
@@ -31,6 +30,7 @@ struct hm_perf_plan {
     void (*locate)(void *locator, struct hm_ring_sample *sample);
     const char *(*is_over)(void *locator);
     double (*cpu_s)(const void *locator); /* CPU time that it has used outside of this process */
+    double locator_share;                 /* of the CPU time for sampling, that this may be */
     void (*end)(void *locator);
 };
 

@@ -25,6 +25,7 @@ struct hm_perf_watched {
     uint64_t begun_ns;                     /* first begin of watching */
     double spent_mean, records_mean;       /* with is_time: of a second, where the last ones weigh most */
     double spent_s;                        /* CPU time that reading has taken since then */
+    double located_s;                      /* CPU time of the locator that is paid for */
     pid_t last_pid;                        /* pid of the sample before, and its space */
     int last_space;
 };

@@ -217,6 +217,7 @@ void hm_perf_pause(struct hm_source *source)
     if (watch->plan.end)
         watch->plan.end(watch->locator);
     watch->locator = NULL;
+    watch->located_s = 0;
     watch->counts = (struct hm_ring_counts){0};
     watch->records = watch->throttled = watch->blind = 0;
     source->state.samples = source->state.lost = source->state.throttled = 0;

@@ -145,18 +145,6 @@ static void test_explain(void **state)
     }
 }
 
-/* What is spent early is paid back after ten minutes. */
-static void test_budget_early(void **state)
-{
-    (void)state;
-    double sum = 0;
-    for (uint64_t second = 0; second < 600; second++)
-        sum += hm_perf_budget_early(second * 1000000000);
-    assert_float_equal(sum, 600, 1e-6);
-    assert_true(hm_perf_budget_early(0) > 1.5);
-    assert_float_equal(hm_perf_budget_early(600000000000), 1, 1e-9);
-}
-
 static void test_budget(void **state)
 {
     (void)state;
@@ -223,10 +211,13 @@ static void test_budget_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_find),          cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_explain),       cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_budget_early),  cmocka_unit_test(test_budget_patience),
+        cmocka_unit_test(test_parse_refuses),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget_patience),
         cmocka_unit_test(test_budget_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
