@@ -41,7 +41,7 @@ def test_refuses_bad_words_and_files(words, text):
 
 def test_each_source_works_or_says_why_not():
     shown = sources()
-    assert [source["name"] for source in shown["sources"]] == ["perf", "damon", "idle", "clock", "faults"]
+    assert [source["name"] for source in shown["sources"]] == ["perf", "clock", "damon", "idle", "faults"]
     for source in shown["sources"]:
         assert set(source) == KEYS
         assert (source["reason"] is None) == source["usable"]
