@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request for each mode but hbm and memory: the guest has no node of HBM, and none behind a memory-side cache."""
+"""A request for each mode that the guest can have."""
+
+# The guest has no node of HBM, and none behind a memory-side cache.
+NOT_HERE = {"hbm", "memory"}
 
 # Request: the task's policy, the plan's mode and policy; None: no record.
 MODES = {
