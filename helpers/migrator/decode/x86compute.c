@@ -165,10 +165,15 @@ static bool choose(const cs_x86 *detail, uint8_t condition, uint64_t value, stru
 }
 
 /* sbb of a register and itself: -1 after a comparison with "below", else 0. */
-static bool is_mask(const cs_x86 *detail)
+static bool make_mask(const cs_x86 *detail, struct hm_instruction *instruction)
 {
-    return detail->op_count == 2 && detail->operands[1].type == X86_OP_REG &&
-           detail->operands[0].reg == detail->operands[1].reg;
+    struct hm_route_step lost = hm_translate_step(HM_ROUTE_LOSE);
+    lost.flags = HM_ROUTE_LOST;
+    if (detail->op_count != 2 || detail->operands[1].type != X86_OP_REG ||
+        detail->operands[0].reg != detail->operands[1].reg || !choose(detail, HM_ROUTE_BELOW, UINT64_MAX, instruction))
+        return false;
+    hm_translate_add(instruction, lost);
+    return true;
 }
 
 static bool negate(const cs_x86 *detail, struct hm_instruction *instruction)
@@ -214,7 +219,7 @@ bool hm_x86_compute(const cs_insn *decoded, struct hm_instruction *instruction)
     case X86_INS_NEG:
         return negate(detail, instruction);
     case X86_INS_SBB:
-        return is_mask(detail) && choose(detail, HM_ROUTE_BELOW, UINT64_MAX, instruction);
+        return make_mask(detail, instruction);
     case X86_INS_IMUL:
         return detail->op_count > 1 && compute(row, detail, instruction);
     default:
