@@ -35,6 +35,13 @@ static const struct row *find_row(unsigned id)
     return NULL;
 }
 
+/* Takes the first operand as the register that is written. It has the bits of the operation. */
+static bool take_to(const cs_x86 *detail, struct hm_route_step *step)
+{
+    const cs_x86_op *operand = &detail->operands[0];
+    return detail->op_count > 0 && operand->type == X86_OP_REG && hm_x86_reg(operand->reg, &step->to, &step->bits);
+}
+
 /* Takes a register or a constant as the right operand. */
 static bool take_right(const cs_x86_op *operand, struct hm_route_step *step)
 {
@@ -57,8 +64,7 @@ static bool compute(const struct row *row, const cs_x86 *detail, struct hm_instr
     step.value = (uint64_t)(int64_t)row->value;
     step.flags = (uint8_t)row->flags & 0xf;
     uint8_t last = detail->op_count - 1;
-    if (detail->op_count < 1 || detail->op_count > 3 || detail->operands[0].type != X86_OP_REG ||
-        !hm_x86_reg(detail->operands[0].reg, &step.to, &step.bits) ||
+    if (!take_to(detail, &step) || detail->op_count > 3 ||
         (last == 0 ? row->value == 0 : !take_right(&detail->operands[last], &step)))
         return false;
     step.left = step.to;
@@ -69,9 +75,8 @@ static bool compute(const struct row *row, const cs_x86 *detail, struct hm_instr
         step.left = HM_ROUTE_ZERO;
     if (is_shift(&step) && (step.right != HM_ROUTE_VALUE || step.value == 0)) /* by 0, the flags stay */
         step.flags = HM_ROUTE_LOST;
-    if ((row->id == X86_INS_XOR || row->id == X86_INS_SUB) && step.left == step.right) { /* 0, whatever it was */
+    if ((row->id == X86_INS_XOR || row->id == X86_INS_SUB) && step.left == step.right) /* 0, whatever it was */
         step.left = step.right = HM_ROUTE_ZERO;
-    }
     if (row->is_compared)
         step.to = HM_ROUTE_NOWHERE;
     hm_translate_add(instruction, step);
@@ -84,8 +89,7 @@ static bool widen(const cs_insn *decoded, struct hm_instruction *instruction)
     const cs_x86 *detail = &decoded->detail->x86;
     struct hm_route_step step = hm_translate_step(HM_ROUTE_AND);
     uint8_t narrow;
-    if (detail->op_count != 2 || detail->operands[1].type != X86_OP_REG ||
-        !hm_x86_reg(detail->operands[0].reg, &step.to, &step.bits) ||
+    if (detail->op_count != 2 || !take_to(detail, &step) || detail->operands[1].type != X86_OP_REG ||
         !hm_x86_reg(detail->operands[1].reg, &step.left, &narrow))
         return false;
     step.value = (UINT64_C(1) << narrow) - 1;
@@ -123,12 +127,9 @@ static bool lea(const cs_insn *decoded, struct hm_instruction *instruction)
 {
     const cs_x86 *detail = &decoded->detail->x86;
     struct hm_route_step step;
-    uint8_t to, bits;
-    if (!hm_x86_address(decoded, &detail->operands[1].mem, &step) || !hm_x86_reg(detail->operands[0].reg, &to, &bits))
+    if (!hm_x86_address(decoded, &detail->operands[1].mem, &step) || !take_to(detail, &step))
         return false;
     step.op = HM_ROUTE_LEA;
-    step.to = to;
-    step.bits = bits;
     hm_translate_add(instruction, step);
     return true;
 }
@@ -137,8 +138,7 @@ static bool lea(const cs_insn *decoded, struct hm_instruction *instruction)
 static bool move_if(const cs_x86 *detail, struct hm_instruction *instruction)
 {
     struct hm_route_step step = hm_translate_step(HM_ROUTE_SET);
-    if (detail->op_count != 2 || detail->operands[0].type != X86_OP_REG || detail->operands[1].type != X86_OP_REG ||
-        !hm_x86_reg(detail->operands[0].reg, &step.to, &step.bits))
+    if (detail->op_count != 2 || !take_to(detail, &step) || detail->operands[1].type != X86_OP_REG)
         return false;
     step.right = step.to;
     if (step.bits == 32)
@@ -154,7 +154,7 @@ static bool move_if(const cs_x86 *detail, struct hm_instruction *instruction)
 static bool choose(const cs_x86 *detail, uint8_t condition, uint64_t value, struct hm_instruction *instruction)
 {
     struct hm_route_step step = hm_translate_step(HM_ROUTE_SET);
-    if (detail->operands[0].type != X86_OP_REG || !hm_x86_reg(detail->operands[0].reg, &step.to, &step.bits))
+    if (!take_to(detail, &step))
         return false;
     hm_translate_add(instruction, step);
     step.op = HM_ROUTE_CMOV;
@@ -180,7 +180,7 @@ static bool negate(const cs_x86 *detail, struct hm_instruction *instruction)
 {
     struct hm_route_step step = hm_translate_step(HM_ROUTE_SUB);
     step.flags = HM_ROUTE_COMPARE;
-    if (detail->operands[0].type != X86_OP_REG || !hm_x86_reg(detail->operands[0].reg, &step.to, &step.bits))
+    if (!take_to(detail, &step))
         return false;
     step.right = step.to;
     hm_translate_add(instruction, step);
