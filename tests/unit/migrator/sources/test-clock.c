@@ -145,7 +145,8 @@ static void test_a_decoder_that_ends(void **state)
     finish(&child);
 }
 
-/* Code without an operand, and processes that are not known yet, have no addresses. This does not end the source. */
+/* Code without an operand, and processes that are not known yet, have no addresses. That is not taken for hardware that
+ * knows none. On a busy machine it may last so long that the source ends, as another one sees more (clockyield.h). */
 static void test_samples_without_addresses(void **state)
 {
     (void)state;
@@ -167,7 +168,7 @@ static void test_samples_without_addresses(void **state)
         result = source->read(source, &ranks, count, &seen, &error);
     kill(child.pid, SIGKILL);
     waitpid(child.pid, NULL, 0);
-    if (result != 0 || source->state.samples != 0)
+    if ((result != 0 && !strstr(error.text, "few ticks")) || source->state.samples != 0)
         fail_msg("%d samples: %s", (int)source->state.samples, error.text);
     source->close(source);
     hm_ranks_free(&ranks);
