@@ -34,6 +34,10 @@ SMALLER = 4
 # More CPU time and shorter phases, for tests of what the migrator does in a phase: on an emulated CPU, observing and
 # moving take fifty times as long.
 SOON = "migrate,overhead=10%,interval=5s"
+# What the migrator and the kernel for it access is counted, too: with WORK, and so much CPU time, it was up to a tenth
+# of what the ranks access, and most of it is in the slow tier. It is less beside ranks that access more.
+WORK_SOON = WORK // 4
+OTHERS = 0.05
 STRETCH = 3_000_000  # accesses of all ranks together
 SETTLE = 15  # the most whole phases until a steady state
 SETTLE_FASTER = 5
@@ -60,8 +64,8 @@ def make(request):
     """Gives a function that starts ranks. The ranks and the scarcity of memory end with the test, also if it fails."""
     made = []
 
-    def start(mode, *options, full_of_files=False, smaller=1):
-        made.append(ranks.Hotset(MIB // smaller, mode, "--work", str(WORK * smaller), *options))
+    def start(mode, *options, full_of_files=False, smaller=1, work=WORK):
+        made.append(ranks.Hotset(MIB // smaller, mode, "--work", str(work * smaller), *options))
         made[-1].allocate(room_for(FOOTPRINT // smaller), full_of_files)
         migration.mark(f"{request.node.name}.start")
         made[-1].start()
@@ -144,11 +148,11 @@ def test_hot_tenth_is_served_by_the_fast_tier(make, end):
 
 def test_files_make_room(make, end):
     # As on every node that was up for a while: hardly anything is free, and the ranks' memory begins in the slow tier.
-    hotset = make(SOON, full_of_files=True)
+    hotset = make(SOON, full_of_files=True, work=WORK_SOON)
     held, files = migration.on_fast(migration.anon_bytes(hotset.pids)), migration.file_bytes()
     assert held < ROOM / 2 < files, (held, files, migration.progress(hotset.job_id))
     hotset.wait_settled(SETTLE_FULL)
-    stretch(hotset, "files", least=RECOVERED)
+    stretch(hotset, "files", least=RECOVERED - OTHERS)
     print(json.dumps(migration.progress(hotset.job_id)), held, files, migration.file_bytes())
     assert migration.file_bytes() < files / 2
     end(hotset)
@@ -156,14 +160,14 @@ def test_files_make_room(make, end):
 
 def test_a_jump_is_recovered_in_two_phases(make, end):
     # A phase of 5 s cannot pay for all that moves after a jump.
-    hotset = make("migrate,overhead=10%", "--jump", str(1_000_000 // SMALLER), smaller=SMALLER)
+    hotset = make("migrate,overhead=10%", "--jump", str(1_000_000 // SMALLER), smaller=SMALLER, work=WORK_SOON)
     hotset.wait_settled(SETTLE_FASTER)
     for jump in (1, 2):
         hotset.allow_jumps(jump)
         slurm.wait_for(lambda: hotset.jumps() == jump, "the hot tenth to move", every=migration.QUIET)  # noqa: B023
         hotset.wait_settled(2, share=RECOVERED)
         hotset.wait_settled(SETTLE_FASTER)  # else the stretch, which is long, would begin with what is left to move
-        stretch(hotset, f"jump{jump}", least=RECOVERED)
+        stretch(hotset, f"jump{jump}", least=RECOVERED - OTHERS)
     print(json.dumps(migration.progress(hotset.job_id)))
     end(hotset)
 
@@ -182,9 +186,9 @@ def test_uniform_accesses_move_nothing(make, end):
 
 def test_writes_win_against_reads_of_equal_heat(make, end):
     room = FOOTPRINT // SMALLER // 10 * 5 // 4  # for the written tenth, and a quarter of the other
-    hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER)
+    hotset = make(f"{SOON},fast={room}", "--split", smaller=SMALLER, work=WORK_SOON)
     hotset.wait_settled(SETTLE, WRITTEN)
-    stretch(hotset, "writes", least_writes=0.85)
+    stretch(hotset, "writes", least_writes=RECOVERED - OTHERS)
     figures = migration.progress(hotset.job_id)
     reports = end(hotset)
     read, written = (ranks.share_on_fast(reports, part) for part in (READ, WRITTEN))
