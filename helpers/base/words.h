@@ -10,7 +10,7 @@
 
 #include "error.h"
 
-#define HM_WORDS_MOST 16    /* most options of a command */
+#define HM_WORDS_MOST 20    /* most options of a command */
 #define HM_WORDS_BAD 2      /* exit status of wrong usage */
 #define HM_WORDS_COLUMNS 80 /* width of a help text */
 #define HM_WORDS_TEXT 1024  /* bytes of a text that is wrapped */

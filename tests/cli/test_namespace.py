@@ -22,7 +22,7 @@ def without(name):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "the first word is create, destroy, list, reap, check or ram"),
+        ([], "the first word is create, destroy, list, reap, check, provision or ram"),
         (["remove"], "unexpected word 'remove'. Try 'hybridmem namespace --help'."),
         (["list", "all"], "unexpected word 'all'. Try 'hybridmem namespace --help'."),
         (without("job"), "create needs --job ID"),
@@ -66,6 +66,10 @@ def without(name):
         ([*CREATE, "--socket=near"], '--sockets: "near"'),
         (["ram", "online", "--sockets=all"], '--sockets: "all"'),
         (["ram", "online", "--sockets="], '--sockets: "" names no socket: write a list, as in "0,1"'),
+        (["provision", "--size=1G"], "provision takes no --size"),
+        (["provision", "--ram=much"], '--ram: "much"'),
+        (["provision", "--json"], "provision takes no --json"),
+        (["list", "--apply"], "list takes no --apply"),
         (["ram", "online", "--json"], "ram online takes no --json"),
         (["ram", "offline", "--zone=normal"], "ram offline takes no --zone"),
         (["ram", "offline", "--cluster=a"], "ram offline takes no --cluster"),

@@ -20,7 +20,8 @@ static const char *fault_of(const struct hm_dax_region *region)
     if (region->is_read_only)
         return "is read-only, so that nothing can be made in it: its firmware or an administrator has made it so";
     if (!region->has_labels)
-        return "has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)";
+        return "has no labels, so that nothing can be cut from it (an administrator's step: hybridmem namespace "
+               "provision)";
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 
 #define COMMAND "namespace"
 #define PATIENCE_S 10
+#define FLAGS 3 /* options without a value */
 
 /* The commands: one word, or two with a blank between them. */
 static const char *const commands[] = {
@@ -20,6 +21,7 @@ static const char *const commands[] = {
     [HM_NAMESPACE_LIST] = "list",
     [HM_NAMESPACE_REAP] = "reap",
     [HM_NAMESPACE_CHECK] = "check",
+    [HM_NAMESPACE_PROVISION] = "provision",
     [HM_NAMESPACE_RAM_ONLINE] = "ram online",
     [HM_NAMESPACE_RAM_OFFLINE] = "ram offline",
     [HM_NAMESPACE_RAM_LIST] = "ram list",
@@ -34,6 +36,7 @@ static void print_help(void)
           "       hybridmem namespace reap --living LIST|FILE [OPTION]...\n"
           "       hybridmem namespace list [--json] [OPTION]...\n"
           "       hybridmem namespace check [--config FILE]\n"
+          "       hybridmem namespace provision [--sockets LIST] [--ram SIZE] [--apply]\n"
           "       hybridmem namespace ram online [--zone movable|normal] [--sockets LIST]\n"
           "                                  [OPTION]...\n"
           "       hybridmem namespace ram offline [--sockets LIST] [OPTION]...\n"
@@ -43,12 +46,15 @@ static void print_help(void)
           "wipes and removes them. Slurm's prolog and epilog do it for --hybrid-mem=fsdax.\n"
           "Only root can run it; what hybridmem did not make stays. ram makes devdax\n"
           "namespaces into memory of the kernel, and that memory into devices again.\n"
+          "provision prepares new persistent memory for all this.\n"
           "\n",
           stdout);
     for (size_t i = 0; i < HM_NAMESPACE_OPTIONS; i++)
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, 26, hm_namespace_option[i].about, "  --%s %s",
                          hm_namespace_option[i].name, hm_namespace_option[i].value);
-    fputs("  --keep                  create: keep them for the user's next jobs, or use\n"
+    fputs("  --apply                 provision: do it, in place of only saying what would be\n"
+          "                          done\n"
+          "  --keep                  create: keep them for the user's next jobs, or use\n"
           "                          what the user has kept\n"
           "  --json                  list, ram list: as JSON\n"
           "  -h, --help              this text\n"
@@ -109,6 +115,8 @@ static int convert(struct hm_namespace_request *request, const char *const *give
         return hm_fail(error, EINVAL, "%s takes no --json", commands[request->command]);
     if (request->keep && request->command != HM_NAMESPACE_CREATE)
         return hm_fail(error, EINVAL, "%s takes no --keep", commands[request->command]);
+    if (request->apply && request->command != HM_NAMESPACE_PROVISION)
+        return hm_fail(error, EINVAL, "%s takes no --apply", commands[request->command]);
     return request->command == HM_NAMESPACE_DESTROY ? check_whose(given, error) : 0;
 }
 
@@ -131,19 +139,21 @@ static int match(const char *command, char *const *word, int n)
 int hm_namespace_request_parse(int argc, char **argv, struct hm_namespace_request *request)
 {
     const char *given[HM_NAMESPACE_OPTIONS] = {NULL};
-    struct hm_word word[HM_NAMESPACE_OPTIONS + 2] = {{.name = "json", .flag = &request->json},
-                                                     {.name = "keep", .flag = &request->keep}};
-    struct hm_words words = {.command = COMMAND, .print_help = print_help, .word = word, .n = HM_NAMESPACE_OPTIONS + 2};
+    struct hm_word word[FLAGS + HM_NAMESPACE_OPTIONS] = {{.name = "json", .flag = &request->json},
+                                                         {.name = "keep", .flag = &request->keep},
+                                                         {.name = "apply", .flag = &request->apply}};
+    struct hm_words words = {
+        .command = COMMAND, .print_help = print_help, .word = word, .n = FLAGS + HM_NAMESPACE_OPTIONS};
     struct hm_error error = {{0}};
     *request = (struct hm_namespace_request){
         .config = hm_config_path(), .filesystem = hm_mkfs_at(0), .zone = HM_ZONE_MOVABLE, .patience_s = PATIENCE_S};
     for (size_t i = 0; i < HM_NAMESPACE_OPTIONS; i++)
-        word[i + 2] = (struct hm_word){.name = hm_namespace_option[i].name, .text = &given[i]};
+        word[FLAGS + i] = (struct hm_word){.name = hm_namespace_option[i].name, .text = &given[i]};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
     if (optind == argc)
-        return say("the first word is create, destroy, list, reap, check or ram");
+        return say("the first word is create, destroy, list, reap, check, provision or ram");
     int taken = 0, is_ram = strcmp(argv[optind], "ram") == 0;
     request->command = 0;
     while (request->command < HM_NAMESPACE_COMMANDS &&

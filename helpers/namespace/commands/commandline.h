@@ -18,6 +18,7 @@ enum hm_namespace_command {
     HM_NAMESPACE_LIST,
     HM_NAMESPACE_REAP,
     HM_NAMESPACE_CHECK,
+    HM_NAMESPACE_PROVISION,
     HM_NAMESPACE_RAM_ONLINE,
     HM_NAMESPACE_RAM_OFFLINE,
     HM_NAMESPACE_RAM_LIST,
@@ -32,8 +33,10 @@ struct hm_namespace_request {
     uint32_t job_id, restart; /* job_id 0: no job */
     uid_t uid;                /* owner of the file systems; destroy without a job removes those that this user keeps */
     bool keep;                /* the file systems outlive the job, and the job gets those that the user has kept */
-    uint64_t bytes;
-    struct hm_set sockets; /* empty: by `which` for create, else all */
+    bool apply;               /* provision: do it */
+    uint64_t bytes;           /* for create */
+    uint64_t ram_bytes;       /* provision: of a devdax namespace in each region; 0: none */
+    struct hm_set sockets;    /* empty: by `which` for create, else all */
     enum hm_socket which;
     enum hm_zone zone; /* for ram online */
     const struct hm_filesystem *filesystem;

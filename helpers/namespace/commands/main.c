@@ -26,6 +26,7 @@ static const struct {
     [HM_NAMESPACE_LIST] = {hm_namespace_list, false, false},
     [HM_NAMESPACE_REAP] = {hm_namespace_reap, true, true},
     [HM_NAMESPACE_CHECK] = {hm_namespace_check, false, false},
+    [HM_NAMESPACE_PROVISION] = {hm_namespace_provision, true, false},
     [HM_NAMESPACE_RAM_ONLINE] = {hm_namespace_ram_online, true, false},
     [HM_NAMESPACE_RAM_OFFLINE] = {hm_namespace_ram_offline, true, true},
     [HM_NAMESPACE_RAM_LIST] = {hm_namespace_ram_list, false, false},

@@ -13,6 +13,7 @@ enum {
     LIST = 1 << HM_NAMESPACE_LIST,
     REAP = 1 << HM_NAMESPACE_REAP,
     CHECK = 1 << HM_NAMESPACE_CHECK,
+    PROVISION = 1 << HM_NAMESPACE_PROVISION,
     RAM_ONLINE = 1 << HM_NAMESPACE_RAM_ONLINE,
     RAM_OFFLINE = 1 << HM_NAMESPACE_RAM_OFFLINE,
     RAM_LIST = 1 << HM_NAMESPACE_RAM_LIST,
@@ -62,6 +63,11 @@ static int take_detach(struct hm_namespace_request *request, const char *text, s
 static int take_size(struct hm_namespace_request *request, const char *text, struct hm_error *error)
 {
     return hm_size_parse(text, &request->bytes, error);
+}
+
+static int take_ram(struct hm_namespace_request *request, const char *text, struct hm_error *error)
+{
+    return hm_size_parse(text, &request->ram_bytes, error);
 }
 
 static int take_sockets(struct hm_namespace_request *request, const char *text, struct hm_error *error)
@@ -131,8 +137,11 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
      take_uid, CREATE, DESTROY},
     {"size", "SIZE", "bytes on all sockets together: digits and K, M, G or T", take_size, CREATE, 0},
     {"sockets", "LIST",
-     "where to take space, evenly: \"0,1\", local, remote or all; ram: where the devices are (default: all)",
-     take_sockets, CREATE, RAM},
+     "where to take space, evenly: \"0,1\", local, remote or all; ram, provision: where the devices or regions are "
+     "(default: all)",
+     take_sockets, CREATE, RAM | PROVISION},
+    {"ram", "SIZE", "provision: a devdax namespace of this size in each region, for ram online (default: none)",
+     take_ram, 0, PROVISION},
     {"fs", "NAME", "ext4 or xfs (default: ext4)", take_fs, 0, CREATE},
     {"map", "dram|pmem", "where the map of pages is, 1.6% of the size (default: dram)", take_map, 0, CREATE},
     {"cluster", "NAME", "Slurm's cluster (default: for create that of hybridmem.conf, else any)", take_cluster, 0,
@@ -140,7 +149,7 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
     {"zone", "movable|normal", "the kernel's zone for memory that comes online (default: movable)", take_zone, 0,
      RAM_ONLINE},
     {"patience", "SECONDS", "how long to wait for what is in use (default: 10)", take_patience, 0,
-     CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE},
+     CREATE | DESTROY | REAP | RAM_ONLINE | RAM_OFFLINE | PROVISION},
     {"limit", "SECONDS", "how long wipes may take; exit status 4 if they need longer (default: no limit)", take_limit,
      0, CREATE | DESTROY | REAP},
     {"detach", "SECONDS", "after this time, mounts in the job's own mount namespaces are detached (default: never)",
@@ -149,5 +158,5 @@ const struct hm_namespace_option hm_namespace_option[HM_NAMESPACE_OPTIONS] = {
      "living jobs, as 1234.0, and users whose kept file systems they use, as u1000; 1234.* is any run of the job, u* "
      "any user; or a /FILE with such a list",
      take_living, REAP, 0},
-    {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM},
+    {"config", "FILE", "instead of the installed hybridmem.conf", take_config, 0, OF_JOBS | CHECK | RAM | PROVISION},
 };

@@ -5,7 +5,7 @@
 
 #include "commandline.h"
 
-#define HM_NAMESPACE_OPTIONS 14
+#define HM_NAMESPACE_OPTIONS 15
 
 struct hm_namespace_option {
     const char *name, *value, *about;

@@ -32,6 +32,8 @@ int hm_namespace_list(const struct hm_config *config, const struct hm_namespace_
                       struct hm_error *error);
 int hm_namespace_check(const struct hm_config *config, const struct hm_namespace_request *request,
                        struct hm_error *error);
+int hm_namespace_provision(const struct hm_config *config, const struct hm_namespace_request *request,
+                           struct hm_error *error);
 int hm_namespace_ram_online(const struct hm_config *config, const struct hm_namespace_request *request,
                             struct hm_error *error);
 int hm_namespace_ram_offline(const struct hm_config *config, const struct hm_namespace_request *request,

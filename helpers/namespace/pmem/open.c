@@ -46,6 +46,14 @@ void hm_pmem_close(struct hm_pmem *pmem)
     free(pmem);
 }
 
+struct ndctl_region *hm_pmem_region(struct hm_pmem *pmem, const char *name)
+{
+    for (int i = 0; i < pmem->n_regions; i++)
+        if (strcmp(ndctl_region_get_devname(pmem->region[i]), name) == 0)
+            return pmem->region[i];
+    return NULL;
+}
+
 bool hm_pmem_is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner)
 {
     uuid_t uuid;

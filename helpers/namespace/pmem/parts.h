@@ -13,6 +13,9 @@ struct hm_pmem {
     int n_regions;
 };
 
+/* The region with this name of the kernel's; NULL: there is none. */
+struct ndctl_region *hm_pmem_region(struct hm_pmem *pmem, const char *name);
+
 /* Did hybridmem make this namespace? Then `owner` gets its owner. */
 bool hm_pmem_is_ours(struct ndctl_namespace *namespace, struct hm_owner *owner);
 

@@ -175,10 +175,7 @@ static struct ndctl_namespace *clean_seed(struct ndctl_region *region)
 int hm_pmem_create(struct hm_pmem *pmem, const struct hm_share *share, const struct hm_owner *owner, bool map_in_pmem,
                    struct hm_namespace *made, struct hm_error *error)
 {
-    struct ndctl_region *region = NULL;
-    for (int i = 0; i < pmem->n_regions && !region; i++)
-        if (strcmp(ndctl_region_get_devname(pmem->region[i]), share->region->name) == 0)
-            region = pmem->region[i];
+    struct ndctl_region *region = hm_pmem_region(pmem, share->region->name);
     /* Load the driver before anything is made: without it nothing could be wiped either. */
     if (hm_driver_load(&hm_driver_pmem, error) != 0)
         return -1;

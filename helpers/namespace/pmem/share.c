@@ -16,8 +16,7 @@ int hm_region_check(const struct hm_region *region, struct hm_error *error)
         return hm_fail(error, EROFS, "%s is read-only: its firmware or an administrator has made it so", region->name);
     if (!region->has_labels)
         return hm_fail(error, ENODEV,
-                       "%s has no labels and cannot be divided: ndctl disable-region, init-labels and enable-region "
-                       "once, as in hybridmem-namespace(8)",
+                       "%s has no labels and cannot be divided: 'hybridmem namespace provision' says what to do",
                        region->name);
     if (region->align == 0 || region->align % HM_DAX_ALIGN != 0)
         return hm_fail(error, EINVAL, "%s is aligned to %llu bytes: DAX wants a multiple of %llu in its sysfs align",

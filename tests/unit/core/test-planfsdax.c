@@ -32,7 +32,8 @@
 #define DISABLED " is disabled, so that nothing can be made in it (an administrator's step: ndctl enable-region)" HAS
 #define READ_ONLY                                                                                                      \
     " is read-only, so that nothing can be made in it: its firmware or an administrator has made it so" HAS
-#define NO_LABELS " has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)" HAS
+#define NO_LABELS                                                                                                      \
+    " has no labels, so that nothing can be cut from it (an administrator's step: hybridmem namespace provision)" HAS
 #define TWO .are_known = true, .n = 2, .region = {ON(0, 0, 100), ON(1, 1, 200)}
 #define HAS ": this node has dram (nodes 0-1), pmem (nodes 2-3)"
 
@@ -144,7 +145,8 @@ static const struct {
     {"fsdax,size=1G",
      "",
      {.are_known = true, .n = 1, .region = {{.id = 4, .socket = 0, .bytes = 100 * GIB}}},
-     "region4 has no labels, so that nothing can be cut from it (an administrator's step: ndctl init-labels)" HAS},
+     "region4 has no labels, so that nothing can be cut from it (an administrator's step: hybridmem namespace "
+     "provision)" HAS},
     /* where a socket's region is unusable, the other sockets do not take its part */
     {"fsdax,size=1G",
      "",

@@ -134,9 +134,7 @@ static void test_what_cannot_be_is_named(void **state)
          "region0 on socket 0 has no extent of 16.0 EiB: the largest is 384.0 MiB, of 512.0 MiB "
          "free in all"},
         {"0,1", 32 * MIB, "region1 on socket 1 has no extent of 16.0 MiB: the largest is 0 B, of 0 B free in all"},
-        {"2", MIB,
-         "region2 has no labels and cannot be divided: ndctl disable-region, init-labels and enable-region once, as in "
-         "hybridmem-namespace(8)"},
+        {"2", MIB, "region2 has no labels and cannot be divided: 'hybridmem namespace provision' says what to do"},
         {"3", MIB, "region3 is aligned to 4096 bytes: DAX wants a multiple of 2097152 in its sysfs align"},
         {"4", MIB, "region4 starts at 0x1000: DAX wants a multiple of 0x200000"},
         {"5", MIB, "region5 is disabled: ndctl enable-region region5"},
