@@ -57,11 +57,20 @@ class Handler(BaseHTTPRequestHandler):
         self.fail(401, "NoValidSession", "There is no valid session established with the implementation.")
         return False
 
+    def is_busy(self):
+        busy = self.server.service.busy
+        if busy:
+            self.fail(busy.pop(0), "ServiceTemporarilyUnavailable", "The service is temporarily unavailable.")
+            return True
+        return False
+
     def do_GET(self):
         service = self.server.service
         service.asked.append(("GET", self.path))
         odd = service.odd.get(self.path)
-        if odd == "hangs":
+        if self.is_busy():
+            pass
+        elif odd == "hangs":
             service.ended.wait(60)
         elif isinstance(odd, bytes):
             self.answer(200, odd)
@@ -79,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         service = self.server.service
         change = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         service.asked.append(("PATCH", self.path, change))
-        if not self.is_known():
+        if self.is_busy() or not self.is_known():
             return
         if service.meddles > 0:  # somebody else changes something meanwhile
             service.meddles -= 1
@@ -108,6 +117,7 @@ class Service:
         self.members = [SYSTEM]
         self.shows_late, self.late = False, []  # changes that are taken, and show at the boot only
         self.odd = {}  # by path: a status, the bytes of an answer, or "hangs"
+        self.busy = []  # statuses of the next answers
         self.asked = []
         self.ended = threading.Event()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -186,6 +186,15 @@ def test_the_state_is_shown(board):
     assert shown["prevents"] == {"flat": None, "cache": None}
 
 
+def test_a_busy_service_is_asked_again(board):
+    board.set(timeout="60s")
+    board.service.busy = [503, 429]
+    assert board.run().stdout == "memmode=flat\n" and board.service.asked[:3] == [("GET", SYSTEMS)] * 3
+    board.set(timeout="1s")
+    board.service.busy = [503] * 100
+    assert "status 503: The service is temporarily unavailable." in board.fails()
+
+
 def test_what_is_set_is_still_checked_for_a_change_by_others(board):
     """With an ETag in the body only; and one that is another by the time of the change."""
     board.service.tells_etag = False

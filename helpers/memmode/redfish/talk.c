@@ -13,7 +13,18 @@
 #define TRIES 3       /* to change what others change at the same time */
 #define TASK_LOOKS 10 /* looks, a second apart, whether a task has made the change */
 
-enum { OK = 200, ACCEPTED = 202, NO_CONTENT = 204, UNAUTHORIZED = 401, FORBIDDEN = 403, PRECONDITION_FAILED = 412 };
+#define AGAIN 10 /* tenths of a second until a service that is busy is asked again */
+
+enum {
+    OK = 200,
+    ACCEPTED = 202,
+    NO_CONTENT = 204,
+    UNAUTHORIZED = 401,
+    FORBIDDEN = 403,
+    PRECONDITION_FAILED = 412,
+    TOO_MANY_REQUESTS = 429,
+    UNAVAILABLE = 503
+};
 
 static struct hm_http_answer answer; /* a megabyte, and one at a time */
 
@@ -33,10 +44,27 @@ static int fail_at(const struct hm_redfish_talk *talk, const char *verb, const c
     return hm_fail(error, errno, "%s %.120s%.160s: %s", verb, talk->service.base, path, why->text);
 }
 
+/* As hm_http_do, into `answer`. A service that is busy has done nothing, and is asked again for as long as an answer
+ * may take: slurmd asks for a node's mode once, at its start. */
+static int ask(const struct hm_redfish_talk *talk, const char *path, const char *body, const char *etag,
+               struct hm_error *error)
+{
+    uint64_t since_ns = 0;
+    for (;;) {
+        if (hm_http_do(&talk->service, path, body, etag, &answer, error) != 0)
+            return -1;
+        if (answer.status != TOO_MANY_REQUESTS && answer.status != UNAVAILABLE)
+            return 0;
+        for (int i = 0; i < AGAIN; i++)
+            if (!hm_patience_pause(&since_ns, talk->service.patience_s))
+                return 0;
+    }
+}
+
 /* Get a resource into `answer`. The text of an error is without the address. */
 static int get(const struct hm_redfish_talk *talk, const char *path, struct hm_error *error)
 {
-    if (hm_http_do(&talk->service, path, NULL, "", &answer, error) != 0)
+    if (ask(talk, path, NULL, "", error) != 0)
         return -1;
     return answer.status == OK ? 0 : fail_status(error);
 }
@@ -122,7 +150,7 @@ int hm_redfish_talk_change(struct hm_redfish_talk *talk, const char *value, stru
             free(body);
             return -1;
         }
-        result = hm_http_do(&talk->service, talk->bios.settings, body, talk->settings.etag, &answer, &why);
+        result = ask(talk, talk->bios.settings, body, talk->settings.etag, &why);
         if (result != 0 || answer.status != PRECONDITION_FAILED)
             break;
     }
