@@ -23,7 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t address;
     size_t head = size < sizeof(input) ? size : sizeof(input), rest = size - head;
     memcpy(&input, data, head);
-    piece.address = input.address;
     piece.before = rest ? (uint16_t)(input.before % rest) : 0;
     if (piece.before > HM_ROUTE_BEFORE)
         piece.before = HM_ROUTE_BEFORE;
@@ -38,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hm_route route = hm_routes_find(code, &piece);
     if (!hm_route_is_sound(&route, hm_route_size(&route)))
         abort();
-    hm_route_follow(&route, input.reg, &address);
+    hm_route_follow(&route, input.address, input.reg, &address);
     if (hm_route_is_sound(&given, hm_route_size(&given)))
-        hm_route_follow(&given, input.reg, &address);
+        hm_route_follow(&given, input.address, input.reg, &address);
     return 0;
 }

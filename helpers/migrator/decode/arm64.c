@@ -3,6 +3,7 @@
 #include "translate.h"
 
 #if defined(__aarch64__)
+#define SIZE 4           /* bytes of an instruction */
 #define STACK_POINTER 31 /* its number, after x0 ... x30 */
 
 uint8_t hm_translate_reg(unsigned reg)
@@ -18,6 +19,12 @@ uint8_t hm_translate_reg(unsigned reg)
     if (reg >= ARM64_REG_W0 && reg <= ARM64_REG_W28)
         return (uint8_t)(reg - ARM64_REG_W0);
     return HM_ROUTE_NOWHERE;
+}
+
+size_t hm_translate_size(const uint8_t *byte, size_t size)
+{
+    (void)byte;
+    return size < SIZE ? 0 : SIZE;
 }
 
 static bool is_prefetch(const cs_insn *decoded)

@@ -4,17 +4,17 @@
 #include <capstone/capstone.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "translate.h"
 
-#define KNOWN 4096   /* instructions that are remembered; a power of two */
-#define MOST_SIZE 15 /* bytes of an instruction, at most */
-#define BACK 64      /* bytes before a place that are decoded to find where its instructions begin */
+#define KNOWN 1024 /* instructions that are remembered; a power of two */
 
 struct hm_code {
     csh engine;
     cs_insn *decoded;
     const struct hm_route_code *piece;
+    uint64_t n_decoded;
     struct hm_instruction known[KNOWN];
 };
 
@@ -54,15 +54,13 @@ void hm_code_choose(struct hm_code *code, const struct hm_route_code *piece)
     code->piece = piece;
 }
 
-static struct hm_instruction *find(struct hm_code *code, uint64_t address)
+/* An instruction is known by its bytes and those after it, as it is not known yet how many it has. */
+static struct hm_instruction *find(struct hm_code *code, const uint8_t byte[HM_CODE_BYTES])
 {
-    uint64_t mixed = (address ^ (uint64_t)code->piece->pid << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t word[2], mixed;
+    memcpy(word, byte, sizeof(word));
+    mixed = (word[0] ^ (word[1] << 29 | word[1] >> 35)) * UINT64_C(0x9e3779b97f4a7c15);
     return &code->known[mixed >> 32 & (KNOWN - 1)];
-}
-
-static bool is_it(const struct hm_code *code, const struct hm_instruction *instruction, uint64_t address)
-{
-    return instruction->size > 0 && instruction->address == address && instruction->pid == code->piece->pid;
 }
 
 /* The registers that the instruction writes, as bits; all of them if that is not known. */
@@ -81,60 +79,58 @@ static uint64_t find_written(const struct hm_code *code)
     return written;
 }
 
-const struct hm_instruction *hm_code_at(struct hm_code *code, uint64_t address)
+const struct hm_instruction *hm_code_at(struct hm_code *code, int64_t at)
 {
     const struct hm_route_code *piece = code->piece;
-    uint64_t begin = piece->address - piece->before, at = address - begin;
-    size_t all = (size_t)piece->before + piece->after;
-    if (at >= all)
+    uint8_t there[HM_CODE_BYTES] = {0};
+    if (at < -(int64_t)piece->before || at >= piece->after)
         return NULL;
-    struct hm_instruction *instruction = find(code, address);
-    if (is_it(code, instruction, address))
-        return instruction;
-    const uint8_t *byte = piece->byte + at;
-    size_t left = all - at;
-    uint64_t next = address;
+    const uint8_t *byte = piece->byte + piece->before + at;
+    size_t left = (size_t)(piece->after - at);
+    left = left < HM_CODE_BYTES - 1 ? left : HM_CODE_BYTES - 1;
+    memcpy(there, byte, left);
+    there[HM_CODE_BYTES - 1] = (uint8_t)left;
+    struct hm_instruction *instruction = find(code, there);
+    if (memcmp(instruction->byte, there, HM_CODE_BYTES) == 0)
+        return instruction->size > 0 ? instruction : NULL;
+    uint64_t next = 0;
+    *instruction = (struct hm_instruction){0};
+    memcpy(instruction->byte, there, HM_CODE_BYTES);
+    code->n_decoded++;
     if (!cs_disasm_iter(code->engine, &byte, &left, &next, code->decoded))
         return NULL;
-    *instruction = (struct hm_instruction){
-        .address = address, .pid = piece->pid, .size = (uint8_t)(next - address), .written = find_written(code)};
+    instruction->size = (uint8_t)next;
+    instruction->written = find_written(code);
     hm_translate(code->engine, code->decoded, instruction);
     return instruction;
 }
 
-const struct hm_instruction *hm_code_known_before(struct hm_code *code, uint64_t address)
+/* Reads from `back` bytes before the place on. Returns the number of instructions if the last one ends at the place,
+ * and where they begin; else 0. What has been `tried` led nowhere. */
+static size_t measure(const struct hm_route_code *piece, size_t back, bool *tried, uint8_t start[HM_CODE_BACK])
 {
-    for (uint64_t size = 1; size <= MOST_SIZE; size++) {
-        const struct hm_instruction *instruction = find(code, address - size);
-        if (is_it(code, instruction, address - size) && instruction->size == size)
-            return instruction;
+    size_t n = 0;
+    while (back > 0 && !tried[back - 1]) {
+        size_t size = hm_translate_size(piece->byte + piece->before - back, back);
+        tried[back - 1] = true;
+        if (size == 0)
+            return 0;
+        start[n++] = (uint8_t)back;
+        back -= size;
     }
-    return NULL;
+    return back == 0 ? n : 0;
 }
 
-/* Decodes from `begin` on, only for the sizes of instructions. Returns their number if the last one ends at `end`, and
- * where they begin; else 0. */
-static size_t measure(struct hm_code *code, const uint8_t *byte, uint64_t begin, uint64_t end, uint64_t start[BACK])
+size_t hm_code_look_back(const struct hm_code *code, uint8_t start[HM_CODE_BACK])
 {
-    size_t left = end - begin, n = 0;
-    for (start[0] = begin; left > 0; start[n] = begin) {
-        if (!cs_disasm_iter(code->engine, &byte, &left, &begin, code->decoded))
-            return 0;
-        if (++n == BACK)
-            break;
-    }
+    size_t n = 0, back = code->piece->before < HM_CODE_BACK ? code->piece->before : HM_CODE_BACK;
+    bool tried[HM_CODE_BACK] = {false};
+    for (; back > 0 && n == 0; back--)
+        n = measure(code->piece, back, tried, start);
     return n;
 }
 
-void hm_code_look_back(struct hm_code *code)
+uint64_t hm_code_decoded(const struct hm_code *code)
 {
-    const struct hm_route_code *piece = code->piece;
-    uint64_t start[BACK + 1];
-    size_t n = 0;
-    cs_option(code->engine, CS_OPT_DETAIL, CS_OPT_OFF);
-    for (size_t back = piece->before < BACK ? piece->before : BACK; back > 0 && n == 0; back--)
-        n = measure(code, piece->byte + piece->before - back, piece->address - back, piece->address, start);
-    cs_option(code->engine, CS_OPT_DETAIL, CS_OPT_ON);
-    for (size_t i = 0; i < n; i++)
-        hm_code_at(code, start[i]);
+    return code->n_decoded;
 }

@@ -14,22 +14,29 @@ static bool needs(const struct hm_route_step *access, uint64_t written)
     return (written >> access->left | written >> access->right) & 1;
 }
 
+/* Adds a step of the instruction that is `at` bytes from the place. */
+static void add_step(struct hm_route *route, struct hm_route_step step, int64_t at)
+{
+    if (step.left == HM_ROUTE_PLACE)
+        step.value += (uint64_t)at;
+    route->step[route->n++] = step;
+}
+
 /* Takes the last access before the place whose registers are still what they were. */
-static bool look_before(struct hm_code *code, uint64_t address, struct hm_route *route)
+static bool look_before(struct hm_code *code, struct hm_route *route)
 {
     uint64_t written = 0;
-    const struct hm_instruction *instruction = hm_code_known_before(code, address);
-    if (!instruction) {
-        hm_code_look_back(code);
-        instruction = hm_code_known_before(code, address);
-    }
-    for (int i = 0; i < DISTANCE && instruction && instruction->goes_on == HM_GOES_NEXT; i++) {
+    uint8_t start[HM_CODE_BACK];
+    size_t n = hm_code_look_back(code, start), last = n > DISTANCE ? n - DISTANCE : 0;
+    while (n-- > last) {
+        const struct hm_instruction *instruction = hm_code_at(code, -(int64_t)start[n]);
+        if (!instruction || instruction->goes_on != HM_GOES_NEXT)
+            break;
         written |= instruction->written;
         if (instruction->has_access && !needs(&instruction->step[0], written)) {
-            *route = (struct hm_route){.n = 1, .step = {instruction->step[0]}};
+            add_step(route, instruction->step[0], -(int64_t)start[n]);
             return true;
         }
-        instruction = hm_code_known_before(code, instruction->address);
     }
     return false;
 }
@@ -44,13 +51,13 @@ struct known {
 
 /* An instruction, and the step of the route at which it begins. */
 struct visited {
-    uint64_t address;
+    int64_t at; /* bytes from the place */
     uint8_t step;
 };
 
 /* A step that branches to where the route is not made yet. */
 struct branch {
-    uint64_t target;
+    int64_t target;
     struct known known;
     uint8_t step;
 };
@@ -79,10 +86,10 @@ static void learn(struct known *known, const struct hm_route_step *step)
         known->lost |= step->value & ((UINT64_C(1) << HM_ROUTE_REGS) - 1);
 }
 
-static int find_step(const struct making *making, uint64_t address)
+static int find_step(const struct making *making, int64_t at)
 {
     for (size_t i = 0; i < making->n_visited; i++)
-        if (making->visited[i].address == address)
+        if (making->visited[i].at == at)
             return making->visited[i].step;
     return -1;
 }
@@ -94,26 +101,25 @@ static void add_jump(struct making *making, int step)
     making->route->step[making->route->n++] = jump;
 }
 
-static void add_branch(struct making *making, const struct hm_instruction *instruction, const struct known *known)
+static void add_branch(struct making *making, int64_t target, const struct known *known)
 {
     uint8_t step = (uint8_t)(making->route->n - 1);
     making->route->step[step].next = END;
-    making->branch[making->n_branches++] =
-        (struct branch){.target = instruction->target, .known = *known, .step = step};
+    making->branch[making->n_branches++] = (struct branch){.target = target, .known = *known, .step = step};
 }
 
 /* Adds an instruction's steps. There is room for one more after them. Returns false if the route ends here: at an
  * access whose address is known then, where it is not known which way the thread takes, or as it has no room. */
-static bool add(struct making *making, const struct hm_instruction *instruction, struct known *known)
+static bool add(struct making *making, const struct hm_instruction *instruction, int64_t at, struct known *known)
 {
     struct hm_route *route = making->route;
     if (route->n + instruction->n_steps >= HM_ROUTE_STEPS || making->n_visited == VISITED ||
         (instruction->goes_on == HM_GOES_BRANCH && known->flags == HM_ROUTE_LOST))
         return false;
-    making->visited[making->n_visited++] = (struct visited){instruction->address, (uint8_t)route->n};
+    making->visited[making->n_visited++] = (struct visited){at, (uint8_t)route->n};
     for (int i = 0; i < instruction->n_steps; i++) {
         const struct hm_route_step *step = &instruction->step[i];
-        route->step[route->n++] = *step;
+        add_step(route, *step, at);
         if (step->op == HM_ROUTE_ACCESS && !needs(step, known->lost)) {
             making->has_access = true;
             return false;
@@ -121,22 +127,22 @@ static bool add(struct making *making, const struct hm_instruction *instruction,
         learn(known, step);
     }
     if (instruction->goes_on == HM_GOES_BRANCH)
-        add_branch(making, instruction, known);
+        add_branch(making, at + instruction->target, known);
     return true;
 }
 
-/* Goes on from an address until the thread goes away, or comes to where the route is made already. */
-static void go(struct making *making, uint64_t address, struct known known)
+/* Goes on from `at` bytes from the place until the thread goes away, or comes to where the route is made already. */
+static void go(struct making *making, int64_t at, struct known known)
 {
     for (;;) {
-        int step = find_step(making, address);
-        const struct hm_instruction *instruction = step < 0 ? hm_code_at(making->code, address) : NULL;
+        int step = find_step(making, at);
+        const struct hm_instruction *instruction = step < 0 ? hm_code_at(making->code, at) : NULL;
         if (step >= 0)
             add_jump(making, step);
-        else if (!instruction || instruction->goes_on == HM_GOES_AWAY || !add(making, instruction, &known))
+        else if (!instruction || instruction->goes_on == HM_GOES_AWAY || !add(making, instruction, at, &known))
             add_jump(making, END);
         else {
-            address = instruction->goes_on == HM_GOES_JUMP ? instruction->target : address + instruction->size;
+            at += instruction->goes_on == HM_GOES_JUMP ? instruction->target : instruction->size;
             continue;
         }
         return;
@@ -159,11 +165,10 @@ static void drop_comparisons(struct hm_route *route)
     }
 }
 
-static void look_after(struct hm_code *code, uint64_t address, struct hm_route *route)
+static void look_after(struct hm_code *code, struct hm_route *route)
 {
     struct making making = {.code = code, .route = route};
-    route->n = 0;
-    go(&making, address, (struct known){.flags = HM_ROUTE_LOST});
+    go(&making, 0, (struct known){.flags = HM_ROUTE_LOST});
     for (size_t i = 0; i < making.n_branches; i++) {
         const struct branch *branch = &making.branch[i];
         int step = find_step(&making, branch->target);
@@ -185,7 +190,7 @@ struct hm_route hm_routes_find(struct hm_code *code, const struct hm_route_code 
     if (piece->before > HM_ROUTE_BEFORE || piece->after > HM_ROUTE_AFTER)
         return route;
     hm_code_choose(code, piece);
-    if (!look_before(code, piece->address, &route))
-        look_after(code, piece->address, &route);
+    if (!look_before(code, &route))
+        look_after(code, &route);
     return route;
 }

@@ -15,6 +15,8 @@
 #define HM_DECODE_MODE CS_MODE_LITTLE_ENDIAN
 #endif
 
+/* The bytes of the instruction that these `size` bytes begin with; 0: they are none. */
+size_t hm_translate_size(const uint8_t *byte, size_t size);
 /* The number of capstone's register, or of the one that it is a part of; HM_ROUTE_NOWHERE: no address is made of it. */
 uint8_t hm_translate_reg(unsigned reg);
 /*

@@ -59,10 +59,11 @@ bool hm_x86_address(const cs_insn *decoded, const x86_op_mem *memory, struct hm_
     *step = hm_translate_step(HM_ROUTE_ACCESS);
     step->value = (uint64_t)memory->disp;
     step->scale = (uint8_t)memory->scale;
+    step->left = HM_ROUTE_PLACE; /* where the instruction is */
     if (is_relative)
-        step->value += decoded->address + decoded->size;
+        step->value += decoded->size;
     return memory->segment != X86_REG_FS && memory->segment != X86_REG_GS &&
-           take_reg(is_relative ? X86_REG_INVALID : memory->base, &step->left) && take_reg(memory->index, &step->right);
+           (is_relative || take_reg(memory->base, &step->left)) && take_reg(memory->index, &step->right);
 }
 
 /* Does it move data, so that it only writes where its first operand is memory? Capstone 4 calls some of these reads. */
@@ -124,7 +125,8 @@ static void jump(const cs_insn *decoded, struct hm_instruction *instruction)
     instruction->goes_on = HM_GOES_AWAY;
     if (detail->op_count != 1 || detail->operands[0].type != X86_OP_IMM)
         return;
-    instruction->target = (uint64_t)detail->operands[0].imm;
+    int64_t target = detail->operands[0].imm;
+    instruction->target = target == (int32_t)target ? (int32_t)target : INT32_MAX;
     if (decoded->id == X86_INS_JMP)
         instruction->goes_on = HM_GOES_JUMP;
     if (!is_near && !is_short)

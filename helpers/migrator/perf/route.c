@@ -182,9 +182,10 @@ static uint32_t branch(const struct thread *thread, const struct hm_route_step *
     return answer < 0 ? HM_ROUTE_STEPS : answer ? step->next : next;
 }
 
-const struct hm_route_step *hm_route_follow(const struct hm_route *route, const uint64_t *reg, uint64_t *address)
+const struct hm_route_step *hm_route_follow(const struct hm_route *route, uint64_t place, const uint64_t *reg,
+                                            uint64_t *address)
 {
-    struct thread thread = {.compared.flags = HM_ROUTE_LOST};
+    struct thread thread = {.reg[HM_ROUTE_PLACE] = place, .compared.flags = HM_ROUTE_LOST};
     memcpy(thread.reg, reg, HM_ROUTE_REGS * sizeof(*reg));
     uint32_t at = 0;
     for (int done = 0; done < LONGEST && at < route->n; done++) {

@@ -30,15 +30,14 @@ enum {
     HM_ROUTE_SPARE = HM_ROUTE_REGS, /* for the steps that an instruction is made of */
     HM_ROUTE_ZERO,                  /* always 0 */
     HM_ROUTE_VALUE,                 /* the step's value */
+    HM_ROUTE_PLACE,                 /* the address of the place where the route begins */
     HM_ROUTE_NOWHERE,               /* what is written there is not kept */
     HM_ROUTE_SLOTS
 };
 
-/* A piece of a process's code. */
+/* A piece of code, wherever it is: its route is the same for all processes that execute it. */
 struct hm_route_code {
-    uint64_t address;       /* of the instruction that comes next */
-    uint32_t pid;           /* the same code at the same address of one process is decoded once */
-    uint16_t before, after; /* bytes that are there before and from this instruction on */
+    uint16_t before, after; /* bytes that are there before and from the instruction on that comes next */
     uint8_t byte[HM_ROUTE_BEFORE + HM_ROUTE_AFTER];
 };
 
@@ -100,7 +99,7 @@ struct hm_route {
     struct hm_route_step step[HM_ROUTE_STEPS];
 };
 
-/* The bytes of a message with a route. */
+/* The bytes of a route in a message. */
 static inline size_t hm_route_size(const struct hm_route *route)
 {
     return offsetof(struct hm_route, step) + route->n * sizeof(route->step[0]);
@@ -110,9 +109,10 @@ static inline size_t hm_route_size(const struct hm_route *route)
 bool hm_route_is_sound(const struct hm_route *route, size_t size);
 
 /*
- * Follows a sound route with the thread's HM_ROUTE_REGS registers. Returns the step that accesses memory, and the
- * address in *address; or NULL if none does whose address is known, or the way to it is too long.
+ * Follows a sound route from `place` with the thread's HM_ROUTE_REGS registers. Returns the step that accesses memory,
+ * and the address in *address; or NULL if none does whose address is known, or the way to it is too long.
  */
-const struct hm_route_step *hm_route_follow(const struct hm_route *route, const uint64_t *reg, uint64_t *address);
+const struct hm_route_step *hm_route_follow(const struct hm_route *route, uint64_t place, const uint64_t *reg,
+                                            uint64_t *address);
 
 #endif

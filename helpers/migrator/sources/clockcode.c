@@ -76,7 +76,7 @@ static size_t read_code(uint32_t pid, uint64_t from, uint8_t *code, size_t size)
 /* Finds the route from this place in the process's code. Returns NULL if there is none. */
 static struct hm_route *look(struct hm_clock_code *code, uint32_t pid, uint64_t ip)
 {
-    struct hm_route_code piece = {.address = ip, .pid = pid};
+    struct hm_route_code piece = {0};
     struct hm_route route;
     size_t in_page = ip % hm_page_size(), before = ip < HM_ROUTE_BEFORE ? ip : HM_ROUTE_BEFORE;
     size_t size = read_code(pid, ip - before, piece.byte, before + HM_ROUTE_AFTER);
@@ -127,7 +127,7 @@ void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sam
         return;
     const struct hm_route_step *access = NULL;
     if (place->route)
-        access = hm_route_follow(place->route, sample->reg, &sample->address);
+        access = hm_route_follow(place->route, sample->ip, sample->reg, &sample->address);
     hm_clock_yield_add(&code->yield, sample->address >> hm_page_shift());
     if (!access)
         return;

@@ -235,14 +235,14 @@ static struct access find(struct hm_code *code, const struct hm_route_code *piec
         reg[i] = R(i);
     struct hm_route route = hm_routes_find(code, piece);
     assert_true(hm_route_is_sound(&route, hm_route_size(&route)));
-    const struct hm_route_step *step = hm_route_follow(&route, reg, &address);
+    const struct hm_route_step *step = hm_route_follow(&route, HERE, reg, &address);
     return step ? (struct access){address, true, step->is_load, step->is_store} : (struct access){0};
 }
 
 static void test_routes(void **state)
 {
     for (size_t i = 0; i < N_ROWS(rows); i++) {
-        struct hm_route_code piece = {.address = HERE, .pid = (uint32_t)i};
+        struct hm_route_code piece = {0};
         piece.before = take(rows[i].before, piece.byte);
         piece.after = take(rows[i].after, piece.byte + piece.before);
         /* The second time, the instructions are known. */
@@ -256,9 +256,39 @@ static void test_routes(void **state)
     }
 }
 
+/* The same route serves wherever the code is, and another look at code decodes nothing, also from another place. */
+static void test_code_is_decoded_once(void **state)
+{
+    struct hm_route_code piece = {0}, later;
+    struct hm_route route;
+    uint64_t reg[HM_ROUTE_REGS] = {0}, address, decoded = hm_code_decoded(*state);
+#if defined(__x86_64__)
+    enum { FIRST = 7 };
+    piece.after = take("488d1d09000000488b0390", piece.byte); /* lea 9(%rip),%rbx; mov (%rbx),%rax; nop */
+#else
+    enum { FIRST = 4 };
+    piece.after = take("63040091200040f91f2003d5", piece.byte); /* add x3, x3, #1; ldr x0, [x1]; nop */
+#endif
+    route = hm_routes_find(*state, &piece);
+    assert_int_equal(hm_code_decoded(*state), decoded + 2);
+    assert_non_null(hm_route_follow(&route, HERE, reg, &address));
+#if defined(__x86_64__)
+    assert_int_equal(address, HERE + 16);
+    assert_non_null(hm_route_follow(&route, 0x1000, reg, &address));
+    assert_int_equal(address, 0x1010);
+#endif
+    hm_routes_find(*state, &piece);
+    later = piece;
+    later.before = FIRST;
+    later.after = (uint16_t)(piece.after - FIRST);
+    route = hm_routes_find(*state, &later);
+    assert_non_null(hm_route_follow(&route, HERE, reg, &address));
+    assert_int_equal(hm_code_decoded(*state), decoded + 2);
+}
+
 static void test_bad_sizes(void **state)
 {
-    struct hm_route_code piece = {.address = HERE, .before = HM_ROUTE_BEFORE + 1, .after = HM_ROUTE_AFTER};
+    struct hm_route_code piece = {.before = HM_ROUTE_BEFORE + 1, .after = HM_ROUTE_AFTER};
     assert_int_equal(hm_routes_find(*state, &piece).n, 0);
     piece.before = 0;
     piece.after = UINT16_MAX;
@@ -305,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_code_is_decoded_once),
         cmocka_unit_test(test_bad_sizes),
         cmocka_unit_test(test_unsound_routes),
     };
