@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the making of routes, and the following of them. The input is an address, the place in the code, the thread's
- * registers, and bytes: they are taken for code, and for the steps of a route that a decoder could answer with. */
+ * registers, and bytes: they are taken for code, for the steps of a route that a decoder could answer with, and for a
+ * message of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,5 +41,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hm_route_follow(&route, input.address, input.reg, &address);
     if (hm_route_is_sound(&given, hm_route_size(&given)))
         hm_route_follow(&given, input.address, input.reg, &address);
+    struct hm_route got[3];
+    if (hm_route_unpack(data + head, rest, got, 3)) {
+        if (hm_route_size(&got[0]) + hm_route_size(&got[1]) + hm_route_size(&got[2]) != rest)
+            abort();
+        for (int i = 0; i < 3; i++)
+            hm_route_follow(&got[i], input.address, input.reg, &address);
+    }
     return 0;
 }

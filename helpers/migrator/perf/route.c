@@ -32,6 +32,23 @@ bool hm_route_is_sound(const struct hm_route *route, size_t size)
     return true;
 }
 
+bool hm_route_unpack(const uint8_t *message, size_t size, struct hm_route *route, size_t n)
+{
+    size_t head = offsetof(struct hm_route, step), at = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (size - at < head)
+            return false;
+        memcpy(&route[i], message + at, head);
+        if (route[i].n > HM_ROUTE_STEPS || size - at < hm_route_size(&route[i]))
+            return false;
+        memcpy(&route[i], message + at, hm_route_size(&route[i]));
+        if (!hm_route_is_sound(&route[i], hm_route_size(&route[i])))
+            return false;
+        at += hm_route_size(&route[i]);
+    }
+    return at == size;
+}
+
 static uint64_t cut(uint64_t value, unsigned bits)
 {
     return value << (64 - bits) >> (64 - bits);

@@ -2,8 +2,9 @@
 /*
  * Routes: what a thread does from a place in its code on, up to the next access to memory. With the thread's registers
  * at that place, a route tells the address. So addresses are known on every machine: no hardware has to sample them.
- * The program hybridmem-decode makes routes of machine code (migrator/decode). Its messages are defined here: it gets a
- * struct hm_route_code, and answers with a struct hm_route. Pure.
+ * The program hybridmem-decode makes routes of machine code (migrator/decode). Its messages are defined here: it gets
+ * up to HM_ROUTE_BATCH of struct hm_route_code, and answers with a struct hm_route for each, without the steps that
+ * this one does not have. Pure.
  */
 #ifndef HM_MIGRATOR_PERF_ROUTE_H
 #define HM_MIGRATOR_PERF_ROUTE_H
@@ -15,6 +16,7 @@
 /* Bytes of code that are looked at, at most: before the instruction that comes next, and from it on. */
 #define HM_ROUTE_BEFORE 512
 #define HM_ROUTE_AFTER 512
+#define HM_ROUTE_BATCH 16 /* pieces of code in a message, at most */
 #define HM_ROUTE_STEPS 63 /* of a route, at most; 63 as the next step is the end */
 
 /* The registers that an address can be made of, numbered in the order in which a sample has them. */
@@ -107,6 +109,9 @@ static inline size_t hm_route_size(const struct hm_route *route)
 
 /* Could these `size` bytes be a route? The program that made it has read code that a user wrote. */
 bool hm_route_is_sound(const struct hm_route *route, size_t size);
+
+/* Takes `n` routes from a message of `size` bytes. Returns whether all of them are sound, and nothing else is there. */
+bool hm_route_unpack(const uint8_t *message, size_t size, struct hm_route *route, size_t n);
 
 /*
  * Follows a sound route from `place` with the thread's HM_ROUTE_REGS registers. Returns the step that accesses memory,

@@ -27,9 +27,9 @@
  */
 #define ACCESS_NS 10
 
-static void locate(void *locator, struct hm_ring_sample *sample)
+static void locate(void *locator, struct hm_ring_sample *sample, size_t n)
 {
-    hm_clock_code_locate(locator, sample);
+    hm_clock_code_locate(locator, sample, n);
 }
 
 static const char *is_over(void *locator)

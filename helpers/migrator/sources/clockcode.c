@@ -5,47 +5,63 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/pagesize.h"
 #include "clockdecoder.h"
+#include "clockplaces.h"
 #include "clockyield.h"
 
 #define AHEAD_S 120 /* of the share that may be used at once */
-#define KNOWN 16384 /* places in code that are remembered; a power of two */
-
-struct place {
-    uint64_t ip;
-    uint32_t pid;           /* 0: none */
-    struct hm_route *route; /* NULL: there is none */
-};
+/* Of the CPU time that may be used by now: for code that is seen the first time. What is left is for code that the
+ * programs come back to, as most samples are of such code. */
+#define AT_FIRST 0.75
 
 struct hm_clock_code {
     struct hm_clock_decoder decoder;
     clockid_t clock; /* of the decoder's CPU time */
     double share, begun_s, cpu_s;
+    double started_s; /* of cpu_s: for its start, which no place has to pay for */
     struct hm_clock_yield yield;
-    struct place place[KNOWN];
+    struct hm_clock_places *places;
+    /* Code that is to be asked about, and the answers. */
+    struct hm_route_code piece[HM_ROUTE_BATCH];
+    struct hm_clock_key key[HM_ROUTE_BATCH];
+    struct hm_route route[HM_ROUTE_BATCH];
+    size_t n_waiting;
 };
+
+static uint64_t choose_seed(void)
+{
+    uint64_t seed;
+    return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed) ? seed : hm_clock_ns(CLOCK_MONOTONIC);
+}
 
 struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error)
 {
     struct hm_clock_code *code = calloc(1, sizeof(*code));
-    if (!code) {
+    if (code)
+        code->places = hm_clock_places_new(choose_seed());
+    if (!code || !code->places) {
+        free(code);
         hm_fail(error, ENOMEM, "no memory for the places in the code");
         return NULL;
     }
     code->share = share;
     code->begun_s = hm_clock_s(CLOCK_MONOTONIC);
     if (hm_clock_decoder_start(&code->decoder, error) == 0) {
-        if (clock_getcpuclockid(code->decoder.pid, &code->clock) == 0)
+        if (clock_getcpuclockid(code->decoder.pid, &code->clock) == 0) {
+            code->started_s = code->cpu_s = hm_clock_s(code->clock);
             return code;
+        }
         hm_fail_errno(error, "cannot see the CPU time of hybridmem-decode");
         hm_clock_decoder_stop(&code->decoder);
     }
     int number = errno;
+    hm_clock_places_free(code->places);
     free(code);
     errno = number;
     return NULL;
@@ -56,8 +72,7 @@ void hm_clock_code_free(struct hm_clock_code *code)
     if (!code)
         return;
     hm_clock_decoder_stop(&code->decoder);
-    for (size_t i = 0; i < KNOWN; i++)
-        free(code->place[i].route);
+    hm_clock_places_free(code->places);
     free(code);
 }
 
@@ -73,67 +88,102 @@ static size_t read_code(uint32_t pid, uint64_t from, uint8_t *code, size_t size)
     return result > 0 ? (size_t)result : 0;
 }
 
-/* Finds the route from this place in the process's code. Returns NULL if there is none. */
-static struct hm_route *look(struct hm_clock_code *code, uint32_t pid, uint64_t ip)
+/* Notes which code is at this place of the process, which is then in *piece. */
+static const struct hm_clock_key *note(struct hm_clock_code *code, uint32_t pid, uint64_t ip,
+                                       struct hm_route_code *piece)
 {
-    struct hm_route_code piece = {0};
-    struct hm_route route;
+    struct hm_clock_key key = {{0}};
     size_t in_page = ip % hm_page_size(), before = ip < HM_ROUTE_BEFORE ? ip : HM_ROUTE_BEFORE;
-    size_t size = read_code(pid, ip - before, piece.byte, before + HM_ROUTE_AFTER);
+    size_t size = read_code(pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
     if (size <= before && in_page < before) { /* the page before is not code */
         before = in_page;
-        size = read_code(pid, ip - before, piece.byte, before + HM_ROUTE_AFTER);
+        size = read_code(pid, ip - before, piece->byte, before + HM_ROUTE_AFTER);
     }
-    if (size <= before)
-        return NULL;
-    piece.before = (uint16_t)before;
-    piece.after = (uint16_t)(size - before);
-    if (hm_clock_decoder_ask(&code->decoder, &piece, &route) != 0 || route.n == 0)
-        return NULL;
-    struct hm_route *kept = malloc(hm_route_size(&route));
-    if (kept)
-        memcpy(kept, &route, hm_route_size(&route));
-    return kept;
+    memset(piece->byte + size, 0, sizeof(piece->byte) - size);
+    piece->before = (uint16_t)before;
+    piece->after = (uint16_t)(size > before ? size - before : 0);
+    if (piece->after > 0)
+        key = hm_clock_places_key(code->places, piece);
+    return hm_clock_places_note(code->places, pid, ip, key);
 }
 
-/* May one more place be looked at, by the CPU time that this has taken so far? */
-static bool is_paid(struct hm_clock_code *code)
+/* May code be decoded that was seen before, or was not, by the CPU time that this has taken so far? */
+static bool is_paid(const struct hm_clock_code *code, bool was_seen)
 {
-    if (code->decoder.fd >= 0)
+    double paid_s = code->share * (hm_clock_s(CLOCK_MONOTONIC) - code->begun_s + AHEAD_S);
+    return code->cpu_s - code->started_s < (was_seen ? 1 : AT_FIRST) * paid_s;
+}
+
+/* Asks about the code that waits for it. */
+static void ask(struct hm_clock_code *code)
+{
+    if (code->n_waiting == 0)
+        return;
+    bool is_answered = hm_clock_decoder_ask(&code->decoder, code->piece, code->n_waiting, code->route) == 0;
+    for (size_t i = 0; i < code->n_waiting; i++) {
+        if (!is_answered)
+            code->route[i].n = 0;
+        hm_clock_places_keep(code->places, &code->key[i], &code->route[i]);
+    }
+    code->n_waiting = 0;
+    if (is_answered)
         code->cpu_s = hm_clock_s(code->clock);
-    return code->cpu_s < code->share * (hm_clock_s(CLOCK_MONOTONIC) - code->begun_s + AHEAD_S);
 }
 
-/* Returns NULL where the place is not known yet, and cannot be looked at now. */
-static const struct place *find(struct hm_clock_code *code, uint32_t pid, uint64_t ip)
+static bool is_waiting(const struct hm_clock_code *code, const struct hm_clock_key *key)
 {
-    uint64_t mixed = (ip ^ (uint64_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    struct place *place = &code->place[mixed >> 32 & (KNOWN - 1)];
-    if (place->pid == pid && place->ip == ip)
-        return place;
-    if (!is_paid(code))
-        return NULL;
-    free(place->route);
-    *place = (struct place){.ip = ip, .pid = pid, .route = look(code, pid, ip)};
-    return place;
+    for (size_t i = 0; i < code->n_waiting; i++)
+        if (memcmp(&code->key[i], key, sizeof(*key)) == 0)
+            return true;
+    return false;
 }
 
-void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample)
+/* Looks at the code at a place, unless its route is known. Where that is paid for, it waits to be asked about. */
+static void look(struct hm_clock_code *code, uint32_t pid, uint64_t ip)
 {
-    if (!sample->is_user || !sample->has_regs || sample->pid == 0)
+    const struct hm_route *route;
+    const struct hm_clock_key *key = hm_clock_places_find(code->places, pid, ip);
+    if (key && (hm_clock_places_route(code->places, key, &route) || !is_paid(code, true)))
         return;
-    const struct place *place = find(code, sample->pid, sample->ip);
-    if (!place)
-        return;
+    if (code->n_waiting == HM_ROUTE_BATCH)
+        ask(code);
+    key = note(code, pid, ip, &code->piece[code->n_waiting]);
+    if (!hm_clock_places_route(code->places, key, &route) && !is_waiting(code, key) &&
+        is_paid(code, hm_clock_places_see(code->places, key)))
+        code->key[code->n_waiting++] = *key;
+}
+
+static bool has_place(const struct hm_ring_sample *sample)
+{
+    return sample->is_user && sample->has_regs && sample->pid != 0;
+}
+
+static void locate(struct hm_clock_code *code, struct hm_ring_sample *sample)
+{
+    const struct hm_route *route;
     const struct hm_route_step *access = NULL;
-    if (place->route)
-        access = hm_route_follow(place->route, sample->ip, sample->reg, &sample->address);
+    const struct hm_clock_key *key = hm_clock_places_find(code->places, sample->pid, sample->ip);
+    if (!key || !hm_clock_places_route(code->places, key, &route))
+        return;
+    if (route)
+        access = hm_route_follow(route, sample->ip, sample->reg, &sample->address);
     hm_clock_yield_add(&code->yield, sample->address >> hm_page_shift());
     if (!access)
         return;
     union perf_mem_data_src source = {.mem_op = (access->is_load ? PERF_MEM_OP_LOAD : 0) |
                                                 (access->is_store ? PERF_MEM_OP_STORE : 0)};
     sample->data_src = source.val;
+}
+
+void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (has_place(&sample[i]))
+            look(code, sample[i].pid, sample[i].ip);
+    ask(code);
+    for (size_t i = 0; i < n; i++)
+        if (has_place(&sample[i]))
+            locate(code, &sample[i]);
 }
 
 pid_t hm_clock_code_helper(const struct hm_clock_code *code)

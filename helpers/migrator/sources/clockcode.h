@@ -11,18 +11,20 @@
 struct hm_clock_code;
 
 /*
- * `share`: CPU time per second that reading code may use. A minute's worth may be used at once; beyond it, new places
- * in the code have to wait. Free with hm_clock_code_free. Returns NULL with a text.
+ * `share`: CPU time per second that reading code may use, beside what hybridmem-decode takes to start. Two minutes'
+ * worth may be used at once; beyond it, new places in the code have to wait. Free with hm_clock_code_free. Returns NULL
+ * with a text.
  */
 struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error);
 void hm_clock_code_free(struct hm_clock_code *code);
 
 /*
- * Fills in the sample's address, and in data_src whether it loads or stores. The address stays 0 where the thread's
- * registers do not tell it. Code is read from the process once, and kept: of code that a program has written anew at
- * the same place, some addresses are wrong until the samples of other code have taken its place.
+ * Fills in the address of `n` samples, and in data_src whether they load or store. The address stays 0 where the
+ * thread's registers do not tell it. Code is read from a process once, and kept: of code that a program has written
+ * anew at the same place, some addresses are wrong until the samples of other code have taken its place. What has been
+ * decoded serves all processes with the same code. Where the CPU time is short, code that is seen again comes first.
  */
-void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample);
+void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample, size_t n);
 
 /* CPU seconds that reading code has used so far, outside of this process. */
 double hm_clock_code_cpu_s(const struct hm_clock_code *code);

@@ -14,14 +14,15 @@
 #define PATIENCE_MS 1000 /* far more than an answer takes */
 #define FIRST_MS 10000   /* the same for the first one, as the program may have to be read from a busy file server */
 
-static int ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, struct hm_route *route,
+static int ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n, struct hm_route *route,
                int patience_ms)
 {
-    ssize_t size;
+    uint8_t message[HM_ROUTE_BATCH * sizeof(struct hm_route)];
+    ssize_t size, asked = (ssize_t)(n * sizeof(*code));
     struct pollfd answer = {.fd = decoder->fd, .events = POLLIN};
-    if (decoder->fd >= 0 && send(decoder->fd, code, sizeof(*code), MSG_NOSIGNAL) == (ssize_t)sizeof(*code) &&
-        poll(&answer, 1, patience_ms) == 1 && (size = recv(decoder->fd, route, sizeof(*route), MSG_DONTWAIT)) > 0 &&
-        hm_route_is_sound(route, (size_t)size))
+    if (decoder->fd >= 0 && send(decoder->fd, code, (size_t)asked, MSG_NOSIGNAL) == asked &&
+        poll(&answer, 1, patience_ms) == 1 && (size = recv(decoder->fd, message, sizeof(message), MSG_DONTWAIT)) > 0 &&
+        hm_route_unpack(message, (size_t)size, route, n))
         return 0;
     hm_clock_decoder_stop(decoder);
     return -1;
@@ -50,15 +51,16 @@ int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *er
     }
     struct hm_route_code nothing = {0};
     struct hm_route none;
-    if (ask(decoder, &nothing, &none, FIRST_MS) != 0)
+    if (ask(decoder, &nothing, 1, &none, FIRST_MS) != 0)
         return hm_fail(error, EPROTO, "%s does not answer: is it of this version, with its library capstone?",
                        spawn.path);
     return 0;
 }
 
-int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, struct hm_route *route)
+int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                         struct hm_route *route)
 {
-    return ask(decoder, code, route, PATIENCE_MS);
+    return ask(decoder, code, n, route, PATIENCE_MS);
 }
 
 void hm_clock_decoder_stop(struct hm_clock_decoder *decoder)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts hybridmem-decode, and asks it for routes. */
+/* Starts hybridmem-decode, and asks it for routes, of several pieces of code at once: a change of the process is
+ * dear. */
 #ifndef HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 #define HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 
@@ -16,10 +17,11 @@ struct hm_clock_decoder {
 /* Starts the program, and asks it for a first route. Returns 0, or -1 with a text. */
 int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *error);
 /*
- * Asks for the route in this code. Where the program does not answer soundly, or not within a second, it is ended: no
- * more routes are known. Returns 0, or -1.
+ * Asks for the routes in `n` pieces of code, HM_ROUTE_BATCH at most. Where the program does not answer soundly, or not
+ * within a second, it is ended: no more routes are known. Returns 0, or -1.
  */
-int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, struct hm_route *route);
+int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                         struct hm_route *route);
 /* Ends the program and waits for it. */
 void hm_clock_decoder_stop(struct hm_clock_decoder *decoder);
 

@@ -67,18 +67,23 @@ static int find_space(struct hm_perf_watched *watch, const struct hm_ranks *rank
 static size_t translate(struct hm_perf_watched *watch, const struct hm_perf_slot *slot, const struct hm_ranks *ranks,
                         struct hm_ring_sample *sample, size_t count, struct hm_observation *out)
 {
-    size_t n = 0;
+    size_t n = 0, n_ours = 0;
+    int space[BATCH];
     for (size_t i = 0; i < count; i++) {
-        int space = find_space(watch, ranks, (pid_t)sample[i].pid);
-        if (watch->plan.locate && space >= 0)
-            watch->plan.locate(watch->locator, &sample[i]);
         watch->blind = sample[i].address || watch->plan.locate ? 0 : watch->blind + 1;
-        if (space < 0 || !sample[i].is_user || !sample[i].address || sample[i].address >> ADDRESS_BITS)
+        space[n_ours] = find_space(watch, ranks, (pid_t)sample[i].pid);
+        if (space[n_ours] >= 0)
+            sample[n_ours++] = sample[i];
+    }
+    if (watch->plan.locate)
+        watch->plan.locate(watch->locator, sample, n_ours);
+    for (size_t i = 0; i < n_ours; i++) {
+        if (!sample[i].is_user || !sample[i].address || sample[i].address >> ADDRESS_BITS)
             continue;
         out[n] =
             hm_perf_weigh(&sample[i], find_kind(watch, slot, sample[i].id), watch->budget.period, watch->plan.period);
         out[n].is_saturated = watch->plan.locate;
-        out[n++].page = HM_PAGE((uint64_t)space, sample[i].address >> hm_page_shift());
+        out[n++].page = HM_PAGE((uint64_t)space[i], sample[i].address >> hm_page_shift());
     }
     return n;
 }

@@ -25,9 +25,9 @@ struct hm_perf_plan {
     uint64_t period_most; /* the period is never longer; 0: no such limit */
     double record_s;      /* CPU time of the kernel for a record; 0: not known */
     bool tells_cost;      /* record_s was measured, so that the record can tell the kernel's CPU time */
-    /* Finds the address that a sample's thread accesses, where the hardware does not tell it; NULL: it does. `end`
+    /* Finds the addresses that the samples' threads access, where the hardware does not tell them; NULL: it does. `end`
      * frees the locator; `is_over` tells why it finds no more, or NULL. */
-    void (*locate)(void *locator, struct hm_ring_sample *sample);
+    void (*locate)(void *locator, struct hm_ring_sample *sample, size_t n);
     const char *(*is_over)(void *locator);
     double (*cpu_s)(const void *locator); /* CPU time that it has used outside of this process */
     double locator_share;                 /* of the CPU time for sampling, that this may be */

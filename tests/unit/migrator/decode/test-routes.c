@@ -318,6 +318,32 @@ static void test_unsound_routes(void **state)
     assert_false(hm_route_is_sound(&route, size));
 }
 
+/* Routes in a message, one after the other. */
+static void test_messages(void **state)
+{
+    (void)state;
+    const struct hm_route_step sound = {.op = HM_ROUTE_ADD, .bits = 64, .to = 0, .left = 1, .right = HM_ROUTE_VALUE};
+    struct hm_route sent[2] = {{.n = 2, .step = {sound, sound}}, {.n = 1, .step = {sound}}}, got[3];
+    uint8_t message[3 * sizeof(sent[0])] = {0};
+    size_t first = hm_route_size(&sent[0]), size = first + hm_route_size(&sent[1]);
+    memcpy(message, &sent[0], first);
+    memcpy(message + first, &sent[1], size - first);
+    assert_true(hm_route_unpack(message, size, got, 2));
+    assert_int_equal(got[0].n, 2);
+    assert_int_equal(got[1].n, 1);
+    assert_memory_equal(&got[1].step[0], &sound, sizeof(sound));
+    for (size_t part = 0; part < size; part++)
+        assert_false(hm_route_unpack(message, part, got, 2));
+    assert_false(hm_route_unpack(message, size, got, 1)); /* more than was asked for */
+    assert_false(hm_route_unpack(message, size, got, 3));
+    assert_true(hm_route_unpack(message, size + offsetof(struct hm_route, step), got, 3)); /* an empty one */
+    message[first] = HM_ROUTE_STEPS + 1;
+    assert_false(hm_route_unpack(message, sizeof(message), got, 2));
+    message[first] = 1;
+    message[first + offsetof(struct hm_route, step) + offsetof(struct hm_route_step, op)] = HM_ROUTE_OPS;
+    assert_false(hm_route_unpack(message, size, got, 2));
+}
+
 static int set_up(void **state)
 {
     struct hm_error error = {{0}};
@@ -334,10 +360,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_code_is_decoded_once),
-        cmocka_unit_test(test_bad_sizes),
-        cmocka_unit_test(test_unsound_routes),
+        cmocka_unit_test(test_routes),    cmocka_unit_test(test_code_is_decoded_once),
+        cmocka_unit_test(test_bad_sizes), cmocka_unit_test(test_unsound_routes),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests how often hybridmem-decode is asked about the code of four processes of one program, and with which code the
+ * CPU time that is left is spent. The clocks are simulated; the processes and hybridmem-decode are real. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/installed.h"
+#include "base/pagesize.h"
+#include "migrator/sources/clockcode.h"
+#include "migrator/sources/clockdecoder.h"
+
+#define RANKS 4
+#define PLACES 24 /* in the code of each */
+#define R(number) (UINT64_C(0x10000) * ((number) + 1))
+#define DISTANCE 0x20 /* of the access's address from the place */
+
+#if defined(__x86_64__)
+static const uint8_t access_code[] = {0x48, 0x8b, 0x05, 0x19, 0, 0, 0, 0xc3}; /* mov 0x19(%rip),%rax; ret */
+static const uint8_t end_code[] = {0xc3, 0xc3, 0xc3, 0xc3};                   /* ret, four times */
+#define ADDRESS(place) ((place) + DISTANCE)
+#else
+static const uint8_t access_code[] = {0x20, 0x00, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6}; /* ldr x0, [x1]; ret */
+static const uint8_t end_code[] = {0xc0, 0x03, 0x5f, 0xd6};                            /* ret */
+#define ADDRESS(place) ((void)(place), R(1))
+#endif
+
+/* What the tests set: the times of the clocks, and what has been asked. */
+static struct {
+    time_t now_s;
+    double cpu_s;
+    int asked, messages; /* pieces of code, and in how many messages */
+} fake;
+
+const char *hm_decode_program(void)
+{
+    return DECODE;
+}
+
+/* For the linker, which else would take installed.c for it, with another hm_decode_program. */
+const char *hm_preload_library(void)
+{
+    return "";
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    double other_s = clock == CLOCK_MONOTONIC ? 0 : fake.cpu_s;
+    *time = (struct timespec){.tv_sec = clock == CLOCK_MONOTONIC ? fake.now_s : 0, .tv_nsec = (long)(other_s * 1e9)};
+    return 0;
+}
+
+int __real_hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                                struct hm_route *route);
+int __wrap_hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                                struct hm_route *route);
+int __wrap_hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                                struct hm_route *route)
+{
+    fake.messages++;
+    fake.asked += (int)n;
+    return __real_hm_clock_decoder_ask(decoder, code, n, route);
+}
+
+/* Processes with the same code at different addresses. */
+struct step {
+    pid_t pid[RANKS];
+    uint8_t *code[RANKS];
+    struct hm_clock_code *located;
+};
+
+/* The code of each place differs from that of the others in what comes after it. */
+static void write_code(uint8_t *code)
+{
+    for (size_t i = 0; i < 3 * hm_page_size(); i += sizeof(end_code))
+        memcpy(code - hm_page_size() + i, end_code, sizeof(end_code));
+    for (size_t i = 0; i < PLACES; i++) {
+        memcpy(code + i * 64, access_code, sizeof(access_code));
+        code[i * 64 + sizeof(access_code)] = (uint8_t)i;
+    }
+}
+
+static int set_up(void **state)
+{
+    static struct step step;
+    size_t bytes = 3 * hm_page_size();
+    memset(&fake, 0, sizeof(fake));
+    fake.now_s = 1000;
+    for (int i = 0; i < RANKS; i++) {
+        uint8_t *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(area, MAP_FAILED);
+        step.code[i] = area + hm_page_size();
+        write_code(step.code[i]);
+        step.pid[i] = fork();
+        assert_true(step.pid[i] >= 0);
+        if (step.pid[i] == 0)
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where the test fails */
+        while (step.pid[i] == 0)
+            pause();
+    }
+    *state = &step;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct step *step = *state;
+    for (int i = 0; i < RANKS; i++) {
+        kill(step->pid[i], SIGKILL);
+        waitpid(step->pid[i], NULL, 0);
+        munmap(step->code[i] - hm_page_size(), 3 * hm_page_size());
+    }
+    hm_clock_code_free(step->located);
+    return 0;
+}
+
+static void begin(struct step *step, double share)
+{
+    struct hm_error error = {""};
+    step->located = hm_clock_code_new(share, &error);
+    if (!step->located)
+        fail_msg("%s", error.text);
+}
+
+/* A tick at this place of a rank. */
+static struct hm_ring_sample tick(const struct step *step, int rank, int place)
+{
+    struct hm_ring_sample sample = {.pid = (uint32_t)step->pid[rank], .is_user = true, .has_regs = true};
+    sample.ip = (uintptr_t)step->code[rank] + 64 * (uint64_t)place;
+    for (uint64_t i = 0; i < HM_RING_REGS; i++)
+        sample.reg[i] = R(i);
+    return sample;
+}
+
+/* Does it tell the address, the right one? */
+static bool tells(struct step *step, int rank, int place)
+{
+    struct hm_ring_sample sample = tick(step, rank, place);
+    hm_clock_code_locate(step->located, &sample, 1);
+    if (sample.address)
+        assert_int_equal(sample.address, ADDRESS(sample.ip));
+    return sample.address;
+}
+
+/* Each place of the program is asked about once, not once for each process. */
+static void test_processes_share_routes(void **state)
+{
+    begin(*state, 1);
+    for (int place = 0; place < PLACES; place++)
+        for (int i = 0; i < 2 * RANKS; i++) /* each rank twice */
+            assert_true(tells(*state, i % RANKS, place));
+    assert_int_equal(fake.asked, PLACES);
+}
+
+/* Code that is not the same is not taken for it. */
+static void test_other_code_is_asked_about(void **state)
+{
+    struct step *step = *state;
+    begin(step, 1);
+    assert_true(tells(step, 0, 0));
+    kill(step->pid[1], SIGKILL);
+    waitpid(step->pid[1], NULL, 0);
+    step->code[1][200] ^= 1; /* a byte behind the place */
+    step->pid[1] = fork();
+    while (step->pid[1] == 0)
+        pause();
+    assert_true(tells(step, 1, 0));
+    assert_int_equal(fake.asked, 2);
+}
+
+/* What is read together is asked about together. */
+static void test_one_message_for_many_places(void **state)
+{
+    struct step *step = *state;
+    struct hm_ring_sample sample[RANKS * PLACES];
+    begin(step, 1);
+    for (int i = 0; i < RANKS * PLACES; i++)
+        sample[i] = tick(step, i % RANKS, i / RANKS);
+    sample[0].is_user = false;
+    hm_clock_code_locate(step->located, sample, RANKS * PLACES);
+    assert_int_equal(sample[0].address, 0);
+    for (int i = 1; i < RANKS * PLACES; i++)
+        assert_int_equal(sample[i].address, ADDRESS(sample[i].ip));
+    assert_int_equal(fake.asked, PLACES);
+    assert_int_equal(fake.messages, (PLACES + HM_ROUTE_BATCH - 1) / HM_ROUTE_BATCH);
+}
+
+/* Three quarters of the time are for code that is seen the first time; the rest for what is seen again, by any process.
+ * What the decoder takes to start does not count. */
+static void test_what_is_seen_again_comes_first(void **state)
+{
+    struct step *step = *state;
+    fake.cpu_s = 5;
+    begin(step, 0.01); /* 1.2 s at once */
+    fake.cpu_s = 5.89;
+    assert_true(tells(step, 0, 0));
+    fake.cpu_s = 5.91;
+    assert_true(tells(step, 0, 1));
+    assert_false(tells(step, 0, 2));
+    assert_true(tells(step, 1, 0)); /* what is known costs nothing */
+    assert_int_equal(fake.asked, 2);
+    fake.cpu_s = 6.21;
+    assert_true(tells(step, 1, 2));
+    assert_true(tells(step, 0, 2));
+    assert_false(tells(step, 0, 3));
+    assert_false(tells(step, 0, 3));
+    assert_int_equal(fake.asked, 3);
+    fake.now_s += 2; /* 0.02 s more */
+    assert_true(tells(step, 0, 3));
+    assert_false(tells(step, 0, 4));
+    fake.now_s += 1000;
+    assert_true(tells(step, 0, 5));
+    assert_int_equal(fake.asked, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_processes_share_routes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_code_is_asked_about, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_message_for_many_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_seen_again_comes_first, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
