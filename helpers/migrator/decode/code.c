@@ -8,7 +8,7 @@
 
 #include "translate.h"
 
-#define KNOWN 1024 /* instructions that are remembered; a power of two */
+#define KNOWN 4096 /* instructions that are remembered; a power of two */
 
 struct hm_code {
     csh engine;
