@@ -11,17 +11,18 @@
 #include "base/installed.h"
 #include "base/spawn.h"
 
-#define PATIENCE_MS 1000 /* far more than an answer takes */
-#define FIRST_MS 10000   /* the same for the first one, as the program may have to be read from a busy file server */
+/* Far more than an answer takes, also where the node is busy, or the program has to be read from a file server first.
+ */
+#define PATIENCE_MS 10000
 
-static int ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n, struct hm_route *route,
-               int patience_ms)
+int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
+                         struct hm_route *route)
 {
     uint8_t message[HM_ROUTE_BATCH * sizeof(struct hm_route)];
     ssize_t size, asked = (ssize_t)(n * sizeof(*code));
     struct pollfd answer = {.fd = decoder->fd, .events = POLLIN};
     if (decoder->fd >= 0 && send(decoder->fd, code, (size_t)asked, MSG_NOSIGNAL) == asked &&
-        poll(&answer, 1, patience_ms) == 1 && (size = recv(decoder->fd, message, sizeof(message), MSG_DONTWAIT)) > 0 &&
+        poll(&answer, 1, PATIENCE_MS) == 1 && (size = recv(decoder->fd, message, sizeof(message), MSG_DONTWAIT)) > 0 &&
         hm_route_unpack(message, (size_t)size, route, n))
         return 0;
     hm_clock_decoder_stop(decoder);
@@ -51,16 +52,10 @@ int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *er
     }
     struct hm_route_code nothing = {0};
     struct hm_route none;
-    if (ask(decoder, &nothing, 1, &none, FIRST_MS) != 0)
+    if (hm_clock_decoder_ask(decoder, &nothing, 1, &none) != 0)
         return hm_fail(error, EPROTO, "%s does not answer: is it of this version, with its library capstone?",
                        spawn.path);
     return 0;
-}
-
-int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
-                         struct hm_route *route)
-{
-    return ask(decoder, code, n, route, PATIENCE_MS);
 }
 
 void hm_clock_decoder_stop(struct hm_clock_decoder *decoder)

@@ -18,7 +18,7 @@ struct hm_clock_decoder {
 int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *error);
 /*
  * Asks for the routes in `n` pieces of code, HM_ROUTE_BATCH at most. Where the program does not answer soundly, or not
- * within a second, it is ended: no more routes are known. Returns 0, or -1.
+ * within ten seconds, it is ended: no more routes are known. Returns 0, or -1.
  */
 int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
                          struct hm_route *route);
