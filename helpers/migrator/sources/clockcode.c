@@ -16,6 +16,9 @@
 #include "clockyield.h"
 
 #define AHEAD_S 120 /* of the share that may be used at once */
+/* After this time, the code at a place is read again: the process may have executed another program, or made or loaded
+ * other code there, or its number may be another process's by now. That is cheap, as the routes are kept. */
+#define TRUSTED_S 60
 /* Of the CPU time that may be used by now: for code that is seen the first time. What is left is for code that the
  * programs come back to, as most samples are of such code. */
 #define AT_FIRST 0.75
@@ -24,6 +27,7 @@ struct hm_clock_code {
     struct hm_clock_decoder decoder;
     clockid_t clock; /* of the decoder's CPU time */
     double share, begun_s, cpu_s;
+    double read_s;    /* no code that is noted was read before */
     double started_s; /* of cpu_s: for its start, which no place has to pay for */
     struct hm_clock_yield yield;
     struct hm_clock_places *places;
@@ -51,7 +55,7 @@ struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error)
         return NULL;
     }
     code->share = share;
-    code->begun_s = hm_clock_s(CLOCK_MONOTONIC);
+    code->begun_s = code->read_s = hm_clock_s(CLOCK_MONOTONIC);
     if (hm_clock_decoder_start(&code->decoder, error) == 0) {
         if (clock_getcpuclockid(code->decoder.pid, &code->clock) == 0) {
             code->started_s = code->cpu_s = hm_clock_s(code->clock);
@@ -153,6 +157,15 @@ static void look(struct hm_clock_code *code, uint32_t pid, uint64_t ip)
         code->key[code->n_waiting++] = *key;
 }
 
+static void forget_old(struct hm_clock_code *code)
+{
+    double now_s = hm_clock_s(CLOCK_MONOTONIC);
+    if (now_s < code->read_s + TRUSTED_S)
+        return;
+    hm_clock_places_forget(code->places);
+    code->read_s = now_s;
+}
+
 static bool has_place(const struct hm_ring_sample *sample)
 {
     return sample->is_user && sample->has_regs && sample->pid != 0;
@@ -177,6 +190,7 @@ static void locate(struct hm_clock_code *code, struct hm_ring_sample *sample)
 
 void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample, size_t n)
 {
+    forget_old(code);
     for (size_t i = 0; i < n; i++)
         if (has_place(&sample[i]))
             look(code, sample[i].pid, sample[i].ip);

@@ -20,9 +20,9 @@ void hm_clock_code_free(struct hm_clock_code *code);
 
 /*
  * Fills in the address of `n` samples, and in data_src whether they load or store. The address stays 0 where the
- * thread's registers do not tell it. Code is read from a process once, and kept: of code that a program has written
- * anew at the same place, some addresses are wrong until the samples of other code have taken its place. What has been
- * decoded serves all processes with the same code. Where the CPU time is short, code that is seen again comes first.
+ * thread's registers do not tell it. The code at a place is read again after a minute at most: where a process executes
+ * other code there meanwhile, some addresses are wrong until then. What has been decoded serves all processes with the
+ * same code. Where the CPU time is short, code that is seen again comes first.
  */
 void hm_clock_code_locate(struct hm_clock_code *code, struct hm_ring_sample *sample, size_t n);
 

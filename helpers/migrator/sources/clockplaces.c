@@ -104,6 +104,11 @@ const struct hm_clock_key *hm_clock_places_note(struct hm_clock_places *places, 
     return &place->key;
 }
 
+void hm_clock_places_forget(struct hm_clock_places *places)
+{
+    memset(places->place, 0, sizeof(places->place));
+}
+
 bool hm_clock_places_see(struct hm_clock_places *places, const struct hm_clock_key *key)
 {
     uint64_t *seen = &places->seen[key->word[0] & (SEEN - 1)];

@@ -29,6 +29,8 @@ const struct hm_clock_key *hm_clock_places_find(const struct hm_clock_places *pl
 /* Notes the key of the code at a place. Returns it, as hm_clock_places_find does. */
 const struct hm_clock_key *hm_clock_places_note(struct hm_clock_places *places, uint32_t pid, uint64_t ip,
                                                 struct hm_clock_key key);
+/* Forgets which code is at which place, but none of the routes. */
+void hm_clock_places_forget(struct hm_clock_places *places);
 /* Was this code noted as seen before, in any process? It is from now on. */
 bool hm_clock_places_see(struct hm_clock_places *places, const struct hm_clock_key *key);
 /* Returns whether the route of this code is known. It is in *route then, valid until the next call of _keep; NULL:

@@ -57,6 +57,8 @@ static void test_places(void **state)
     assert_null(hm_clock_places_find(places, 11, 0x1000)); /* another process, another place */
     assert_null(hm_clock_places_find(places, 10, 0x1001));
     assert_false(hm_clock_places_route(places, &key, &route));
+    hm_clock_places_forget(places);
+    assert_null(hm_clock_places_find(places, 10, 0x1000));
     /* where no code can be read, it is known that there is no route */
     assert_true(hm_clock_places_route(places, hm_clock_places_note(places, 10, 0x2000, none), &route));
     assert_null(route);
