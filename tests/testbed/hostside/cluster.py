@@ -28,6 +28,7 @@ class Guest(driver.Conversation):
         self.cluster, self.name = cluster, name
         self.who = name
         self.layout, self.goal = None, machine.DEFAULT_LAYOUT
+        self.ignores = False  # the goal, at the next reset
         self.starts = 0  # since it was last ready
         self.is_reset = False
         self.get_disk = payload.get_disk() if self.is_controller else None
@@ -40,6 +41,8 @@ class Guest(driver.Conversation):
 
     def _begin(self):
         """Set all that begins anew with a QEMU. Another layout of the memory takes what is on the NVDIMMs."""
+        if self.ignores:
+            self.ignores, self.goal = False, self.layout
         self.shape = machine.CONTROLLER if self.is_controller else machine.LAYOUTS[self.goal]
         if self.layout != self.goal:
             self.layout = self.goal
@@ -110,11 +113,14 @@ class Guest(driver.Conversation):
 
     def _firmware(self, word="", layout="", *_):
         """Answer what a node asks its firmware: "goal LAYOUT" sets the layout after the next reset, "show" tells the
-        present one and the goal."""
+        present one and the goal, and after "ignore" the next reset drops the goal."""
         if word == "show":
             return f"ok {self.layout} {self.goal}"
+        if word == "ignore":
+            self.ignores = True
+            return "ok"
         if word != "goal" or layout not in machine.LAYOUTS:
-            return f"'{word} {layout}' is not: show, goal {', goal '.join(machine.LAYOUTS)}"
+            return f"'{word} {layout}' is not: show, ignore, goal {', goal '.join(machine.LAYOUTS)}"
         self.goal = layout
         return "ok"
 
