@@ -29,6 +29,16 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
 }
 
+int hm_scontrol_activate(const char *node, const char *features, struct hm_error *error)
+{
+    char name[96], active[96], text[256];
+    char command[] = "scontrol", update[] = "update";
+    char *words[] = {command, update, name, active, NULL};
+    snprintf(name, sizeof(name), "nodename=%s", node);
+    snprintf(active, sizeof(active), "activefeatures=%s", features);
+    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
+}
+
 /* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */
 static int ask_for_job(char *name, int patience_ms, char *text, size_t size, struct hm_error *error)
 {

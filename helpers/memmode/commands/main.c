@@ -24,6 +24,7 @@
 #include "base/output.h"
 #include "base/words.h"
 #include "parts.h"
+#include "slurm/scontrol.h"
 
 #define NAME "hybridmem memmode"
 #define SHOW "memmode" /* the word that `hybridmem` puts first */
@@ -173,6 +174,30 @@ static int print_without_config(const struct hm_hardware *hardware, struct hm_er
     return HM_MEMMODE_EXIT_DONE;
 }
 
+/* Slurm takes the node for one in the new mode since it has asked for that. Where slurmd then reports the old one,
+ * slurmctld drains the node, and only a new start of slurmd brings it back. This is not done to a node without a fault:
+ * slurmctld is told first which mode it is in. */
+static void excuse(const struct hm_hardware *hardware, const struct options *options, enum hm_memmode wanted)
+{
+    struct hm_memmode_state state;
+    struct hm_error why = {{0}};
+    char node[HOST_NAME_MAX + 1], feature[32];
+    if (hm_memmode_read(hardware, &state, NULL) != 0 || !hm_memmode_is_only_data(&state, wanted))
+        return;
+    snprintf(feature, sizeof(feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(hm_memmode_now(&state)));
+    if (name_node(options, node, &why) != 0 || hm_scontrol_activate(node, feature, &why) != 0)
+        log_for_slurmd(&why);
+}
+
+static int change(const struct hm_hardware *hardware, const struct options *options, const struct hm_config *config,
+                  enum hm_memmode wanted, struct hm_error *error)
+{
+    int status = hm_memmode_change(hardware, config, wanted, error);
+    if (status == HM_MEMMODE_EXIT_REFUSED)
+        excuse(hardware, options, wanted);
+    return status;
+}
+
 static bool is_helper(const struct options *options)
 {
     return !options->shows && !options->checks && !options->reboots;
@@ -201,7 +226,7 @@ static int run(const struct options *options, struct hm_error *error)
         return hm_memmode_check(&hardware, &config, node, error);
     if (options->reboots)
         return hm_memmode_reboot(&hardware, &config, options->feature ? options->feature : "", error);
-    return options->feature ? hm_memmode_change(&hardware, &config, wanted, error) : print_feature(&hardware, error);
+    return options->feature ? change(&hardware, options, &config, wanted, error) : print_feature(&hardware, error);
 }
 
 int main(int argc, char **argv)

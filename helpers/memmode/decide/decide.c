@@ -79,6 +79,12 @@ int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reape
     return check_all_is_seen(state, error) == 0 ? check_data(&state->spaces, is_reaped, error) : -1;
 }
 
+bool hm_memmode_is_only_data(const struct hm_memmode_state *state, enum hm_memmode wanted)
+{
+    return hm_memmode_used(state) != wanted && check_platform(state, wanted, NULL) == 0 &&
+           check_all_is_seen(state, NULL) == 0 && check_data(&state->spaces, true, NULL) != 0;
+}
+
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error)
 {

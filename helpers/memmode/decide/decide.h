@@ -31,4 +31,8 @@ int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode want
  * names what may hold data. */
 int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reaped, struct hm_error *error);
 
+/* Is the node refused the mode `wanted` only for namespaces that are seen, and for no fault of its own? Namespaces of
+ * dead jobs were removed before. */
+bool hm_memmode_is_only_data(const struct hm_memmode_state *state, enum hm_memmode wanted);
+
 #endif

@@ -31,6 +31,7 @@ static const struct row {
     bool is_reaped;
     const char *steps; /* letters of `letter`; NULL: refused */
     const char *said;  /* a part of the refusal */
+    bool is_data;      /* refused for data alone */
 } rows[] = {
     {"there already", FLAT, .wanted = HM_MEMMODE_FLAT, .steps = ""},
     {"there already, with data", FLAT, .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .steps = ""},
@@ -53,16 +54,22 @@ static const struct row {
      .steps = "R"},
     {"a living job", FLAT, .state.spaces.n_jobs = 1, .state.spaces.job = "hybridmem:-:7.0.0 of job 7",
      .wanted = HM_MEMMODE_CACHE, .is_reaped = true,
-     .said = "1 of the namespaces is of jobs, the first is hybridmem:-:7.0.0 of job 7: wait"},
+     .said = "1 of the namespaces is of jobs, the first is hybridmem:-:7.0.0 of job 7: wait", .is_data = true},
     {"kept", FLAT, .state.spaces.n_kept = 2, .state.spaces.kept = "hybridmem:-:u1001.5.0 of uid 1001",
-     .wanted = HM_MEMMODE_CACHE,
-     .said = "2 of the namespaces are kept by users, the first is hybridmem:-:u1001.5.0 of"},
+     .wanted = HM_MEMMODE_CACHE, .said = "2 of the namespaces are kept by users, the first is hybridmem:-:u1001.5.0 of",
+     .is_data = true},
+    {"kept, and 1LM only", FLAT, .no_cache = true, .state.spaces.n_kept = 1, .wanted = HM_MEMMODE_CACHE,
+     .said = "AllowedVolatileMode"},
+    {"kept, and a region is not seen", FLAT, .state.spaces.hidden = "region1 is disabled", .state.spaces.n_kept = 1,
+     .wanted = HM_MEMMODE_CACHE, .said = "region1 is disabled"},
     {"not ours", FLAT, .state.spaces.n_others = 1, .state.spaces.other = "namespace0.0, 4.0 GiB of region0",
      .wanted = HM_MEMMODE_CACHE,
-     .said = "1 of the namespaces is not hybridmem's, the first is namespace0.0, 4.0 GiB of region0: save"},
-    {"not ours, and mixed", MIXED, .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .said = "not hybridmem's"},
+     .said = "1 of the namespaces is not hybridmem's, the first is namespace0.0, 4.0 GiB of region0: save",
+     .is_data = true},
+    {"not ours, and mixed", MIXED, .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT, .said = "not hybridmem's",
+     .is_data = true},
     {"not ours, and pending", FLAT, .state.spaces.n_others = 1, .state.goal.n_cache = 2, .wanted = HM_MEMMODE_CACHE,
-     .said = "not hybridmem's"},
+     .said = "not hybridmem's", .is_data = true},
     {"a region is not seen", FLAT, .state.spaces.hidden = "region1 is disabled", .wanted = HM_MEMMODE_CACHE,
      .said = "region1 is disabled: its namespaces cannot be seen"},
     {"no region is seen", .state.resources = {.app_direct = ALL, .physical = ALL}, .wanted = HM_MEMMODE_CACHE,
@@ -90,9 +97,9 @@ static const struct row {
     {"by the BIOS, another value is pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_MIXED,
      .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
     {"by the BIOS, kept", BIOS(HM_MEMMODE_FLAT), .state.spaces.n_kept = 1, .wanted = HM_MEMMODE_CACHE,
-     .said = "kept by users"},
+     .said = "kept by users", .is_data = true},
     {"by the BIOS, not ours", BIOS(HM_MEMMODE_CACHE), .state.spaces.n_others = 1, .wanted = HM_MEMMODE_FLAT,
-     .said = "not hybridmem's"},
+     .said = "not hybridmem's", .is_data = true},
     {"by the BIOS, dead jobs", BIOS(HM_MEMMODE_FLAT), .state.spaces.n_jobs = 1, .wanted = HM_MEMMODE_CACHE,
      .steps = "R"},
 };
@@ -121,6 +128,8 @@ static void decides(void **state)
         int result = hm_memmode_decide(&node, row->wanted, row->is_reaped, &steps, &error);
         if (row->said && (result == 0 || !strstr(error.text, row->said)))
             fail_msg("%s: refused with \"%s\"", row->name, error.text);
+        if (row->said && hm_memmode_is_only_data(&node, row->wanted) != row->is_data)
+            fail_msg("%s: data alone? not %d", row->name, row->is_data);
         if (row->steps && (result != 0 || strcmp(letters_of(&steps, found), row->steps) != 0))
             fail_msg("%s: steps \"%s\", \"%s\"", row->name, result == 0 ? found : "", error.text);
     }
