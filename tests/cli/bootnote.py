@@ -24,7 +24,7 @@ class BootNote:
         slurm.mkdir(exist_ok=True)
         told = slurm / "told"
         told.write_text("")
-        (slurm / "scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}\n')
+        (slurm / "scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {told}\n')
         (slurm / "scontrol").chmod(0o755)
         command = with_mounts(f"mount --bind {slurm} /usr/local/bin", LIBEXEC / "hybridmem-memmode", "--check", *words)
         done = subprocess.run(command, capture_output=True, text=True, check=False)

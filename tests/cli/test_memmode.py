@@ -129,7 +129,10 @@ def test_a_node_whose_firmware_did_not_do_it_is_drained(node):
     )
     status, said, told = node.check("--node=n1")
     assert (status, said) == (4, f"hybridmem memmode: {why}; node n1 is drained\n")
-    assert told == ["update", "nodename=n1", "state=drain", f"reason=hybridmem: {why}"]
+    assert told == [
+        *("update", "nodename=n1", "state=drain", f"reason=hybridmem: {why}"),
+        *("update", "nodename=n1", "activefeatures=memmode=cache"),
+    ]
     assert node.check() == QUIET and not node.note.path.exists()
 
 

@@ -40,6 +40,16 @@ static bool is_still_pending(const struct hm_hardware *hardware, const struct hm
     return hm_memmode_read_pending(hardware, &state, NULL) == 0 && hm_memmode_pending(&state) != HM_MEMMODE_NONE;
 }
 
+/* slurmctld takes the node for one in the mode that was asked for. Where slurmd then reports another, slurmctld would
+ * set the node invalid, with a reason of its own in place of this one. A node without this feature of Slurm's has none
+ * to tell, so a failure is not looked at. */
+static void tell_mode(const char *node, enum hm_memmode now)
+{
+    char feature[32];
+    snprintf(feature, sizeof(feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(now));
+    (void)hm_scontrol_activate(node, feature, NULL);
+}
+
 /* The note stays until the node is drained, so that a later check may do it. Then none is left, but where a goal is
  * pending still, the mode of which is `left`: the next boot ends what is made until then. `left` is NULL for none. */
 static int refuse(const struct hm_config *config, const char *node, const char *what, const char *left,
@@ -94,8 +104,12 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
     if (hm_memmode_has_come(&state, mode_of(asked), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     bool is_pending = is_still_pending(hardware, &state);
+    enum hm_memmode now = hm_memmode_used(&state);
     snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");
-    return refuse(config, node, text, is_pending ? asked->mode : NULL, error);
+    int status = refuse(config, node, text, is_pending ? asked->mode : NULL, error);
+    if (status == HM_MEMMODE_EXIT_DRAINED && now != HM_MEMMODE_NONE)
+        tell_mode(node, now);
+    return status;
 }
 
 /* With the lock held: a change may have written the note anew. */

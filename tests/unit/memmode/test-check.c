@@ -32,7 +32,7 @@ static struct {
     const struct hm_memmode_resources *resources;
     int unread;       /* errno of ipmctl; 0: it answers */
     unsigned pending; /* modules with a goal */
-    int reads, drains, pauses;
+    int reads, drains, tells, pauses;
     int fails; /* how often scontrol fails before it succeeds */
     bool is_locked;
     int lock_number; /* errno with which the lock is not given; 0: it is */
@@ -87,6 +87,16 @@ int hm_scontrol_drain(const char *name, const char *reason, struct hm_error *err
     return node.drains++ < node.fails ? hm_fail(error, EIO, "slurmctld is silent") : 0;
 }
 
+/* It fails, as on a node that has no features in Slurm. */
+int hm_scontrol_activate(const char *name, const char *features, struct hm_error *error)
+{
+    assert_string_equal(name, "n1");
+    assert_string_equal(features, "memmode=flat");
+    assert_true(node.drains > node.fails);
+    node.tells++;
+    return hm_fail(error, EIO, "slurmctld knows of no such feature");
+}
+
 bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
 {
     (void)since_ns, (void)patience_s;
@@ -128,6 +138,13 @@ static const struct row {
      {FLAT},
      .status = 4,
      .reason = "hybridmem: " CAME_FLAT,
+     .said = "n1 is drained",
+     .reads = 1},
+    {"no module is in use",
+     ASKED_CACHE,
+     {.inaccessible = UINT64_C(252) << 30, .physical = UINT64_C(252) << 30},
+     .status = 4,
+     .reason = "the node came back with no module in use",
      .said = "n1 is drained",
      .reads = 1},
     {"it is still to come",
@@ -214,7 +231,8 @@ static void drains_only_for_a_cause(void **state)
         bool is_drained_right = row->reason ? strstr(node.reason, row->reason) != NULL : node.drains == 0;
         bool is_said_right = row->said ? strstr(error.text, row->said) != NULL : error.text[0] == '\0';
         if (status != row->status || !is_noted_right || node.is_locked || node.reads != row->reads ||
-            !is_drained_right || !is_said_right || node.pauses != (row->fails < 6 ? row->fails : 5))
+            !is_drained_right || !is_said_right || node.tells != (status == 4 && row->resources.app_direct > 0) ||
+            node.pauses != (row->fails < 6 ? row->fails : 5))
             fail_msg("%s: status %d, note right %d, %d reads, %d drains for \"%s\", \"%s\"", row->name, status,
                      is_noted_right, node.reads, node.drains, node.reason, error.text);
     }
