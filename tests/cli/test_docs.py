@@ -135,6 +135,15 @@ def test_the_guides_settings_for_nodes_in_another_mode(tmp_path):
     assert done.stdout == "0\ta&memmode=cache|b&memmode=cache\t3600\n-1\n"
 
 
+def test_the_clusters_settings_are_those_of_the_guide():
+    """tests/cluster runs what the guide says of Slurm's settings for nodes that change their mode."""
+    files = {block.words[0]: block.text for block in ALL if block.kind == "file"}
+    folders = (PROJECT / "tests" / "cluster" / "slurm", PROJECT / "tests" / "testbed" / "guest-files" / "etc" / "slurm")
+    site = "".join((folder / name).read_text() for folder, name in zip(folders, ("site.conf", "slurm.conf")))
+    assert set(files["memmode-slurm.conf"].splitlines()) <= set(site.splitlines())
+    assert (folders[0] / "helpers.conf").read_text().endswith("\n" + files["helpers-24.11.conf"])
+
+
 @pytest.mark.parametrize("version", ["22.05", "24.11"])
 def test_the_guides_helpers_conf_has_the_form_that_slurm_reads(version):
     """Up to 22.05, a line has one feature and names no nodes. No name of a feature may be part of another."""

@@ -4,11 +4,13 @@
 import contextlib
 import json
 import shlex
+import socket
 import subprocess
 
 import slurm
 
 NODES = ("n1", "n2")
+AGENT_PORT = 700  # of testbed-on
 BOOT_PATIENCE = 180  # seconds for a node's boot
 
 
@@ -25,6 +27,12 @@ def machine(*words):
     slurm.run(f"testbed-machine {' '.join(words)}")
 
 
+def restart_slurmctld():
+    slurm.run(slurm.stop("slurmctld"), check=False)
+    slurm.run("slurmctld")
+    slurm.wait_for(lambda: slurm.run("scontrol ping", check=False).returncode == 0, "slurmctld")
+
+
 def states():
     """Slurm's state of each node, by its name; "*" after it: the node does not answer."""
     return dict(line.split() for line in slurm.lines("sinfo -h -N -p main -o '%N %T'") or [])
@@ -38,6 +46,23 @@ def boot_of(node):
     """The id of the node's present boot; None while it has none."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return on(node, "systemctl is-active --quiet testbed-node && cat /proc/sys/kernel/random/boot_id", check=False)
+
+
+def is_on_network(node):
+    """Whether the node's kernel answers, with or without an agent there."""
+    try:
+        socket.create_connection((node, AGENT_PORT), timeout=1).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def wait_rebooting(node):
+    """Waits until the node has gone, and its new kernel is up; its slurmd comes some seconds later."""
+    slurm.wait_for(lambda: not is_on_network(node), f"the end of {node}'s boot", every=0.2)
+    slurm.wait_for(lambda: is_on_network(node), f"a new boot of {node}", patience=BOOT_PATIENCE, every=0.2)
 
 
 def wait_booted(node, before):

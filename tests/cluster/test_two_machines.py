@@ -42,9 +42,7 @@ def test_each_machine_has_a_migrator_of_its_own():
 def test_a_job_with_file_systems_outlives_a_restart_of_slurmctld():
     job = Everywhere("fsdax,size=64M", prepare="echo $SLURMD_NODENAME > $HYBRIDMEM_FSDAX_DIR/file")
     assert all(len(cluster.left_on(node)) > 0 for node in NODES)
-    slurm.run(slurm.stop("slurmctld"), check=False)
-    slurm.run("slurmctld")
-    slurm.wait_for(lambda: slurm.run("scontrol ping", check=False).returncode == 0, "slurmctld")
+    cluster.restart_slurmctld()
     of_node = job.end()
     check_records(of_node, "fsdax")
     assert all(len(record["namespaces"]) == 1 for record in of_node.values())
@@ -74,17 +72,3 @@ def test_a_machine_that_dies_takes_no_record_of_another_and_is_clean_after_its_b
     accounting.collect_at_once()
     found = accounting.summary(accounting.row(job.job_id))
     assert (found["nodes"], found["reported"], found["missing"]) == (2, 1, "n2")
-
-
-def test_a_machine_comes_back_with_the_layout_that_its_firmware_was_told():
-    """Without a fast tier to see, and without persistent memory; jobs run there all the same. This is the last test, as
-    the machine stays so: a boot takes long."""
-    before = cluster.boot_of("n2")
-    cluster.on("n2", "testbed-machine goal cached")
-    cluster.on("n2", "systemctl reboot", check=False)
-    cluster.wait_booted("n2", before)
-    assert cluster.on("n2", "testbed-machine show") == "cached cached\n"
-    (tier,) = cluster.tiers("n2")["tiers"]
-    assert (len(cluster.tiers("n1")["tiers"]), tier["nodes"]) == (2, [0])
-    of_node = Everywhere("spill").end()
-    assert [len(of_node[node]["memory"]["tiers"]) for node in NODES] == [2, 1]

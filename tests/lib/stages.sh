@@ -276,7 +276,10 @@ stage_reset() {
 }
 
 stage_cluster() {
-    slurm='' folder=cluster in_guest 1200 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf --
+    local file files=()
+    for file in site.conf helpers.conf job_submit.lua; do files+=(--put "tests/cluster/slurm/$file:/etc/slurm/$file"); done
+    slurm='' folder=cluster in_guest 1200 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf \
+        "${files[@]}" --
 }
 
 stage_accounting() {

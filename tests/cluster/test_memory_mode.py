@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that change the mode of nodes' memory: node_features/helpers, hybridmem-memmode and hybridmem-reboot as the
+administrator guide sets them up, with a stand-in for ipmctl (tests/testbed). A boot takes long, so each test goes on
+with the modes that the one before it has left: first both nodes are flat, then n2 is cached, and at the end flat."""
+
+import contextlib
+
+import accounting
+import cluster
+import slurm
+from cluster import NODES, Everywhere
+from slurm import Occupied
+
+FLAT, CACHE = "memmode=flat", "memmode=cache"
+CACHE_BYTES = 512 << 20  # tests/testbed/hostside/machine.py
+LAYOUT = {FLAT: "flat", CACHE: "cached"}
+NOTE = "/var/lib/hybridmem/memmode"
+JOB_SUBMIT = slurm.Path("/etc/slurm/job_submit.lua")
+# While a node shuts down, root writes what is staged: the firmware's layout and goal, and the note for the check.
+STOP = f'[Service]\\nExecStop=+/bin/sh -c \\"(testbed-machine show; cat {NOTE}) > /var/lib/staged\\"\\n'
+WHERE = "echo $SLURMD_NODENAME; " + slurm.POLICY
+
+
+def node(name):
+    """scontrol's fields of a node."""
+    text = "\n".join(slurm.lines(f"scontrol show node {name}") or [])
+    fields = dict(word.split("=", 1) for word in text.split() if "=" in word)
+    return {**fields, "Reason": text.partition("Reason=")[2].partition("\n")[0]}
+
+
+def features():
+    """The active feature of each node."""
+    return {name: node(name).get("ActiveFeatures") for name in NODES}
+
+
+def boots():
+    return {name: cluster.boot_of(name) for name in NODES}
+
+
+def check_machine(name, feature):
+    """The node's memory is in this mode, and nothing is pending."""
+    assert cluster.on(name, "testbed-machine show").split() == [LAYOUT[feature]] * 2
+    assert cluster.on(name, f"test ! -e {NOTE} && /usr/libexec/hybridmem/hybridmem-memmode") == f"{feature}\n"
+    assert [len(cluster.tiers(name)["tiers"]), node(name)["ActiveFeatures"]] == [1 if feature == CACHE else 2, feature]
+
+
+def wait_state(job_id, state):
+    slurm.wait_for(lambda: slurm.job(job_id).get("JobState") == state, f"job {job_id} that is {state}", every=0.2)
+
+
+def stored(job_id):
+    (line,) = slurm.wait_for(lambda: accounting.rows([job_id]), f"job {job_id} in Slurm's database", every=0.5)
+    return line["State"]
+
+
+def check_done(job_id, restarts="0"):
+    """The job has completed, and Slurm's database says so. `restarts`: how often it may have gone back to the queue."""
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.output(job_id)
+    slurm.wait_for(lambda: stored(job_id) != "RUNNING", "its end in Slurm's database", every=0.5)
+    line = accounting.row(job_id)
+    assert line["State"] == "COMPLETED" and line["Restarts"] <= restarts
+    return line
+
+
+def wait_start(job_id):
+    """Waits for a run of a job that was CONFIGURING while slurmctld was restarted. slurmctld has forgotten that the
+    node boots, and starts the job after 30 s. If that is too early, the job goes back to the queue for two minutes,
+    which are cut here."""
+    hurry = f"scontrol update jobid={job_id} starttime=now+2"
+    slurm.wait_for(lambda: slurm.job(job_id).get("JobState") != "CONFIGURING", "a start", every=0.2)
+    slurm.wait_for(lambda: slurm.end_of(job_id) or slurm.job(job_id).get("Reason") == "BeginTime", "a run", every=0.2)
+    if not slurm.end_of(job_id):
+        slurm.wait_for(lambda: slurm.run(hurry, check=False).returncode == 0, "a new start", every=1)
+
+
+def test_a_node_is_emptied_and_rebooted_for_a_job_that_wants_a_cache():
+    folder = "/etc/systemd/system/hybridmem-memmode.service.d"
+    cluster.on("n2", f"mkdir -p {folder} && printf '{STOP}' > {folder}/look.conf && systemctl daemon-reload")
+    before = boots()
+    assert features() == {"n1": FLAT, "n2": FLAT}
+    stays, ends = (Occupied("alice", 16, f"-w{name}", "--hybrid-mem=spill") for name in NODES)
+    job_id = slurm.sbatch("bob", WHERE, "--hybrid-mem=memory", "-N1")
+    slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "Resources", "a job that waits for a node", every=0.2)
+    assert (features(), stored(job_id)) == ({"n1": FLAT, "n2": FLAT}, "PENDING")
+    assert ends.end() == "COMPLETED"
+    wait_state(job_id, "CONFIGURING")
+    slurm.wait_for(lambda: "POWERING_UP" in node("n2").get("State", ""), "a node that reboots", every=0.2)
+    cluster.wait_rebooting("n2")
+    assert stored(job_id) == "RUNNING"  # as of a job that has its nodes
+    cluster.restart_slurmctld()
+    assert slurm.job(job_id)["JobState"] == "CONFIGURING"
+    wait_start(job_id)
+    assert check_done(job_id, restarts="1")["NodeList"] == "n2"
+    assert slurm.output(job_id) == "n2\ndefault\n"
+    plan = slurm.record(job_id)["plan"]
+    assert (plan["mode"], plan["side_cache_bytes"]) == ("memory", CACHE_BYTES)
+    staged = cluster.on("n2", "cat /var/lib/staged").splitlines()
+    note = ["mode cache", "is_unsure no", f"boot_id {before['n2'].strip()}"]
+    assert (staged[0], [line for line in staged if line in note]) == ("flat cached", note)
+    check_machine("n2", CACHE)
+    assert before["n1"] == cluster.boot_of("n1") and before["n2"] != cluster.boot_of("n2")
+    assert stays.end() == "COMPLETED" and len(slurm.tier_bytes(slurm.record(stays.job_id))) == 2
+
+
+@contextlib.contextmanager
+def patient():
+    """The site has jobs wait for nodes in their mode, for an hour, before others are rebooted."""
+    text = JOB_SUBMIT.read_text()
+    with slurm.configured(text.replace("\nfunction", "\nhybridmem.reboot.delay = 3600\nfunction", 1), JOB_SUBMIT):
+        yield
+
+
+def test_users_who_want_opposite_modes_reboot_no_node_where_jobs_have_to_wait():
+    """The node that is free first is in the mode that the first job in the queue does not want. Without a delay Slurm
+    would reboot it for that job, as in the test before."""
+    before = boots()
+    with patient():
+        held = {mode: Occupied("alice", 16, "-pwhole", f"--hybrid-mem={mode}") for mode in ("memory", "spill")}
+        waiting = {mode: slurm.sbatch("bob", WHERE, "-pwhole", f"--hybrid-mem={mode}") for mode in held}
+        for mode in ("spill", "memory"):
+            wait_state(waiting[mode], "PENDING")
+            assert held[mode].end() == "COMPLETED"
+            check_done(waiting[mode])
+    assert [slurm.output(job_id).split()[0] for job_id in waiting.values()] == ["n2", "n1"]
+    assert boots() == before
+
+
+def test_a_job_on_both_nodes_brings_the_node_back():
+    before = boots()
+    assert features() == {"n1": FLAT, "n2": CACHE}
+    job = Everywhere("spill")
+    of_node = job.end()
+    check_done(job.job_id)
+    assert [len(of_node[name]["memory"]["tiers"]) for name in NODES] == [2, 2]
+    assert [of_node[name]["plan"]["side_cache_bytes"] for name in NODES] == [None, None]
+    for name in NODES:
+        check_machine(name, FLAT)
+    assert before["n1"] == cluster.boot_of("n1") and before["n2"] != cluster.boot_of("n2")
+
+
+KEEP = "--hybrid-mem=fsdax,size=64M,keep"
+
+
+def test_data_that_a_user_keeps_outlasts_a_job_that_wants_its_node():
+    """The helper refuses. The job waits, and the node is back at once for others: it is neither drained nor left down,
+    and Slurm knows its mode."""
+    before = boots()
+    first = slurm.sbatch("alice", "echo precious > $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
+    check_done(first)
+    slurm.record(first)
+    job_id = slurm.sbatch("bob", WHERE, "-wn1", "--hybrid-mem=memory")
+    slurm.wait_for(lambda: slurm.job(job_id).get("Restarts") == "1", "a job that goes back to the queue", every=0.2)
+    cluster.wait_idle()
+    assert features() == {"n1": FLAT, "n2": FLAT}
+    said = cluster.on("n1", "journalctl -b -t hybridmem-memmode -o cat")
+    assert said.count("\n") == 1 and "1 of the namespaces is kept by users" in said
+    second = slurm.sbatch("alice", "cat $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
+    check_done(second)
+    assert slurm.output(second) == "precious\n"
+    assert (slurm.job(job_id)["JobState"], boots()) == ("PENDING", before)
+    slurm.run(f"scancel {job_id}")
+    slurm.record(second)
+    cluster.on("n1", "hybridmem namespace destroy --uid $(id -u alice)")
+
+
+def test_a_node_whose_firmware_ignores_the_goal_is_drained_with_both_modes():
+    """The check at boot drains it, and tells slurmctld which mode it is in. So that reason stays, and once the cause is
+    mended, an administrator has only the drain to end."""
+    before = boots()
+    cluster.on("n2", "testbed-machine ignore")
+    job_id = slurm.sbatch("bob", WHERE, "-wn2", "--hybrid-mem=memory")
+    reason = "hybridmem: memmode=cache was asked for before the boot, and the node came back memmode=flat (of 640.0 MiB"
+    slurm.wait_for(lambda: node("n2").get("State") == "IDLE+DRAIN", "a drained node that answers", every=0.5)
+    assert node("n2")["Reason"].startswith(reason)
+    slurm.wait_for(lambda: cluster.boot_of("n2"), "the agent of n2", every=0.5)
+    assert cluster.boot_of("n2") != before["n2"]
+    check_machine("n2", FLAT)
+    wait_state(job_id, "PENDING")
+    slurm.run(f"scancel {job_id}; scontrol update nodename=n2 state=undrain")
+    cluster.wait_idle()
+    assert cluster.boot_of("n1") == before["n1"]
