@@ -40,16 +40,6 @@ static bool is_still_pending(const struct hm_hardware *hardware, const struct hm
     return hm_memmode_read_pending(hardware, &state, NULL) == 0 && hm_memmode_pending(&state) != HM_MEMMODE_NONE;
 }
 
-/* slurmctld takes the node for one in the mode that was asked for. Where slurmd then reports another, slurmctld would
- * set the node invalid, with a reason of its own in place of this one. A node without this feature of Slurm's has none
- * to tell, so a failure is not looked at. */
-static void tell_mode(const char *node, enum hm_memmode now)
-{
-    char feature[32];
-    snprintf(feature, sizeof(feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(now));
-    (void)hm_scontrol_activate(node, feature, NULL);
-}
-
 /* The note stays until the node is drained, so that a later check may do it. Then none is left, but where a goal is
  * pending still, the mode of which is `left`: the next boot ends what is made until then. `left` is NULL for none. */
 static int refuse(const struct hm_config *config, const char *node, const char *what, const char *left,
@@ -84,6 +74,15 @@ static int look_again(const struct hm_hardware *hardware, const struct hm_config
     return result == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
 }
 
+/* slurmctld takes the node for one in the mode that was asked for. Where slurmd then reports another, slurmctld would
+ * set the node invalid, with a reason of its own in place of the drain's. */
+static void tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error)
+{
+    struct hm_error why = {{0}}, drained = *error;
+    if (hm_memmode_tell(node, state, &why) != 0)
+        hm_fail(error, EIO, "%.400s; slurmctld is not told its mode: %.100s", drained.text, why.text);
+}
+
 /* There was a boot since. */
 static int look_after(const struct hm_hardware *hardware, const struct hm_config *config, const struct hm_asked *asked,
                       const char *node, struct hm_error *error)
@@ -104,11 +103,10 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
     if (hm_memmode_has_come(&state, mode_of(asked), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     bool is_pending = is_still_pending(hardware, &state);
-    enum hm_memmode now = hm_memmode_used(&state);
     snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");
     int status = refuse(config, node, text, is_pending ? asked->mode : NULL, error);
-    if (status == HM_MEMMODE_EXIT_DRAINED && now != HM_MEMMODE_NONE)
-        tell_mode(node, now);
+    if (status == HM_MEMMODE_EXIT_DRAINED)
+        tell(node, &state, error);
     return status;
 }
 

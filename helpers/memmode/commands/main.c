@@ -24,7 +24,6 @@
 #include "base/output.h"
 #include "base/words.h"
 #include "parts.h"
-#include "slurm/scontrol.h"
 
 #define NAME "hybridmem memmode"
 #define SHOW "memmode" /* the word that `hybridmem` puts first */
@@ -181,11 +180,10 @@ static void excuse(const struct hm_hardware *hardware, const struct options *opt
 {
     struct hm_memmode_state state;
     struct hm_error why = {{0}};
-    char node[HOST_NAME_MAX + 1], feature[32];
+    char node[HOST_NAME_MAX + 1];
     if (hm_memmode_read(hardware, &state, NULL) != 0 || !hm_memmode_is_only_data(&state, wanted))
         return;
-    snprintf(feature, sizeof(feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(hm_memmode_now(&state)));
-    if (name_node(options, node, &why) != 0 || hm_scontrol_activate(node, feature, &why) != 0)
+    if (name_node(options, node, &why) != 0 || hm_memmode_tell(node, &state, &why) != 0)
         log_for_slurmd(&why);
 }
 

@@ -35,6 +35,10 @@ int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config
  * is for hm_flock_close. */
 int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *error);
 
+/* Tell slurmctld that the node `node` of Slurm's is in the mode of `state`: the same feature that slurmd gets from this
+ * program. Waits up to 20 s. Returns 0, or -1 with a text. */
+int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
+
 /* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
  * `node` of Slurm's. Where nothing was asked, nothing is done. Returns an exit status, with a text where it is not 0.
  */
