@@ -15,6 +15,8 @@ import cluster  # noqa: E402
 import jsonschema  # noqa: E402
 import slurm  # noqa: E402
 
+pytest_plugins = ["failures"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def summed_up():
@@ -37,12 +39,3 @@ def clean_nodes(schema):
     assert {node: cluster.left_on(node) for node in cluster.NODES} == {node: [] for node in cluster.NODES}
     for line in slurm.record_lines(before):
         schema.validate(json.loads(line))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item):
-    """Prints a failure at once: if the stage runs out of time, the summary at the end is lost."""
-    report = yield
-    if report.failed:
-        item.config.get_terminal_writer().line(f"\n{report.when} of {item.nodeid} failed:\n{report.longreprtext}")
-    return report

@@ -17,6 +17,8 @@ import processes
 import pytest
 import slurm
 
+pytest_plugins = ["failures"]
+
 DAEMONS = {"slurmctld": "", "slurmd": f"-N {slurm.NODE}"}
 PROJECT = Path(__file__).resolve().parents[2]
 PERF_EVENT_OPEN = 298  # x86_64
@@ -66,15 +68,6 @@ def schema():
 def pytest_runtest_teardown():
     """Waits for epilogs, as they may use what fixtures are going to remove."""
     slurm.wait_epilogs()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item):
-    """Prints a failure at once: if the stage runs out of time, the summary at the end is lost."""
-    report = yield
-    if report.failed:
-        item.config.get_terminal_writer().line(f"\n{report.when} of {item.nodeid} failed:\n{report.longreprtext}")
-    return report
 
 
 def wait_left_idle():
