@@ -155,6 +155,19 @@ static void handler(void)
         free(malloc(8192));
 }
 
+/* The memory of one site is gone before that of the other is there, and each is there for as long as looks may take. */
+static void phases(void)
+{
+    char *first = malloc(9 * MIB);
+    sum += (uint64_t)(uintptr_t)first;
+    usleep(700000);
+    free(first);
+    char *second = malloc(11 * MIB);
+    sum += (uint64_t)(uintptr_t)second;
+    usleep(700000);
+    free(second);
+}
+
 /* No file may have a byte, and no write beyond that is forgiven. */
 static void limit(void)
 {
@@ -209,6 +222,8 @@ int main(int argc, char **argv)
         forks();
     else if (strcmp(what, "handler") == 0)
         handler();
+    else if (strcmp(what, "phases") == 0)
+        phases();
     else if (strcmp(what, "limit") == 0)
         limit();
     else if (strcmp(what, "mappings") == 0)

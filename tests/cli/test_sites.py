@@ -102,6 +102,20 @@ def test_a_plan_says_why():
     assert "its accesses are not known" in whys[SMALL]
 
 
+def lived(first, end, most):
+    """A series of a site that has `most` bytes from one part of the time to another."""
+    return [most if first <= part < end else 0 for part in range(32)]
+
+
+def test_an_old_profile_without_series_is_read(tmp_path):
+    def change(profile):
+        for site in profile["sites"]:
+            del site["series"]
+
+    shown = json.loads(sites("show", "--json", changed(tmp_path, change)).stdout)
+    assert shown == json.loads(PROFILE.read_text())
+
+
 def test_a_plan_without_accesses_is_refused(tmp_path):
     def change(profile):
         profile["sampling"].update(source=None, why="perf is not allowed here", samples=None, elsewhere=None, lost=None)
@@ -188,6 +202,25 @@ def test_merged_profiles(tmp_path):
     assert (profile["elapsed_s"], profile["processes"], profile["exit_code"]) == (62.5, 3, 3)
     assert profile["sampling"]["samples"] == 2000 and profile["sampling"]["elsewhere"] == 100
     assert profile["program"]["input_class"] == "small + large"
+
+
+def test_merged_series_have_the_most_of_each_part(tmp_path):
+    def early(profile):
+        for site in profile["sites"][:3]:
+            site["series"] = lived(0, 20, 10 * MIB)
+
+    def late(profile):
+        second_run(profile)
+        profile["sites"][0]["series"] = lived(16, 32, 20 * MIB)
+        profile["sites"][1]["series"] = lived(8, 9, 40 * MIB)
+
+    first, merged = tmp_path / "first.json", tmp_path / "merged.json"
+    first.write_text(changed(tmp_path, early).read_text())
+    sites("merge", "-o", merged, first, changed(tmp_path, late))
+    found = {site["id"]: site["series"] for site in json.loads(merged.read_text())["sites"]}
+    assert found[A] == [10 * MIB] * 16 + [20 * MIB] * 16
+    assert found[B] == lived(0, 20, 10 * MIB) and found["00000000000000ff"] == lived(8, 9, 40 * MIB)
+    assert found[C] is None  # not known of one run
 
 
 @pytest.mark.parametrize(

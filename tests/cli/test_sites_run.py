@@ -63,6 +63,14 @@ def no_perf_events():
     assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
 
 
+def test_a_profile_says_when_a_site_has_memory(run, probe):
+    found = by_peak(run(probe, "phases")[0])
+    first, second = found[9]["series"], found[11]["series"]
+    assert (max(first), max(second)) == (9 * MIB, 11 * MIB)
+    assert first[1] == 9 * MIB and set(first[-8:]) == {0}
+    assert set(second[:8]) == {0} and second[-2] == 11 * MIB
+
+
 def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-sites.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout

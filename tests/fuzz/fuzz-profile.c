@@ -20,7 +20,8 @@ static const char valid[] =
     "12,\"left_out\":0,\"sampling\":{\"source\":\"clock\",\"why\":null,\"unit\":7,\"samples\":9.0,\"elsewhere\":1.0,"
     "\"lost\":0},\"objects\":[{\"build_id\":\"0a\",\"path\":\"/a\"},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
     "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
-    "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"lifetime_s\":0.5,"
+    "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"series\":[8,8,8,8,"
+    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"lifetime_s\":0.5,"
     "\"accesses\":8.0,\"reads\":6.0,\"writes\":2.0,\"samples\":8.0,\"confidence\":null},{\"id\":\"00000000000000a2\","
     "\"frames\":[],\"class_bytes\":64,\"allocations\":9,\"peak_bytes\":4,\"mean_bytes\":1.0,\"lifetime_s\":null,"
     "\"accesses\":null,\"reads\":null,\"writes\":null,\"samples\":null,\"confidence\":null}]}";
@@ -38,6 +39,12 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
         if (again->site[i].id != site->id || again->site[i].peak_bytes != site->peak_bytes ||
             again->site[i].n_frames != site->n_frames)
             abort();
+        if (again->site[i].has_series != site->has_series ||
+            memcmp(again->site[i].series, site->series, sizeof(site->series)) != 0)
+            abort();
+        for (int part = 0; part < HM_PROFILE_PARTS; part++)
+            if (site->series[part] > site->peak_bytes)
+                abort();
         hm_sites_where(profile, NULL, site, where, sizeof(where));
         for (const char *byte = where; *byte; byte++)
             if (*byte < 0x20 || *byte > 0x7e)

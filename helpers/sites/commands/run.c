@@ -15,6 +15,7 @@
 #include "base/moment.h"
 #include "cli/trace/program.h"
 #include "commands.h"
+#include "series.h"
 #include "sites/record/sampler.h"
 
 #define LOOK_MS 20 /* between two looks at small allocations, new processes and new threads */
@@ -23,6 +24,7 @@ struct work {
     struct hm_sites_run options;
     struct hm_newfile file;
     struct hm_watch watch;
+    struct hm_series *series;
     struct hm_sampler sampler;
     struct hm_program program;
     struct hm_buildid_file executable;
@@ -59,11 +61,13 @@ static void follow(struct work *work)
         if (poll(events, N_EVENTS, LOOK_MS) < 0)
             continue;
         hm_sampler_read(&work->sampler, hm_watch_look(&work->watch));
+        hm_series_look(work->series, &work->watch);
         if (events[SIGNALS].revents)
             hm_program_attend(&work->program);
     }
     hm_sampler_read(&work->sampler, false);
     hm_watch_end(&work->watch);
+    hm_series_look(work->series, &work->watch);
 }
 
 /* The command in one line; the caller frees it. NULL: no memory. */
@@ -125,10 +129,12 @@ static int write_profile(struct work *work, struct hm_error *error)
     struct hm_profile *profile = calloc(1, sizeof(*profile));
     int status = -1;
     if (profile && hm_watch_report(&work->watch, work->sampler.state.name[0] != '\0', profile) == 0 &&
-        describe(work, profile) == 0)
+        describe(work, profile) == 0) {
+        hm_series_report(work->series, &work->watch, profile);
         status = hm_sites_write(profile, &work->file, error);
-    else
+    } else {
         hm_fail(error, ENOMEM, "no profile: out of memory");
+    }
     if (status == 0)
         explain(work, profile);
     hm_profile_free(profile);
@@ -148,6 +154,7 @@ static int run(struct work *work, struct hm_error *error)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
     if (hm_watch_open(&work->watch, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
+    work->series = hm_series_open(); /* without it the profile is without series */
     hm_sampler_open(&work->sampler, &work->watch, options->source, options->overhead);
     work->start = time(NULL);
     hm_watch_begin(&work->watch);
@@ -171,6 +178,7 @@ int hm_sites_run(int argc, char **argv)
     work->file.fd = -1;
     status = run(work, &error);
     hm_sampler_close(&work->sampler);
+    hm_series_close(work->series);
     hm_watch_close(&work->watch);
     hm_newfile_close(&work->file);
     const struct hm_program program = work->program;

@@ -84,6 +84,7 @@ static struct hm_profile_site *make_site(struct hm_profile *into, const struct h
         made->frame[i].object = from->frame[i].object < 0 ? -1 : number[from->frame[i].object];
     made->allocations = made->peak_bytes = 0;
     made->mean_bytes = 0;
+    memset(made->series, 0, sizeof(made->series));
     made->lifetime_s = NAN;
     made->samples = made->reads = made->writes = none;
     return made;
@@ -101,6 +102,10 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
 {
     to->mean_bytes = mean(to->mean_bytes, before_s, from->mean_bytes, more_s);
     to->lifetime_s = mean(to->lifetime_s, (double)to->allocations, from->lifetime_s, (double)from->allocations);
+    /* What fits by these fits in each of the runs, as parts are of the same share of the time. */
+    to->has_series = to->has_series && from->has_series;
+    for (int i = 0; i < HM_PROFILE_PARTS; i++)
+        to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
     to->samples = add_real(to->samples, from->samples);

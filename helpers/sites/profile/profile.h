@@ -8,6 +8,7 @@
 #define HM_SITES_PROFILE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
 #define HM_PROFILE_DEPTH 10                /* most return addresses of a site */
 #define HM_PROFILE_SITES 65536             /* most sites of a profile */
 #define HM_PROFILE_OBJECTS 4096            /* most programs and libraries of a profile */
+#define HM_PROFILE_PARTS 32                /* equal parts of the program's time */
 #define HM_PROFILE_FILE (64u << 20)        /* bytes; a longer file is refused */
 #define HM_PROFILE_TEXT 4096               /* bytes of a text, with its end */
 #define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
@@ -39,9 +41,11 @@ struct hm_profile_site {
     int n_frames;    /* innermost first; 0 for a class */
     struct hm_profile_frame frame[HM_PROFILE_DEPTH];
     uint64_t allocations;
-    uint64_t peak_bytes;  /* most that there was at one time */
-    double mean_bytes;    /* over the whole run */
-    double lifetime_s;    /* mean of its allocations; NaN: not measured */
+    uint64_t peak_bytes; /* most that there was at one time */
+    double mean_bytes;   /* over the whole run */
+    bool has_series;
+    uint64_t series[HM_PROFILE_PARTS]; /* most bytes in each part of the time; 0 where it is not known */
+    double lifetime_s;                 /* mean of its allocations; NaN: not measured */
     double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
     double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
 };

@@ -40,6 +40,16 @@ static json_t *frames_of(const struct hm_profile_site *site)
     return hm_figures_whole(frames, (size_t)site->n_frames);
 }
 
+static json_t *series_of(const struct hm_profile_site *site)
+{
+    if (!site->has_series)
+        return json_null();
+    json_t *series = json_array();
+    for (int i = 0; i < HM_PROFILE_PARTS; i++)
+        json_array_append_new(series, count_of(site->series[i]));
+    return hm_figures_whole(series, HM_PROFILE_PARTS);
+}
+
 static json_t *confidence_of(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
@@ -50,13 +60,13 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "frames",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "frames",
                      frames_of(site), "class_bytes", site->class_bytes ? count_of(site->class_bytes) : json_null(),
                      "allocations", count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
-                     hm_figures_real(site->mean_bytes), "lifetime_s", hm_figures_real(site->lifetime_s), "accesses",
-                     hm_figures_real(hm_profile_accesses(site)), "reads", hm_figures_real(site->reads), "writes",
-                     hm_figures_real(site->writes), "samples", hm_figures_real(site->samples), "confidence",
-                     confidence_of(profile, site));
+                     hm_figures_real(site->mean_bytes), "series", series_of(site), "lifetime_s",
+                     hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
+                     hm_figures_real(site->reads), "writes", hm_figures_real(site->writes), "samples",
+                     hm_figures_real(site->samples), "confidence", confidence_of(profile, site));
 }
 
 static json_t *objects_of(const struct hm_profile *profile)

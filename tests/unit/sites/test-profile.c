@@ -80,6 +80,8 @@ static void test_a_profile_is_written_as_it_was_read(void **state)
     hm_profile_free(profile);
 }
 
+#define NULLS ",0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0" /* 31 parts */
+
 /* A change of the fixture, and what is said of it. */
 static const struct {
     const char *from, *to, *error;
@@ -109,6 +111,14 @@ static const struct {
      "it: sites[2].allocations has to be a whole number from 0 to 1152921504606846976"},
     {"\"mean_bytes\": 12582912.0", "\"mean_bytes\": null",
      "it: sites[2].mean_bytes has to be a number that is not negative"},
+    {"\"series\": null", "\"series\": [1]",
+     "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"series\": null", "\"series\": 0",
+     "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"series\": null", "\"series\": [10485761" NULLS "]",
+     "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"series\": null", "\"series\": [-1" NULLS "]",
+     "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
     {"\"lifetime_s\": 0.5", "\"lifetime_s\": -0.5", "it: sites[2].lifetime_s has to be a number that is not negative"},
     {"\"schema\": 1", "\"schema\": 1, \"schema\": 1",
      "it: no profile, as it is not JSON: line 2: duplicate object key"},
