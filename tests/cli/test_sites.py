@@ -14,6 +14,7 @@ SCHEMA = json.loads((TOP / "site-docs" / "sites.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 A, B, C, D, SMALL = (f"{number:016x}" for number in (0xA1, 0xB2, 0xC3, 0xD4, 0xE5))
 MIB = 1 << 20
+TOPOLOGY = TOP / "tests" / "fixtures" / "topology"
 
 
 def sites(*words, status=0):
@@ -78,6 +79,9 @@ PLANS = [
     ("thermos", "50%", [A, B], 0.75),
     ("thermos", "100%", [A, B, C, D], 0.95),
     ("thermos", "0%", [], 0),
+    ("gain", "25%", [A], 0.4),
+    ("gain", "50M", [A, B], 0.75),
+    ("gain", "100%", [A, B, C, D], 0.95),
 ]
 
 
@@ -107,6 +111,24 @@ def lived(first, end, most):
     return [most if first <= part < end else 0 for part in range(32)]
 
 
+def test_sites_that_live_one_after_the_other_share_the_capacity(tmp_path):
+    def change(profile):
+        for site, (first, end) in zip(profile["sites"], [(0, 32), (0, 16), (16, 32), (16, 32)]):
+            site["series"] = lived(first, end, site["peak_bytes"])
+
+    path = changed(tmp_path, change)
+    VALIDATOR.validate(json.loads(path.read_text()))
+    plans = {
+        name: json.loads(sites("plan", "--json", "--fast", "60M", "--packer", name, path).stdout)
+        for name in ("gain", "thermos", "knapsack")
+    }
+    # A always, and B before C and D
+    assert plans["gain"]["fast"] == [A, B, C, D] and plans["gain"]["expected_share"] == pytest.approx(0.95)
+    assert plans["gain"]["fast_bytes"] == 59 * MIB
+    assert all(plan["expected_share"] <= 0.95 for plan in plans.values())
+    assert plans["knapsack"]["expected_share"] < 0.95 and plans["gain"]["bound_share"] == pytest.approx(0.95)
+
+
 def test_an_old_profile_without_series_is_read(tmp_path):
     def change(profile):
         for site in profile["sites"]:
@@ -114,6 +136,41 @@ def test_an_old_profile_without_series_is_read(tmp_path):
 
     shown = json.loads(sites("show", "--json", changed(tmp_path, change)).stdout)
     assert shown == json.loads(PROFILE.read_text())
+
+
+def written(profile):
+    """B is written as often as A is used, and D is written alone."""
+    for site, writes in zip(profile["sites"], (0, 340, 0, 50)):
+        site.update(writes=writes, reads=site["accesses"] - writes)
+
+
+def test_writes_count_as_much_more_as_they_cost(tmp_path):
+    path = changed(tmp_path, written)
+    words = ("plan", path, "--fast", "40M", "--json")
+    assert json.loads(sites(*words).stdout)["fast"] == [A, C]
+    plan = json.loads(sites(*words, "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout)
+    assert plan["write_cost"] > plan["read_cost"] > 1 and plan["bandwidth_mbs"] is None
+    assert plan["fast"] == [B]
+    assert plan["expected_share"] == pytest.approx(0.35)
+    text = sites("plan", path, "--fast", "40M", "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout
+    assert f"costs {plan['read_cost']:.3g} times as much, a write to it {plan['write_cost']:.3g} times" in text
+
+
+def test_both_tiers_serve_where_they_have_channels_of_their_own():
+    words = ("plan", PROFILE, "--fast", "100%", "--topology", TOPOLOGY / "hbm-flat-snc4.xml")
+    plan = json.loads(sites(*words, "--json").stdout)
+    # 1600 and 560 GB/s: 74 % of the accesses to the fast tier would be best, and A and B have 75 %
+    assert plan["fast"] == [A, B] and plan["bandwidth_mbs"] == pytest.approx(1600000 / 0.75)
+    all_fast = json.loads(sites(*words, "--json", "--packer", "knapsack").stdout)
+    assert all_fast["fast"] == [A, B, C, D] and all_fast["bandwidth_mbs"] < plan["bandwidth_mbs"]
+    text = sites(*words).stdout
+    assert "bandwidth 2133.3 GB/s of both tiers together" in text
+    assert "the slow tier's bandwidth" in next(line for line in text.splitlines() if line.startswith(C))
+
+
+def test_a_node_with_one_tier_has_no_costs():
+    done = sites("plan", PROFILE, "--fast", "50%", "--topology", TOPOLOGY / "one-node.xml", status=1)
+    assert done.stderr == "hybridmem sites plan: this node has one tier only: there are no costs to count\n"
 
 
 def test_a_plan_without_accesses_is_refused(tmp_path):
@@ -145,7 +202,7 @@ def test_a_plan_without_accesses_is_refused(tmp_path):
         ),
         (
             ["plan", PROFILE, "--fast", "1G", "--packer", "best"],
-            'sites plan: --packer: "best" is no packer: use thermos, hotset or knapsack',
+            'sites plan: --packer: "best" is no packer: use gain, thermos, hotset or knapsack',
         ),
     ],
 )

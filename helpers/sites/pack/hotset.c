@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The packers that take the hottest items first, hotset and thermos. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "pack.h"
 
 /* "Selects sites until their aggregate size exceeds a soft capacity limit." */
-int hm_pack_hotset(const struct hm_pack_item *item, size_t n, uint64_t capacity, struct hm_pack_result *result)
+int hm_pack_hotset(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
+                   struct hm_pack_result *result)
 {
-    uint64_t used = 0;
+    uint64_t used = 0, capacity = scene->capacity;
     size_t n_used = 0, *order = hm_pack_sort(item, n, &n_used);
-    if (!order) {
-        errno = ENOMEM;
-        return -1;
-    }
     for (size_t i = 0; i < n_used && used < capacity; i++) {
         result->is_fast[order[i]] = true;
         used += item[order[i]].bytes;
     }
     free(order);
-    return 0;
+    return order ? 0 : -1;
 }
 
 /*
@@ -28,14 +24,11 @@ int hm_pack_hotset(const struct hm_pack_item *item, size_t n, uint64_t capacity,
  * of its own. Its own part counts where it is larger than the tier: what finds no room contributes nothing. A site that
  * is left out does not end the search, as a smaller one may find room.
  */
-int hm_pack_thermos(const struct hm_pack_item *item, size_t n, uint64_t capacity, struct hm_pack_result *result)
+int hm_pack_thermos(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
+                    struct hm_pack_result *result)
 {
-    uint64_t used = 0;
+    uint64_t used = 0, capacity = scene->capacity;
     size_t n_used = 0, *order = hm_pack_sort(item, n, &n_used);
-    if (!order) {
-        errno = ENOMEM;
-        return -1;
-    }
     for (size_t i = 0; i < n_used && used < capacity; i++) {
         const struct hm_pack_item *next = &item[order[i]];
         result->is_fast[order[i]] = true;
@@ -46,5 +39,5 @@ int hm_pack_thermos(const struct hm_pack_item *item, size_t n, uint64_t capacity
             used += next->bytes;
     }
     free(order);
-    return 0;
+    return order ? 0 : -1;
 }

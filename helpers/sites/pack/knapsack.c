@@ -91,9 +91,10 @@ static bool run(struct search *search)
     return false;
 }
 
-int hm_pack_knapsack(const struct hm_pack_item *item, size_t n, uint64_t capacity, struct hm_pack_result *result)
+int hm_pack_knapsack(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
+                     struct hm_pack_result *result)
 {
-    struct search search = {.item = item, .left = capacity};
+    struct search search = {.item = item, .left = scene->capacity};
     size_t *order = hm_pack_sort(item, n, &search.n);
     search.order = order;
     search.taken = calloc(n + 1, sizeof(*search.taken));

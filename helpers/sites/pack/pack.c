@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const struct hm_packer packers[] = {
+    {"gain", "the most gain by tier, time and bandwidth; never less than by the packers below", true, hm_pack_gain},
     {"thermos", "hottest first; one that finds no room only where it is worth more than what it may displace", true,
      hm_pack_thermos},
     {"hotset", "hottest first, until the capacity is just exceeded", true, hm_pack_hotset},
@@ -61,6 +62,7 @@ size_t *hm_pack_sort(const struct hm_pack_item *item, size_t n, size_t *n_used)
     if (!keys || !order) {
         free(keys);
         free(order);
+        errno = ENOMEM;
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
@@ -90,27 +92,19 @@ double hm_pack_hottest(const struct hm_pack_item *item, const size_t *order, siz
     return value;
 }
 
+int hm_pack_into(const struct hm_packer *packer, const struct hm_pack_scene *scene, const struct hm_pack_item *item,
+                 size_t n, struct hm_pack_result *result)
+{
+    *result = (struct hm_pack_result){.is_fast = result->is_fast};
+    memset(result->is_fast, 0, n * sizeof(*result->is_fast));
+    if (packer->pack(scene, item, n, result) < 0)
+        return -1;
+    return hm_pack_measure(scene, item, n, result);
+}
+
 int hm_pack(const struct hm_packer *packer, const struct hm_pack_item *item, size_t n, uint64_t capacity,
             struct hm_pack_result *result)
 {
-    size_t n_used = 0, *order = hm_pack_sort(item, n, &n_used);
-    if (!order) {
-        errno = ENOMEM;
-        return -1;
-    }
-    *result = (struct hm_pack_result){.is_fast = result->is_fast};
-    memset(result->is_fast, 0, n * sizeof(*result->is_fast));
-    /* Dantzig's bound: as if items could be cut. */
-    result->bound = hm_pack_hottest(item, order, n_used, NULL, capacity);
-    int status = packer->pack(item, n, capacity, result);
-    for (size_t i = 0; i < n_used && status == 0; i++)
-        if (result->is_fast[order[i]]) {
-            result->bytes += item[order[i]].bytes;
-            result->value += item[order[i]].value;
-        }
-    uint64_t over = result->bytes > capacity ? result->bytes - capacity : 0;
-    double lost = status == 0 ? hm_pack_hottest(item, order, n_used, result->is_fast, over) : 0;
-    result->kept = result->value > lost ? result->value - lost : 0;
-    free(order);
-    return status;
+    const struct hm_pack_scene scene = {.capacity = capacity};
+    return hm_pack_into(packer, &scene, item, n, result);
 }

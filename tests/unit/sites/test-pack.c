@@ -13,12 +13,13 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "sites/pack/pack.h"
+#include "sites/pack/meter.h"
 #include "unit/lib/rows.h"
 
 #define MOST 64
-#define ROUNDS 1000
+#define ROUNDS 200
 #define SMALL 12 /* items of which all choices are tried */
+#define MANY 14  /* the same, for gain: more than it tries all choices of */
 
 static struct hm_pack_result pack(const char *name, const struct hm_pack_item *item, size_t n, uint64_t capacity,
                                   bool *is_fast)
@@ -51,6 +52,9 @@ static const struct {
     {"knapsack", 10, 2, {{100, 500}, {4, 1}}, "b"},
     {"hotset", 10, 2, {{100, 500}, {4, 1}}, "a"},
     {"thermos", 10, 2, {{100, 500}, {4, 1}}, "a"},
+    {"gain", 10, 2, {{100, 500}, {4, 1}}, "a"},
+    {"gain", 10, 3, {{6, 60}, {5, 45}, {5, 45}}, "ab"},
+    {"gain", 10, 3, {{8, 80}, {20, 30}, {2, 2}}, "ac"},
     /* exactly full */
     {"hotset", 10, 3, {{5, 50}, {5, 40}, {5, 30}}, "ab"},
     {"thermos", 10, 3, {{5, 50}, {5, 40}, {5, 30}}, "ab"},
@@ -58,6 +62,9 @@ static const struct {
     {"knapsack", 10, 2, {{5, 0}, {0, 7}}, ""},
     {"hotset", 10, 2, {{5, 0}, {0, 7}}, ""},
     {"thermos", 10, 2, {{5, 0}, {0, 7}}, ""},
+    {"gain", 10, 2, {{5, 0}, {0, 7}}, ""},
+    {"gain", 0, 1, {{5, 1}}, ""},
+    {"gain", 10, 0, {{0, 0}}, ""},
     {"knapsack", 0, 1, {{5, 1}}, ""},
     {"hotset", 0, 1, {{5, 1}}, ""},
     {"thermos", 0, 1, {{5, 1}}, ""},
@@ -127,15 +134,15 @@ static void test_knapsack_finds_the_best_choice(void **state)
     }
 }
 
-/* The last item that a packer has taken by value per byte; 0 bytes where there is none. */
-static uint64_t coldest_bytes(const struct hm_pack_item *item, size_t n, const bool *is_fast)
+/* The first or the last item that a packer has taken by value per byte; 0 bytes where there is none. */
+static uint64_t bytes_of_one(const struct hm_pack_item *item, size_t n, const bool *is_fast, bool is_first)
 {
     size_t n_used;
     uint64_t bytes = 0;
     size_t *order = hm_pack_sort(item, n, &n_used);
     assert_non_null(order);
     for (size_t i = 0; i < n_used; i++)
-        if (is_fast[order[i]])
+        if (is_fast[order[i]] && !(is_first && bytes > 0))
             bytes = item[order[i]].bytes;
     free(order);
     return bytes;
@@ -151,13 +158,14 @@ static void test_properties(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         size_t n = make_items(&random, item, MOST, &sum);
         uint64_t capacity = (uint64_t)(hm_random_share(&random) * 1.1 * (double)sum);
-        struct hm_pack_result result[3];
-        for (size_t i = 0; i < 3; i++) {
+        struct hm_pack_result result[4];
+        for (size_t i = 0; i < 4; i++) {
             const struct hm_packer *packer = hm_packer_at(i);
             result[i] = pack(packer->name, item, n, capacity, is_fast);
-            /* over the capacity by the last site at most, and where all fit, all are taken */
-            assert_true(result[i].bytes <= capacity ||
-                        (packer->may_exceed && result[i].bytes - coldest_bytes(item, n, is_fast) < capacity));
+            /* over the capacity by the last site at most, by gain by the hottest, of which a part has room; and where
+             * all fit, all are taken */
+            uint64_t allowed = packer->may_exceed ? bytes_of_one(item, n, is_fast, i == 0) : 0;
+            assert_true(result[i].bytes <= capacity || result[i].bytes - allowed < capacity);
             for (size_t j = 0; j < n; j++) {
                 assert_true(!is_fast[j] || (item[j].value > 0 && item[j].bytes > 0));
                 assert_true(sum > capacity || item[j].value == 0 || item[j].bytes == 0 || is_fast[j]);
@@ -165,13 +173,167 @@ static void test_properties(void **state)
             assert_true(result[i].kept <= result[i].value);
             assert_true(result[i].kept <= result[i].bound * (1 + 1e-9));
         }
-        assert_string_equal(hm_packer_at(0)->name, "thermos");
-        assert_string_equal(hm_packer_at(1)->name, "hotset");
-        assert_true(result[0].kept >= result[1].kept * (1 - 1e-9));
+        assert_string_equal(hm_packer_at(1)->name, "thermos");
+        assert_string_equal(hm_packer_at(2)->name, "hotset");
+        assert_true(result[1].kept >= result[2].kept * (1 - 1e-9));
         /* knapsack begins with the hottest that fit, so it has at least half of what is possible */
-        assert_true(2 * result[2].value >= best_of(item, n < SMALL ? n : 0, capacity));
-        assert_null(hm_packer_at(3));
+        assert_true(2 * result[3].value >= best_of(item, n < SMALL ? n : 0, capacity));
+        assert_null(hm_packer_at(4));
     }
+}
+
+/* ---------------------------------------------------------- time and bandwidth */
+
+struct world {
+    struct hm_pack_item item[MOST];
+    uint64_t series[MOST][HM_PACK_PARTS];
+    const uint64_t *series_of[MOST];
+    struct hm_pack_scene scene;
+    size_t n;
+};
+
+/* Items that live for a while, grow or shrink, or whose time is not known; and a scene that may have bandwidths. */
+static void make_world(struct hm_random *random, size_t most, struct world *world)
+{
+    uint64_t sum;
+    *world = (struct world){.n = make_items(random, world->item, most, &sum)};
+    sum = 0;
+    double accesses = 0;
+    for (size_t i = 0; i < world->n; i++) {
+        struct hm_pack_item *item = &world->item[i];
+        item->bytes = hm_random_next(random) % 16 == 0 ? 0 : 1 + hm_random_next(random) % 1000;
+        item->value = hm_random_next(random) % 16 == 0 ? 0 : (double)(1 + hm_random_next(random) % 100000);
+        int first = (int)(hm_random_next(random) % HM_PACK_PARTS);
+        int end = first + 1 + (int)(hm_random_next(random) % (uint64_t)(HM_PACK_PARTS - first));
+        for (int part = first; part < end; part++)
+            world->series[i][part] = item->bytes - hm_random_next(random) % 2 * (item->bytes / 3);
+        world->series_of[i] = hm_random_next(random) % 8 == 0 ? NULL : world->series[i];
+        sum += item->bytes;
+        accesses += item->value;
+    }
+    world->scene.series = world->series_of;
+    world->scene.capacity = (uint64_t)(hm_random_share(random) * 0.8 * (double)sum);
+    if (hm_random_next(random) % 3 > 0)
+        return;
+    world->scene.fast_mbs = 100000 + 400000 * hm_random_share(random);
+    world->scene.slow_mbs = 100000;
+    world->scene.accesses = accesses * (1 + hm_random_share(random) / 10);
+}
+
+static struct hm_pack_result pack_world(const char *name, const struct world *world, bool *is_fast)
+{
+    struct hm_pack_result result = {.is_fast = is_fast};
+    assert_int_equal(hm_pack_into(hm_packer_find(name, NULL), &world->scene, world->item, world->n, &result), 0);
+    return result;
+}
+
+/* The same as hm_pack_measure, but byte by byte's worth: each part's coldest bytes within the capacity are kept. */
+static double kept_of(const struct world *world, const bool *is_fast)
+{
+    double kept = 0;
+    double density[MOST];
+    for (size_t i = 0; i < world->n; i++) {
+        double all = 0;
+        for (int part = 0; part < HM_PACK_PARTS; part++)
+            all += (double)(world->series_of[i] ? world->series[i][part] : world->item[i].bytes);
+        density[i] = all > 0 ? world->item[i].value / all : 0;
+    }
+    for (int part = 0; part < HM_PACK_PARTS; part++) {
+        bool is_done[MOST] = {false};
+        double left = (double)world->scene.capacity;
+        for (size_t round = 0; round < world->n; round++) {
+            size_t coldest = MOST;
+            for (size_t i = 0; i < world->n; i++)
+                if (is_fast[i] && !is_done[i] && (coldest == MOST || density[i] < density[coldest]))
+                    coldest = i;
+            if (coldest == MOST)
+                break;
+            is_done[coldest] = true;
+            double bytes =
+                (double)(world->series_of[coldest] ? world->series[coldest][part] : world->item[coldest].bytes);
+            kept += density[coldest] * (bytes < left ? bytes : left);
+            left -= bytes < left ? bytes : left;
+        }
+    }
+    return kept;
+}
+
+static void test_the_measure_keeps_the_coldest_bytes_of_each_part(void **state)
+{
+    struct hm_random random = {4};
+    static struct world world;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        bool is_fast[MOST];
+        struct hm_pack_result result = {.is_fast = is_fast};
+        make_world(&random, MOST, &world);
+        for (size_t i = 0; i < world.n; i++)
+            is_fast[i] = hm_random_next(&random) % 2 == 0 && world.item[i].value > 0 && world.item[i].bytes > 0;
+        assert_int_equal(hm_pack_measure(&world.scene, world.item, world.n, &result), 0);
+        double kept = kept_of(&world, is_fast);
+        assert_float_equal(result.kept, kept, 1e-6 * (1 + kept));
+        assert_true(result.kept <= result.bound * (1 + 1e-9));
+    }
+}
+
+static void test_gain_is_never_worse_than_the_others(void **state)
+{
+    struct hm_random random = {5};
+    static struct world world;
+    bool is_fast[MOST];
+    size_t n_better = 0, rounds = ROUNDS;
+    (void)state;
+    for (size_t round = 0; round < rounds; round++) {
+        make_world(&random, MOST, &world);
+        double best = 0;
+        for (size_t i = 1; hm_packer_at(i); i++)
+            best = fmax(best, pack_world(hm_packer_at(i)->name, &world, is_fast).score);
+        struct hm_pack_result result = pack_world("gain", &world, is_fast);
+        assert_true(result.score >= best * (1 - 1e-9));
+        n_better += result.score > best * 1.01;
+        for (size_t i = 0; i < world.n; i++)
+            assert_true(!is_fast[i] || (world.item[i].value > 0 && world.item[i].bytes > 0));
+    }
+    assert_true(n_better > rounds / 4);
+}
+
+/* The best score of all choices. */
+static double best_score(const struct world *world)
+{
+    double best = 0;
+    bool is_fast[MANY];
+    for (unsigned choice = 0; choice < 1u << world->n; choice++) {
+        struct hm_pack_result result = {.is_fast = is_fast};
+        for (size_t i = 0; i < world->n; i++)
+            is_fast[i] = choice >> i & 1;
+        assert_int_equal(hm_pack_measure(&world->scene, world->item, world->n, &result), 0);
+        best = fmax(best, result.score);
+    }
+    return best;
+}
+
+/* Of few items it finds the best choice; of more one that is within NEAR of it. */
+#define NEAR 0.97
+static void test_gain_is_near_the_best_choice(void **state)
+{
+    struct hm_random random = {6};
+    static struct world world;
+    bool is_fast[MOST];
+    double least = 1;
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        make_world(&random, 8, &world);
+        double best = best_score(&world);
+        assert_float_equal(pack_world("gain", &world, is_fast).score, best, 1e-6 * best);
+    }
+    for (int round = 0; round < 12; round++) {
+        do
+            make_world(&random, MANY, &world);
+        while (world.n < MANY);
+        least = fmin(least, pack_world("gain", &world, is_fast).score / best_score(&world));
+    }
+    print_message("gain has at least %.4f of the best choice of %d items\n", least, MANY);
+    assert_true(least >= NEAR);
 }
 
 /* Items that are nearly alike make the tree large: the search ends, and says that it is not exact. */
@@ -198,16 +360,21 @@ static void test_names(void **state)
     char names[HM_PACK_NAMES];
     (void)state;
     assert_null(hm_packer_find("best", &error));
-    assert_string_equal(error.text, "\"best\" is no packer: use thermos, hotset or knapsack");
-    assert_string_equal(hm_packer_names(names), "thermos, hotset or knapsack");
+    assert_string_equal(error.text, "\"best\" is no packer: use gain, thermos, hotset or knapsack");
+    assert_string_equal(hm_packer_names(names), "gain, thermos, hotset or knapsack");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),   cmocka_unit_test(test_knapsack_finds_the_best_choice),
-        cmocka_unit_test(test_properties), cmocka_unit_test(test_a_hard_knapsack_ends),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_knapsack_finds_the_best_choice),
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_a_hard_knapsack_ends),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_the_measure_keeps_the_coldest_bytes_of_each_part),
+        cmocka_unit_test(test_gain_is_never_worse_than_the_others),
+        cmocka_unit_test(test_gain_is_near_the_best_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shows a plan, for people and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/size.h"
+#include "cli/draw/figures.h"
+#include "cli/draw/table.h"
+#include "commands.h"
+#include "core/plan/model.h"
+#include "plan.h"
+
+#define FACT 10 /* column of a fact */
+
+static double share_of(const struct hm_sites_plan *plan, double accesses)
+{
+    return plan->accesses > 0 ? accesses / plan->accesses : NAN;
+}
+
+enum { SITE, TIER, PEAK, ACCESSES, WHY, WHERE, N_COLUMNS };
+static const struct hm_column columns[N_COLUMNS] = {
+    [SITE] = {.title = "SITE"},
+    [TIER] = {.title = "TIER"},
+    [PEAK] = {.title = "PEAK", .is_right = true},
+    [ACCESSES] = {.title = "ACCESSES", .is_right = true},
+    [WHY] = {.title = "WHY"},
+    [WHERE] = {.title = "WHERE"},
+};
+
+/* Is a site left out though there is room, as both tiers serve more than the fast one alone? */
+static bool is_for_balance(const struct hm_sites_plan *plan, const struct hm_profile_site *site)
+{
+    return plan->costs.fast_mbs > 0 && plan->result.bytes + site->peak_bytes <= plan->capacity;
+}
+
+static const char *why(const struct hm_sites_plan *plan, size_t at)
+{
+    const struct hm_profile_site *site = &plan->profile->site[at];
+    double accesses = hm_profile_accesses(site);
+    if (isnan(accesses))
+        return "its accesses are not known";
+    if (!(accesses > 0))
+        return "no access was seen";
+    if (site->peak_bytes > plan->capacity)
+        return plan->result.is_fast[at] ? "the part that finds room" : "larger than the tier";
+    if (plan->result.is_fast[at])
+        return "accesses per byte";
+    return is_for_balance(plan, site) ? "the slow tier's bandwidth" : "others are worth more";
+}
+
+static void write_cell(const void *data, size_t row, size_t column, char cell[HM_TABLE_CELL])
+{
+    const struct hm_sites_plan *plan = data;
+    size_t at = plan->order[row];
+    const struct hm_profile_site *site = &plan->profile->site[at];
+    double share = share_of(plan, hm_profile_accesses(site));
+    switch (column) {
+    case SITE:
+        snprintf(cell, HM_TABLE_CELL, "%016" PRIx64, site->id);
+        break;
+    case TIER:
+        snprintf(cell, HM_TABLE_CELL, "%s", plan->result.is_fast[at] ? "fast" : "slow");
+        break;
+    case PEAK:
+        hm_size_format(site->peak_bytes, cell, HM_TABLE_CELL);
+        break;
+    case ACCESSES:
+        snprintf(cell, HM_TABLE_CELL, isnan(share) ? "-" : "%.1f %%", 100 * share);
+        break;
+    case WHY:
+        snprintf(cell, HM_TABLE_CELL, "%s", why(plan, at));
+        break;
+    default:
+        hm_sites_where(plan->profile, &plan->names, site, cell, HM_TABLE_CELL);
+    }
+}
+
+/* What both tiers serve in MB/s, where all accesses of the program wait for the bandwidth; NaN: not known. */
+static double bandwidth_of(const struct hm_sites_plan *plan)
+{
+    const struct hm_sites_costs *costs = &plan->costs;
+    double share = share_of(plan, plan->result.kept);
+    return costs->fast_mbs > 0
+               ? hm_spill_bandwidth(HM_CHANNELS_SEPARATE, costs->fast_mbs, costs->slow_mbs, share < 1 ? share : 1)
+               : NAN;
+}
+
+static void put_fact(size_t screen, const char *name, const char *text)
+{
+    hm_words_put_row(stdout, screen, FACT, text, "%s", name);
+}
+
+void hm_sites_plan_print(const struct hm_sites_plan *plan)
+{
+    const struct hm_pack_result *result = &plan->result;
+    size_t screen = hm_words_columns(stdout);
+    char text[256], size[2][24];
+    const struct hm_table table = {columns, N_COLUMNS, plan->profile->n_sites, write_cell, plan};
+    snprintf(text, sizeof(text), "%s: %s", plan->packer->name, plan->packer->summary);
+    put_fact(screen, "packer", text);
+    snprintf(text, sizeof(text), "%s, of %s at the peak", hm_size_format(plan->capacity, size[0], sizeof(size[0])),
+             hm_size_format(plan->profile->peak_bytes, size[1], sizeof(size[1])));
+    put_fact(screen, "capacity", text);
+    snprintf(text, sizeof(text), "%s at one time%s", hm_size_format(result->bytes, size[0], sizeof(size[0])),
+             result->bytes > plan->capacity ? ", more than fits: some of it will be in the slow tier" : "");
+    put_fact(screen, "fast", text);
+    snprintf(text, sizeof(text),
+             "%.1f %% of the accesses served by the fast tier; no choice that fits has more than %.1f %%",
+             100 * share_of(plan, result->kept),
+             100 * share_of(plan, result->is_exact ? result->value : result->bound));
+    put_fact(screen, "expected", text);
+    if (plan->costs.text[0])
+        put_fact(screen, "tiers", plan->costs.text);
+    if (plan->costs.fast_mbs > 0) {
+        snprintf(text, sizeof(text), "%.1f GB/s of both tiers together, where the bandwidth is used up",
+                 bandwidth_of(plan) / 1000);
+        put_fact(screen, "bandwidth", text);
+    }
+    putchar('\n');
+    hm_table_print(stdout, &table, screen);
+}
+
+int hm_sites_plan_print_json(const struct hm_sites_plan *plan)
+{
+    const struct hm_pack_result *result = &plan->result;
+    json_t *fast = json_array();
+    size_t n = 0;
+    for (size_t i = 0; i < plan->profile->n_sites; i++) {
+        char id[17];
+        size_t at = plan->order[i];
+        if (!result->is_fast[at])
+            continue;
+        snprintf(id, sizeof(id), "%016" PRIx64, plan->profile->site[at].id);
+        json_array_append_new(fast, json_string(id));
+        n++;
+    }
+    json_t *all =
+        json_pack("{s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "packer", plan->packer->name, "capacity_bytes",
+                  (json_int_t)plan->capacity, "fast", hm_figures_whole(fast, n), "fast_bytes",
+                  (json_int_t)result->bytes, "expected_share", hm_figures_real(share_of(plan, result->kept)),
+                  "bound_share", hm_figures_real(share_of(plan, result->is_exact ? result->value : result->bound)),
+                  "read_cost", hm_figures_real(plan->costs.read > 0 ? plan->costs.read : NAN), "write_cost",
+                  hm_figures_real(plan->costs.read > 0 ? plan->costs.write : NAN), "bandwidth_mbs",
+                  hm_figures_real(bandwidth_of(plan)));
+    return hm_figures_end(stdout, all, JSON_INDENT(2));
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "meter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/amount.h"
+
+#define ROUNDED 1e-12 /* of a sum: less is what rounding has left of it */
+
+static bool has_scene_series(const struct hm_pack_scene *scene, size_t n)
+{
+    for (size_t i = 0; scene->series && i < n; i++)
+        if (scene->series[i])
+            return true;
+    return false;
+}
+
+uint64_t hm_pack_bytes_in(const struct hm_pack_meter *meter, size_t at, int part)
+{
+    return meter->is_known[at] ? meter->scene->series[at][part] : meter->item[at].bytes;
+}
+
+/* An item's value per byte and part. */
+static double density_of(struct hm_pack_meter *meter, size_t at)
+{
+    double bytes = 0;
+    for (int part = 0; meter->is_known[at] && part < meter->n_parts; part++)
+        bytes += (double)meter->scene->series[at][part];
+    if (bytes > 0)
+        return meter->item[at].value / bytes;
+    meter->is_known[at] = false;
+    return meter->item[at].value / ((double)meter->item[at].bytes * meter->n_parts);
+}
+
+struct key {
+    double density;
+    size_t at;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct key *left = a, *right = b;
+    if (left->density != right->density)
+        return left->density > right->density ? -1 : 1;
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *scene, const struct hm_pack_item *item,
+                       size_t n)
+{
+    *meter = (struct hm_pack_meter){.scene = scene, .item = item};
+    meter->n_parts = has_scene_series(scene, n) ? HM_PACK_PARTS : 1;
+    meter->order = malloc((n + 1) * sizeof(*meter->order));
+    meter->density = calloc(n + 1, sizeof(*meter->density));
+    meter->is_known = calloc(n + 1, sizeof(*meter->is_known));
+    struct key *keys = malloc((n + 1) * sizeof(*keys));
+    if (!meter->order || !meter->density || !meter->is_known || !keys) {
+        free(keys);
+        errno = ENOMEM;
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!(item[i].value > 0) || item[i].bytes == 0)
+            continue;
+        meter->is_known[i] = scene->series && scene->series[i];
+        meter->density[i] = density_of(meter, i);
+        keys[meter->n_used++] = (struct key){meter->density[i], i};
+    }
+    qsort(keys, meter->n_used, sizeof(*keys), compare);
+    for (size_t i = 0; i < meter->n_used; i++)
+        meter->order[i] = keys[i].at;
+    free(keys);
+    return 0;
+}
+
+void hm_pack_meter_close(struct hm_pack_meter *meter)
+{
+    free(meter->order);
+    free(meter->density);
+    free(meter->is_known);
+}
+
+uint64_t hm_pack_most(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum)
+{
+    uint64_t most = 0;
+    for (int part = 0; part < meter->n_parts; part++)
+        most = hm_most(most, sum->bytes[part]);
+    return most;
+}
+
+void hm_pack_add(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, size_t at)
+{
+    for (int part = 0; part < meter->n_parts; part++)
+        sum->bytes[part] += hm_pack_bytes_in(meter, at, part);
+    sum->value += meter->item[at].value;
+}
+
+void hm_pack_take_away(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, size_t at)
+{
+    for (int part = 0; part < meter->n_parts; part++)
+        sum->bytes[part] -= hm_pack_bytes_in(meter, at, part);
+    sum->value -= meter->item[at].value;
+}
+
+/* The value of the hottest `bytes` bytes that there are in a part, of a choice (NULL: of all). */
+static double hottest_in(const struct hm_pack_meter *meter, int part, const bool *is_fast, uint64_t bytes)
+{
+    double value = 0;
+    for (size_t i = 0; i < meter->n_used && bytes > 0; i++) {
+        size_t at = meter->order[i];
+        if (is_fast && !is_fast[at])
+            continue;
+        uint64_t of_it = hm_least(hm_pack_bytes_in(meter, at, part), bytes);
+        value += meter->density[at] * (double)of_it;
+        bytes -= of_it;
+    }
+    return value;
+}
+
+double hm_pack_kept(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, const bool *is_fast)
+{
+    double kept = sum->value;
+    for (int part = 0; part < meter->n_parts; part++)
+        kept -= hottest_in(meter, part, is_fast, hm_less(sum->bytes[part], meter->scene->capacity));
+    return kept > sum->value * ROUNDED ? kept : 0;
+}
+
+double hm_pack_score(const struct hm_pack_scene *scene, double kept)
+{
+    if (!(scene->fast_mbs > 0) || !(scene->slow_mbs > 0) || !(scene->accesses > 0))
+        return kept;
+    double share = kept / scene->accesses;
+    return hm_spill_bandwidth(HM_CHANNELS_SEPARATE, scene->fast_mbs, scene->slow_mbs, share < 1 ? share : 1);
+}
+
+int hm_pack_measure(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
+                    struct hm_pack_result *result)
+{
+    struct hm_pack_meter meter;
+    struct hm_pack_sum sum = {.value = 0};
+    int status = hm_pack_meter_open(&meter, scene, item, n);
+    result->bound = 0;
+    for (size_t i = 0; i < meter.n_used && status == 0; i++)
+        if (result->is_fast[meter.order[i]])
+            hm_pack_add(&meter, &sum, meter.order[i]);
+    for (int part = 0; part < meter.n_parts && status == 0; part++)
+        result->bound += hottest_in(&meter, part, NULL, scene->capacity); /* Dantzig's: as if items could be cut */
+    if (status == 0) {
+        result->bytes = hm_pack_most(&meter, &sum);
+        result->value = sum.value;
+        result->kept = hm_pack_kept(&meter, &sum, result->is_fast);
+        result->score = hm_pack_score(scene, result->kept);
+        /* A packer that knows nothing of the time has not tried all choices that fit. */
+        result->is_exact = result->is_exact && meter.n_parts == 1;
+    }
+    hm_pack_meter_close(&meter);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a choice of items gives: by part of the time, where it is known when there is how much of each. Pure. */
+#ifndef HM_SITES_PACK_METER_H
+#define HM_SITES_PACK_METER_H
+
+#include "pack.h"
+
+struct hm_pack_meter {
+    const struct hm_pack_scene *scene;
+    const struct hm_pack_item *item;
+    int n_parts; /* 1 where nothing is known of the time */
+    size_t n_used;
+    size_t *order;   /* items that may be taken, by their value per byte and part, the hottest first */
+    double *density; /* by item: value per byte and part */
+    bool *is_known;  /* by item: its series counts */
+};
+
+/* What a choice has, in each part. */
+struct hm_pack_sum {
+    uint64_t bytes[HM_PACK_PARTS];
+    double value; /* of all parts, whether there is room or not */
+};
+
+/* Returns 0, or -1 (ENOMEM). To be closed in both cases. `scene` and `item` have to stay. */
+int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *scene, const struct hm_pack_item *item,
+                       size_t n);
+void hm_pack_meter_close(struct hm_pack_meter *meter);
+
+/* The bytes of an item in a part. */
+uint64_t hm_pack_bytes_in(const struct hm_pack_meter *meter, size_t at, int part);
+/* Most bytes that a choice has in a part. */
+uint64_t hm_pack_most(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum);
+/* Adds an item to the sum, or takes it away. */
+void hm_pack_add(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, size_t at);
+void hm_pack_take_away(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, size_t at);
+
+/* What the fast tier serves of the choice whose sum this is, as hm_pack_result.kept has it. */
+double hm_pack_kept(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, const bool *is_fast);
+/* What counts: see hm_pack_result.score. */
+double hm_pack_score(const struct hm_pack_scene *scene, double kept);
+
+#endif
