@@ -191,6 +191,12 @@ def test_a_plan_without_accesses_is_refused(tmp_path):
     [
         ([], "sites: a command is missing. Try 'hybridmem sites --help'."),
         (["shw"], "sites: unexpected word 'shw'. Try 'hybridmem sites --help'."),
+        (
+            ["diff", PROFILE],
+            "sites diff: two profiles are needed, as in: hybridmem sites diff old.json new.json",
+        ),
+        (["diff", PROFILE, PROFILE, "c"], "sites diff: unexpected word 'c'. Try 'hybridmem sites diff --help'."),
+        (["diff", PROFILE, "/none"], "sites diff: /none: No such file or directory"),
         (["show"], "sites show: the profile is missing: name one that hybridmem sites run has made"),
         (["show", PROFILE, "more"], "sites show: unexpected word 'more'. Try 'hybridmem sites show --help'."),
         (["show", "/none"], "sites show: /none: No such file or directory"),
@@ -278,6 +284,52 @@ def test_merged_series_have_the_most_of_each_part(tmp_path):
     assert found[A] == [10 * MIB] * 16 + [20 * MIB] * 16
     assert found[B] == lived(0, 20, 10 * MIB) and found["00000000000000ff"] == lived(8, 9, 40 * MIB)
     assert found[C] is None  # not known of one run
+
+
+def other_input(profile):
+    """A as hot, but for chance: 20 more of 1000 samples hit it; B larger; C hotter; D gone, a new site in its place."""
+    a, b, c, d = profile["sites"][:4]
+    profile["sampling"]["elsewhere"] = 0.0
+    a.update(samples=420.0)
+    b.update(peak_bytes=50 * MIB)
+    c.update(samples=400.0, reads=400.0, writes=0.0)
+    d.update(id="00000000000000ff")
+
+
+def test_what_differs_between_two_profiles(tmp_path):
+    path = changed(tmp_path, other_input)
+    diff = json.loads(sites("diff", "--json", PROFILE, path).stdout)
+    assert (diff["same_build"], diff["matched_by_name"], diff["without_names"], diff["same"]) == (True, 0, 0, 2)
+    found = {site["what"]: site for site in diff["sites"]}
+    assert set(found) == {"came", "went", "peak", "accesses"} and len(diff["sites"]) == 4
+    all_new = 400 + 350 + 400 + 50
+    assert found["came"]["old"] is None
+    assert found["came"]["new"] == {"id": "00000000000000ff", "peak_bytes": 29 * MIB, "share": 50 / all_new}
+    assert (found["went"]["old"]["id"], found["went"]["new"]) == (D, None)
+    assert (found["peak"]["old"]["peak_bytes"], found["peak"]["new"]["peak_bytes"]) == (40 * MIB, 50 * MIB)
+    assert (found["accesses"]["old"]["id"], found["accesses"]["new"]["share"]) == (C, 400 / all_new)
+    lines = sites("diff", PROFILE, path).stdout.splitlines()
+    assert lines[0] == "1 sites came, 1 went, and 2 of 4 that stayed changed"
+    rows = {line.split()[0]: " ".join(line.split()) for line in lines[3:]}
+    assert rows[B].startswith(f"{B} peak 40.0 MiB 50.0 MiB 35.0 % 29.2 % stencil+")
+    assert rows[D].startswith(f"{D} went 29.0 MiB - 5.0 % - stencil+")
+
+
+def test_a_profile_does_not_differ_from_itself():
+    assert json.loads(sites("diff", "--json", PROFILE, PROFILE).stdout)["sites"] == []
+    assert sites("diff", PROFILE, PROFILE).stdout == "0 sites came, 0 went, and 0 of 5 that stayed changed\n"
+
+
+def test_other_builds_without_names_are_told(tmp_path):
+    def rebuild(profile):
+        profile["program"]["build_id"] = profile["objects"][0]["build_id"] = "0b"
+        for i, site in enumerate(profile["sites"][:4]):
+            site["id"] = f"{i + 1:016x}"
+
+    done = sites("diff", PROFILE, changed(tmp_path, rebuild))
+    assert done.stdout.splitlines()[1] == (
+        "these are different builds: 0 sites were matched by the names of functions, and 8 could not be told by names"
+    )
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,50 @@ def no_perf_events():
     assert libc.prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP
 
 
+REBUILT = """
+#include <stdlib.h>
+#include <string.h>
+#define MIB ((size_t)1 << 20)
+static volatile char used;
+#define NOINLINE __attribute__((noinline))
+NOINLINE static void use(char *memory, size_t bytes) { memset(memory, 1, bytes); used = memory[0]; }
+#ifdef NEW
+NOINLINE static void added(void) { use(malloc(5 * MIB), 5 * MIB); }
+#else
+NOINLINE static void removed(void) { use(malloc(6 * MIB), 6 * MIB); }
+#endif
+NOINLINE static void grown(void) { size_t bytes = SIZE; use(malloc(bytes), bytes); }
+NOINLINE static void kept(void) { use(malloc(3 * MIB), 3 * MIB); }
+int main(void)
+{
+#ifdef NEW
+    added();
+#else
+    removed();
+#endif
+    grown();
+    kept();
+    return 0;
+}
+"""
+
+
+def test_sites_of_two_builds_are_matched_by_functions(tmp_path):
+    source = tmp_path / "rebuilt.c"
+    source.write_text(REBUILT)
+    for name, flags in {"old": ["-DSIZE=2*MIB"], "new": ["-DNEW", "-DSIZE=4*MIB"]}.items():
+        program = tmp_path / name
+        subprocess.run(["gcc", "-g", "-O1", *flags, "-o", program, source], check=True)
+        helper("hybridmem-sites", "run", "-o", f"{program}.json", "--", program)
+    diff = json.loads(helper("hybridmem-sites", "diff", "--json", tmp_path / "old.json", tmp_path / "new.json").stdout)
+    assert not diff["same_build"] and diff["matched_by_name"] == 2
+    peaks = {
+        tuple(side and side["peak_bytes"] // MIB for side in (site["old"], site["new"])): site["what"]
+        for site in diff["sites"]
+    }
+    assert (peaks[2, 4].split(",")[0], peaks[None, 5], peaks[6, None]) == ("peak", "came", "went")
+
+
 def test_a_profile_says_when_a_site_has_memory(run, probe):
     found = by_peak(run(probe, "phases")[0])
     first, second = found[9]["series"], found[11]["series"]

@@ -2,7 +2,7 @@
 /*
  * Fuzzes the reader of profiles by allocation site: any text, or a valid profile with changes. A profile that is
  * accepted is written as JSON without negative figures, which is accepted again and has the same sites, can be merged
- * with itself, and each site is told in printable characters.
+ * with itself, does not differ from itself, and each site is told in printable characters.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "jsonline.h"
 #include "patch.h"
 #include "sites/commands/commands.h"
+#include "sites/commands/compare.h"
 #include "sites/profile/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,6 +53,21 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
     }
 }
 
+/* A profile does not differ from itself. */
+static void check_changes(const struct hm_profile *profile, const struct hm_profile *again)
+{
+    const struct hm_sites_names none = {0, NULL};
+    const struct hm_sites_side old = {profile, &none}, new = {again, &none};
+    struct hm_sites_changes changes;
+    if (hm_sites_compare(&old, &new, &changes) < 0 || changes.n != profile->n_sites)
+        abort();
+    for (size_t i = 0; i < changes.n; i++)
+        if (!changes.pair[i].old || !changes.pair[i].new || changes.pair[i].has_other_peak ||
+            changes.pair[i].has_other_share)
+            abort();
+    free(changes.pair);
+}
+
 static void check(const char *text, size_t length)
 {
     struct hm_profile *profile = hm_profile_parse("fuzz", text, length, NULL);
@@ -65,6 +81,7 @@ static void check(const char *text, size_t length)
     if (!again)
         abort();
     check_sites(profile, again);
+    check_changes(profile, again);
     if (hm_profile_merge(again, profile, "fuzz", NULL) == 0) {
         json_t *merged = hm_profile_json(again);
         if (!merged || has_negative(merged) || again->n_sites != profile->n_sites)
