@@ -70,6 +70,48 @@ def test_show_lists_the_most_used_first():
     assert lines[8].endswith("all of up to 64 B")
 
 
+def test_the_page_has_the_curve_and_the_sites(tmp_path):
+    path = tmp_path / "page.html"
+    assert sites("show", "--html", path, PROFILE).stdout == ""
+    text = path.read_text()
+    # A's 10 MiB and 15 of B's 40 MiB have 40 % and 15/40 of 35 %
+    assert "25.0 MiB of fast memory, 25 % of the sites&#x27; peaks, can serve 53.1 % of the accesses" in text
+    assert text.count("data-tip=") == 64 and 'data-tip="100.0 MiB: accesses 95.0 %"' in text
+    for site in json.loads(PROFILE.read_text())["sites"]:
+        assert site["id"] in text
+    assert "stencil+0x11e9 &lt; stencil+0x1270" in text and "37.0 to 43.1 %" in text
+    assert "http:" not in text and "https:" not in text and "src=" not in text
+    assert sites("show", "--html", "-", PROFILE).stdout == text
+
+
+def test_the_page_escapes_what_a_profile_has(tmp_path):
+    def change(profile):
+        profile["program"]["command"] = profile["objects"][0]["path"] = "</p><script>alert(1)</script>"
+        profile["sampling"]["source"] = "<b>clock"
+        profile["start"] = "<i>2026"
+
+    text = sites("show", "--html", "-", changed(tmp_path, change)).stdout
+    assert text.count("<script") == 1 and "<b>" not in text and "<i>" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_the_page_of_a_profile_without_accesses_says_why(tmp_path):
+    def change(profile):
+        profile["sampling"].update(source=None, why="perf is <not> here", samples=None, elsewhere=None, lost=None)
+        for site in profile["sites"]:
+            site.update(reads=None, writes=None, samples=None, accesses=None, confidence=None)
+
+    text = sites("show", "--html", "-", changed(tmp_path, change)).stdout
+    assert "Accesses are not known: perf is &lt;not&gt; here" in text and "data-tip=" not in text
+
+
+def test_a_page_that_cannot_be_written(tmp_path):
+    done = sites("show", "--html", tmp_path / "none" / "page.html", PROFILE, status=1)
+    assert f"--html {tmp_path}/none/page.html: it cannot be written" in done.stderr
+    done = sites("show", "--html", "page.html", "--json", PROFILE, status=2)
+    assert done.stderr == "hybridmem sites show: --html and --json exclude each other: give one\n"
+
+
 # The packer, the capacity, the sites, and the share that the fast tier serves
 PLANS = [
     ("knapsack", "25%", [A], 0.4),

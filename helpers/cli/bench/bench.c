@@ -141,7 +141,7 @@ static int show(const struct hm_bench *bench, struct hm_error *error)
         result = hm_figures_put(out, figures, JSON_INDENT(2));
     int status = hm_output_end("hybridmem bench", result, 0);
     if (status == 0 && bench->words.plot) {
-        hm_picture_draw("bench", bench->words.plot, figures, error);
+        hm_picture_draw("bench", "--plot", bench->words.plot, figures, error);
         status = HM_BENCH_FAILED;
     }
     json_decref(figures);

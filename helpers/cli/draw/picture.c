@@ -57,16 +57,17 @@ static int put_on_input(const json_t *figures)
     return dup2(fd, STDIN_FILENO) == STDIN_FILENO ? 0 : -1;
 }
 
-int hm_picture_draw(const char *command, const char *path, const json_t *figures, struct hm_error *error)
+int hm_picture_draw(const char *command, const char *option, const char *path, const json_t *figures,
+                    struct hm_error *error)
 {
     if (put_on_input(figures) < 0)
-        return hm_fail_errno(error, "--plot %.300s: the figures cannot be handed to " PROGRAM, path);
+        return hm_fail_errno(error, "%s %.300s: the figures cannot be handed to " PROGRAM, option, path);
     char *file = NULL;
     /* The program takes a name that begins with "-" for an option; "-" alone is standard output to it, too. */
     if (asprintf(&file, "%s%s", path[0] == '-' && !is_stdout(path) ? "./" : "", path) < 0)
-        return hm_fail(error, ENOMEM, "--plot %.300s: no memory to draw it", path);
+        return hm_fail(error, ENOMEM, "%s %.300s: no memory to draw it", option, path);
     execl(PROGRAM, PROGRAM, command, file, (char *)NULL);
-    hm_fail_errno(error, "--plot %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", path);
+    hm_fail_errno(error, "%s %.300s: it is drawn by Python 3, but " PROGRAM " cannot be run", option, path);
     free(file);
     return -1;
 }

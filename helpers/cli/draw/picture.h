@@ -19,10 +19,12 @@ int hm_picture_check_path(const char *path, struct hm_error *error);
 FILE *hm_picture_choose_output(const char *path);
 
 /*
- * Draws the picture of `command` ("replay", "bench") into the file `path`. `figures` is the object that the command's
+ * Draws the picture of `command` ("replay", "bench"), or the page of "sites", into the file `path`, which `option`
+ * ("--plot") names. `figures` is the object that the command's
  * --json prints. This process becomes the program that draws, so flush standard output before the call. Returns only on
- * failure: -1 with a text that starts with --plot.
+ * failure: -1 with a text that starts with the option.
  */
-int hm_picture_draw(const char *command, const char *path, const json_t *figures, struct hm_error *error);
+int hm_picture_draw(const char *command, const char *option, const char *path, const json_t *figures,
+                    struct hm_error *error);
 
 #endif

@@ -158,7 +158,7 @@ static int show(const struct work *work, struct hm_error *error)
         result = hm_figures_put(out, figures, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     int status = hm_output_end(NAME, result, 0);
     if (status == 0 && options->plot) {
-        hm_picture_draw("replay", options->plot, figures, error);
+        hm_picture_draw("replay", "--plot", options->plot, figures, error);
         status = HM_REPLAY_FAILED;
     }
     json_decref(figures);

@@ -8,18 +8,22 @@
 #include "base/output.h"
 #include "base/size.h"
 #include "cli/draw/figures.h"
+#include "cli/draw/picture.h"
 #include "cli/draw/table.h"
 #include "commands.h"
 
 #define NAME "hybridmem sites show"
+#define WHERE_TEXT 512 /* bytes of where a site is, in the page */
 
 static void print_help(void)
 {
-    puts("Usage: hybridmem sites show [--json] PROFILE\n"
+    puts("Usage: hybridmem sites show [--html FILE | --json] PROFILE\n"
          "\n"
          "The sites of a profile that hybridmem sites run has made, the most used first:\n"
          "how much each allocates, for how long, and its share of the sampled accesses.\n"
          "\n"
+         "  --html FILE    a page of HTML that needs nothing else, with the share of the\n"
+         "                 accesses by capacity; - is standard output\n"
          "  --json         one JSON object, in the form of sites.schema.json\n"
          "  -h, --help     this text\n"
          "  -V, --version  the version\n"
@@ -107,17 +111,47 @@ static int print_table(const struct hm_profile *profile)
     return 0;
 }
 
+/* This process becomes the program that draws. Returns the exit status, with a line, where it does not. */
+static int draw_page(const struct hm_profile *profile, const char *path)
+{
+    struct hm_error error = {"out of memory"};
+    struct hm_sites_names names = hm_sites_names_find(profile);
+    json_t *where = json_array();
+    for (size_t i = 0; i < profile->n_sites; i++) {
+        char text[WHERE_TEXT];
+        json_array_append_new(where, json_string(hm_sites_where(profile, &names, &profile->site[i], text, WHERE_TEXT)));
+    }
+    json_t *figures = json_pack("{s:o, s:o}", "profile", hm_profile_json(profile), "where",
+                                hm_figures_whole(where, profile->n_sites));
+    if (figures)
+        hm_picture_draw("sites", "--html", path, figures, &error);
+    fprintf(stderr, NAME ": %s\n", error.text);
+    json_decref(figures);
+    hm_sites_names_free(&names);
+    return HM_SITES_FAILED;
+}
+
 int hm_sites_show(int argc, char **argv)
 {
     bool json = false;
-    const struct hm_word table[] = {{"json", .flag = &json}};
-    const struct hm_words words = {"sites show", print_help, table, 1, NULL};
+    const char *html = NULL;
+    const struct hm_word table[] = {{"json", .flag = &json}, {"html", .path = &html}};
+    const struct hm_words words = {"sites show", print_help, table, 2, NULL};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
+    if (html && json) {
+        fputs(NAME ": --html and --json exclude each other: give one\n", stderr);
+        return HM_SITES_BAD;
+    }
     struct hm_profile *profile = hm_sites_open(argc, argv, &words, &status);
     if (!profile)
         return status;
+    if (html) {
+        status = draw_page(profile, html);
+        hm_profile_free(profile);
+        return status;
+    }
     int result = json ? hm_figures_end(stdout, hm_profile_json(profile), JSON_INDENT(2)) : print_table(profile);
     hm_profile_free(profile);
     return hm_output_end(NAME, result, EXIT_SUCCESS);
