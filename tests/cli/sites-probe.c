@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +211,47 @@ static void cut(void)
     syscall(SYS_exit_group, 0);
 }
 
+/* How many files the recorder's folder has of this process. */
+static size_t count_files(const char *folder, const char *prefix)
+{
+    size_t n = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *entry; opened && (entry = readdir(opened)) != NULL;)
+        n += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    if (!opened || closedir(opened) != 0)
+        abort();
+    return n;
+}
+
+/* Is the file of this program, which is mapped, removed? */
+static bool is_removed(const char *folder, const char *prefix)
+{
+    char line[1024];
+    bool is_gone = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof(line), maps))
+        is_gone |= strstr(line, folder) && strstr(line, prefix) && strstr(line, "(deleted)");
+    if (!maps || fclose(maps) != 0)
+        abort();
+    return is_gone;
+}
+
+/* Executes itself `more` times, each after the recorder has removed the file of the program before. */
+static void chain(char *self, int more)
+{
+    char number[16], prefix[32];
+    const char *folder = getenv("HYBRIDMEM_SITES");
+    snprintf(prefix, sizeof(prefix), "p%d-", (int)getpid());
+    while (count_files(folder, prefix) > 1)
+        usleep(1000);
+    if (is_removed(folder, prefix))
+        _exit(4);
+    snprintf(number, sizeof(number), "%d", more - 1);
+    if (more > 0)
+        execl(self, self, "chain", number, (char *)NULL);
+    caller_2();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -230,6 +273,8 @@ int main(int argc, char **argv)
         mappings();
     else if (strcmp(what, "cut") == 0)
         cut();
+    else if (strcmp(what, "chain") == 0)
+        chain(argv[0], atoi(argv[2]));
     else if (strcmp(what, "exec") == 0)
         execl(argv[0], argv[0], "lives", (char *)NULL);
     else if (strcmp(what, "close") == 0) {

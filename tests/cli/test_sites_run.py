@@ -193,6 +193,13 @@ def test_a_program_that_executes_another_or_closes_all(probe, run, what):
     assert profile["processes"] == (2 if what == "exec" else 1)
 
 
+def test_a_program_that_is_executed_after_others_is_watched(probe, run):
+    """As by wrapper scripts: the recorder keeps the file of the last program that a process executes."""
+    profile, _ = run(probe, "chain", "3", timeout=60)
+    assert profile["processes"] == 4
+    assert by_peak(profile)[3]["allocations"] == 1
+
+
 def test_a_handler_that_forks_in_an_allocation(probe, run):
     profile, done = run(probe, "handler", timeout=20)
     assert (done.stdout, done.stderr) == ("", "")

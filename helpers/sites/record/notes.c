@@ -18,7 +18,7 @@
 #include "stack.h"
 #include "table.h"
 
-#define MOST_FILES 4096 /* programs that one pid executes */
+#define MOST_FILES 4096 /* names that are tried for a file */
 
 enum { NOT_ASKED, OFF, ON };
 
@@ -71,13 +71,15 @@ static struct hm_sites_table *open_table(void)
     return found;
 }
 
-/* Makes this process's file. Returns whether that was possible. */
+/* Makes this process's file. Of the programs that a pid executes, a later one gets a larger number, also where the
+ * recorder has removed the files of those before. Returns whether that was possible. */
 static bool open_process(void)
 {
     char path[PATH_MAX];
+    int first = (int)hm_least(atomic_load(&table->processes), INT_MAX - MOST_FILES);
     owner = getpid();
     for (int i = 0; i < MOST_FILES; i++) {
-        if (snprintf(path, sizeof(path), "%s/" HM_SITES_PROCESS, folder, (int)owner, i) >= (int)sizeof(path))
+        if (snprintf(path, sizeof(path), "%s/" HM_SITES_PROCESS, folder, (int)owner, first + i) >= (int)sizeof(path))
             return false;
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0 && errno == EEXIST)

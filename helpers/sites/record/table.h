@@ -15,7 +15,7 @@
 
 #define HM_SITES_FOLDER "HYBRIDMEM_SITES" /* environment variable: the folder */
 #define HM_SITES_TABLE "table"
-#define HM_SITES_PROCESS "p%d-%d" /* a process's file: its pid, and a number, as a pid can execute several programs */
+#define HM_SITES_PROCESS "p%d-%d" /* a process's file: its pid, and a number that is larger for each program of it */
 #define HM_SITES_PATH 256         /* bytes of a path, with its end */
 #define HM_SITES_MAGIC UINT64_C(0x686d5f7369746573)
 
