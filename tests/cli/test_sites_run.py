@@ -3,6 +3,7 @@
 
 import ctypes
 import json
+import math
 import os
 import platform
 import re
@@ -107,12 +108,20 @@ def test_sites_of_two_builds_are_matched_by_functions(tmp_path):
     assert (peaks[2, 4].split(",")[0], peaks[None, 5], peaks[6, None]) == ("peak", "came", "went")
 
 
-def test_a_profile_says_when_a_site_has_memory(run, probe):
-    found = by_peak(run(probe, "phases")[0])
-    first, second = found[9]["series"], found[11]["series"]
-    assert (max(first), max(second)) == (9 * MIB, 11 * MIB)
-    assert first[1] == 9 * MIB and set(first[-8:]) == {0}
-    assert set(second[:8]) == {0} and second[-2] == 11 * MIB
+def test_a_profile_says_when_a_site_has_memory(probe, run):
+    """The probe goes on when the recorder has looked, so a machine that stalls makes the run longer only. All that the
+    two sites can have in common is the time between two looks, which is one slot of the recording: 20 ms, or twice as
+    much as long as the run has more than 256."""
+    profile, _ = run(probe, "phases", preexec_fn=no_perf_events, timeout=60)  # samples would add looks
+    found = by_peak(profile)
+    first, second = ({part for part, size in enumerate(found[peak]["series"]) if size} for peak in (9, 11))
+    slot = 0.02
+    while profile["elapsed_s"] / slot >= 256:
+        slot *= 2
+    assert slot / profile["elapsed_s"] < 1 / 16
+    assert max(first) - min(second) <= 32 * slot / profile["elapsed_s"] + 1
+    assert {max(found[peak]["series"]) for peak in (9, 11)} == {9 * MIB, 11 * MIB}
+    assert min(first) <= max(first) < max(second)
 
 
 def test_the_library_exports_what_it_replaces_and_wants_only_libc():
@@ -140,15 +149,23 @@ def test_callers_of_one_wrapper_are_told_apart(probe, run):
 
 def test_the_memory_that_is_used_has_the_accesses(probe, run):
     """Where the kernel refuses all sources, the profile says so (test_without_a_source)."""
-    profile, _ = run(probe, "hot", "0.5")
+    profile, _ = run(probe, "hot", "1")
     if profile["sampling"]["source"] is None:
         assert profile["sampling"]["why"]
         pytest.skip(f"no source of samples: {profile['sampling']['why']}")
     accesses = {peak: site["accesses"] for peak, site in by_peak(profile).items()}
     everything = sum(accesses.values()) + profile["sampling"]["elsewhere"]
-    assert profile["sampling"]["samples"] > 50
-    assert accesses[2] + accesses[8] > 0.8 * everything
-    assert accesses[2] > accesses[8] > 0.1 * everything
+    count = profile["sampling"]["samples"]
+    assert count >= 20  # as few as a busy machine may take in a second
+
+    def least(share):
+        """What a share is at least in all but one of 30000 runs, by the number of samples."""
+        return share - 4 * math.sqrt(share * (1 - share) / count)
+
+    # Of the time, a part is that of the probe's beginning; of what is left, caller 7's has a fifth to a quarter
+    assert accesses[2] + accesses[8] > least(0.85) * everything
+    assert accesses[2] > least(0.6) * everything
+    assert accesses[8] > max(least(0.15), 0) * everything
     for site in profile["sites"]:
         assert (
             site["confidence"]["low"] <= site["samples"] / profile["sampling"]["samples"] <= site["confidence"]["high"]

@@ -82,8 +82,8 @@ static void report(const struct hm_series *series, size_t entry, uint64_t all_ns
     double part_ns = (double)all_ns / HM_PROFILE_PARTS;
     for (size_t part = 0; part < HM_PROFILE_PARTS; part++) {
         size_t first = (size_t)((double)part * part_ns / (double)series->slot_ns);
-        size_t last = (size_t)((double)(part + 1) * part_ns / (double)series->slot_ns);
-        for (size_t slot = first; slot <= last && slot < SLOTS; slot++)
+        double end = (double)(part + 1) * part_ns / (double)series->slot_ns;
+        for (size_t slot = first; slot < SLOTS && (slot == first || (double)slot < end); slot++)
             site->series[part] = hm_most(site->series[part], hm_least(most[slot], site->peak_bytes));
     }
     site->has_series = true;

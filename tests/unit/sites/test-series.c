@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests when in the run a profile says that sites have memory, at looks whose times the test gives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sites/commands/series.h"
+
+#define MS UINT64_C(1000000)
+#define LAST (HM_PROFILE_PARTS - 1)
+
+enum { FIRST = 3, SECOND = 4000 }; /* entries of the table */
+
+struct scene {
+    struct hm_watch watch;
+    struct hm_series *series;
+    struct hm_profile profile;
+    struct hm_profile_site site[2];
+};
+
+static void setup_scene(struct scene *scene)
+{
+    memset(scene, 0, sizeof(*scene));
+    scene->watch.table = calloc(1, sizeof(*scene->watch.table));
+    scene->series = hm_series_open();
+    assert_non_null(scene->watch.table);
+    assert_non_null(scene->series);
+    scene->watch.began_ns = scene->watch.looked_ns = 77 * MS;
+    for (int i = 0; i < 2; i++) {
+        struct hm_sites_entry *entry = &scene->watch.table->entry[i == 0 ? FIRST : SECOND];
+        entry->id = scene->site[i].id = 100 + (uint64_t)i;
+        entry->state = HM_SITES_FILLED;
+    }
+    scene->profile.site = scene->site;
+    scene->profile.n_sites = 2;
+}
+
+/* A look at a time, when a site has these bytes. */
+static void look(struct scene *scene, uint64_t ms, int at, int64_t bytes)
+{
+    struct hm_sites_entry *entry = &scene->watch.table->entry[at];
+    entry->live_bytes = bytes;
+    entry->peak_bytes = bytes > entry->peak_bytes ? bytes : entry->peak_bytes;
+    scene->watch.looked_ns = scene->watch.began_ns + ms * MS;
+    hm_series_look(scene->series, &scene->watch);
+}
+
+/* Ends the run, and gives the sites their series. */
+static void end_scene(struct scene *scene)
+{
+    for (int i = 0; i < 2; i++)
+        scene->site[i].peak_bytes = (uint64_t)scene->watch.table->entry[i == 0 ? FIRST : SECOND].peak_bytes;
+    hm_series_report(scene->series, &scene->watch, &scene->profile);
+    hm_series_close(scene->series);
+    free(scene->watch.table);
+}
+
+/* Parts from `first` to `last` have these bytes, and no other has any. */
+static void assert_parts(const struct hm_profile_site *site, int first, int last, uint64_t bytes)
+{
+    assert_true(site->has_series);
+    for (int part = 0; part < HM_PROFILE_PARTS; part++)
+        assert_int_equal(site->series[part], part >= first && part <= last ? bytes : 0);
+}
+
+/* Looks each 20 ms; the first site until the middle, then the second. */
+static void test_one_after_the_other(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    for (uint64_t ms = 20; ms <= 3200; ms += 20) {
+        look(&scene, ms, FIRST, ms < 1600 ? 9 : 0);
+        look(&scene, ms, SECOND, ms >= 1600 ? 11 : 0);
+    }
+    end_scene(&scene);
+    assert_parts(&scene.site[0], 0, 15, 9);
+    assert_parts(&scene.site[1], 16, LAST, 11);
+}
+
+/* The slots become longer several times in a run of a minute, and nothing moves. */
+static void test_a_long_run(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    for (uint64_t ms = 0; ms <= 64000; ms += 20)
+        look(&scene, ms, FIRST, ms >= 16000 && ms < 20000 ? 5 : 0);
+    end_scene(&scene);
+    assert_parts(&scene.site[0], 7, 10, 5);
+    assert_parts(&scene.site[1], 0, LAST, 0);
+}
+
+/* What a machine that stalls hides is between two looks: what the earlier has seen ends there, what the later sees may
+ * have been there since. */
+static void test_looks_that_are_far_from_each_other(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    look(&scene, 0, FIRST, 7);
+    look(&scene, 200, FIRST, 7);
+    look(&scene, 1000, FIRST, 0);
+    look(&scene, 2000, SECOND, 3);
+    look(&scene, 3200, FIRST, 0);
+    end_scene(&scene);
+    assert_parts(&scene.site[0], 0, 2, 7);
+    assert_parts(&scene.site[1], 10, LAST, 3);
+}
+
+/* Memory that comes and goes between two looks is known by its peak. */
+static void test_a_peak_between_two_looks(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    for (uint64_t ms = 0; ms <= 3200; ms += 20) {
+        if (ms == 1660)
+            scene.watch.table->entry[FIRST].peak_bytes = 8;
+        look(&scene, ms, FIRST, 0);
+    }
+    end_scene(&scene);
+    assert_parts(&scene.site[0], 16, 16, 8);
+}
+
+/* The program can write any number into the table. */
+static void test_numbers_that_nothing_has(void **state)
+{
+    static const int64_t numbers[] = {-1, INT64_MIN, INT64_MAX, HM_PROFILE_MOST + 1};
+    struct scene scene;
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        setup_scene(&scene);
+        scene.watch.table->entry[FIRST].peak_bytes = numbers[i];
+        look(&scene, 20, FIRST, numbers[i]);
+        look(&scene, 640, FIRST, numbers[i]);
+        hm_series_report(scene.series, &scene.watch, &scene.profile);
+        scene.watch.table->entry[FIRST].peak_bytes = 0;
+        end_scene(&scene);
+        assert_parts(&scene.site[0], 0, LAST, 0);
+    }
+}
+
+/* Without memory for series, the profile is without them. */
+static void test_without_series(void **state)
+{
+    struct scene scene;
+    (void)state;
+    setup_scene(&scene);
+    hm_series_close(scene.series);
+    scene.series = NULL;
+    look(&scene, 20, FIRST, 5);
+    end_scene(&scene);
+    assert_false(scene.site[0].has_series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_after_the_other),
+        cmocka_unit_test(test_a_long_run),
+        cmocka_unit_test(test_looks_that_are_far_from_each_other),
+        cmocka_unit_test(test_a_peak_between_two_looks),
+        cmocka_unit_test(test_numbers_that_nothing_has),
+        cmocka_unit_test(test_without_series),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
