@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libhybridmem-preload.so: replaces malloc and its family in a program. Allocations that the rules send to the slow
+ * Replaces malloc and its family in a program, for a preload library. Allocations for which hm_preload_choose has a
  * tier come from hm_allocate. All others go to the next malloc: that of libc, or of a library like jemalloc. These
  * functions can be called at any time: before constructors, in the loader, after fork. So none of them needs memory of
  * malloc for its own work.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +21,6 @@
  * There are up to twice as many where block_of rounds the size of a block down to huge pages. */
 #define BLOCKS 8
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct hm_preload_rules rules;
-
-const char hm_next_library[] = "libhybridmem-preload.so";
-
-static void read_rules(void)
-{
-    hm_preload_read(&rules);
-}
-
 /* The size of a block, in bytes: whole huge pages where possible, so that each node gets the same share. */
 static size_t block_of(size_t bytes)
 {
@@ -46,21 +34,14 @@ static size_t block_of(size_t bytes)
 static void *place(size_t bytes, const void *caller)
 {
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes)};
-    struct hm_preload_site site = {NULL, NULL, 0};
+    enum hm_alloc_policy policy;
     char reason[HM_ALLOC_REASON];
-    Dl_info info;
     if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST)
         return NULL;
     int number = errno;
     void *memory = NULL;
-    pthread_once(&once, read_rules);
-    if (rules.n_callers > 0 && dladdr(caller, &info)) {
-        site.function = info.dli_sname;
-        site.module = info.dli_fname;
-        site.offset = (uint64_t)((const char *)caller - (const char *)info.dli_fbase);
-    }
-    if (hm_preload_is_slow(&rules, bytes, &site))
-        memory = hm_allocate(bytes, HM_ALLOC_SLOW, &hint, reason);
+    if (hm_preload_choose(bytes, caller, &policy))
+        memory = hm_allocate(bytes, policy, &hint, reason);
     errno = number;
     return memory;
 }

@@ -55,4 +55,11 @@ bool hm_preload_is_slow(const struct hm_preload_rules *rules, size_t bytes, cons
  * off, so that all allocations go to the next malloc. */
 void hm_preload_read(struct hm_preload_rules *rules);
 
+/*
+ * For preload.c, defined by each preload library: which tier should have an allocation of this size, HM_ALLOC_LEAST or
+ * more? Returns false where the next library should serve it. `caller` is the return address of the function that the
+ * program has called. May change errno.
+ */
+bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy);
+
 #endif

@@ -11,6 +11,11 @@ const char *hm_sites_library(void)
     return HM_PKGLIBDIR "/libhybridmem-sites.so";
 }
 
+const char *hm_guide_library(void)
+{
+    return HM_PKGLIBDIR "/libhybridmem-guide.so";
+}
+
 const char *hm_decode_program(void)
 {
     return HM_PKGLIBEXECDIR "/hybridmem-decode";

@@ -9,6 +9,9 @@ const char *hm_preload_library(void);
 /* The library that notes allocations for `hybridmem sites run`: <pkglibdir>/libhybridmem-sites.so. */
 const char *hm_sites_library(void);
 
+/* The library that places allocations by their sites: <pkglibdir>/libhybridmem-guide.so. */
+const char *hm_guide_library(void);
+
 /* The program that finds memory operands in code: <pkglibexecdir>/hybridmem-decode. */
 const char *hm_decode_program(void);
 

@@ -68,16 +68,39 @@ __attribute__((noinline)) static void use(const char *memory, size_t bytes, unsi
     sum += found;
 }
 
+/* Prints the memory policy of the mapping that has this memory. */
+static void tell(const char *name, const void *memory)
+{
+    char line[4096], policy[64], found[64] = "none";
+    FILE *maps = fopen("/proc/self/numa_maps", "r");
+    for (unsigned long start; maps && fgets(line, sizeof(line), maps);)
+        if (sscanf(line, "%lx %63s", &start, policy) == 2 && start <= (unsigned long)memory)
+            memcpy(found, policy, sizeof(found));
+    if (maps)
+        fclose(maps);
+    printf("%s %s\n", name, found);
+}
+
 /*
  * Three of four accesses go to caller 1's memory, the fourth to a part of caller 7's. A clock samples time, and how
  * long an access takes depends on the caches, which other programs use, too. Each line of the part is read more often
  * in a round than one of caller 1's, so its accesses should be no slower: about a quarter of the time is theirs.
  */
-static void hot(double seconds)
+static void hot(double seconds, int tells)
 {
-    char *memory[CALLERS];
+    char *memory[CALLERS], name[16], *mapped = NULL;
+    if (tells)
+        mapped = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < CALLERS; i++)
         memory[i] = callers[i]();
+    for (int i = 0; i < CALLERS && tells; i++) {
+        snprintf(name, sizeof(name), "%d", i + 1);
+        tell(name, memory[i]);
+    }
+    if (tells) {
+        tell("9", mapped);
+        tell("stack", name);
+    }
     for (double end = cpu_s() + seconds; cpu_s() < end;) {
         use(memory[1], 2 * MIB, 75000);
         use(memory[7], MIB / 2, 25000);
@@ -278,7 +301,9 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "hot") == 0)
-        hot(argc > 2 ? atof(argv[2]) : 0.5);
+        hot(argc > 2 ? atof(argv[2]) : 0.5, 0);
+    else if (strcmp(what, "where") == 0)
+        hot(0, 1);
     else if (strcmp(what, "lives") == 0)
         lives();
     else if (strcmp(what, "threads") == 0)

@@ -18,6 +18,7 @@ enum {
 int hm_sites_run(int argc, char **argv);
 int hm_sites_show(int argc, char **argv);
 int hm_sites_plan(int argc, char **argv);
+int hm_sites_guide(int argc, char **argv);
 int hm_sites_diff(int argc, char **argv);
 int hm_sites_merge(int argc, char **argv);
 int hm_sites_check(int argc, char **argv);

@@ -14,7 +14,7 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", hm_sites_run},   {"show", hm_sites_show},   {"plan", hm_sites_plan},
+    {"run", hm_sites_run},   {"show", hm_sites_show},   {"plan", hm_sites_plan},   {"guide", hm_sites_guide},
     {"diff", hm_sites_diff}, {"merge", hm_sites_merge}, {"check", hm_sites_check},
 };
 
@@ -28,6 +28,7 @@ static void print_help(void)
          "  run    a program, and make its profile\n"
          "  show   the sites of a profile, the most used first\n"
          "  plan   which sites should have the fast memory\n"
+         "  guide  a program: run it with these sites in the fast memory\n"
          "  diff   what differs between two profiles\n"
          "  merge  profiles of several runs into one\n"
          "  check  is this file a profile?\n"

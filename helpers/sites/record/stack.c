@@ -184,6 +184,13 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
     atomic_store_explicit(&entry->state, HM_SITES_FILLED, memory_order_release);
 }
 
+uint64_t hm_stack_id(const struct hm_stack *stack)
+{
+    struct place place = {.stack = stack};
+    dl_iterate_phdr(look, &place);
+    return hash_of(&place);
+}
+
 static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *stack)
 {
     struct place place = {.stack = stack};
@@ -212,11 +219,17 @@ void hm_stack_forget(void)
         atomic_store_explicit(&known[i], 0, memory_order_relaxed);
 }
 
-uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack)
+uint64_t hm_stack_hash(const struct hm_stack *stack)
 {
-    uint64_t hash = stack->n, mask = 2 * HM_SITES_ENTRIES - 1;
+    uint64_t hash = stack->n;
     for (unsigned i = 0; i < stack->n; i++)
         hash = mix(hash, stack->address[i]);
+    return hash;
+}
+
+uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack)
+{
+    uint64_t hash = hm_stack_hash(stack), mask = 2 * HM_SITES_ENTRIES - 1;
     _Atomic uint64_t *place = &known[hash >> 14 & (CACHE - 1)];
     uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
     if ((found & mask) != 0 && (found & ~mask) == (hash & ~mask))

@@ -23,6 +23,11 @@ void hm_stack_begin(void);
 /* Gets the stack from the return address `caller` on. Where it is not found, only that one is in it. */
 void hm_stack_walk(const void *caller, struct hm_stack *stack);
 
+/* The id of the stack's site: the same in each run. Looks at all loaded objects. */
+uint64_t hm_stack_id(const struct hm_stack *stack);
+/* A hash of the addresses, for what is remembered in this process only. */
+uint64_t hm_stack_hash(const struct hm_stack *stack);
+
 /* The index of the stack's site in the table; HM_SITES_ENTRIES: there is no room for one. */
 uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack);
 /* Forget which addresses belong to which site. */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `hybridmem sites guide`: runs a program, with the memory of its most used sites in the fast tier. */
+#include "guide.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/installed.h"
+#include "cli/trace/program.h"
+#include "commands.h"
+#include "core/apply/policy.h"
+#include "run.h"
+#include "sites/guide/choose.h"
+#include "sites/profile/buildid.h"
+
+struct work {
+    struct hm_sites_guide options;
+    struct hm_guide_choice choice;
+    struct hm_program program;
+    struct hm_buildid_file executable;
+    char path[PATH_MAX];
+};
+
+/* Finds both tiers' nodes. Returns 0, or -1 with a text. */
+static int find_nodes(struct work *work, struct hm_error *error)
+{
+    struct hm_layout *layout = &work->options.layout;
+    int n[2] = {0, 0};
+    if (!work->options.has_nodes)
+        hm_layout_read(layout);
+    for (int i = 0; i < layout->n_nodes; i++)
+        n[layout->node[i].is_fast]++;
+    if (n[0] > 0 && n[1] > 0)
+        return 0;
+    return hm_fail(error, ENODEV, "memory cannot be guided here: %s",
+                   layout->note[0] ? layout->note : "a tier has no node");
+}
+
+/* Is the profile one of this program? A script has no build-id, and may start the program. */
+static int check_build(const struct work *work, const struct hm_profile *profile, bool is_elf, struct hm_error *error)
+{
+    const char *build_id = work->executable.build_id;
+    if (work->options.any_build || !is_elf)
+        return 0;
+    if (!build_id[0])
+        return hm_fail(error, ENODATA,
+                       "%s has no build-id, so nobody can tell if %s is one of it: link it with "
+                       "-Wl,--build-id, or use --any-build",
+                       work->path, work->options.profile);
+    if (profile->build_id && strcmp(profile->build_id, build_id) == 0)
+        return 0;
+    return hm_fail(error, ESTALE, "%s is of the build %s, and %s is %s: make a new profile, or use --any-build",
+                   work->options.profile, profile->build_id ? profile->build_id : "of a program that it does not name",
+                   work->path, build_id);
+}
+
+/* Puts the table into the environment that the program gets, and the library before others that are there. */
+static int set_environment(const struct hm_guide_table *table, struct hm_error *error)
+{
+    static char text[HM_GUIDE_TEXT];
+    const char *others = getenv("LD_PRELOAD");
+    char *preload = NULL;
+    hm_guide_format(table, text);
+    int status = asprintf(&preload, "%s%s%s", hm_guide_library(), others && *others ? ":" : "", others ? others : "");
+    if (status >= 0)
+        status = setenv("LD_PRELOAD", preload, 1) == 0 ? setenv(HM_GUIDE_TABLE, text, 1) : -1;
+    free(status >= 0 ? preload : NULL);
+    return status == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
+}
+
+/* New memory comes from the slow tier's nodes in turn; where they are full, the kernel takes the nearest others. The
+ * program keeps this policy of the process that starts it. */
+static int set_policy(const struct hm_layout *layout, struct hm_error *error)
+{
+    struct hm_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return hm_fail(error, ENOMEM, "out of memory");
+    plan->policy = HM_POLICY_INTERLEAVE;
+    for (int i = 0; i < layout->n_nodes; i++)
+        if (!layout->node[i].is_fast)
+            hm_set_add(&plan->nodes, (unsigned)layout->node[i].id);
+    int status = hm_policy_apply(plan, error);
+    free(plan);
+    return status;
+}
+
+/* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */
+static int prepare(struct work *work, bool is_elf, struct hm_error *error)
+{
+    const struct hm_sites_guide *options = &work->options;
+    struct hm_profile *profile = hm_profile_read(options->profile, error);
+    if (!profile)
+        return -1;
+    work->choice.packer = options->packer;
+    work->choice.capacity_bytes =
+        options->percent < 0 ? options->bytes : (uint64_t)((double)profile->peak_bytes * options->percent / 100);
+    int status = check_build(work, profile, is_elf, error);
+    if (status == 0)
+        status = find_nodes(work, error);
+    if (status == 0)
+        status = hm_guide_choose(profile, options->profile, &options->layout, &work->choice, error);
+    hm_profile_free(profile);
+    if (status == 0)
+        status = set_environment(&work->choice.table, error);
+    return status == 0 ? set_policy(&options->layout, error) : -1;
+}
+
+static void follow(struct work *work)
+{
+    while (!work->program.has_ended) {
+        struct pollfd events = {.fd = work->program.signals, .events = POLLIN};
+        if (poll(&events, 1, -1) >= 0)
+            hm_program_attend(&work->program);
+    }
+}
+
+/* Returns 0, or the exit status with a text. */
+static int run(struct work *work, struct hm_error *error)
+{
+    const struct hm_sites_guide *options = &work->options;
+    if (hm_program_find(options->program[0], work->path, error) != 0)
+        return errno == ENOENT ? HM_SITES_RUN_NOT_FOUND : HM_SITES_RUN_CANNOT_RUN;
+    bool is_elf = hm_buildid_look(work->path, &work->executable, NULL) == 0;
+    if (is_elf && !work->executable.is_dynamic)
+        fprintf(stderr, HM_SITES_GUIDE ": %s is linked statically: it runs, and its memory is not guided\n",
+                options->program[0]);
+    else if (prepare(work, is_elf, error) != 0)
+        return HM_SITES_RUN_FAILED;
+    if (hm_program_start(&work->program, work->path, options->program, -1, -1, error) != 0)
+        return HM_SITES_RUN_CANNOT_RUN;
+    follow(work);
+    return 0;
+}
+
+int hm_sites_guide(int argc, char **argv)
+{
+    struct hm_error error = {""};
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work) {
+        fputs(HM_SITES_GUIDE ": out of memory\n", stderr);
+        return HM_SITES_RUN_FAILED;
+    }
+    int status = hm_sites_guide_parse(argc, argv, &work->options);
+    bool is_run = status < 0;
+    if (is_run)
+        status = run(work, &error);
+    if (error.text[0])
+        fprintf(stderr, HM_SITES_GUIDE ": %s\n", error.text);
+    const struct hm_program program = work->program;
+    free(work);
+    return is_run && status == 0 ? hm_program_end(&program) : status;
+}

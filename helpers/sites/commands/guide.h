@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of `hybridmem sites guide`. */
+#ifndef HM_SITES_COMMANDS_GUIDE_H
+#define HM_SITES_COMMANDS_GUIDE_H
+
+#include <stdbool.h>
+
+#include "alloc/layout.h"
+#include "sites/pack/pack.h"
+
+#define HM_SITES_GUIDE "hybridmem sites guide"
+
+struct hm_sites_guide {
+    const char *profile;
+    char **program; /* with its arguments */
+    const struct hm_packer *packer;
+    bool has_fast;
+    double percent; /* of the profile's peak; negative: `bytes` counts */
+    uint64_t bytes;
+    bool has_nodes;
+    struct hm_layout layout; /* of --nodes */
+    bool any_build;
+};
+
+/* Returns -1 to go on, or the exit status. */
+int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the command line of `hybridmem sites guide`. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/preload.h"
+#include "base/size.h"
+#include "commands.h"
+#include "guide.h"
+
+static void print_help(void)
+{
+    printf("Usage: hybridmem sites guide --fast 25%%|SIZE [OPTION]... PROFILE -- PROGRAM\n"
+           "       [ARGUMENT]...\n"
+           "\n"
+           "Runs a program, and has the memory of its most used allocation sites in the fast\n"
+           "tier, all other memory in the slow one. PROFILE, of the same build, says how much\n"
+           "each site is used. The program need not be compiled anew.\n"
+           "\n"
+           "Options:\n"
+           "  --fast SIZE    bytes of the fast tier for these sites, as in 4G, or a share of\n"
+           "                 the profile's peak, as in 25%%\n"
+           "  --packer NAME  how sites are chosen, as for hybridmem sites plan (default: %s)\n"
+           "  --nodes LIST   the tiers' NUMA nodes, as in \"fast=0,1 slow=2,3\" (default: those\n"
+           "                 that hybridmem tiers shows)\n"
+           "  --any-build    run the program also where it is of another build than the\n"
+           "                 profile, or starts the program that the profile is of\n"
+           "  -h, --help     this text\n"
+           "  -V, --version  the version\n"
+           "\n"
+           "Exit status: that of the program; 125 it cannot be guided and was not run, 126 it\n"
+           "cannot be run, 127 there is no such program, 2 wrong usage.\n",
+           hm_packer_at(0)->name);
+}
+
+static int take_fast(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_sites_guide *options = data;
+    options->has_fast = true;
+    if (strchr(text, '%'))
+        return hm_size_parse_percent(text, &options->percent, error);
+    options->percent = -1;
+    return hm_size_parse(text, &options->bytes, error);
+}
+
+static int take_packer(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_sites_guide *options = data;
+    options->packer = hm_packer_find(text, error);
+    return options->packer ? 0 : -1;
+}
+
+static int take_nodes(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_sites_guide *options = data;
+    options->has_nodes = true;
+    if (hm_preload_parse_nodes(text, &options->layout, NULL) == 0)
+        return 0;
+    return hm_fail(error, EINVAL,
+                   "\"%.60s\" is wrong: write fast=NODE,... slow=NODE,..., each node as NODE or NODE@SOCKET", text);
+}
+
+/* What is missing, with an example; NULL: nothing. */
+static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide *options)
+{
+    int at = optind;
+    if (!options->has_fast)
+        return "--fast is missing: say how large the fast tier is, as in --fast 4G";
+    if (at == argc || strcmp(argv[at - 1], "--") == 0)
+        return "the profile is missing: name one that hybridmem sites run has made";
+    options->profile = argv[at++];
+    if (at < argc && strcmp(argv[at], "--") == 0)
+        at++;
+    options->program = argv + at;
+    return at < argc && *argv[at] ? NULL
+                                  : "the program is missing: give it after the profile, as in: app.json -- ./app";
+}
+
+int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
+{
+    const struct hm_word table[] = {
+        {"fast", .take = take_fast},
+        {"packer", .take = take_packer},
+        {"nodes", .take = take_nodes},
+        {"any-build", .flag = &options->any_build},
+    };
+    const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};
+    *options = (struct hm_sites_guide){.packer = hm_packer_at(0)};
+    int status = hm_words_parse_before(argc, argv, &words);
+    const char *missing = status < 0 ? what_is_missing(argc, argv, options) : NULL;
+    if (!missing)
+        return status;
+    fprintf(stderr, HM_SITES_GUIDE ": %s\n", missing);
+    return HM_SITES_BAD;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a guided program is told: the nodes of both tiers, and the sites whose memory goes to the fast one. It is an
+ * environment variable, so that programs that the program executes have it, too, and nothing has to be removed. The
+ * preload library reads it without malloc. Pure.
+ *
+ *     fast=0@0,1@1 slow=2@0,3@1 sites=00000000000000a1,00000000000000b2
+ */
+#ifndef HM_SITES_GUIDE_TABLE_H
+#define HM_SITES_GUIDE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "alloc/layout.h"
+
+#define HM_GUIDE_TABLE "HYBRIDMEM_GUIDE" /* the variable */
+#define HM_GUIDE_NODES 2048              /* bytes of the nodes' text, with its end */
+#define HM_GUIDE_SITES 4096              /* Linux allows a variable 128 KiB */
+#define HM_GUIDE_TEXT (HM_GUIDE_NODES + 8 + HM_GUIDE_SITES * 17)
+
+struct hm_guide_table {
+    char nodes[HM_GUIDE_NODES]; /* as alloc/preload.h has them */
+    size_t n_ids;
+    uint64_t id[HM_GUIDE_SITES]; /* ascending, each once */
+};
+
+/* Parses the variable. Returns 0, or -1 where it is not as hm_guide_format writes it; nodes are not looked at. */
+int hm_guide_parse(const char *text, struct hm_guide_table *table);
+void hm_guide_format(const struct hm_guide_table *table, char out[HM_GUIDE_TEXT]);
+
+/* Does the site's memory go to the fast tier? */
+bool hm_guide_has(const struct hm_guide_table *table, uint64_t id);
+
+/* Writes the nodes of a layout as the table has them. Returns 0, or -1 (ENAMETOOLONG). */
+int hm_guide_write_nodes(const struct hm_layout *layout, char out[HM_GUIDE_NODES]);
+
+#endif

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests hybridmem sites guide: which memory of a program (sites-probe.c) has which policy. Every machine has a node 0,
+which is both tiers here: the fast tier's memory has a policy of its own, all other memory that of the process."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import PREFIX, helper
+from test_sites import MIB
+
+HERE = Path(__file__).parent
+NODES = "fast=0@0 slow=0@0"
+FAST, SLOW = "prefer=static:0", "interleave=static:0"
+HOT = {2: 750, 8: 250, 9: 200}  # accesses to the site with so many MiB
+
+
+def compiled(path, *words, text=None):
+    """A program, the probe or one of this text."""
+    source = HERE / "sites-probe.c"
+    if text:
+        source = path.with_suffix(".c")
+        source.write_text(text)
+    subprocess.run(["gcc", "-O2", "-Wall", "-pthread", "-o", path, source, *words], check=True)
+    return path
+
+
+def profile_of(program, path):
+    """The program's profile. Its accesses are not those that were sampled, which differ, but HOT."""
+    helper("hybridmem-sites", "run", "-o", path, "--", program, "where")
+    profile = json.loads(path.read_text())
+    profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
+    for site in profile["sites"]:
+        number = HOT.get(site["peak_bytes"] / MIB, 0)
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(profile))
+    return path
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("probe") / "probe")
+
+
+@pytest.fixture(scope="module")
+def profile(probe, tmp_path_factory):
+    return profile_of(probe, tmp_path_factory.mktemp("profile") / "probe.json")
+
+
+def guide(profile, *words, options=("--fast", "11M"), nodes=NODES, **more):
+    return helper("hybridmem-sites", "guide", "--nodes", nodes, *options, profile, "--", *words, **more)
+
+
+def policies(done):
+    assert done.stderr == ""
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def all_slow():
+    return {name: SLOW for name in [*"123456789", "stack"]}
+
+
+def test_the_library_exports_what_it_replaces_and_wants_only_libc():
+    library = PREFIX / "lib" / "hybridmem" / "libhybridmem-guide.so"
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    allocating = "aligned_alloc calloc free malloc malloc_usable_size memalign posix_memalign realloc"
+    assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} dlclose mmap mmap64".split())
+    needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"NEEDED.*\[(\S+)\]", needed)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
+
+
+def test_the_chosen_sites_have_the_fast_tier_and_all_else_the_slow_one(probe, profile):
+    """They are callers of one function that allocates for all."""
+    assert policies(guide(profile, probe, "where")) == {**all_slow(), "2": FAST, "8": FAST}
+    found = policies(guide(profile, probe, "where", options=["--fast", "2M", "--packer", "knapsack"]))
+    assert found == {**all_slow(), "2": FAST}
+    everything = {**all_slow(), "2": FAST, "8": FAST, "9": FAST}
+    assert policies(guide(profile, probe, "where", options=["--fast", "100%"])) == everything
+    assert policies(guide(profile, probe, "where", options=["--fast", "0"])) == all_slow()
+
+
+def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
+    """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
+    wanted = {**all_slow(), "2": FAST, "8": FAST}
+    script = profile.with_name("script")
+    script.write_text(f"#!/bin/sh\n{probe} where\n")
+    script.chmod(0o755)
+    assert policies(guide(profile, script)) == wanted
+    options = ["--fast", "11M", "--any-build"]
+    assert policies(guide(profile, "sh", "-c", f"true; {probe} where; true", options=options)) == wanted
+
+
+@pytest.mark.parametrize("what", ["lives", "threads", "forks", "handler", "limit", "mappings", "close", "exec"])
+def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
+    """All of their memory is chosen."""
+    path = tmp_path_factory.mktemp("run") / "profile.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "lives" if what == "exec" else what)
+    made = json.loads(path.read_text())
+    made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
+    for site in made["sites"]:
+        site.update(reads=1, writes=0, accesses=1, samples=1, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(made))
+    done = guide(path, probe, what, options=["--fast", "1G"], timeout=20)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_library_that_is_loaded_and_unloaded(tmp_path):
+    library = compiled(
+        tmp_path / "lib.so",
+        "-shared",
+        "-fPIC",
+        text="#include <stdlib.h>\nvoid *take(void) { return malloc(1 << 20); }\n",
+    )
+    lines = (HERE / "sites-probe.c").read_text().split("/* Prints the memory policy")[1].split("/*\n * Three of four")[0]
+    text = f"""#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/*{lines}
+int main(void)
+{{
+    for (int i = 0; i < 3; i++) {{
+        void *library = dlopen("{library}", RTLD_NOW);
+        void *(*take)(void) = (void *(*)(void))dlsym(library, "take");
+        char *memory = take();
+        memory[0] = 1;
+        tell("loaded", memory);
+        free(memory);
+        dlclose(library);
+    }}
+    return 0;
+}}
+"""
+    program = compiled(tmp_path / "loads", "-ldl", text=text)
+    path = tmp_path / "loads.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", program)
+    made = json.loads(path.read_text())
+    made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
+    for site in made["sites"]:
+        number = int(site["peak_bytes"] == MIB)
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(made))
+    assert guide(path, program, options=["--fast", "1M"]).stdout == f"loaded {FAST}\n" * 3
+
+
+def test_a_static_program_runs_as_ever(tmp_path, profile):
+    path = compiled(tmp_path / "static", "-static", text="int main(void) { return 3; }\n")
+    done = guide(profile, path, status=3)
+    assert done.stderr == f"hybridmem sites guide: {path} is linked statically: it runs, and its memory is not guided\n"
+
+
+def test_a_profile_of_another_build_is_refused(tmp_path, probe, profile):
+    other = compiled(tmp_path / "other", "-DOTHER", "-O1")
+    done = guide(profile, other, "where", status=125)
+    assert done.stdout == "" and done.stderr.count("\n") == 1
+    assert re.search(
+        rf"^hybridmem sites guide: {profile} is of the build \w{{40}}, and {other} is \w{{40}}: make a new ",
+        done.stderr,
+    )
+    assert policies(guide(profile, other, "where", options=["--fast", "11M", "--any-build"])) == all_slow()
+
+
+def test_the_program_keeps_its_status_input_and_output(probe, profile):
+    assert guide(profile, probe, "status", status=7).stderr == ""
+    assert guide(profile, probe, "abort", status=-signal.SIGABRT).stderr == ""
+    done = guide(
+        profile, "sh", "-c", "cat; echo $1 >&2", "sh", "word", input="text", options=["--fast=1M", "--any-build"]
+    )
+    assert (done.stdout, done.stderr) == ("text", "word\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "fast=0", "fast=x slow=0 sites=0000000000000001", f"{NODES} sites=1", "x" * 100000]
+)
+def test_a_table_that_is_none_guides_nothing(probe, text):
+    """The program runs as without the library."""
+    library = PREFIX / "lib" / "hybridmem" / "libhybridmem-guide.so"
+    env = {**os.environ, "LD_PRELOAD": str(library), "HYBRIDMEM_GUIDE": text}
+    done = subprocess.run([probe, "where"], capture_output=True, text=True, check=True, env=env)
+    assert policies(done) == dict.fromkeys(all_slow(), "default")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["PROFILE", "--", "true"], 2, "--fast is missing: say how large the fast tier is, as in --fast 4G"),
+        (["--fast", "1G"], 2, "the profile is missing: name one that hybridmem sites run has made"),
+        (["--fast", "1G", "--", "true"], 2, "the profile is missing: name one that hybridmem sites run has made"),
+        (
+            ["--fast", "1G", "PROFILE", "--"],
+            2,
+            "the program is missing: give it after the profile, as in: app.json -- ./app",
+        ),
+        (
+            ["--fast", "1G", "--nodes", "fast=x", "PROFILE", "--", "true"],
+            2,
+            '--nodes: "fast=x" is wrong: write fast=NODE,... slow=NODE,..., each node as NODE or NODE@SOCKET',
+        ),
+        (["--fast", "1G", "PROFILE", "--", "/none"], 127, "/none cannot be run: No such file or directory"),
+        (
+            ["--fast", "1G", "--any-build", "--nodes", "fast=0", "PROFILE", "--", "true"],
+            125,
+            "memory cannot be guided here: a tier has no node",
+        ),
+        (["--fast", "1G", "/dev/zero", "--", "true"], 125, "/dev/zero: no profile, as it is not a file"),
+    ],
+)
+def test_refusals(profile, words, status, said):
+    words = [profile if word == "PROFILE" else word for word in words]
+    assert helper("hybridmem-sites", "guide", *words, status=status).stderr == f"hybridmem sites guide: {said}\n"
+
+
+def test_a_profile_without_accesses_is_refused(tmp_path, probe):
+    path = tmp_path / "profile.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "where")
+    made = json.loads(path.read_text())
+    made["sampling"].update(source=None, why="perf is not allowed", samples=None, elsewhere=None, lost=None)
+    for site in made["sites"]:
+        site.update(reads=None, writes=None, samples=None, accesses=None, confidence=None)
+    path.write_text(json.dumps(made))
+    done = guide(path, probe, "where", status=125)
+    assert done.stdout == ""
+    assert done.stderr == f"hybridmem sites guide: {path} has no accesses to choose sites by: perf is not allowed\n"

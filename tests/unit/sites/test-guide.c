@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests the table of a guided program, and the choice of its sites. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/preload.h"
+#include "sites/guide/choose.h"
+#include "unit/lib/rows.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define STENCIL FIXTURES "/sites/stencil.json"
+#define IDS 3
+
+static const struct hm_layout layout = {
+    .n_nodes = 3, .node = {{.id = 0, .socket = 0, .is_fast = true}, {.id = 2, .socket = -1}, {.id = 3, .socket = 1}}};
+
+static const struct {
+    const char *text;
+    int n; /* -1: it is wrong */
+} texts[] = {
+    {"fast=0 slow=1 sites=", 0},
+    {"fast=0 slow=1 sites=0000000000000001,0000000000000005,ffffffffffffffff", 3},
+    {" sites=0000000000000001", 1},
+    {"fast=0 slow=1 sites=0000000000000001,", -1},
+    {"fast=0 slow=1 sites=,0000000000000001", -1},
+    {"fast=0 slow=1 sites=000000000000001", -1},
+    {"fast=0 slow=1 sites=00000000000000001", -1},
+    {"fast=0 slow=1 sites=000000000000000A", -1},
+    {"fast=0 slow=1 sites=0000000000000001 ", -1},
+    {"fast=0 slow=1 sites=0000000000000002,0000000000000001", -1},
+    {"fast=0 slow=1 sites=0000000000000001,0000000000000001", -1},
+    {"fast=0 slow=1", -1},
+    {"", -1},
+};
+
+static void test_tables(void **state)
+{
+    static struct hm_guide_table table;
+    static char again[HM_GUIDE_TEXT];
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(texts); i++) {
+        assert_int_equal(hm_guide_parse(texts[i].text, &table), texts[i].n < 0 ? -1 : 0);
+        if (texts[i].n < 0)
+            continue;
+        assert_int_equal(table.n_ids, texts[i].n);
+        hm_guide_format(&table, again);
+        assert_string_equal(again, texts[i].text);
+    }
+    assert_int_equal(hm_guide_parse(texts[1].text, &table), 0);
+    assert_true(hm_guide_has(&table, 1) && hm_guide_has(&table, 5) && hm_guide_has(&table, UINT64_MAX));
+    assert_false(hm_guide_has(&table, 0) || hm_guide_has(&table, 2) || hm_guide_has(&table, 6));
+}
+
+static void test_large_tables(void **state)
+{
+    static struct hm_guide_table table, again;
+    static char text[HM_GUIDE_TEXT + 18];
+    (void)state;
+    memset(table.nodes, 'x', sizeof(table.nodes) - 1);
+    for (table.n_ids = 0; table.n_ids < HM_GUIDE_SITES; table.n_ids++)
+        table.id[table.n_ids] = UINT64_MAX - HM_GUIDE_SITES + table.n_ids;
+    hm_guide_format(&table, text);
+    assert_int_equal(hm_guide_parse(text, &again), 0);
+    assert_memory_equal(&again, &table, sizeof(table));
+    memcpy(text + strlen(text), ",ffffffffffffffff", sizeof(",ffffffffffffffff")); /* one too many */
+    assert_int_equal(hm_guide_parse(text, &again), -1);
+}
+
+static void test_nodes(void **state)
+{
+    static struct hm_layout large = {.n_nodes = HM_ALLOC_NODES}, read;
+    char text[HM_GUIDE_NODES];
+    (void)state;
+    assert_int_equal(hm_guide_write_nodes(&layout, text), 0);
+    assert_string_equal(text, "fast=0@0 slow=2,3@1");
+    assert_int_equal(hm_preload_parse_nodes(text, &read, NULL), 0);
+    assert_int_equal(read.n_nodes, 3);
+    for (int i = 0; i < HM_ALLOC_NODES; i++)
+        large.node[i] = (struct hm_layout_node){.id = i, .socket = i, .is_fast = i % 2};
+    assert_int_equal(hm_guide_write_nodes(&large, text), 0);
+    assert_int_equal(hm_preload_parse_nodes(text, &read, NULL), 0);
+    assert_int_equal(read.n_nodes, HM_ALLOC_NODES);
+    for (int i = 0; i < HM_ALLOC_NODES; i++)
+        large.node[i] = (struct hm_layout_node){.id = 1000000000, .socket = 1000000000};
+    assert_int_equal(hm_guide_write_nodes(&large, text), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+}
+
+static const struct {
+    const char *packer;
+    uint64_t capacity, fast;
+    double share;
+    size_t n;
+    uint64_t id[IDS];
+} rows[] = {
+    {"knapsack", 25 * MIB, 10 * MIB, 0.4, 1, {0xa1}},
+    {"knapsack", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
+    {"hotset", 25 * MIB, 50 * MIB, 0.21875, 2, {0xa1, 0xb2}},
+    {"thermos", 0, 0, 0, 0, {0}},
+};
+
+static struct hm_guide_choice choice;
+
+static void test_choices(void **state)
+{
+    struct hm_error error = {""};
+    struct hm_profile *profile = hm_profile_read(STENCIL, &error);
+    (void)state;
+    assert_non_null(profile);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        choice.packer = hm_packer_find(rows[i].packer, &error);
+        choice.capacity_bytes = rows[i].capacity;
+        assert_int_equal(hm_guide_choose(profile, STENCIL, &layout, &choice, &error), 0);
+        assert_string_equal(choice.table.nodes, "fast=0@0 slow=2,3@1");
+        assert_int_equal(choice.table.n_ids, rows[i].n);
+        for (size_t j = 0; j < rows[i].n; j++)
+            assert_true(hm_guide_has(&choice.table, rows[i].id[j]));
+        assert_int_equal(choice.fast_bytes, rows[i].fast);
+        assert_float_equal(choice.expected_share, rows[i].share, 1e-6);
+    }
+    hm_profile_free(profile);
+}
+
+static void test_small_allocations_are_never_chosen(void **state)
+{
+    struct hm_error error = {""};
+    struct hm_profile *profile = hm_profile_read(STENCIL, &error);
+    (void)state;
+    assert_non_null(profile);
+    choice.packer = hm_packer_at(0);
+    choice.capacity_bytes = UINT64_MAX;
+    struct hm_profile_site *small = &profile->site[profile->n_sites - 1];
+    assert_true(small->class_bytes > 0);
+    small->reads = small->writes = 1000;
+    assert_int_equal(hm_guide_choose(profile, STENCIL, &layout, &choice, &error), 0);
+    assert_int_equal(choice.table.n_ids, profile->n_sites - 1);
+    assert_false(hm_guide_has(&choice.table, small->id));
+    hm_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables), cmocka_unit_test(test_large_tables),
+                                       cmocka_unit_test(test_nodes), cmocka_unit_test(test_choices),
+                                       cmocka_unit_test(test_small_allocations_are_never_chosen)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
