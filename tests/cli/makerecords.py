@@ -91,6 +91,7 @@ def record(job_id, **changes):
         "energy": {**dict.fromkeys(ENERGY), "node": None, "source": "no meter on this node", "estimate": None},
         "traffic": {"tiers": [], "node": None, "job": None, "source": "no counters on this node", "estimate": None},
         "migration": dict(NO_MIGRATION),
+        "guided": None,
         "namespaces": [],
         "warnings": [],
     }

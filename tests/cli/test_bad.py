@@ -5,7 +5,7 @@ exactly the line that a table below has for the request or configuration."""
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory"
+MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 
@@ -46,7 +46,7 @@ REQUESTS = {
     "isolate,rate=1": 'rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "1"',
     "isolate,hot-by=reads": 'hot-by wants accesses or writes, not "reads"',
     "isolate,period": "period wants a value: write period=65536",
-    "spill,fast=10%": 'spill takes no key "fast": it belongs to isolate, migrate',
+    "spill,fast=10%": 'spill takes no key "fast": it belongs to isolate, migrate, guided',
     "spill,rate=100": 'spill takes no key "rate": it belongs to isolate, migrate',
     "fsdax": "fsdax wants a size: write fsdax,size=200G",
     "fsdax,size=1": 'size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "1"',

@@ -72,6 +72,7 @@ def changed(record, path, value):
         (("plan", "policy"), "none"),
         (("plan", "mode"), "cache"),
         (("plan", "side_cache_bytes"), 0),
+        (("guided",), {"profile": "/a"}),
         (("plan", "weights"), {"n0": 1}),
         (("plan", "weights"), {"0": 0}),
         (("memory",), None),

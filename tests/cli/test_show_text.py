@@ -58,6 +58,22 @@ def test_the_cache_of_a_node_in_memory_mode_is_beside_the_peak(tmp_path, gib, sa
     assert "  cache " not in show(tmp_path, "10").stdout
 
 
+def test_what_a_profile_has_chosen_is_shown(tmp_path):
+    guided = {
+        **{"profile": "/home/a/app.json", "packer": "thermos", "sites": ["00000000000000a1"], "site_count": 1},
+        **{"fast_bytes": 10 << 20, "expected_share": 0.75, "seen_share": None, "reason": None},
+    }
+    other = {**guided, "site_count": 0, "fast_bytes": None, "expected_share": None, "reason": "it is static"}
+    write(tmp_path, record(9, mode="guided", guided=guided), record(10, guided=other), record(11))
+    text = show(tmp_path, "9").stdout
+    assert (
+        "  guided       1 sites of 10.0 MiB in the fast tier, by thermos; 75 % of the accesses expected there;" in text
+    )
+    assert "profile /home/a/app.json" in text
+    assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
+    assert "  guided " not in show(tmp_path, "11").stdout
+
+
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
 
 

@@ -83,6 +83,13 @@ def test_the_chosen_sites_have_the_fast_tier_and_all_else_the_slow_one(probe, pr
     assert policies(guide(profile, probe, "where", options=["--fast", "0"])) == all_slow()
 
 
+def test_what_was_chosen_can_be_printed(probe, profile):
+    lines = guide(profile, probe, "where", options=["--fast", "11M", "--print"]).stdout.splitlines()
+    assert lines[:3] == ["packer thermos", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
+    ids = sorted(site["id"] for site in json.loads(profile.read_text())["sites"] if site["peak_bytes"] / MIB in (2, 8))
+    assert lines[3:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 sites={','.join(ids)}"]
+
+
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
     wanted = {**all_slow(), "2": FAST, "8": FAST}

@@ -106,7 +106,7 @@ static unsigned expand(const char *text, char value[VALUE])
 
 static void check_preload(const char *text, bool is_marked)
 {
-    static const struct hm_environment environment = {get, set, unset, NULL};
+    static const struct hm_environment environment = {get, set, unset, NULL, NULL};
     static struct hm_topology topology = {.n_nodes = 2, .node = {{.id = 0}, {.id = 1}}};
     static struct hm_plan plan;
     static char before[VALUE];

@@ -204,6 +204,7 @@ void hm_config_check_node(const struct hm_config *config, const char *path, stru
                                  " does not exist, and the monitor runs as it: useradd --system --no-create-home "
                                  "--shell /usr/sbin/nologin " HM_USER);
     check_part(hm_preload_library(), R_OK, "isolate", "is refused without it: install hybridmem as a whole", report);
+    check_part(hm_guide_library(), R_OK, "guided", "is refused without it: install hybridmem as a whole", report);
     snprintf(ram, sizeof(ram), "ram = %s", hm_slow_ram_name(config->ram));
     if (config->ram != HM_SLOW_RAM_NONE)
         check_part(HM_PKGLIBEXECDIR "/hybridmem-namespace", X_OK, ram,

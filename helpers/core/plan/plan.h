@@ -94,6 +94,13 @@ struct hm_plan_fsdax {
     uint64_t map_bytes;  /* bytes that the kernel's map of the file systems' pages takes */
 };
 
+/* What a guided program's chosen sites get. */
+struct hm_plan_guide {
+    bool is_wanted;
+    struct hm_set fast_nodes, slow_nodes;
+    uint64_t fast_bytes; /* fast memory for the sites of a step on this node; all of the part by default */
+};
+
 struct hm_plan {
     struct hm_request request;
     enum hm_policy policy;
@@ -107,6 +114,7 @@ struct hm_plan {
     double predicted_bandwidth_mbs; /* read bandwidth, for fast and slow together by the spill model; < 0: unknown */
     struct hm_plan_migration migration;
     struct hm_plan_fsdax fsdax;
+    struct hm_plan_guide guide;
     char reason[640]; /* one sentence for users */
     int n_warnings;
     char warning[HM_MAX_WARNINGS][HM_WARNING];

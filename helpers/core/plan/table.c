@@ -30,10 +30,17 @@ static const struct hm_field keys_table[] = {
     {.name = NULL},
 };
 
+static const struct hm_field guide_keys_table[] = {
+    HM_FIELD(hm_guide_keys, profile),
+    HM_FIELD(hm_guide_keys, packer),
+    {.name = NULL},
+};
+
 static const struct hm_field request_table[] = {
     HM_FIELD_WORDS(hm_request, mode, modes),
     HM_FIELD_WORDS(hm_request, socket, hm_socket_words),
     HM_FIELD_GROUP_OF(hm_request, migrate, keys_table),
+    HM_FIELD_GROUP_OF(hm_request, guide, guide_keys_table),
     HM_FIELD(hm_request, size_bytes),
     HM_FIELD(hm_request, keep),
     HM_FIELD(hm_request, text),
@@ -87,6 +94,14 @@ static const struct hm_field fsdax_table[] = {
     HM_FIELD(hm_plan_fsdax, size_bytes), HM_FIELD(hm_plan_fsdax, map_bytes), {.name = NULL},
 };
 
+static const struct hm_field guide_table[] = {
+    HM_FIELD(hm_plan_guide, is_wanted),
+    HM_FIELD(hm_plan_guide, fast_nodes),
+    HM_FIELD(hm_plan_guide, slow_nodes),
+    HM_FIELD(hm_plan_guide, fast_bytes),
+    {.name = NULL},
+};
+
 const struct hm_field hm_plan_table[] = {
     HM_FIELD_GROUP_OF(hm_plan, request, request_table),
     HM_FIELD_WORDS(hm_plan, policy, policies),
@@ -100,6 +115,7 @@ const struct hm_field hm_plan_table[] = {
     HM_FIELD(hm_plan, predicted_bandwidth_mbs),
     HM_FIELD_GROUP_OF(hm_plan, migration, migration_table),
     HM_FIELD_GROUP_OF(hm_plan, fsdax, fsdax_table),
+    HM_FIELD_GROUP_OF(hm_plan, guide, guide_table),
     HM_FIELD(hm_plan, reason),
     HM_FIELD(hm_plan, n_warnings),
     HM_FIELD_LIST(hm_plan, warning, HM_COUNTED_BY(hm_plan, n_warnings)),

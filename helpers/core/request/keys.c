@@ -89,6 +89,25 @@ static int set_source(const struct hm_key *key, const char *value, struct hm_req
     return 0;
 }
 
+/* A path of any bytes but a comma. Whether there is such a file is the task's to find out, as the user. */
+static int set_path(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    if (!value[0] || strlen(value) >= HM_REQUEST_TEXT)
+        return -1;
+    memcpy(field_of(key, request), value, strlen(value) + 1);
+    return 0;
+}
+
+/* The request knows no packer; the task refuses one that is not there. */
+static int set_packer(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    size_t length = strlen(value);
+    if (length == 0 || length >= HM_PACKER_NAME || strspn(value, "abcdefghijklmnopqrstuvwxyz-") != length)
+        return -1;
+    memcpy(field_of(key, request), value, length + 1);
+    return 0;
+}
+
 static int set_flag(const struct hm_key *key, const char *value, struct hm_request *request)
 {
     (void)value;
@@ -113,7 +132,7 @@ static const struct hm_key keys[] = {
                        "local, remote or all", "socket=local, remote or all",
                        .about = "which sockets' memory: those of the task's CPUs (local), the others (remote), or all "
                                 "(default)"},
-    {"fast", HM_KEYS_MIGRATOR, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
+    {"fast", HM_KEYS_MIGRATOR | HM_KEYS_GUIDE, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
      "a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier", "fast=25%",
      .about = "how much of the fast tier each step keeps at most: 64G or 25%"},
     {"period", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.period), 100, UINT64_C(1) << 40, NULL,
@@ -139,6 +158,11 @@ static const struct hm_key keys[] = {
     {"hot-by", HM_KEYS_MIGRATOR, set_choice, FIELD(migrate.hot_by), HM_HOT_BY_ACCESSES, 0,
      hm_hot_by_words + HM_HOT_BY_ACCESSES, "accesses or writes", "hot-by=writes",
      .about = "what makes data hot: accesses, or writes alone (isolate)"},
+    {"profile", HM_KEYS_GUIDE, set_path, FIELD(guide.profile), 0, 0, NULL, "the path of a file without a comma",
+     "profile=app.json", .is_needed = true,
+     .about = "the program's profile, which hybridmem sites run has made: app.json; has to be given"},
+    {"packer", HM_KEYS_GUIDE, set_packer, FIELD(guide.packer), 0, 0, NULL, "the name of a packer", "packer=thermos",
+     .about = "how sites are chosen, as for hybridmem sites plan"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
      .about = "size of all sockets' file systems together: 200G; has to be given"},

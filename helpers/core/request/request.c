@@ -12,7 +12,7 @@
 
 /* How many characters of the user's text an error shows, so that there is room for what would be right. */
 #define SHOWN 48
-#define VALUE 64 /* room for a value; every right one is shorter */
+#define VALUE HM_REQUEST_TEXT /* room for a value */
 
 #define OPTION "--hybrid-mem="
 

@@ -17,6 +17,7 @@
 #include "sources.h"
 
 #define HM_REQUEST_TEXT 256 /* longest option text, with the terminating 0 */
+#define HM_PACKER_NAME 16   /* longest name of a packer, with the terminating 0 */
 
 enum hm_socket { HM_SOCKET_ALL, HM_SOCKET_LOCAL, HM_SOCKET_REMOTE };
 enum hm_algorithm { HM_ALGORITHM_UNSAID, HM_ALGORITHM_REGIONS, HM_ALGORITHM_BINS };
@@ -36,10 +37,17 @@ struct hm_migrate_keys {
     char source[HM_SOURCE_NAME]; /* a word of source=; "": not given */
 };
 
+/* The keys of guided. */
+struct hm_guide_keys {
+    char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given, in other modes */
+    char packer[HM_PACKER_NAME];   /* "": not given */
+};
+
 struct hm_request {
     enum hm_mode mode;
     enum hm_socket socket;
-    struct hm_migrate_keys migrate;
+    struct hm_migrate_keys migrate; /* guided has its fast= there */
+    struct hm_guide_keys guide;
     uint64_t size_bytes;        /* for fsdax: size of all sockets' file systems together; 0 in other modes */
     bool keep;                  /* for fsdax: the file systems stay after the job */
     char text[HM_REQUEST_TEXT]; /* as typed */

@@ -49,6 +49,19 @@ struct hm_mongroup {
     char why[HM_WARNING];
 };
 
+#define HM_GUIDED_SITES 32 /* sites that are noted; others are counted */
+
+/* How the job's memory is guided, as its first task on the node has found out. */
+struct hm_guided {
+    bool is_known;
+    char profile[HM_CONFIG_PATH_MAX], packer[HM_PACKER_NAME]; /* its absolute path, cut where it is longer */
+    char why[HM_WARNING];                                     /* why nothing is guided; "": it is */
+    uint64_t fast_bytes;                                      /* of the chosen sites at their peaks, in this task */
+    double expected_share;          /* of the task's accesses that the fast tier would serve, by the profile */
+    uint32_t n_sites;               /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
+    uint64_t site[HM_GUIDED_SITES]; /* their ids */
+};
+
 /*
  * The entry of one job. A new member needs a row in table.c. Entries of versions before it have 0 there, or what
  * hm_job_init sets.
@@ -100,6 +113,7 @@ struct hm_job {
     uint32_t taken_step;
     struct hm_job_namespaces namespaces;
     struct hm_mongroup mongroup;
+    struct hm_guided guided;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;

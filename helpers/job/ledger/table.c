@@ -40,6 +40,26 @@ static const struct hm_field mongroup_table[] = {
     {.name = NULL},
 };
 
+/* Tasks write it. Not a number is no share either. */
+static bool is_share(const void *value)
+{
+    double share;
+    memcpy(&share, value, sizeof(share));
+    return share >= 0 && share <= 1;
+}
+
+const struct hm_field hm_guided_table[] = {
+    HM_FIELD(hm_guided, is_known),
+    HM_FIELD(hm_guided, profile),
+    HM_FIELD(hm_guided, packer),
+    HM_FIELD(hm_guided, why),
+    HM_FIELD(hm_guided, fast_bytes),
+    HM_FIELD(hm_guided, expected_share, .is_right = is_share),
+    HM_FIELD(hm_guided, n_sites),
+    HM_FIELD_LIST(hm_guided, site, HM_COUNTED_BY(hm_guided, n_sites), .may_exceed = true),
+    {.name = NULL},
+};
+
 static const struct hm_field change_table[] = {
     HM_FIELD(hm_change, path, .is_right = is_absolute),
     HM_FIELD(hm_change, before),
@@ -97,6 +117,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD(hm_job, taken_step),
     HM_FIELD_GROUP_OF(hm_job, namespaces, hm_dax_table),
     HM_FIELD_GROUP_OF(hm_job, mongroup, mongroup_table),
+    HM_FIELD_GROUP_OF(hm_job, guided, hm_guided_table),
     HM_FIELD(hm_job, n_changes),
     HM_FIELD_GROUPS(hm_job, change, change_table, HM_COUNTED_BY(hm_job, n_changes)),
     HM_FIELD(hm_job, n_warnings),

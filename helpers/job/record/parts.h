@@ -69,6 +69,9 @@ json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const str
 /* The record's "migration". */
 json_t *hm_record_migration(const struct hm_job *job);
 
+/* The record's "guided"; null for a job that was not. */
+json_t *hm_record_guided(const struct hm_guided *guided);
+
 /* The record's "namespaces". */
 json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces);
 

@@ -31,7 +31,7 @@ char *hm_isolate_strip(char *value, const char *library)
 }
 
 /*
- * Reads LD_PRELOAD without our library; "" if nothing is left. Returns 1 if something was removed (our library, or
+ * Reads LD_PRELOAD without our libraries; "" if nothing is left. Returns 1 if something was removed (a library, or
  * separators at the end), 0 if not, -1 with a text.
  */
 static int read_preload(const struct hm_environment *environment, char *value, size_t size, struct hm_error *error)
@@ -40,6 +40,7 @@ static int read_preload(const struct hm_environment *environment, char *value, s
     if (environment->get(environment->data, PRELOAD, value, size) != 0)
         return errno == ENOENT ? 0 : hm_fail_errno(error, "the task's " PRELOAD " cannot be read");
     size_t before = strlen(value);
+    hm_isolate_strip(value, hm_guide_library());
     return strlen(hm_isolate_strip(value, hm_preload_library())) < before;
 }
 
@@ -59,7 +60,7 @@ int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *
         return 0;
     int is_changed = read_preload(environment, value, sizeof(value), error);
     if (is_changed < 0 || (is_changed && set(environment, PRELOAD, value, error) != 0) ||
-        set(environment, HM_ISOLATE_NODES, "", error) != 0)
+        set(environment, HM_ISOLATE_NODES, "", error) != 0 || set(environment, HM_ISOLATE_GUIDE, "", error) != 0)
         return -1;
     return set(environment, HM_ISOLATE_JOB, "", error);
 }
@@ -85,25 +86,42 @@ static size_t add_nodes(const char *word, const struct hm_set *nodes, const stru
 
 int hm_isolate_nodes(const struct hm_plan *plan, const struct hm_topology *topology, char *out, size_t size)
 {
+    bool is_guided = plan->guide.is_wanted;
     out[0] = '\0';
-    size_t used = add_nodes("fast=", &plan->migration.fast_nodes, topology, 0, out, size);
-    used = add_nodes(" slow=", &plan->migration.slow_nodes, topology, used, out, size);
+    size_t used =
+        add_nodes("fast=", is_guided ? &plan->guide.fast_nodes : &plan->migration.fast_nodes, topology, 0, out, size);
+    used = add_nodes(" slow=", is_guided ? &plan->guide.slow_nodes : &plan->migration.slow_nodes, topology, used, out,
+                     size);
     return used < size ? 0 : hm_fail(NULL, ENAMETOOLONG, "too many nodes");
+}
+
+/* Puts the library before the user's own, and sets the variable that it reads. */
+static int enter(const struct hm_environment *environment, const char *library, const char *variable, const char *text,
+                 uint32_t job_id, struct hm_error *error)
+{
+    static char own[VALUE], value[VALUE + 1024];
+    char job[16];
+    if (read_preload(environment, own, sizeof(own), error) < 0)
+        return -1;
+    snprintf(value, sizeof(value), "%s%s%s", library, own[0] ? ":" : "", own);
+    snprintf(job, sizeof(job), "%u", job_id);
+    /* The mark is set first: if a later call fails, hm_isolate_leave can undo all of it. */
+    if (set(environment, HM_ISOLATE_JOB, job, error) != 0 || set(environment, variable, text, error) != 0)
+        return -1;
+    return set(environment, PRELOAD, value, error);
 }
 
 int hm_isolate_enter(const struct hm_environment *environment, const struct hm_plan *plan,
                      const struct hm_topology *topology, uint32_t job_id, struct hm_error *error)
 {
-    static char own[VALUE], value[VALUE + 1024];
-    char nodes[NODES_TEXT], job[16];
+    char nodes[NODES_TEXT];
     if (hm_isolate_nodes(plan, topology, nodes, sizeof(nodes)) != 0)
         return hm_fail(error, ENAMETOOLONG, "the tiers have more nodes than " HM_ISOLATE_NODES " can name");
-    if (read_preload(environment, own, sizeof(own), error) < 0)
-        return -1;
-    snprintf(value, sizeof(value), "%s%s%s", hm_preload_library(), own[0] ? ":" : "", own);
-    snprintf(job, sizeof(job), "%u", job_id);
-    /* The mark is set first: if a later call fails, hm_isolate_leave can undo all of it. */
-    if (set(environment, HM_ISOLATE_JOB, job, error) != 0 || set(environment, HM_ISOLATE_NODES, nodes, error) != 0)
-        return -1;
-    return set(environment, PRELOAD, value, error);
+    return enter(environment, hm_preload_library(), HM_ISOLATE_NODES, nodes, job_id, error);
+}
+
+int hm_isolate_enter_guided(const struct hm_environment *environment, const char *text, uint32_t job_id,
+                            struct hm_error *error)
+{
+    return enter(environment, hm_guide_library(), HM_ISOLATE_GUIDE, text, job_id, error);
 }

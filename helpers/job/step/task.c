@@ -16,7 +16,9 @@
 #include "base/size.h"
 #include "core/apply/policy.h"
 #include "core/plan/table.h"
+#include "guided.h"
 #include "isolate.h"
+#include "job/ledger/table.h"
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
@@ -91,23 +93,54 @@ static int resolve(const struct hm_step *step, struct hm_plan *plan, struct hm_e
     return hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
 }
 
-static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
+/* Takes the right to fill in a part of the outcome, which the first task on the node has. */
+static bool begin_part(uint32_t *has)
 {
     uint32_t none = 0;
-    if (!outcome ||
-        !__atomic_compare_exchange_n(&outcome->has_plan, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return __atomic_compare_exchange_n(has, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
+{
+    if (!outcome || !begin_part(&outcome->has_plan))
         return;
     outcome->plan = *plan;
     __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
+}
+
+static void keep_guided(struct hm_outcome *outcome, const struct hm_guided *guided)
+{
+    if (!outcome || !begin_part(&outcome->has_guided))
+        return;
+    outcome->guided = *guided;
+    __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
+}
+
+/* Applies a guided plan. A program that cannot be guided runs as without it. */
+static int guide(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+                 const struct hm_environment *environment, struct hm_error *error)
+{
+    static struct hm_guided guided;
+    static char text[HM_GUIDED_TEXT];
+    if (hm_guided_choose(environment, plan, &step->tiers.topology, step->n_tasks, &guided, text, error) != 0)
+        return -1;
+    keep_guided(outcome, &guided);
+    if (text[0])
+        return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
+    if (is_first(outcome ? &outcome->said_unguided : NULL))
+        say(guided.why);
+    return 0;
 }
 
 /*
  * Applies the plan to this process, and to the environment of the program that it becomes. Returns 0, or -1 with a
  * text.
  */
-static int apply(const struct hm_step *step, const struct hm_plan *plan, const struct hm_environment *environment,
-                 struct hm_error *error)
+static int apply(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+                 const struct hm_environment *environment, struct hm_error *error)
 {
+    if (hm_request_wants(&plan->request, HM_WANTS_GUIDE))
+        return guide(step, outcome, plan, environment, error);
     if (hm_policy_apply(plan, error) != 0)
         return -1;
     return hm_request_wants(&plan->request, HM_WANTS_PRELOAD)
@@ -163,7 +196,7 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     }
     if (resolve(step, &plan, &error) == 0) {
         keep_plan(outcome, &plan);
-        if (apply(step, &plan, environment, &error) == 0)
+        if (apply(step, outcome, &plan, environment, &error) == 0)
             return 0;
     }
     if (step->is_asked)
@@ -171,6 +204,17 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     if (is_first(outcome ? &outcome->said_refusal : NULL))
         warn(outcome, "a task runs without the partition's default mode: %s", error.text);
     return 0;
+}
+
+/* The first step that is guided is the one that is noted. */
+static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job)
+{
+    static struct hm_guided guided; /* a copy, as tasks can write to the other */
+    if (__atomic_load_n(&outcome->has_guided, __ATOMIC_ACQUIRE) != 1 || job->guided.is_known)
+        return;
+    guided = outcome->guided;
+    if (hm_fields_check(hm_guided_table, &guided, NULL) == 0)
+        job->guided = guided;
 }
 
 /* Moves what the tasks have left into the entry. */
@@ -182,6 +226,7 @@ static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct
             hm_job_warn(job, "%s", outcome->warning[i]);
     if (__atomic_load_n(&outcome->is_outside, __ATOMIC_ACQUIRE) && !job->mongroup.why[0])
         hm_text_copy(job->mongroup.why, outcome->outside, sizeof(job->mongroup.why));
+    collect_guided(outcome, job);
     /* The entry has the plan for the node as a whole. A task's own plan replaces it, as it knows the task's sockets. */
     if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
         return;

@@ -14,12 +14,15 @@
 
 struct hm_outcome {
     /* 1: a task has said this, in a line or (`said_outside`) in `outside`; the others do not repeat it */
-    uint32_t said_refusal, said_binding, said_outside;
+    uint32_t said_refusal, said_binding, said_outside, said_unguided;
     uint32_t is_outside; /* 1: a task is not in the job's resctrl group, and `outside` says why */
     char outside[HM_WARNING];
     /* 1: `plan` is set, by the first task on the node; 2: it is being written; 0: neither */
     uint32_t has_plan;
     struct hm_plan plan;
+    /* the same for a guided task's choice */
+    uint32_t has_guided;
+    struct hm_guided guided;
     uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
     /* The next four belong to slurmstepd. They are here because it may use a child process for each task's end. */

@@ -19,7 +19,7 @@ NEARLY_FULL = 0.75
 ROOMY = 0.9  # share of a tier's capacity: the kernel keeps some, and a job never has all memory of a node
 SAMPLES = 1000  # with fewer samples the migrator's shares are guesses
 DECISIONS = 5  # with fewer decisions of the migrator, a shorter interval is advised
-TO_BOTH = frozenset(("interleave", "spill", "isolate", "migrate", "none"))
+TO_BOTH = frozenset(("interleave", "spill", "isolate", "migrate", "guided", "none"))
 TO_SLOW = frozenset(("slow", "pmem", "cxl"))
 
 

@@ -139,6 +139,7 @@ class Printer:
         self.energy(record.get("energy"), figures.Figures(record).joules_per_gb)
         self.traffic(record.get("traffic"))
         self.migration(record)
+        self.guided(record)
         self.namespaces(record)
 
     def energy(self, energy, joules_per_gb):
@@ -196,6 +197,19 @@ class Printer:
                 times.append(f"kept until {moments.plain(until)} UTC")
             words = [f"{fields.text(one, 'fs')} of {size} on socket {fields.whole(one, 'socket')}", *times]
             self.line("file system", ", ".join(words))
+
+    def guided(self, record):
+        """Prints which allocation sites have the fast memory. A job that was not guided has no such line."""
+        guided = record.get("guided")
+        count, share = fields.whole(guided, "site_count"), fields.figure(guided, "expected_share")
+        reason = fields.text(guided, "reason")
+        if reason:
+            self.line("guided", f"not: {reason}")
+        elif count is not None and share is not None:
+            size, packer = draw.size(fields.figure(guided, "fast_bytes")), fields.text(guided, "packer")
+            expected = f"{100 * share:.0f} % of the accesses expected there; seen share not measured"
+            self.line("guided", f"{count} sites of {size} in the fast tier, by {packer}; {expected}")
+            self.line("", f"profile {fields.text(guided, 'profile')}")
 
     def migration(self, record):
         """Prints what the migrators report. A job that asked for none has no such lines."""

@@ -3,6 +3,7 @@
 #include "guide.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,15 @@ static int set_policy(const struct hm_layout *layout, struct hm_error *error)
     return status;
 }
 
+static int print(const struct hm_guide_choice *choice, struct hm_error *error)
+{
+    static char text[HM_GUIDE_TEXT];
+    hm_guide_format(&choice->table, text);
+    printf("packer %s\nfast_bytes %" PRIu64 "\nexpected_share %.6f\n" HM_GUIDE_TABLE " %s\n", choice->packer->name,
+           choice->fast_bytes, choice->expected_share, text);
+    return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
+}
+
 /* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */
 static int prepare(struct work *work, bool is_elf, struct hm_error *error)
 {
@@ -103,6 +113,8 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     if (status == 0)
         status = hm_guide_choose(profile, options->profile, &options->layout, &work->choice, error);
     hm_profile_free(profile);
+    if (status == 0 && options->prints)
+        return print(&work->choice, error);
     if (status == 0)
         status = set_environment(&work->choice.table, error);
     return status == 0 ? set_policy(&options->layout, error) : -1;
@@ -129,6 +141,8 @@ static int run(struct work *work, struct hm_error *error)
                 options->program[0]);
     else if (prepare(work, is_elf, error) != 0)
         return HM_SITES_RUN_FAILED;
+    if (options->prints)
+        return 0;
     if (hm_program_start(&work->program, work->path, options->program, -1, -1, error) != 0)
         return HM_SITES_RUN_CANNOT_RUN;
     follow(work);

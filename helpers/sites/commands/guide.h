@@ -20,6 +20,7 @@ struct hm_sites_guide {
     bool has_nodes;
     struct hm_layout layout; /* of --nodes */
     bool any_build;
+    bool prints; /* what the program would be told; it is not run */
 };
 
 /* Returns -1 to go on, or the exit status. */

@@ -27,6 +27,8 @@ static void print_help(void)
            "                 that hybridmem tiers shows)\n"
            "  --any-build    run the program also where it is of another build than the\n"
            "                 profile, or starts the program that the profile is of\n"
+           "  --print        do not run the program: print what was chosen, and the variable\n"
+           "                 that the program would get\n"
            "  -h, --help     this text\n"
            "  -V, --version  the version\n"
            "\n"
@@ -81,10 +83,9 @@ static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide 
 int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
 {
     const struct hm_word table[] = {
-        {"fast", .take = take_fast},
-        {"packer", .take = take_packer},
-        {"nodes", .take = take_nodes},
-        {"any-build", .flag = &options->any_build},
+        {"fast", .take = take_fast},         {"packer", .take = take_packer},
+        {"nodes", .take = take_nodes},       {"any-build", .flag = &options->any_build},
+        {"print", .flag = &options->prints},
     };
     const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};
     *options = (struct hm_sites_guide){.packer = hm_packer_at(0)};

@@ -63,6 +63,17 @@ static const struct row rows[] = {
      .reason = "only one tier", .warning = "only dram (node 1)"},
     {"cxl", "interleave", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-2", .predicted_gbs = 300,
      .reason = "Pages alternate"},
+    /* guided */
+    {"optane", "guided,profile=a", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3", .predicted_gbs = -1,
+     .reason =
+         "the profile chooses comes from dram (nodes 0-1), at most 168.0 GiB for each step, and all else from pmem "
+         "(nodes 2-3), its nodes in turn."},
+    {"optane", "guided,profile=a,fast=25%,socket=local", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2",
+     .predicted_gbs = -1, .reason = "dram (node 0), at most 21.0 GiB for each step, and all else from pmem (node 2)"},
+    {"optane", "guided,profile=a,fast=4G", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3", .predicted_gbs = -1,
+     .reason = "at most 4.0 GiB"},
+    {"optane", "guided,profile=a,fast=1T", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3", .predicted_gbs = -1,
+     .reason = "at most 168.0 GiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
     /* spill, shared channels */
     {"optane", "spill", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "dram (nodes 0-1) is filled first, its nodes in turn, and the rest goes to pmem (nodes 2-3), nearest "
@@ -182,6 +193,9 @@ static void test_refusals(void **state)
          "0-1)"},
         {"one", "isolate", "0",
          "nothing can be isolated: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
+         "0-1)"},
+        {"one", "guided,profile=a", "0",
+         "nothing can be guided: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
          "0-1)"},
         {"cxl", "migrate,socket=remote", "0",
          "nothing can be migrated: only dram (node 1) has memory that this job can have: this node has dram (nodes "

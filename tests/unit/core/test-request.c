@@ -13,7 +13,7 @@
 #include "core/request/request.h"
 #include "unit/lib/rows.h"
 
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory"
+#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"
 #define SIZE "size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
@@ -66,7 +66,7 @@ static const struct {
     {"off,keep", "off takes no key, and here is \"keep\": write off alone"},
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
     /* keys of other modes */
-    {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate"},
+    {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate, guided"},
     {"fast,period=1000", "fast takes no key \"period\": it belongs to isolate, migrate"},
     {"slow,interval=1s", "slow takes no key \"interval\": it belongs to isolate, migrate"},
     {"dram,bins=99", "dram takes no key \"bins\": it belongs to isolate, migrate"},
@@ -112,11 +112,19 @@ static const struct {
     {"migrate,hot-by=reads", "hot-by wants accesses or writes, not \"reads\""},
     {"isolate,hot-by", "hot-by wants a value: write hot-by=writes"},
     {"isolate,speed=1", "unknown key \"speed\": isolate" OF_MIGRATOR},
+    /* keys of guided */
+    {"guided", "guided wants a profile: write guided,profile=app.json"},
+    {"guided,profile=", "profile wants the path of a file without a comma, not \"\""},
+    {"guided,profile=a,packer=", "packer wants the name of a packer, not \"\""},
+    {"guided,profile=a,packer=Best", "packer wants the name of a packer, not \"Best\""},
+    {"guided,profile=a,packer=abcdefghijklmnop", "packer wants the name of a packer, not \"abcdefghijklmnop\""},
+    {"guided,profile=a,rate=1M", "guided takes no key \"rate\": it belongs to isolate, migrate"},
+    {"spill,profile=a", "spill takes no key \"profile\": it belongs to guided"},
     /* keys of fsdax */
     {"fsdax", "fsdax wants a size: write fsdax,size=200G"},
     {"fsdax,socket=all", "fsdax wants a size: write fsdax,size=200G"},
     {"spill,size=1G", "spill takes no key \"size\": it belongs to fsdax"},
-    {"fsdax,fast=1G", "fsdax takes no key \"fast\": it belongs to isolate, migrate"},
+    {"fsdax,fast=1G", "fsdax takes no key \"fast\": it belongs to isolate, migrate, guided"},
     {"fsdax,sizes=1G", "unknown key \"sizes\": fsdax takes socket, size or keep"},
     {"fsdax,keep", "fsdax wants a size: write fsdax,size=200G"},
     {"fsdax,size=1G,keep=", "keep takes no value: write fsdax,size=200G,keep"},
@@ -227,6 +235,8 @@ static void test_accepted(void **state)
         {"fsdax,keep,socket=remote,size=1G", HM_MODE_FSDAX, HM_SOCKET_REMOTE, "fsdax"},
         {"migrate", HM_MODE_MIGRATE, HM_SOCKET_ALL, "migrate"},
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_SOCKET_LOCAL, "migrate"},
+        {"guided,profile=/a/b.json,fast=25%,packer=hotset", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
+        {"guided,socket=local,profile=app.json", HM_MODE_GUIDED, HM_SOCKET_LOCAL, "guided"},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -261,9 +271,10 @@ static void test_modes_are_listed_and_explained(void **state)
     assert_int_equal(hm_mode_find("fastest", 5), -1);
     assert_int_equal(hm_mode_find("", 0), -1);
     assert_string_equal(hm_mode_want_name(HM_WANTS_PRELOAD), "preload");
-    assert_null(hm_mode_want_name(HM_WANTS_SIDE_CACHE << 1));
-    assert_string_equal(hm_modes_list(~0u, " or ", all, sizeof(all)),
-                        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, fsdax or memory");
+    assert_null(hm_mode_want_name(HM_WANTS_GUIDE << 1));
+    assert_string_equal(
+        hm_modes_list(~0u, " or ", all, sizeof(all)),
+        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory");
     assert_string_equal(hm_modes_list(1u << HM_MODE_SPILL | 1u << HM_MODE_OFF, " and ", two, sizeof(two)),
                         "off and spill");
     assert_string_equal(hm_modes_list(0, " or ", two, sizeof(two)), "");

@@ -308,6 +308,37 @@ static void test_namespaces(void **state)
     json_decref(record);
 }
 
+/* A guided task; then one whose program could not be guided. */
+static void test_guided(void **state)
+{
+    (void)state;
+    job.guided = (struct hm_guided){.is_known = true,
+                                    .profile = "/home/a/app.json",
+                                    .packer = "thermos",
+                                    .fast_bytes = 10 * MIB,
+                                    .expected_share = 0.75,
+                                    .n_sites = HM_GUIDED_SITES + 1,
+                                    .site = {0xa1}};
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const json_t *guided = json_object_get(record, "guided"), *sites = json_object_get(guided, "sites");
+    assert_string_equal(json_string_value(json_object_get(guided, "profile")), "/home/a/app.json");
+    assert_int_equal(json_array_size(sites), HM_GUIDED_SITES);
+    assert_string_equal(json_string_value(json_array_get(sites, 0)), "00000000000000a1");
+    assert_int_equal(json_integer_value(json_object_get(guided, "site_count")), HM_GUIDED_SITES + 1);
+    assert_int_equal(json_integer_value(json_object_get(guided, "fast_bytes")), 10 * MIB);
+    assert_float_equal(json_real_value(json_object_get(guided, "expected_share")), 0.75, 1e-9);
+    assert_true(json_is_null(json_object_get(guided, "seen_share")));
+    assert_true(json_is_null(json_object_get(guided, "reason")));
+    json_decref(record);
+    job.guided = (struct hm_guided){.is_known = true, .why = "it is static"};
+    record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    guided = json_object_get(record, "guided");
+    assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
+    assert_true(json_is_null(json_object_get(guided, "expected_share")));
+    assert_string_equal(json_string_value(json_object_get(guided, "reason")), "it is static");
+    json_decref(record);
+}
+
 /* The cache is beside the job's peak; other modes have none. */
 static void test_the_cache_of_the_mode_memory(void **state)
 {
@@ -368,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup(test_migration_with_times_that_are_not_known, set_up),
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
+        cmocka_unit_test_setup(test_guided, set_up),
         cmocka_unit_test_setup(test_the_cache_of_the_mode_memory, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

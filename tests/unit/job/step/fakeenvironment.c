@@ -61,7 +61,7 @@ static int unset(void *data, const char *name)
 
 const struct hm_environment *fake_environment(void)
 {
-    static const struct hm_environment environment = {get, set, unset, NULL};
+    static const struct hm_environment environment = {get, set, unset, NULL, NULL};
     return &environment;
 }
 

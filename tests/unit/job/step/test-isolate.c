@@ -102,6 +102,25 @@ static void test_what_was_set_is_taken_back(void **state)
     assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
 }
 
+static void test_a_guided_task_is_told_its_sites(void **state)
+{
+    const char *told = "fast=0 slow=1 sites=00000000000000a1";
+    char preload[4096];
+    (void)state;
+    fake_environment_put("LD_PRELOAD", "/lib/own.so");
+    assert_int_equal(enter(), 0); /* of the job's script */
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_int_equal(hm_isolate_enter_guided(fake_environment(), told, 7, &error), 0);
+    snprintf(preload, sizeof(preload), "%s:/lib/own.so", hm_guide_library());
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), preload);
+    assert_string_equal(fake_environment_get("HYBRIDMEM_GUIDE"), told);
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_NODES"));
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/own.so");
+    assert_null(fake_environment_get("HYBRIDMEM_GUIDE"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
+}
+
 /* Without HYBRIDMEM_ISOLATE_JOB, the library is the user's own choice (hybridmem-preload(7)). */
 static void test_what_the_user_set_stays(void **state)
 {
@@ -152,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_library_is_put_first_and_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_set_is_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_guided_task_is_told_its_sites, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_the_user_set_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_set_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),

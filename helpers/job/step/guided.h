@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A guided task: which sites of its program have their memory in the fast tier. `hybridmem sites guide --print` reads
+ * the user's profile and chooses them, in a process of its own with the user's rights.
+ */
+#ifndef HM_JOB_STEP_GUIDED_H
+#define HM_JOB_STEP_GUIDED_H
+
+#include "isolate.h"
+#include "job/ledger/ledger.h"
+
+#define HM_GUIDED_TEXT (72 * 1024) /* bytes of what the task's library is told, with its end */
+
+/*
+ * Finds out what the task's library is to be told: `text`, "" where the program cannot be guided, and guided->why says
+ * why. To be called as the user, in the task's working directory. `n_tasks`: the step's on this node, which share its
+ * fast memory. Returns 0, or -1 with a text where the task must not run.
+ */
+int hm_guided_choose(const struct hm_environment *environment, const struct hm_plan *plan,
+                     const struct hm_topology *topology, uint32_t n_tasks, struct hm_guided *guided,
+                     char text[HM_GUIDED_TEXT], struct hm_error *error);
+
+/*
+ * Reads what the program has printed, lines "KEY VALUE". It is changed. Returns 0, or -1 where it is none of ours.
+ * Pure.
+ */
+int hm_guided_parse(char *printed, struct hm_guided *guided, char text[HM_GUIDED_TEXT]);
+
+#endif

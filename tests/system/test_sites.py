@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests mode guided: a profiled program has the memory of its most used allocation sites in the fast tier."""
+
+import json
+from pathlib import Path
+
+import pytest
+import slurm
+from migration import FAST, SLOW
+from test_isolate import by_node
+
+SOURCE = Path(__file__).parents[1] / "cli" / "sites-probe.c"
+MIB = slurm.MIB
+HOT = {2: 750, 8: 250}  # accesses to the sites that the probe uses, by their MiB; it has one of each size up to 8 MiB
+ALL = sum(range(1, 9))
+
+
+@pytest.fixture(autouse=True)
+def no_job_is_left(clean_node):
+    yield
+    slurm.run("scancel --user=alice")
+
+
+@pytest.fixture(scope="module")
+def probe():
+    """The probe and its profile, in a folder of alice's. Callers of one function that allocates are its sites. The
+    guest's kernel lets users take no samples, so the profile gets the accesses that the probe makes."""
+    program = slurm.folder_of("alice") / "probe"
+    slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
+    profile = program.with_suffix(".json")
+    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {profile} -- {program} hot 0", user="alice")
+    made = json.loads(profile.read_text())
+    made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
+    for site in made["sites"]:
+        number = HOT.get(site["peak_bytes"] // MIB, 0) if site["frames"] else 0
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    profile.write_text(json.dumps(made))
+    return program, profile
+
+
+def pid_of(program):
+    """The program's process, once it has all of its memory."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if (path / "exe").readlink() == program and sum(by_node(path.name).values()) >= ALL * MIB:
+                return int(path.name)
+        except OSError:
+            continue  # it has ended, or is the kernel's
+    return None
+
+
+def hot_sites(profile):
+    return {site["id"] for site in profile["sites"] if site["frames"] and site["peak_bytes"] / MIB in HOT}
+
+
+def test_the_chosen_sites_are_on_the_fast_nodes_and_all_else_on_the_slow_ones(probe):
+    program, path = probe
+    profile = json.loads(path.read_text())
+    options = f"--hybrid-mem=guided,profile={path.name},fast={sum(HOT)}M,packer=knapsack"
+    job_id = slurm.sbatch(
+        "alice", f"cd {program.parent}\nsrun -n1 ./{program.name} hot 600", f"--chdir={program.parent}", options
+    )
+    pid = slurm.wait_for(lambda: pid_of(program), f"the program of job {job_id}")
+    found = by_node(pid)
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert sum(HOT) * MIB <= sum(found[node] for node in FAST) < (sum(HOT) + 0.5) * MIB
+    assert sum(found[node] for node in SLOW) >= (ALL - sum(HOT)) * MIB
+    guided = record["guided"]
+    assert set(guided["sites"]) == hot_sites(profile) and guided["site_count"] == len(HOT)
+    assert (guided["profile"], guided["packer"]) == (str(path), "knapsack")
+    assert guided["fast_bytes"] == sum(HOT) * MIB and guided["expected_share"] == 1
+    assert guided["seen_share"] is None and guided["reason"] is None
+    assert (record["plan"]["mode"], record["plan"]["nodes"]) == ("guided", list(SLOW))
+    shown = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+    assert f"{len(HOT)} sites of 10.0 MiB in the fast tier, by knapsack" in shown
+
+
+def test_what_cannot_be_guided_is_refused_in_one_line(probe):
+    _, path = probe
+    said = {
+        f"{path} true": "is of the build ",
+        "/none.json true": "/none.json: No such file or directory",
+        f"{path},packer=best {probe[0]}": '"best" is no packer',
+        "/dev/zero true": "/dev/zero: no profile, as it is not a file",
+    }
+    for words, why in said.items():
+        done = slurm.run(f"srun -n1 --hybrid-mem=guided,profile={words}", user="alice", check=False)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("hybridmem: ")]
+        assert done.returncode != 0 and len(lines) == 1, done.stderr
+        assert lines[0].startswith("hybridmem: --hybrid-mem=guided,profile=") and why in lines[0]
+
+
+def test_a_static_program_runs_and_the_record_says_why(probe):
+    program, path = probe
+    static = program.with_name("static")
+    static.with_suffix(".c").write_text("int main(void) { return 3; }\n")
+    slurm.run(f"gcc -static -o {static} {static}.c", user="alice")
+    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=guided,profile={path} {static}")
+    slurm.wait_job(job_id)
+    why = f"{static} is linked statically: it runs, and its memory is not guided"
+    assert f"hybridmem: {why}\n" in slurm.output(job_id)
+    record = slurm.record(job_id)
+    assert record["exit_code"] == 3
+    assert record["guided"]["reason"] == why and record["guided"]["fast_bytes"] is None
+
+
+def test_steps_of_another_mode_are_not_guided(probe):
+    _, path = probe
+    script = "srun -n1 --hybrid-mem=off printenv LD_PRELOAD HYBRIDMEM_GUIDE HYBRIDMEM_ISOLATE_JOB\necho left $?"
+    job_id = slurm.sbatch("alice", script, f"--hybrid-mem=guided,profile={path}")
+    slurm.wait_job(job_id)
+    output = slurm.output(job_id)
+    assert "left 1" in output and "libhybridmem" not in output and "sites=" not in output

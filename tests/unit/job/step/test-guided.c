@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what a guided task reads of the program that chooses its sites. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/fields.h"
+#include "job/ledger/table.h"
+#include "job/step/guided.h"
+#include "unit/lib/rows.h"
+
+static char text[HM_GUIDED_TEXT];
+static struct hm_guided guided;
+
+static int parse(const char *printed)
+{
+    static char copy[HM_GUIDED_TEXT + 1024];
+    memset(&guided, 0, sizeof(guided));
+    snprintf(copy, sizeof(copy), "%s", printed);
+    return hm_guided_parse(copy, &guided, text);
+}
+
+static void test_a_choice(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("packer thermos\nfast_bytes 10485760\nexpected_share 0.75\nlater words of it\n"
+                           "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
+                     0);
+    assert_true(guided.is_known);
+    assert_string_equal(guided.packer, "thermos");
+    assert_int_equal(guided.fast_bytes, 10485760);
+    assert_float_equal(guided.expected_share, 0.75, 1e-9);
+    assert_int_equal(guided.n_sites, 2);
+    assert_true(guided.site[0] == 0xa1 && guided.site[1] == UINT64_MAX);
+    assert_string_equal(text, "fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff");
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
+}
+
+static void test_a_program_that_cannot_be_guided(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(""), 0);
+    assert_true(guided.is_known);
+    assert_string_equal(text, "");
+    assert_int_equal(guided.n_sites, 0);
+}
+
+static void test_many_sites_are_counted(void **state)
+{
+    static char printed[HM_GUIDED_TEXT];
+    size_t used = (size_t)snprintf(printed, sizeof(printed), "HYBRIDMEM_GUIDE fast=0 slow=1 sites=");
+    (void)state;
+    for (unsigned i = 0; i < 4096; i++)
+        used += (size_t)snprintf(printed + used, sizeof(printed) - used, "%s%016x", i > 0 ? "," : "", i);
+    assert_int_equal(parse(printed), 0);
+    assert_int_equal(guided.n_sites, 4096);
+    assert_int_equal(guided.site[HM_GUIDED_SITES - 1], HM_GUIDED_SITES - 1);
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
+}
+
+static const char *const wrong[] = {
+    "packer",
+    "packer ",
+    "packer a-name-that-is-too-long",
+    "fast_bytes -1",
+    "fast_bytes 10M",
+    "expected_share 1.5",
+    "expected_share nan",
+    "expected_share 0.5x",
+    "expected_share ",
+    "HYBRIDMEM_GUIDE ",
+};
+
+static void test_what_is_none_of_ours(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(wrong); i++)
+        assert_int_equal(parse(wrong[i]), -1);
+}
+
+/* Tasks can write anything into what slurmstepd reads of them. */
+static void test_what_a_task_has_made_up_is_not_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("expected_share 0.5\n"), 0);
+    guided.expected_share = 5;
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), -1);
+    guided.expected_share = 1;
+    memset(guided.why, 'x', sizeof(guided.why));
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_choice),
+        cmocka_unit_test(test_a_program_that_cannot_be_guided),
+        cmocka_unit_test(test_many_sites_are_counted),
+        cmocka_unit_test(test_what_is_none_of_ours),
+        cmocka_unit_test(test_what_a_task_has_made_up_is_not_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
