@@ -85,7 +85,7 @@ def test_the_chosen_sites_have_the_fast_tier_and_all_else_the_slow_one(probe, pr
 
 def test_what_was_chosen_can_be_printed(probe, profile):
     lines = guide(profile, probe, "where", options=["--fast", "11M", "--print"]).stdout.splitlines()
-    assert lines[:3] == ["packer thermos", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
+    assert lines[:3] == ["packer gain", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
     ids = sorted(site["id"] for site in json.loads(profile.read_text())["sites"] if site["peak_bytes"] / MIB in (2, 8))
     assert lines[3:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 sites={','.join(ids)}"]
 
@@ -115,6 +115,60 @@ def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
     assert (done.stdout, done.stderr) == ("", "")
 
 
+TELL = (HERE / "sites-probe.c").read_text().split("/* Prints the memory policy")[1].split("/*\n * Three of four")[0]
+
+
+def guided_by_size(program, tmp_path, size):
+    """Profiles the program, and runs it with the sites of this peak in the fast tier."""
+    path = tmp_path / "profile.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", program)
+    made = json.loads(path.read_text())
+    made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
+    for site in made["sites"]:
+        number = int(site["peak_bytes"] == size)
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(made))
+    return guide(path, program, options=["--fast", "64M"])
+
+
+def test_a_program_with_a_malloc_of_its_own(tmp_path):
+    """Its malloc is the one that is called, and of its mappings those of the chosen site are in the fast tier."""
+    text = f"""#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static char room[16 << 20];
+static size_t used;
+void *malloc(size_t bytes)
+{{
+    if (bytes >= 1 << 20)
+        return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    used += (bytes + 15) & ~(size_t)15;
+    return used <= sizeof(room) ? room + used - ((bytes + 15) & ~(size_t)15) : NULL;
+}}
+void free(void *memory) {{ (void)memory; }}
+void *calloc(size_t count, size_t bytes) {{ return malloc(count * bytes); }}
+void *realloc(void *memory, size_t bytes)
+{{
+    char *moved = malloc(bytes);
+    return memory && moved ? memmove(moved, memory, bytes) : moved;
+}}
+/*{TELL}
+int main(void)
+{{
+    char *volatile large = malloc(3 << 20), *volatile small = malloc(200000);
+    large[0] = small[0] = 1;
+    tell("large", large);
+    printf("%s\\n", small >= room && small < room + sizeof(room) ? "its own" : "another's");
+    free(small);
+    return 0;
+}}
+"""
+    done = guided_by_size(compiled(tmp_path / "own", "-fno-builtin", text=text), tmp_path, 3 * MIB)
+    assert (done.stdout, done.stderr) == (f"large {FAST}\nits own\n", "")
+
+
 def test_a_library_that_is_loaded_and_unloaded(tmp_path):
     library = compiled(
         tmp_path / "lib.so",
@@ -122,12 +176,11 @@ def test_a_library_that_is_loaded_and_unloaded(tmp_path):
         "-fPIC",
         text="#include <stdlib.h>\nvoid *take(void) { return malloc(1 << 20); }\n",
     )
-    lines = (HERE / "sites-probe.c").read_text().split("/* Prints the memory policy")[1].split("/*\n * Three of four")[0]
     text = f"""#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-/*{lines}
+/*{TELL}
 int main(void)
 {{
     for (int i = 0; i < 3; i++) {{
@@ -143,15 +196,7 @@ int main(void)
 }}
 """
     program = compiled(tmp_path / "loads", "-ldl", text=text)
-    path = tmp_path / "loads.json"
-    helper("hybridmem-sites", "run", "-o", path, "--", program)
-    made = json.loads(path.read_text())
-    made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
-    for site in made["sites"]:
-        number = int(site["peak_bytes"] == MIB)
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-    path.write_text(json.dumps(made))
-    assert guide(path, program, options=["--fast", "1M"]).stdout == f"loaded {FAST}\n" * 3
+    assert guided_by_size(program, tmp_path, MIB).stdout == f"loaded {FAST}\n" * 3
 
 
 def test_a_static_program_runs_as_ever(tmp_path, profile):
@@ -214,11 +259,21 @@ def test_a_table_that_is_none_guides_nothing(probe, text):
             "memory cannot be guided here: a tier has no node",
         ),
         (["--fast", "1G", "/dev/zero", "--", "true"], 125, "/dev/zero: no profile, as it is not a file"),
+        (["--fast", "1G", "PIPE", "--", "true"], 125, "PIPE: no profile, as it is not a file"),
     ],
 )
-def test_refusals(profile, words, status, said):
-    words = [profile if word == "PROFILE" else word for word in words]
-    assert helper("hybridmem-sites", "guide", *words, status=status).stderr == f"hybridmem sites guide: {said}\n"
+def test_refusals(tmp_path, profile, words, status, said):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = [{"PROFILE": profile, "PIPE": pipe}.get(word, word) for word in words]
+    done = helper("hybridmem-sites", "guide", *words, status=status, timeout=20)
+    assert done.stderr == f"hybridmem sites guide: {said.replace('PIPE', str(pipe))}\n"
+
+
+def test_without_running_it_no_option_is_advised_that_a_job_has_not(tmp_path, profile):
+    other = compiled(tmp_path / "other", "-DOTHER", "-O1")
+    said = guide(profile, other, options=["--fast", "1M", "--print"], status=125).stderr
+    assert "make a new profile" in said and "--any-build" not in said
 
 
 def test_a_profile_without_accesses_is_refused(tmp_path, probe):

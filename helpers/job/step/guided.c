@@ -20,7 +20,7 @@
 #define SAYS "hybridmem sites guide: "
 #define PATIENCE_MS 60000 /* a profile may have 64 MiB */
 #define NODES 1024
-#define VARIABLE 8192 /* longest PATH that is handed on */
+#define VARIABLE (128 * 1024) /* Linux has no longer one */
 
 /* ---------------------------------------------------------- what the program prints */
 
@@ -130,20 +130,24 @@ static int run(char *const *words, char *const *environment, char *printed, size
     return hm_fail(error, EIO, "%s", said[0] ? said : "the program that reads the profile did not end as it should");
 }
 
-/* The task's PATH, for the program; "" where it has none. */
-static void read_path(const struct hm_environment *environment, char out[VARIABLE])
+/* Where the task's program is looked for: in its PATH, then, as Slurm does, in its working directory. */
+static void read_path(const struct hm_environment *environment, char out[VARIABLE + PATH_MAX])
 {
     const size_t start = strlen("PATH=");
+    char folder[PATH_MAX];
     memcpy(out, "PATH=", start + 1);
     if (environment->get(environment->data, "PATH", out + start, VARIABLE - start) != 0)
-        out[0] = '\0';
+        out[start] = '\0';
+    size_t used = strlen(out);
+    if (getcwd(folder, sizeof(folder)))
+        snprintf(out + used, VARIABLE + PATH_MAX - used, "%s%s", out[start] ? ":" : "", folder);
 }
 
 static int choose(const struct hm_environment *environment, const struct hm_plan *plan,
                   const struct hm_topology *topology, uint32_t n_tasks, struct hm_guided *guided,
                   char text[HM_GUIDED_TEXT], struct hm_error *error)
 {
-    static char printed[HM_GUIDED_TEXT + 1024], path[VARIABLE];
+    static char printed[HM_GUIDED_TEXT + 1024], path[VARIABLE + PATH_MAX];
     char nodes[NODES], bytes[24], profile[PATH_MAX], program[PATH_MAX], said[HM_ERROR_TEXT], locale[] = "LC_ALL=C";
     const struct hm_guide_keys *keys = &plan->request.guide;
     const char *name = environment->program;
@@ -166,7 +170,7 @@ static int choose(const struct hm_environment *environment, const struct hm_plan
     words[n++] = profile;
     words[n++] = "--";
     words[n++] = strchr(name, '/') ? program : name;
-    char *variables[] = {locale, path[0] ? path : NULL, NULL};
+    char *variables[] = {locale, path, NULL};
     /* the cast drops const: execve does not write to the words */
     if (run((char *const *)(uintptr_t)words, variables, printed, sizeof(printed), said, error) < 0)
         return -1;

@@ -43,19 +43,19 @@ static int find_nodes(struct work *work, struct hm_error *error)
 /* Is the profile one of this program? A script has no build-id, and may start the program. */
 static int check_build(const struct work *work, const struct hm_profile *profile, bool is_elf, struct hm_error *error)
 {
-    const char *build_id = work->executable.build_id;
+    const char *build_id = work->executable.build_id, *way = work->options.prints ? "" : ", or use --any-build";
     if (work->options.any_build || !is_elf)
         return 0;
     if (!build_id[0])
         return hm_fail(error, ENODATA,
                        "%s has no build-id, so nobody can tell if %s is one of it: link it with "
-                       "-Wl,--build-id, or use --any-build",
-                       work->path, work->options.profile);
+                       "-Wl,--build-id%s",
+                       work->path, work->options.profile, way);
     if (profile->build_id && strcmp(profile->build_id, build_id) == 0)
         return 0;
-    return hm_fail(error, ESTALE, "%s is of the build %s, and %s is %s: make a new profile, or use --any-build",
-                   work->options.profile, profile->build_id ? profile->build_id : "of a program that it does not name",
-                   work->path, build_id);
+    return hm_fail(error, ESTALE, "%s is of the build %s, and %s is %s: make a new profile%s", work->options.profile,
+                   profile->build_id ? profile->build_id : "of a program that it does not name", work->path, build_id,
+                   way);
 }
 
 /* Puts the table into the environment that the program gets, and the library before others that are there. */
@@ -104,9 +104,8 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     struct hm_profile *profile = hm_profile_read(options->profile, error);
     if (!profile)
         return -1;
-    work->choice.packer = options->packer;
-    work->choice.capacity_bytes =
-        options->percent < 0 ? options->bytes : (uint64_t)((double)profile->peak_bytes * options->percent / 100);
+    work->choice.packer = options->choice.packer;
+    work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
     int status = check_build(work, profile, is_elf, error);
     if (status == 0)
         status = find_nodes(work, error);

@@ -6,17 +6,14 @@
 #include <stdbool.h>
 
 #include "alloc/layout.h"
-#include "sites/pack/pack.h"
+#include "choice.h"
 
 #define HM_SITES_GUIDE "hybridmem sites guide"
 
 struct hm_sites_guide {
+    struct hm_sites_choice choice; /* first, for its functions */
     const char *profile;
     char **program; /* with its arguments */
-    const struct hm_packer *packer;
-    bool has_fast;
-    double percent; /* of the profile's peak; negative: `bytes` counts */
-    uint64_t bytes;
     bool has_nodes;
     struct hm_layout layout; /* of --nodes */
     bool any_build;

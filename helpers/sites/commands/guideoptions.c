@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "alloc/preload.h"
-#include "base/size.h"
 #include "commands.h"
 #include "guide.h"
 
@@ -37,23 +36,6 @@ static void print_help(void)
            hm_packer_at(0)->name);
 }
 
-static int take_fast(void *data, const char *text, struct hm_error *error)
-{
-    struct hm_sites_guide *options = data;
-    options->has_fast = true;
-    if (strchr(text, '%'))
-        return hm_size_parse_percent(text, &options->percent, error);
-    options->percent = -1;
-    return hm_size_parse(text, &options->bytes, error);
-}
-
-static int take_packer(void *data, const char *text, struct hm_error *error)
-{
-    struct hm_sites_guide *options = data;
-    options->packer = hm_packer_find(text, error);
-    return options->packer ? 0 : -1;
-}
-
 static int take_nodes(void *data, const char *text, struct hm_error *error)
 {
     struct hm_sites_guide *options = data;
@@ -68,7 +50,7 @@ static int take_nodes(void *data, const char *text, struct hm_error *error)
 static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide *options)
 {
     int at = optind;
-    if (!options->has_fast)
+    if (!options->choice.has_fast)
         return "--fast is missing: say how large the fast tier is, as in --fast 4G";
     if (at == argc || strcmp(argv[at - 1], "--") == 0)
         return "the profile is missing: name one that hybridmem sites run has made";
@@ -83,12 +65,12 @@ static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide 
 int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
 {
     const struct hm_word table[] = {
-        {"fast", .take = take_fast},         {"packer", .take = take_packer},
-        {"nodes", .take = take_nodes},       {"any-build", .flag = &options->any_build},
+        {"fast", .take = hm_sites_take_fast}, {"packer", .take = hm_sites_take_packer},
+        {"nodes", .take = take_nodes},        {"any-build", .flag = &options->any_build},
         {"print", .flag = &options->prints},
     };
     const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};
-    *options = (struct hm_sites_guide){.packer = hm_packer_at(0)};
+    *options = (struct hm_sites_guide){.choice = {.packer = hm_packer_at(0)}};
     int status = hm_words_parse_before(argc, argv, &words);
     const char *missing = status < 0 ? what_is_missing(argc, argv, options) : NULL;
     if (!missing)

@@ -2,22 +2,17 @@
 /* `hybridmem sites plan`: which sites of a profile should have the fast memory, and what that gives. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/amount.h"
 #include "base/output.h"
-#include "base/size.h"
+#include "choice.h"
 #include "commands.h"
 #include "plan.h"
 
 #define NAME "hybridmem sites plan"
 
 struct options {
-    bool json, has_fast;
-    double percent; /* of the peak; negative: `bytes` counts */
-    uint64_t bytes;
-    const struct hm_packer *packer;
-    bool has_tiers;
+    struct hm_sites_choice choice; /* first, for its functions */
+    bool json, has_tiers;
     const char *topology; /* NULL: this node's */
 };
 
@@ -47,30 +42,11 @@ static void print_help(void)
          "not known, or the output cannot be written, 2 wrong usage or no profile.");
 }
 
-static int take_fast(void *data, const char *text, struct hm_error *error)
-{
-    struct options *options = data;
-    options->has_fast = true;
-    if (strchr(text, '%'))
-        return hm_size_parse_percent(text, &options->percent, error);
-    options->percent = -1;
-    return hm_size_parse(text, &options->bytes, error);
-}
-
-static int take_packer(void *data, const char *text, struct hm_error *error)
-{
-    struct options *options = data;
-    options->packer = hm_packer_find(text, error);
-    return options->packer ? 0 : -1;
-}
-
 /* Fills in the plan. Returns 0, or -1 with a text. */
 static int make(const struct options *options, struct hm_sites_plan *plan, struct hm_error *error)
 {
-    uint64_t peak = plan->profile->peak_bytes;
-    plan->packer = options->packer;
-    plan->capacity = options->percent < 0 ? options->bytes : (uint64_t)((double)peak * options->percent / 100);
-    plan->capacity = hm_least(plan->capacity, HM_PACK_MOST);
+    plan->packer = options->choice.packer;
+    plan->capacity = hm_sites_capacity(&options->choice, plan->profile);
     if ((options->has_tiers || options->topology) && hm_sites_costs_read(options->topology, &plan->costs, error) < 0)
         return -1;
     return hm_sites_plan_make(plan) == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
@@ -101,17 +77,17 @@ static int run(const struct options *options, struct hm_sites_plan *plan, const 
 
 int hm_sites_plan(int argc, char **argv)
 {
-    struct options options = {.packer = hm_packer_at(0)};
+    struct options options = {.choice = {.packer = hm_packer_at(0)}};
     const struct hm_word table[] = {{"json", .flag = &options.json},
-                                    {"fast", .take = take_fast},
-                                    {"packer", .take = take_packer},
+                                    {"fast", .take = hm_sites_take_fast},
+                                    {"packer", .take = hm_sites_take_packer},
                                     {"tiers", .flag = &options.has_tiers},
                                     {"topology", .path = &options.topology}};
     const struct hm_words words = {"sites plan", print_help, table, sizeof(table) / sizeof(table[0]), &options};
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
         return status;
-    if (!options.has_fast) {
+    if (!options.choice.has_fast) {
         fputs(NAME ": --fast is missing: say how large the fast tier is, as in --fast 25% or --fast 4G\n", stderr);
         return HM_SITES_BAD;
     }

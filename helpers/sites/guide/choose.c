@@ -5,7 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "alloc/hybridmem.h"
 #include "base/amount.h"
+
+#define ROUNDING 0.999 /* a profile's means are rounded, and its times are not read at one moment */
 
 static int by_id(const void *a, const void *b)
 {
@@ -13,24 +16,40 @@ static int by_id(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
+double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_profile_site *site)
+{
+    double n = (double)site->allocations, peak = (double)site->peak_bytes;
+    double byte_s = site->mean_bytes * profile->elapsed_s, held_s = n * site->lifetime_s;
+    if (!(n > 0))
+        return 0;
+    return byte_s > 0 && held_s > 0 ? fmin(byte_s / held_s, peak) : peak / n;
+}
+
 /* What the packer sees of a site. Small allocations share their pages with others, and stay where the program's heap
  * is. */
-static struct hm_pack_item item_of(const struct hm_profile_site *site)
+static struct hm_pack_item item_of(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     double accesses = hm_profile_accesses(site);
-    bool is_left = site->class_bytes > 0 || isnan(accesses);
+    bool is_left =
+        site->class_bytes > 0 || isnan(accesses) || hm_guide_block_bytes(profile, site) < HM_ALLOC_LEAST * ROUNDING;
     return (struct hm_pack_item){site->peak_bytes, is_left ? 0 : accesses};
 }
 
+/* As a plan without the tiers' costs. */
 static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice, struct hm_pack_result *result)
 {
     struct hm_pack_item *item = calloc(profile->n_sites + 1, sizeof(*item));
-    for (size_t i = 0; item && i < profile->n_sites; i++)
-        item[i] = item_of(&profile->site[i]);
-    int status =
-        item ? hm_pack(choice->packer, item, profile->n_sites, hm_least(choice->capacity_bytes, HM_PACK_MOST), result)
-             : -1;
+    const uint64_t **series = calloc(profile->n_sites + 1, sizeof(*series));
+    const struct hm_pack_scene scene = {.capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST), .series = series};
+    int status = item && series ? 0 : -1;
+    for (size_t i = 0; status == 0 && i < profile->n_sites; i++) {
+        item[i] = item_of(profile, &profile->site[i]);
+        series[i] = profile->site[i].has_series ? profile->site[i].series : NULL;
+    }
+    if (status == 0)
+        status = hm_pack_into(choice->packer, &scene, item, profile->n_sites, result);
     free(item);
+    free(series);
     return status;
 }
 

@@ -10,13 +10,20 @@
 struct hm_guide_choice {
     const struct hm_packer *packer;
     uint64_t capacity_bytes; /* of the fast tier, for the sites */
-    uint64_t fast_bytes;     /* of the chosen sites at their peaks */
+    uint64_t fast_bytes;     /* most that the chosen sites have at one time */
     double expected_share;   /* of the program's accesses that the fast tier would serve, 0..1 */
     struct hm_guide_table table;
 };
 
 /*
- * Chooses the sites. `packer` and `capacity_bytes` are given; the rest is filled in. Returns 0, or -1 with a text that
+ * The mean size of a site's allocations, weighted by how long they live: what it has at a time, over how many it has at
+ * a time. Where the profile does not say how long they live, no more than their mean size. Bytes; 0 for a site without
+ * allocations. Pure.
+ */
+double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_profile_site *site);
+
+/*
+ * Chooses the sites, of those whose allocations are large enough to be placed. `packer` and `capacity_bytes` are given; the rest is filled in. Returns 0, or -1 with a text that
  * begins with `path`: ENODATA where the profile has no accesses to choose by; E2BIG; ENOMEM.
  */
 int hm_guide_choose(const struct hm_profile *profile, const char *path, const struct hm_layout *layout,

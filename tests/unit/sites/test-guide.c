@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the table of a guided program, and the choice of its sites. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "alloc/hybridmem.h"
 #include "alloc/preload.h"
 #include "sites/guide/choose.h"
 #include "unit/lib/rows.h"
@@ -100,10 +102,9 @@ static const struct {
     size_t n;
     uint64_t id[IDS];
 } rows[] = {
-    {"knapsack", 25 * MIB, 10 * MIB, 0.4, 1, {0xa1}},
-    {"knapsack", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
-    {"hotset", 25 * MIB, 50 * MIB, 0.21875, 2, {0xa1, 0xb2}},
-    {"thermos", 0, 0, 0, 0, {0}},
+    {"knapsack", 25 * MIB, 10 * MIB, 0.4, 1, {0xa1}},         {"knapsack", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
+    {"hotset", 25 * MIB, 50 * MIB, 0.21875, 2, {0xa1, 0xb2}}, {"thermos", 0, 0, 0, 0, {0}},
+    {"gain", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
 };
 
 static struct hm_guide_choice choice;
@@ -145,10 +146,73 @@ static void test_small_allocations_are_never_chosen(void **state)
     hm_profile_free(profile);
 }
 
+/* Blocks of a site, from what the profile has of it: the run took 10 s. */
+static const struct {
+    uint64_t allocations, peak_bytes;
+    double mean_bytes, lifetime_s; /* NaN: not measured */
+    double block;
+} blocks[] = {
+    {1, 10 * MIB, 5 * MIB, 5, 10 * MIB},       /* half of the time */
+    {1, 10 * MIB, 10 * MIB, 9, 10 * MIB},      /* times that are not exact */
+    {10, 10 * MIB, 10 * MIB, 10, MIB},         /* ten together */
+    {10, MIB, MIB, 1, MIB},                    /* one after another */
+    {1000000, 100 * MIB, 65536, 0.01, 65.536}, /* many small ones */
+    {1, 130000, 65000, 5, 130000},             /* too small */
+    {10, 10 * MIB, 10 * MIB, NAN, MIB},        /* no lifetime */
+    {10, 10 * MIB, 0, 0, MIB},                 /* too short for a time */
+    {0, 10 * MIB, 10 * MIB, 10, 0},
+};
+
+static void test_only_sites_whose_blocks_can_be_placed_are_chosen(void **state)
+{
+    struct hm_profile_site site = {.id = 0xa1, .reads = 10, .writes = 0};
+    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 1, .site = &site, .elsewhere = 10};
+    struct hm_error error = {""};
+    (void)state;
+    choice.packer = hm_packer_at(0);
+    choice.capacity_bytes = UINT64_MAX;
+    for (size_t i = 0; i < N_ROWS(blocks); i++) {
+        bool is_chosen = blocks[i].block >= HM_ALLOC_LEAST;
+        site.allocations = blocks[i].allocations;
+        site.peak_bytes = blocks[i].peak_bytes;
+        site.mean_bytes = blocks[i].mean_bytes;
+        site.lifetime_s = blocks[i].lifetime_s;
+        assert_float_equal(hm_guide_block_bytes(&profile, &site), blocks[i].block, 1e-6);
+        assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+        assert_int_equal(choice.table.n_ids, is_chosen);
+        assert_int_equal(choice.fast_bytes, is_chosen ? site.peak_bytes : 0);
+        assert_float_equal(choice.expected_share, is_chosen ? 0.5 : 0, 1e-9);
+    }
+}
+
+/* As in a plan: sites that follow each other have the same room. */
+static void test_sites_that_follow_each_other_share_the_room(void **state)
+{
+    struct hm_profile_site site[2] = {
+        {.id = 1, .allocations = 1, .peak_bytes = MIB, .mean_bytes = MIB / 2, .lifetime_s = 5, .reads = 10},
+        {.id = 2, .allocations = 1, .peak_bytes = MIB, .mean_bytes = MIB / 2, .lifetime_s = 5, .reads = 10}};
+    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 2, .site = site, .elsewhere = 0};
+    struct hm_error error = {""};
+    (void)state;
+    for (int i = 0; i < HM_PROFILE_PARTS; i++)
+        site[i >= HM_PROFILE_PARTS / 2].series[i] = MIB;
+    site[0].has_series = site[1].has_series = true;
+    choice.packer = hm_packer_at(0);
+    choice.capacity_bytes = MIB;
+    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+    assert_int_equal(choice.table.n_ids, 2);
+    assert_int_equal(choice.fast_bytes, MIB);
+    assert_float_equal(choice.expected_share, 1, 1e-9);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables), cmocka_unit_test(test_large_tables),
-                                       cmocka_unit_test(test_nodes), cmocka_unit_test(test_choices),
-                                       cmocka_unit_test(test_small_allocations_are_never_chosen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables),
+                                       cmocka_unit_test(test_large_tables),
+                                       cmocka_unit_test(test_nodes),
+                                       cmocka_unit_test(test_choices),
+                                       cmocka_unit_test(test_small_allocations_are_never_chosen),
+                                       cmocka_unit_test(test_only_sites_whose_blocks_can_be_placed_are_chosen),
+                                       cmocka_unit_test(test_sites_that_follow_each_other_share_the_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
