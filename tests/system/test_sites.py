@@ -97,9 +97,11 @@ def test_a_static_program_runs_and_the_record_says_why(probe):
     static = program.with_name("static")
     static.with_suffix(".c").write_text("int main(void) { return 3; }\n")
     slurm.run(f"gcc -static -o {static} {static}.c", user="alice")
-    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=guided,profile={path} {static}")
+    # Slurm finds a program of the working directory, too, also without a slash in its name.
+    words = f"cd {static.parent}\nsrun -n1 --hybrid-mem=guided,profile={path.name} {static.name}"
+    job_id = slurm.sbatch("alice", words)
     slurm.wait_job(job_id)
-    why = f"{static} is linked statically: it runs, and its memory is not guided"
+    why = f"{static.name} is linked statically: it runs, and its memory is not guided"
     assert f"hybridmem: {why}\n" in slurm.output(job_id)
     record = slurm.record(job_id)
     assert record["exit_code"] == 3

@@ -23,8 +23,9 @@ struct hm_guide_choice {
 double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_profile_site *site);
 
 /*
- * Chooses the sites, of those whose allocations are large enough to be placed. `packer` and `capacity_bytes` are given; the rest is filled in. Returns 0, or -1 with a text that
- * begins with `path`: ENODATA where the profile has no accesses to choose by; E2BIG; ENOMEM.
+ * Chooses the sites, of those whose allocations are large enough to be placed. `packer` and `capacity_bytes` are given;
+ * the rest is filled in. Returns 0, or -1 with a text that begins with `path`: ENODATA where the profile has no
+ * accesses to choose by; E2BIG; ENOMEM.
  */
 int hm_guide_choose(const struct hm_profile *profile, const char *path, const struct hm_layout *layout,
                     struct hm_guide_choice *choice, struct hm_error *error);
