@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes LD_PRELOAD in the environment of a task: a user's own words stay, in their order, and our library is there as
- * often as it should be.
+ * Fuzzes LD_PRELOAD in the environment of a task: a user's own words stay, in their order, and our libraries are there
+ * as often as they should be.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,17 +15,18 @@
 #define VALUE 16384
 #define SEPARATORS ": "
 
-static const char *const names[] = {"LD_PRELOAD", HM_ISOLATE_JOB, HM_ISOLATE_NODES};
+static const char *const names[] = {"LD_PRELOAD", HM_ISOLATE_JOB, HM_ISOLATE_NODES, HM_ISOLATE_GUIDE};
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
 static struct variable {
     bool is_set;
     char value[2 * VALUE];
-} variables[3];
+} variables[N_NAMES];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct variable *find(const char *name)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < N_NAMES; i++)
         if (strcmp(names[i], name) == 0)
             return &variables[i];
     abort();
@@ -67,10 +68,14 @@ static size_t next_word(const char **at)
 
 static bool is_library(const char *word, size_t length)
 {
-    return length == strlen(hm_preload_library()) && strncmp(word, hm_preload_library(), length) == 0;
+    const char *const libraries[] = {hm_preload_library(), hm_guide_library()};
+    for (size_t i = 0; i < 2; i++)
+        if (length == strlen(libraries[i]) && strncmp(word, libraries[i], length) == 0)
+            return true;
+    return false;
 }
 
-/* Does LD_PRELOAD now have the words of `before`, with our library exactly `libraries` times? */
+/* Does LD_PRELOAD now have the words of `before`, with libraries of ours exactly `libraries` times? */
 static bool has_words(const char *before, unsigned libraries)
 {
     const char *now = variables[0].is_set ? variables[0].value : "";
@@ -90,41 +95,58 @@ static bool has_words(const char *before, unsigned libraries)
     }
 }
 
-/* Copies the text, with the library for each "*". Returns how many words are the library. */
+/* Copies the text, with a library of ours for each "*" and "+". Returns how many words are one. */
 static unsigned expand(const char *text, char value[VALUE])
 {
     unsigned count = 0;
     size_t used = 0, length;
-    for (; *text && used + strlen(hm_preload_library()) < VALUE - 1; text++)
-        used += (size_t)snprintf(value + used, VALUE - used, "%.*s", *text == '*' ? 4096 : 1,
-                                 *text == '*' ? hm_preload_library() : text);
+    for (; *text && used + strlen(hm_preload_library()) < VALUE - 1; text++) {
+        const char *library = *text == '*' ? hm_preload_library() : *text == '+' ? hm_guide_library() : NULL;
+        used += (size_t)snprintf(value + used, VALUE - used, "%.*s", library ? 4096 : 1, library ? library : text);
+    }
     value[used] = '\0';
     for (const char *at = value; (length = next_word(&at)) > 0; at += length)
         count += is_library(at, length);
     return count;
 }
 
+static const struct hm_environment environment = {get, set, unset, NULL, NULL};
+
+static void leave(const char *before, unsigned libraries)
+{
+    if (hm_isolate_leave(&environment, NULL) != 0 || !has_words(before, libraries))
+        abort();
+}
+
+/* The library of the mode is the first word; when the task has left the mode, nothing of it is there. */
+static void check_entered(int status, const char *before)
+{
+    if (status != 0 || !has_words(before, 1) ||
+        !is_library(variables[0].value, strcspn(variables[0].value, SEPARATORS)))
+        abort();
+    leave(before, 0);
+    for (size_t i = 1; i < N_NAMES; i++)
+        if (variables[i].is_set)
+            abort();
+}
+
 static void check_preload(const char *text, bool is_marked)
 {
-    static const struct hm_environment environment = {get, set, unset, NULL, NULL};
     static struct hm_topology topology = {.n_nodes = 2, .node = {{.id = 0}, {.id = 1}}};
     static struct hm_plan plan;
     static char before[VALUE];
     unsigned libraries = expand(text, before);
     set(NULL, names[0], before);
-    variables[1].is_set = variables[2].is_set = is_marked;
-    if (hm_isolate_leave(&environment, NULL) != 0 || !has_words(before, is_marked ? 0 : libraries) ||
-        (!is_marked && strcmp(variables[0].value, before) != 0))
+    variables[1].is_set = variables[2].is_set = variables[3].is_set = is_marked;
+    leave(before, is_marked ? 0 : libraries);
+    if (!is_marked && strcmp(variables[0].value, before) != 0)
         abort();
     hm_set_add(&plan.migration.fast_nodes, 0);
     hm_set_add(&plan.migration.slow_nodes, 1);
     set(NULL, names[0], before);
-    if (hm_isolate_enter(&environment, &plan, &topology, 7, NULL) != 0 || !has_words(before, 1) ||
-        !is_library(variables[0].value, strcspn(variables[0].value, SEPARATORS)))
-        abort();
-    if (hm_isolate_leave(&environment, NULL) != 0 || variables[1].is_set || variables[2].is_set ||
-        !has_words(before, 0))
-        abort();
+    check_entered(hm_isolate_enter(&environment, &plan, &topology, 7, NULL), before);
+    set(NULL, names[0], before);
+    check_entered(hm_isolate_enter_guided(&environment, "fast=0 slow=1 sites=", 7, NULL), before);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
