@@ -16,6 +16,7 @@ helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
 helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost arm64
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
+helpers/sites/*                     lint unit cli fuzz system cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
