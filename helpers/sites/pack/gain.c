@@ -4,7 +4,8 @@
  * bandwidth of both tiers. It begins with the choice of each other packer, and with none, and changes each as long as
  * that gains something: one item or two are put in, or left out, and others make room for them, or fill the room. The
  * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a
- * FEW items all choices are tried.
+ * FEW items all choices are tried. As with thermos and hotset, a choice is at no time over the capacity by as much as
+ * its largest item has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,12 +66,25 @@ static bool has_room(struct search *search, const struct choice *choice, size_t 
     return true;
 }
 
+static uint64_t largest_bytes(const struct search *search, const struct choice *choice)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < search->meter.n_used; i++)
+        if (choice->is_fast[search->meter.order[i]])
+            largest = hm_most(largest, search->meter.item[search->meter.order[i]].bytes);
+    return largest;
+}
+
+/* Negative: it is not allowed, as it is over the capacity at some time by as much as its largest item has. */
 static double score_of(struct search *search, const struct choice *choice)
 {
     const struct hm_pack_meter *meter = &search->meter;
-    if (hm_pack_most(meter, &choice->sum) <= meter->scene->capacity)
+    uint64_t over = hm_less(hm_pack_most(meter, &choice->sum), meter->scene->capacity);
+    if (over == 0)
         return hm_pack_score(meter->scene, choice->sum.value);
     search->work += meter->n_used * (uint64_t)meter->n_parts;
+    if (over >= largest_bytes(search, choice))
+        return -1;
     return hm_pack_score(meter->scene, hm_pack_kept(meter, &choice->sum, choice->is_fast));
 }
 
@@ -92,6 +106,7 @@ static void fill(struct search *search, size_t without)
     double score = hm_pack_score(meter->scene, tried->sum.value);
     for (size_t i = 0; i < meter->n_used; i++) {
         size_t at = meter->order[i];
+        search->work++;
         if (at == without || tried->is_fast[at] || !has_room(search, tried, at, meter->scene->capacity))
             continue;
         double more = hm_pack_score(meter->scene, tried->sum.value + meter->item[at].value);
@@ -131,6 +146,7 @@ static bool change_one(struct search *search, size_t at)
 {
     bool is_fast = search->best.is_fast[at];
     copy(search, &search->tried, &search->best);
+    search->work += search->meter.n_used;
     if (!flip(search, at))
         return false;
     if (keep_better(search))
@@ -201,13 +217,16 @@ static void improve(struct search *search)
     }
 }
 
-/* Leaves out what gains nothing, such as items of which no byte finds room. */
+/* Leaves out what gains nothing, such as items of which no byte finds room; the hottest first, as long as there is
+ * time.
+ */
 static void leave_out(struct search *search)
 {
     const struct hm_pack_meter *meter = &search->meter;
     struct choice *tried = &search->tried;
     copy(search, tried, &search->overall);
-    for (size_t i = 0; i < meter->n_used; i++) {
+    search->most_work = search->work + WORK;
+    for (size_t i = 0; i < meter->n_used && search->work < search->most_work; i++) {
         size_t at = meter->order[i];
         if (!tried->is_fast[at])
             continue;
