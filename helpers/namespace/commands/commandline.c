@@ -52,8 +52,7 @@ static void print_help(void)
     for (size_t i = 0; i < HM_NAMESPACE_OPTIONS; i++)
         hm_words_put_row(stdout, HM_WORDS_COLUMNS, 26, hm_namespace_option[i].about, "  --%s %s",
                          hm_namespace_option[i].name, hm_namespace_option[i].value);
-    fputs("  --apply                 provision: do it, in place of only saying what would be\n"
-          "                          done\n"
+    fputs("  --apply                 provision: do it, not only say what is to be done\n"
           "  --keep                  create: keep them for the user's next jobs, or use\n"
           "                          what the user has kept\n"
           "  --json                  list, ram list: as JSON\n"
