@@ -63,10 +63,18 @@ static void ask_the_system(struct work *work)
     (void)read(-1, &byte, 1);
 }
 
+/* The key without which the mode is refused. */
+static const char *wanted_key(const struct hm_mode_row *mode)
+{
+    if (mode->keys & HM_KEYS_FSDAX)
+        return ",size=1G";
+    return mode->keys & HM_KEYS_GUIDE ? ",profile=a" : "";
+}
+
 static void check(struct work *work, const char *shape, const struct hm_mode_row *mode)
 {
     char request[40];
-    snprintf(request, sizeof(request), "%s%s", mode->name, mode->keys & HM_KEYS_FSDAX ? ",size=1G" : "");
+    snprintf(request, sizeof(request), "%s%s", mode->name, wanted_key(mode));
     const struct row row = {.shape = shape, .request = request, .cpus = "0", .kernel = "6.12"};
     (void)planrow_resolve(work, &row); /* prepares `work`; other tests check its result */
     int status = status_of_confined(plan, work);
