@@ -33,30 +33,14 @@ static double density_of(struct hm_pack_meter *meter, size_t at)
     return meter->item[at].value / ((double)meter->item[at].bytes * meter->n_parts);
 }
 
-struct key {
-    double density;
-    size_t at;
-};
-
-static int compare(const void *a, const void *b)
-{
-    const struct key *left = a, *right = b;
-    if (left->density != right->density)
-        return left->density > right->density ? -1 : 1;
-    return (left->at > right->at) - (left->at < right->at);
-}
-
 int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *scene, const struct hm_pack_item *item,
                        size_t n)
 {
     *meter = (struct hm_pack_meter){.scene = scene, .item = item};
     meter->n_parts = has_scene_series(scene, n) ? HM_PACK_PARTS : 1;
-    meter->order = malloc((n + 1) * sizeof(*meter->order));
     meter->density = calloc(n + 1, sizeof(*meter->density));
     meter->is_known = calloc(n + 1, sizeof(*meter->is_known));
-    struct key *keys = malloc((n + 1) * sizeof(*keys));
-    if (!meter->order || !meter->density || !meter->is_known || !keys) {
-        free(keys);
+    if (!meter->density || !meter->is_known) {
         errno = ENOMEM;
         return -1;
     }
@@ -65,13 +49,9 @@ int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *
             continue;
         meter->is_known[i] = scene->series && scene->series[i];
         meter->density[i] = density_of(meter, i);
-        keys[meter->n_used++] = (struct key){meter->density[i], i};
     }
-    qsort(keys, meter->n_used, sizeof(*keys), compare);
-    for (size_t i = 0; i < meter->n_used; i++)
-        meter->order[i] = keys[i].at;
-    free(keys);
-    return 0;
+    meter->order = hm_pack_order(meter->density, n, &meter->n_used);
+    return meter->order ? 0 : -1;
 }
 
 void hm_pack_meter_close(struct hm_pack_meter *meter)

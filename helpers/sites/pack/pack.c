@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
     return (left->at > right->at) - (left->at < right->at);
 }
 
-size_t *hm_pack_sort(const struct hm_pack_item *item, size_t n, size_t *n_used)
+size_t *hm_pack_order(const double *density, size_t n, size_t *n_used)
 {
     struct key *keys = malloc((n + 1) * sizeof(*keys));
     size_t *order = malloc((n + 1) * sizeof(*order)), used = 0;
@@ -66,13 +66,25 @@ size_t *hm_pack_sort(const struct hm_pack_item *item, size_t n, size_t *n_used)
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
-        if (item[i].value > 0 && item[i].bytes > 0)
-            keys[used++] = (struct key){item[i].value / (double)item[i].bytes, i};
+        if (density[i] > 0)
+            keys[used++] = (struct key){density[i], i};
     qsort(keys, used, sizeof(*keys), compare);
     for (size_t i = 0; i < used; i++)
         order[i] = keys[i].at;
     free(keys);
     *n_used = used;
+    return order;
+}
+
+size_t *hm_pack_sort(const struct hm_pack_item *item, size_t n, size_t *n_used)
+{
+    double *density = calloc(n + 1, sizeof(*density));
+    for (size_t i = 0; density && i < n; i++)
+        if (item[i].value > 0 && item[i].bytes > 0)
+            density[i] = item[i].value / (double)item[i].bytes;
+    size_t *order = density ? hm_pack_order(density, n, n_used) : NULL;
+    free(density);
+    errno = order ? errno : ENOMEM;
     return order;
 }
 

@@ -77,6 +77,9 @@ int hm_pack_measure(const struct hm_pack_scene *scene, const struct hm_pack_item
 
 /* ---------------------------------------------------------- for packers */
 
+/* The numbers of the items with a density, the densest first. The caller frees the list; NULL: no memory, with errno.
+ * `n_used` becomes its length. */
+size_t *hm_pack_order(const double *density, size_t n, size_t *n_used);
 /* The items by their value per byte, the hottest first, without those that are never taken. The caller frees the list;
  * NULL: no memory, with errno. `n_used` becomes its length. */
 size_t *hm_pack_sort(const struct hm_pack_item *item, size_t n, size_t *n_used);
