@@ -247,9 +247,8 @@ void hm_cells_forget(struct hm_cells *cells, uint64_t first, uint64_t end)
     finish(&sweep, cells->n);
 }
 
-size_t hm_cells_find(const struct hm_cells *cells, uint64_t page)
+size_t hm_cells_find(const struct hm_cells *cells, uint64_t page, size_t low, size_t high)
 {
-    size_t low = 0, high = cells->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (hm_cell_end(&cells->cell[middle]) <= page)
@@ -263,7 +262,7 @@ size_t hm_cells_find(const struct hm_cells *cells, uint64_t page)
 double hm_cells_new_in(const struct hm_cells *cells, uint64_t first, uint64_t end, double *variance)
 {
     double sum = 0, excess = 0;
-    for (size_t i = hm_cells_find(cells, first); i < cells->n && cells->cell[i].first < end; i++) {
+    for (size_t i = hm_cells_find(cells, first, 0, cells->n); i < cells->n && cells->cell[i].first < end; i++) {
         const struct hm_cell *cell = &cells->cell[i];
         uint64_t from = cell->first > first ? cell->first : first,
                  to = hm_cell_end(cell) < end ? hm_cell_end(cell) : end;

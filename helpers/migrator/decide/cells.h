@@ -47,8 +47,9 @@ static inline uint64_t hm_cell_end(const struct hm_cell *cell)
     return HM_PAGE_END(cell->first, cell->n_pages);
 }
 
-/* Index of the first cell that contains `page` or comes after it; cells->n if there is none. */
-size_t hm_cells_find(const struct hm_cells *cells, uint64_t page);
+/* Index of the first cell that contains `page` or comes after it: known to be from `low` to `high`. Of all cells, that
+ * is 0 to cells->n, and cells->n if there is none. */
+size_t hm_cells_find(const struct hm_cells *cells, uint64_t page, size_t low, size_t high);
 
 /* Adds an observation. It is pending until hm_cells_sort_in(), which is called when there is no room. */
 void hm_cells_add(struct hm_cells *cells, const struct hm_observation *observation);

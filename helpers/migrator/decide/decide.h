@@ -181,7 +181,8 @@ void hm_decider_end_phase(struct hm_decider *decider);
 struct hm_extent *hm_decider_extents(struct hm_decider *decider, size_t *count);
 
 /*
- * Plans the moves of this phase, demotions first. They belong to the decider, and are valid until the next call that
+ * Plans the moves of this phase, demotions first. Other plans of the same phase may follow: their budget may differ in
+ * move_pages only, and tier_pages stay as they are. They belong to the decider, and are valid until the next call that
  * changes it. Sets the verdict of each extent. What a tier has after the moves stays within capacity_pages, if the
  * extents have enough pages to demote and move_pages allows that many moves. For the cap, "bins" demotes more than
  * move_pages if it has to.

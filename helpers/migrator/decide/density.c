@@ -24,7 +24,7 @@ struct descent {
 /* a node of the tree: pages `at` to `end` - 1 of the line */
 struct node {
     uint64_t at, end, size; /* `size` is a power of two; larger than the number of pages at the line's end */
-    struct hm_line_place from, to;
+    const struct hm_line_place *from, *to;
     double worth;                 /* how much a sample tells, compared with a counted one: 0..1 */
     double samples;               /* how many counted samples would tell as much as the node's do */
     double expected, write_share; /* expected samples, if all nodes above are split, and their share of writes */
@@ -39,13 +39,13 @@ static double pages_of(const struct node *node)
 
 static double mass_of(const struct node *node)
 {
-    return fmax(node->to.before.mass - node->from.before.mass, 0);
+    return fmax(node->to->before.mass - node->from->before.mass, 0);
 }
 
 /* How much a sample in the node tells (`worth`). A node without samples takes the value of `other`. */
 static double worth_of(const struct node *node, const struct node *other)
 {
-    double variance = node->to.before.variance - node->from.before.variance, mass = mass_of(node);
+    double variance = node->to->before.variance - node->from->before.variance, mass = mass_of(node);
     if (mass <= 0 || variance <= 0)
         return other ? worth_of(other, NULL) : 1;
     return hm_line_worth(mass, variance);
@@ -58,12 +58,18 @@ static void value(const struct descent *descent, struct node *node, const struct
     node->samples = mass_of(node) / descent->dispersion * node->worth;
 }
 
-/* Makes both halves. The right one has no pages if the line ends before the node's middle. */
-static void halve(const struct descent *descent, const struct node *node, struct node half[2])
+/* Makes both halves, which meet at *middle. The right one has no pages if the line ends before the node's middle. */
+static void halve(const struct descent *descent, const struct node *node, struct node half[2],
+                  struct hm_line_place *middle)
 {
-    uint64_t size = node->size / 2, middle = node->at + size;
-    uint64_t cut = middle < node->end ? middle : node->end;
-    struct hm_line_place place = cut < node->end ? hm_line_place(descent->density, cut) : node->to;
+    uint64_t size = node->size / 2, cut = node->at + size;
+    const struct hm_line_place *place = node->to;
+    if (cut < node->end) {
+        *middle = hm_line_place(descent->density, cut, node->from, node->to);
+        place = middle;
+    } else {
+        cut = node->end;
+    }
     half[0] = (struct node){.at = node->at, .end = cut, .size = size, .from = node->from, .to = place};
     half[1] = (struct node){.at = cut, .end = node->end, .size = size, .from = place, .to = node->to};
     value(descent, &half[0], &half[1]);
@@ -120,8 +126,8 @@ static double even_heat(const struct descent *descent, const struct node *node, 
 /* Is the node not split any more? Within one cell everything is even. */
 static bool is_leaf(const struct descent *descent, const struct node *node)
 {
-    double samples = fmax(node->to.before.evidence - node->from.before.evidence, 0) / descent->dispersion;
-    return samples < descent->least || node->size == 1 || node->from.even_until >= node->end;
+    double samples = fmax(node->to->before.evidence - node->from->before.evidence, 0) / descent->dispersion;
+    return samples < descent->least || node->size == 1 || node->from->even_until >= node->end;
 }
 
 /*
@@ -135,11 +141,12 @@ static bool is_leaf(const struct descent *descent, const struct node *node)
  */
 static double weigh(struct descent *descent, const struct node *node)
 {
+    struct hm_line_place middle;
     struct node half[2];
     if (is_leaf(descent, node) || descent->n_weighed == descent->density->n_nodes)
         return 0;
     float *differs = &descent->density->differs[descent->n_weighed++];
-    halve(descent, node, half);
+    halve(descent, node, half, &middle);
     if (half[1].at == half[1].end) {
         *differs = 1;
         return weigh(descent, &half[0]);
@@ -153,7 +160,7 @@ static double weigh(struct descent *descent, const struct node *node)
 
 static double write_share_of(const struct descent *descent, const struct node *node, double above)
 {
-    double writes = (node->to.before.writes - node->from.before.writes) / descent->dispersion * node->worth;
+    double writes = (node->to->before.writes - node->from->before.writes) / descent->dispersion * node->worth;
     return hm_line_write_share(writes, node->samples, above);
 }
 
@@ -176,13 +183,14 @@ static void put_leaf(const struct descent *descent, const struct node *node)
 
 static void descend(struct descent *descent, const struct node *node)
 {
+    struct hm_line_place middle;
     struct node half[2];
     if (is_leaf(descent, node)) {
         put_leaf(descent, node);
         return;
     }
     double differs = (double)descent->density->differs[descent->n_taken++];
-    halve(descent, node, half);
+    halve(descent, node, half, &middle);
     double part = half[1].at < half[1].end ? left_part(half) : 1;
     double even = node->even + node->reached * (1 - differs) * even_heat(descent, node, half);
     for (int i = 0; i < 2 && half[i].at < half[i].end; i++) {
@@ -215,10 +223,11 @@ void hm_density_estimate(struct hm_density *density, hm_density_take *take, void
     if (density->length == 0)
         return;
     const struct hm_density_sum *all = &density->before[density->cells->n];
+    const struct hm_line_place end = hm_line_end(density), begin = hm_line_begin(density);
     struct node root = {.end = density->length,
                         .size = 1,
-                        .from = hm_line_place(density, 0),
-                        .to = {.before = *all},
+                        .from = &begin,
+                        .to = &end,
                         .expected = all->mass,
                         .write_share = all->mass > 0 ? all->writes / all->mass : 0,
                         .reached = 1};

@@ -36,17 +36,22 @@ void hm_line_lay_out(struct hm_density *density)
     density->before[cells->n] = sum;
 }
 
-const struct hm_stretch *hm_line_stretch(const struct hm_density *density, uint64_t at)
+/* The number of the stretch that contains this place of the line: from `low` to `high`. */
+static size_t find_stretch(const struct hm_density *density, uint64_t at, size_t low, size_t high)
 {
-    size_t low = 0, high = density->n_stretches;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
+    while (low < high) {
+        size_t middle = high - (high - low) / 2;
         if (density->stretch[middle].at <= at)
             low = middle;
         else
-            high = middle;
+            high = middle - 1;
     }
-    return &density->stretch[low];
+    return low;
+}
+
+const struct hm_stretch *hm_line_stretch(const struct hm_density *density, uint64_t at)
+{
+    return &density->stretch[find_stretch(density, at, 0, density->n_stretches - 1)];
 }
 
 /* Interpolates between the sums at two places. */
@@ -58,18 +63,32 @@ static struct hm_density_sum between(const struct hm_density_sum *a, const struc
                                    .evidence = a->evidence + share * (b->evidence - a->evidence)};
 }
 
-struct hm_line_place hm_line_place(const struct hm_density *density, uint64_t at)
+struct hm_line_place hm_line_end(const struct hm_density *density)
 {
-    const struct hm_cells *cells = density->cells;
-    if (at >= density->length)
-        return (struct hm_line_place){.before = density->before[cells->n]};
-    const struct hm_stretch *stretch = hm_line_stretch(density, at);
+    size_t n = density->cells->n;
+    return (struct hm_line_place){.before = density->before[n], .stretch = density->n_stretches - 1, .cell = n};
+}
+
+struct hm_line_place hm_line_begin(const struct hm_density *density)
+{
+    const struct hm_line_place first = {.cell = 0}, last = hm_line_end(density);
+    return hm_line_place(density, 0, &first, &last);
+}
+
+struct hm_line_place hm_line_place(const struct hm_density *density, uint64_t at, const struct hm_line_place *from,
+                                   const struct hm_line_place *to)
+{
+    size_t s = find_stretch(density, at, from->stretch, to->stretch);
+    const struct hm_stretch *stretch = &density->stretch[s];
     uint64_t page = stretch->first + (at - stretch->at);
-    size_t i = hm_cells_find(cells, page);
-    const struct hm_cell *cell = &cells->cell[i];
+    size_t i = hm_cells_find(density->cells, page, from->cell, to->cell);
+    const struct hm_cell *cell = &density->cells->cell[i];
+    struct hm_line_place place = {.before = density->before[i], .stretch = s, .cell = i};
     if (cell->first > page)
-        return (struct hm_line_place){.before = density->before[i]};
+        return place;
     double share = (double)(page - cell->first) / (double)cell->n_pages;
-    return (struct hm_line_place){.before = between(&density->before[i], &density->before[i + 1], share),
-                                  .even_until = stretch->at + (hm_cell_end(cell) - stretch->first)};
+    if (share > 0)
+        place.before = between(&density->before[i], &density->before[i + 1], share);
+    place.even_until = stretch->at + (hm_cell_end(cell) - stretch->first);
+    return place;
 }

@@ -11,6 +11,8 @@
 struct hm_line_place {
     struct hm_density_sum before;
     uint64_t even_until; /* the end of the cell that the place is in; 0: the place is in no cell */
+    size_t stretch;      /* the number of the stretch with the place; of the last one at the line's end */
+    size_t cell;         /* the number of the cell with the place, or else of the next one; cells->n: there is none */
 };
 
 /* How much a sample tells, compared with a counted one (0..1), where the samples are `mass` and have this variance.
@@ -32,7 +34,10 @@ static inline double hm_line_write_share(double writes, double samples, double a
 void hm_line_lay_out(struct hm_density *density);
 /* The stretch that contains this place of the line. */
 const struct hm_stretch *hm_line_stretch(const struct hm_density *density, uint64_t at);
-/* The place `at` pages from the line's beginning. Within a cell, the sums grow evenly. */
-struct hm_line_place hm_line_place(const struct hm_density *density, uint64_t at);
+struct hm_line_place hm_line_begin(const struct hm_density *density);
+struct hm_line_place hm_line_end(const struct hm_density *density);
+/* The place `at` pages from the line's beginning, which is between these two. Within a cell, the sums grow evenly. */
+struct hm_line_place hm_line_place(const struct hm_density *density, uint64_t at, const struct hm_line_place *from,
+                                   const struct hm_line_place *to);
 
 #endif

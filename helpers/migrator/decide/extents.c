@@ -237,6 +237,7 @@ static void end_phase(struct hm_decider *decider)
     hm_cells_age(&extents->cells, DECAY);
     extents->weight = extents->weight * DECAY + 1;
     extents->n_phases++;
+    extents->is_tried = false;
     estimate(extents);
     double mean = mean_heat(extents);
     for (size_t i = 0; i < decider->n_extents; i++) {

@@ -25,6 +25,7 @@ struct hm_extents {
     double weight;    /* sum of the weights of all phases; older phases weigh less */
     double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */
     uint64_t reached; /* end of the last extent so far */
+    bool is_tried;    /* the pairs' order and the trial of this phase are made */
     bool is_full;     /* there were more extents than room: the classes are too fine */
     unsigned n_pairs;
     struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */

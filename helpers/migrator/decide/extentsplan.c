@@ -72,7 +72,12 @@ static double lifted(const struct hm_extents *extents, size_t i)
 }
 
 /* Is the gain of all promotions and their demotions next to nothing? */
-static bool is_noise(const struct hm_extents *extents)
+static bool is_noise(const struct hm_extents *extents, double gain)
+{
+    return gain < LEAST_GAIN * extents->trust.samples;
+}
+
+static double gain_of_all(const struct hm_extents *extents)
 {
     double gain = 0;
     for (size_t i = 0; i < extents->base.n_extents; i++) {
@@ -80,7 +85,7 @@ static bool is_noise(const struct hm_extents *extents)
         if (pages != 0)
             gain += hm_extents_heat(extents, &extents->base.extent[i]) * pages;
     }
-    return gain < LEAST_GAIN * extents->trust.samples;
+    return gain;
 }
 
 /* Cancels all moves except those for the caps. */
@@ -107,6 +112,16 @@ static void give_out(struct hm_extents *extents, unsigned from, unsigned to)
                             *hm_extents_flow(extents, extents->flow, i, from, to), from, to);
 }
 
+/* Does the plan move any page of the extent? */
+static bool moves(const struct hm_extents *extents, size_t i)
+{
+    size_t n_flows = hm_extents_flows(extents);
+    const uint64_t *flow = &extents->flow[i * n_flows];
+    while (n_flows > 0 && flow[n_flows - 1] == 0)
+        n_flows--;
+    return n_flows > 0;
+}
+
 /* The pages of an extent are alike: those that go to a tier where as many leave go where these would have gone. */
 static void shorten(struct hm_extents *extents, size_t i, unsigned between)
 {
@@ -129,7 +144,7 @@ static void shorten(struct hm_extents *extents, size_t i, unsigned between)
 static void give_out_all(struct hm_extents *extents)
 {
     for (size_t i = 0; i < extents->base.n_extents; i++)
-        for (unsigned between = 0; between < extents->base.options.n_tiers; between++)
+        for (unsigned between = 0; between < extents->base.options.n_tiers && moves(extents, i); between++)
             shorten(extents, i, between);
     for (unsigned k = extents->n_pairs; k-- > 0;)
         give_out(extents, extents->pair[k].up, extents->pair[k].down);
@@ -143,8 +158,6 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
     struct hm_exchange plan = begin_plan(extents, budget);
     choose(&plan);
     hm_trust_begin(&extents->trust);
-    if (is_noise(extents))
-        return;
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
         double pages = lifted(extents, i), present = 0;
@@ -155,15 +168,20 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
         struct hm_promise promise = {extent->first, extent->n_pages, pages / present};
         hm_trust_promise(&extents->trust, &promise, hm_extents_heat(extents, extent) * fabs(pages));
     }
+    if (is_noise(extents, extents->trust.gain))
+        hm_trust_begin(&extents->trust);
 }
 
 void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
 {
     struct hm_extents *extents = (struct hm_extents *)decider;
-    hm_extents_order(extents);
-    if (budget->share)
-        hm_extents_learn_share(extents, budget->share);
-    try_out(extents, budget);
+    if (!extents->is_tried) {
+        hm_extents_order(extents);
+        if (budget->share)
+            hm_extents_learn_share(extents, budget->share);
+        try_out(extents, budget);
+        extents->is_tried = true;
+    }
     struct hm_exchange plan = begin_plan(extents, budget);
     plan.moves_left = budget->move_pages;
     if (budget->phases_left >= 0 && budget->phases_left < HM_PLACEMENT_PHASES)
@@ -171,7 +189,7 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     plan.belief *= hm_trust_factor(&extents->trust);
     hm_exchange_obey_caps(&plan, budget);
     choose(&plan);
-    if (is_noise(extents))
+    if (is_noise(extents, gain_of_all(extents)))
         drop_moves(extents);
     give_out_all(extents);
 }

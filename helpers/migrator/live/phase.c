@@ -89,9 +89,9 @@ static void tally(struct hm_live *live, const struct hm_live_end *end)
         sample->is_stuck = !sample->is_movable || hm_unmovable_has(&live->mover.unmovable, page[i]);
     }
     hm_residence_look(&live->residence, page, tier, n);
-    uint32_t *order = calloc(end->n_extents + 1, sizeof(*order));
-    double best = order ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages[0], order) : -1;
-    free(order);
+    struct hm_tally_rank *rank = calloc(end->n_extents + 1, sizeof(*rank));
+    double best = rank ? hm_tally_best_placement(end->extent, end->n_extents, end->capacity_pages[0], rank) : -1;
+    free(rank);
     hm_tally_end(&live->account.tally, tier, best);
     double all = live->account.tally.all_movable + live->account.tally.all_unmovable;
     if (all > 0 && live->account.tally.all_unmovable > MANY_UNMOVABLE * all)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tally.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A smaller share of saturated samples does not count: some pages of each process are always in use. */
@@ -182,36 +183,29 @@ static uint64_t present(const struct hm_extent *extent)
     return pages;
 }
 
-static double density(const struct hm_extent *extent)
+static int compare_density(const void *a, const void *b)
 {
-    return (extent->reads + extent->writes) / (double)present(extent);
+    const struct hm_tally_rank *x = a, *y = b;
+    return (x->density < y->density) - (x->density > y->density);
 }
 
-static int compare_density(const void *a, const void *b, void *data)
-{
-    const struct hm_extent *extents = data;
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    double x = density(&extents[i]), y = density(&extents[j]);
-    return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
-}
-
-double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages, uint32_t *order)
+double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages,
+                               struct hm_tally_rank *rank)
 {
     double all = 0, best = 0, left = (double)capacity_pages;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (present(&extents[i]) == 0)
+        double pages = (double)present(&extents[i]), heat = extents[i].reads + extents[i].writes;
+        if (!(pages > 0))
             continue;
-        all += extents[i].reads + extents[i].writes;
-        order[n++] = (uint32_t)i;
+        all += heat;
+        rank[n++] = (struct hm_tally_rank){.density = heat / pages, .pages = pages};
     }
     if (n > 1)
-        qsort_r(order, n, sizeof(*order), compare_density, (void *)(uintptr_t)extents);
+        qsort(rank, n, sizeof(*rank), compare_density);
     for (size_t k = 0; k < n && left > 0; k++) {
-        const struct hm_extent *extent = &extents[order[k]];
-        double pages = (double)present(extent), heat = extent->reads + extent->writes;
-        best += pages <= left ? heat : heat * left / pages;
-        left -= pages;
+        best += rank[k].density * fmin(rank[k].pages, left);
+        left -= rank[k].pages;
     }
     return all > 0 ? share_of(best, all) : -1;
 }

@@ -80,11 +80,17 @@ bool hm_tally_kinds(const struct hm_tally *tally, double heat[HM_MEMORY_KINDS], 
 /* Is one of the two not known because of saturated pages? */
 bool hm_tally_is_saturated(const struct hm_tally *tally);
 
+struct hm_tally_rank { /* of an extent */
+    double density;    /* heat per present page */
+    double pages;      /* present ones */
+};
+
 /*
  * The share of the extents' heat that `capacity_pages` of fast memory could serve. Extents fill that memory in the
  * order of heat per present page, which is the best choice if parts of extents can be taken; those without a present
- * page do not count. `order` is a buffer for `count` numbers. Negative: there is no heat.
+ * page do not count. `rank` is a buffer for `count` extents. Negative: there is no heat.
  */
-double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages, uint32_t *order);
+double hm_tally_best_placement(const struct hm_extent *extents, size_t count, uint64_t capacity_pages,
+                               struct hm_tally_rank *rank);
 
 #endif

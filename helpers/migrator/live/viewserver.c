@@ -145,7 +145,10 @@ static size_t fill_rows(const struct hm_extent *extents, size_t count, const str
 uint32_t hm_viewserver_rows(const struct hm_extent *extents, size_t count, const struct hm_ranks *ranks,
                             struct hm_view_row rows[HM_VIEW_ROWS])
 {
-    size_t join = 1, n = fill_rows(extents, count, ranks, join, rows);
+    size_t join = 1;
+    while (join * HM_VIEW_ROWS < count) /* with fewer in a row there would be too many rows */
+        join *= 2;
+    size_t n = fill_rows(extents, count, ranks, join, rows);
     for (; n > HM_VIEW_ROWS && join < count; n = fill_rows(extents, count, ranks, join, rows))
         join *= 2;
     return (uint32_t)(n < HM_VIEW_ROWS ? n : HM_VIEW_ROWS);

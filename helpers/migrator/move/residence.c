@@ -94,8 +94,10 @@ static bool query(const struct hm_residence *residence, uint32_t space, const ui
 static void count_apart(const struct look *look, size_t i, unsigned tier)
 {
     const struct hm_residence *residence = look->residence;
+    if (!residence->apart)
+        return;
     enum hm_memory_kind kind = hm_maps_kind(&residence->maps[look->space], look->page[i]);
-    if (residence->apart && (kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB))
+    if (kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB)
         residence->apart[tier] += look->weight[i];
 }
 
@@ -186,7 +188,7 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
     }
     answer(&look);
     for (size_t r = 0; r < count; r++) {
-        uint64_t mapped = mapped_pages(residence, &extents[r]);
+        uint64_t mapped = extents[r].n_pages > share ? mapped_pages(residence, &extents[r]) : 0;
         if (mapped > share)
             scale(&extents[r], mapped, share);
     }

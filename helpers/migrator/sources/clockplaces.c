@@ -59,13 +59,16 @@ static void mix(struct hm_clock_key *key, uint64_t word)
 struct hm_clock_key hm_clock_places_key(const struct hm_clock_places *places, const struct hm_route_code *piece)
 {
     struct hm_clock_key key = {{places->seed, ~places->seed}};
-    size_t size = (size_t)piece->before + piece->after;
+    size_t size = (size_t)piece->before + piece->after, at = 0;
+    uint64_t word;
     mix(&key, (uint64_t)piece->before << 16 | piece->after);
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, piece->byte + at, size - at < sizeof(word) ? size - at : sizeof(word));
+    for (; size - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, piece->byte + at, sizeof(word));
         mix(&key, word);
     }
+    word = 0;
+    memcpy(&word, piece->byte + at, size - at);
+    mix(&key, word);
     mix(&key, 0);
     mix(&key, 0);
     key.word[0] |= key.word[0] == 0;

@@ -236,11 +236,11 @@ static void test_best_placement(void **state)
         uint64_t capacity;
         double share;
     } rows[] = {{0, 0}, {50, 0.35}, {100, 0.7}, {150, 0.75}, {200, 0.8}, {700, 0.9}, {5000, 1}};
-    uint32_t order[4];
+    struct hm_tally_rank rank[4];
     for (size_t i = 0; i < N_ROWS(rows); i++)
-        assert_float_equal(hm_tally_best_placement(extents, 4, rows[i].capacity, order), rows[i].share, 1e-9);
-    assert_true(hm_tally_best_placement(extents, 0, 100, order) < 0);
-    assert_true(hm_tally_best_placement(extents + 3, 1, 100, order) < 0);
+        assert_float_equal(hm_tally_best_placement(extents, 4, rows[i].capacity, rank), rows[i].share, 1e-9);
+    assert_true(hm_tally_best_placement(extents, 0, 100, rank) < 0);
+    assert_true(hm_tally_best_placement(extents + 3, 1, 100, rank) < 0);
 }
 
 /* Sums in different order are rounded differently: 13.8 + 58.3 + 86.8 is less than 86.8 + 58.3 + 13.8. */
@@ -252,10 +252,10 @@ static void test_the_best_share_is_never_above_1(void **state)
         {.reads = 13.8, .tier_pages[1] = 1}, {.reads = 58.3, .tier_pages[1] = 1}, {.reads = 86.8, .tier_pages[1] = 1}};
     const struct hm_observation seen = {.page = 10, .n_pages = 1, .reads = 1};
     const int8_t tier[] = {0, 0, 0};
-    uint32_t order[3];
+    struct hm_tally_rank rank[3];
     assert_true(extents[0].reads + extents[1].reads + extents[2].reads <
                 extents[2].reads + extents[1].reads + extents[0].reads);
-    assert_true(hm_tally_best_placement(extents, 3, 3, order) == 1);
+    assert_true(hm_tally_best_placement(extents, 3, 3, rank) == 1);
     hm_tally_init(&tally, 1, false);
     for (int i = 0; i < 3; i++)
         hm_tally_add(&tally, &seen, i == 0 ? 1 : 1e-16, i != 0);
