@@ -184,6 +184,7 @@ void hm_live_read_source(struct hm_live *live)
     double start_s = hm_live_thread_s();
     int result = live->intake.source->read(live->intake.source, &live->intake.ranks, hm_live_take, live, &error);
     live->account.read_s += hm_live_thread_s() - start_s;
+    live->intake.read_ns = hm_clock_ns(CLOCK_MONOTONIC);
     if (result != 0)
         replace(live, error.text);
 }

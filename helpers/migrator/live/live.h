@@ -47,6 +47,7 @@ struct hm_live_intake {
     bool all_read;            /* since the last call of hm_live_weigh_maps */
     uint64_t unknown_pages;   /* the fewest in no known mapping since all were read (hm_live_weigh_maps) */
     uint64_t looked_ns;       /* CLOCK_MONOTONIC of the last look at the processes */
+    uint64_t read_ns;         /* the same of the last time that the source was read */
     unsigned ways;            /* source->state.ways when the decider was made */
     struct hm_source *source; /* NULL: no source works, or the migrator rests: nothing is moved */
     uint64_t try_source_ns;   /* when to look for a source again if there is none */

@@ -6,15 +6,18 @@
 #include <poll.h>
 #include <time.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 
 /*
- * A look finds processes that came or went. It reads a source that asks for it (poll_ms) and, if a phase ends after a
- * number of samples, a source without a descriptor to poll.
+ * A look finds processes that came or went. If a phase ends after a number of samples, it reads a source without a
+ * descriptor to poll.
  */
 #define LOOKS_PER_PHASE 2
 #define LOOK_LEAST_NS UINT64_C(10000000)
 #define LOOK_MOST_NS UINT64_C(10000000000)
+/* A step's processes begin in its first seconds: then, there is a look each time that its age has doubled. */
+#define LOOK_YOUNG_NS UINT64_C(1000000000)
 /* Without a source, look for one this often: a kdamond may have become free. */
 #define RETRY_NS UINT64_C(60000000000)
 /* Lengths of a phase: a step that is above its cap or share waits no longer for the end of a round. */
@@ -66,15 +69,20 @@ static bool is_over(struct hm_live *live, int n_living)
     return n_living <= 0;
 }
 
-static uint64_t look_every(const struct hm_live *live)
+static uint64_t look_every(const struct hm_live *live, uint64_t now)
 {
     uint64_t every = live->options->interval_ms * 1000000 / LOOKS_PER_PHASE;
     if (live->rest.is_resting)
         return every * LOOKS_PER_PHASE;
-    if (live->intake.source && live->intake.source->poll_ms > 0 &&
-        live->intake.source->poll_ms * UINT64_C(1000000) < every)
-        every = live->intake.source->poll_ms * UINT64_C(1000000);
+    every = hm_least(every, hm_most(now - live->account.begun_ns, LOOK_YOUNG_NS));
     return every < LOOK_LEAST_NS ? LOOK_LEAST_NS : every > LOOK_MOST_NS ? LOOK_MOST_NS : every;
+}
+
+/* When a source that asks for it (poll_ms) is to be read again. */
+static uint64_t read_due(const struct hm_live *live)
+{
+    const struct hm_source *source = live->intake.source;
+    return source && source->poll_ms > 0 ? live->intake.read_ns + source->poll_ms * UINT64_C(1000000) : UINT64_MAX;
 }
 
 /* Answers clients of the view that ask, with up-to-date figures. */
@@ -139,8 +147,7 @@ static bool look(struct hm_live *live, uint64_t now)
         living = hm_live_look(live); /* a source that was just opened is told of the processes, too */
     if (is_over(live, living))
         return false;
-    if (live->intake.source &&
-        (live->intake.source->poll_ms > 0 || (live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)))
+    if (live->intake.source && live->intake.source->fd < 0 && live->account.pace.phase_samples > 0)
         hm_live_read_source(live);
     hm_live_look_at_growth(live, now);
     hm_live_look_at_limits(live, now);
@@ -160,8 +167,10 @@ void hm_live_run(struct hm_live *live)
             if (!look(live, now))
                 break;
             watch_guard = true;
-            next_look = now + look_every(live);
+            next_look = now + look_every(live, now);
         }
+        if (now >= read_due(live))
+            hm_live_read_source(live);
         if (hm_live_phase_is_over(live, now))
             hm_live_end_phase(live);
         now = hm_clock_ns(CLOCK_MONOTONIC); /* a phase may have begun since */
@@ -172,8 +181,8 @@ void hm_live_run(struct hm_live *live)
                 hm_live_begin_window(live);
             window = UINT64_MAX;
         }
-        due = due < next_look ? due : next_look;
-        if (!wait_until(live, due < window ? due : window, &watch_guard))
+        due = hm_least(hm_least(due, window), hm_least(next_look, read_due(live)));
+        if (!wait_until(live, due, &watch_guard))
             break;
     }
     hm_live_look_at_cost(live);

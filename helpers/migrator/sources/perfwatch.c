@@ -38,6 +38,8 @@ struct hm_observation hm_perf_weigh(const struct hm_ring_sample *sample, enum hm
         kind == HM_PERF_LOADS || (kind == HM_PERF_BOTH && source.mem_op & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH));
     /* An atomic operation, which reads and writes, counts as a write, as its write costs more. */
     seen.knows_writes = is_store || is_load;
+    /* A sample that stands for many accesses is one sample all the same: it tells no more of what is hot. */
+    seen.excess = fmaxf(weight - 1, 0);
     if (is_store)
         seen.writes = weight;
     else

@@ -190,25 +190,27 @@ static void test_weigh(void **state)
     static const struct {
         uint64_t period, op;
         enum hm_perf_kind kind;
-        float reads, writes;
+        float reads, writes, excess;
         bool knows_writes;
     } rows[] = {
-        {1000, PERF_MEM_OP_NA, HM_PERF_LOADS, 1, 0, true},
-        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, true}, /* the event decides, not the sample */
-        {4000, PERF_MEM_OP_LOAD, HM_PERF_BOTH, 4, 0, true},
-        {500, PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 0.5F, true},
-        {1000, PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 1, true},
-        {1000, PERF_MEM_OP_PFETCH, HM_PERF_BOTH, 1, 0, true},
-        {1000, PERF_MEM_OP_NA, HM_PERF_BOTH, 1, 0, false},
-        {1000, 0, HM_PERF_BOTH, 1, 0, false},
-        {1000, PERF_MEM_OP_STORE, HM_PERF_UNKNOWN, 1, 0, false},
-        {0, 0, HM_PERF_LOADS, 3, 0, true}, /* the sample has no period: the period that was set counts */
+        {1000, PERF_MEM_OP_NA, HM_PERF_LOADS, 1, 0, 0, true},
+        {1000, PERF_MEM_OP_LOAD, HM_PERF_STORES, 0, 1, 0, true}, /* the event decides, not the sample */
+        {4000, PERF_MEM_OP_LOAD, HM_PERF_BOTH, 4, 0, 3, true},   /* the variance of 4 times a count is 16 times it */
+        {500, PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 0.5F, 0, true},
+        {1000, PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE, HM_PERF_BOTH, 0, 1, 0, true},
+        {1000, PERF_MEM_OP_PFETCH, HM_PERF_BOTH, 1, 0, 0, true},
+        {1000, PERF_MEM_OP_NA, HM_PERF_BOTH, 1, 0, 0, false},
+        {1000, 0, HM_PERF_BOTH, 1, 0, 0, false},
+        {1000, PERF_MEM_OP_STORE, HM_PERF_UNKNOWN, 1, 0, 0, false},
+        {0, 0, HM_PERF_LOADS, 3, 0, 2, true}, /* the sample has no period: the period that was set counts */
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_ring_sample sample = {.period = rows[i].period, .data_src = rows[i].op};
         struct hm_observation seen = hm_perf_weigh(&sample, rows[i].kind, 3000, 1000);
-        if (seen.reads != rows[i].reads || seen.writes != rows[i].writes || seen.knows_writes != rows[i].knows_writes)
-            fail_msg("row %zu: %f reads, %f writes", i, (double)seen.reads, (double)seen.writes);
+        if (seen.reads != rows[i].reads || seen.writes != rows[i].writes || seen.excess != rows[i].excess ||
+            seen.knows_writes != rows[i].knows_writes)
+            fail_msg("row %zu: %f reads, %f writes, excess %f", i, (double)seen.reads, (double)seen.writes,
+                     (double)seen.excess);
         assert_int_equal(seen.n_pages, 1);
     }
 }
