@@ -33,6 +33,14 @@ int hm_live_read_one(struct hm_live *live, uint32_t space, struct hm_maps *maps,
     return hm_maps_read(maps, &reader, NULL);
 }
 
+/* Reads the mappings of a process, and notes how much it has mapped now: before, so that a change meanwhile is seen. */
+static int read_and_note(struct hm_live *live, uint32_t space, struct hm_maps *maps)
+{
+    struct hm_rank *rank = &live->intake.ranks.rank[space];
+    rank->mapped = hm_mapped_size(rank->pid);
+    return hm_live_read_one(live, space, maps, &live->intake.claims);
+}
+
 /* Is the home of some memory a process that is gone? */
 static bool has_lost_home(const struct hm_live *live)
 {
@@ -60,7 +68,7 @@ int hm_live_look(struct hm_live *live)
             hm_maps_free(&live->intake.maps[space]);
         } else if (rank->pid != 0 && rank->is_new) {
             live->intake.maps[space].most = most_ranges(live);
-            hm_live_read_one(live, space, &live->intake.maps[space], &live->intake.claims);
+            read_and_note(live, space, &live->intake.maps[space]);
         }
     }
     hm_live_update_source(live);
@@ -86,8 +94,7 @@ static void read_again(struct hm_live *live, uint32_t space)
 {
     struct vanished vanished = {live, space};
     live->intake.scratch.most = most_ranges(live);
-    if (!hm_ranks_is_there(&live->intake.ranks, space) ||
-        hm_live_read_one(live, space, &live->intake.scratch, &live->intake.claims) != 0)
+    if (!hm_ranks_is_there(&live->intake.ranks, space) || read_and_note(live, space, &live->intake.scratch) != 0)
         return;
     hm_maps_compare(&live->intake.maps[space], &live->intake.scratch, forget, &vanished);
     struct hm_maps before = live->intake.maps[space];
@@ -131,16 +138,13 @@ void hm_live_weigh_maps(struct hm_live *live, uint64_t used_pages, uint64_t foun
     live->intake.all_read = false;
 }
 
-/* Has the process mapped or unmapped much memory since this was last so? */
-static bool has_changed(struct hm_rank *rank)
+/* Has the process mapped or unmapped much memory since its mappings were read? */
+static bool has_changed(const struct hm_rank *rank)
 {
     struct hm_mapped_size now = hm_mapped_size(rank->pid), before = rank->mapped;
     double much = fmin(MATTERS * (double)before.data, (double)(HM_REST_BYTES / hm_page_size()));
-    if (now.all > 0 && fabs((double)now.all - (double)before.all) <= much &&
-        fabs((double)now.data - (double)before.data) <= much)
-        return false;
-    rank->mapped = now;
-    return true;
+    return now.all == 0 || fabs((double)now.all - (double)before.all) > much ||
+           fabs((double)now.data - (double)before.data) > much;
 }
 
 /* Is the observation of memory of a process that is there, in no mapping that is known? Beyond so many mappings that

@@ -126,6 +126,7 @@ static void init(struct hm_live *live, const struct hm_options *options)
     live->account.cgroup.dir = -1;
     live->share = (struct hm_live_share){.fd = -1, .pages = UINT64_MAX};
     live->load.traffic = -1;
+    live->intake.n_followed = 1;  /* mappings are read when their process is found */
     live->rest.is_resting = true; /* until hm_live_rest decides at the first look */
 }
 

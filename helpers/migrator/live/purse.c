@@ -51,7 +51,7 @@ bool hm_purse_affords_decision(const struct hm_purse *purse)
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds)
 {
     if (seconds > 0)
-        purse->decision_s = purse->decision_s > 0 ? (1 - LEARN) * purse->decision_s + LEARN * seconds : seconds;
+        purse->decision_s = (1 - LEARN) * purse->decision_s + LEARN * seconds;
 }
 
 static double page_s(const struct hm_purse *purse)

@@ -60,7 +60,8 @@ void hm_purse_add_idle(struct hm_purse *purse, double passed_s, uint64_t pages);
 double hm_purse_part(const struct hm_purse *purse, double share);
 /* Is there enough for one decision, and as much for its moves? */
 bool hm_purse_affords_decision(const struct hm_purse *purse);
-/* Learns the CPU time of a decision, without moving. */
+/* Learns the CPU time of a decision, without moving. The first one counts half, as it also reads the mappings that have
+ * come since the step began. */
 void hm_purse_learn_decision(struct hm_purse *purse, double seconds);
 /* How many pages may be moved now, by the savings alone or with the advance: at least HM_PURSE_LEAST. Until the cost of
  * a page was measured, it is assumed. */

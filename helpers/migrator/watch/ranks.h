@@ -21,8 +21,8 @@ struct hm_rank {
     int pidfd;
     uint64_t start_time;  /* field 22 of /proc/PID/stat */
     bool is_new, is_gone; /* since the last update; the slot of a process that is gone is freed at the next one */
-    /* Kept by whoever reads the process's mappings (live/arrivals.c): how much it had mapped when it last had changed
-     * so much that they were read again; zeros: they are to be read again in any case. */
+    /* Kept by whoever reads the process's mappings (live/arrivals.c): how much it had mapped when they were read;
+     * zeros: they are to be read again in any case. */
     struct hm_mapped_size mapped;
 };
 

@@ -179,7 +179,7 @@ static void test_decisions_leave_half_for_moving(void **state)
     assert_true(hm_purse_affords_decision(&purse)); /* the cost of a decision is not known yet */
     hm_purse_learn_decision(&purse, 0);
     assert_true(purse.decision_s <= 0);
-    hm_purse_learn_decision(&purse, 0.1);
+    hm_purse_learn_decision(&purse, 0.2); /* the first counts half */
     assert_float_equal(purse.decision_s, 0.1, 1e-9);
     hm_purse_learn_decision(&purse, 0.3);
     assert_float_equal(purse.decision_s, 0.2, 1e-9);
