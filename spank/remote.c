@@ -178,7 +178,7 @@ void hm_remote_place_task(spank_t spank)
     int n_words = 0;
     bool is_known = spank_get_item(spank, S_JOB_ARGV, &n_words, &words) == ESPANK_SUCCESS && n_words > 0;
     const struct hm_environment environment = {get_variable, set_variable, unset_variable, spank,
-                                               is_known ? words[0] : NULL};
+                                               is_known ? words : NULL};
     /* Slurm itself ends this process in the same way when a task cannot start. This works whether plugstack.conf calls
      * the plugin optional or required. */
     if (step && hm_task_place(step, outcome, &environment) != 0)

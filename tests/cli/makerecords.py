@@ -92,6 +92,7 @@ def record(job_id, **changes):
         "traffic": {"tiers": [], "node": None, "job": None, "source": "no counters on this node", "estimate": None},
         "migration": dict(NO_MIGRATION),
         "guided": None,
+        "profile": None,
         "namespaces": [],
         "warnings": [],
     }

@@ -5,7 +5,9 @@ exactly the line that a table below has for the request or configuration."""
 import pytest
 from installed import helper
 
-MODES = "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"
+MODES = (
+    "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, profile, guided, fsdax or memory"
+)
 KEYS = "takes socket"
 EMPTY = "a part after a comma is empty: write MODE or MODE,KEY=VALUE"
 
@@ -68,7 +70,7 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, migrate, fair_share, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "
+    "log_level, modes, migrate, fair_share, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "
     "fsdax_keep_share, fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, "
     "summary_field, summary_rate, collect_wait, reboot_program, tier, channels, redfish, board, user, group, account, "
     "partition or qos"

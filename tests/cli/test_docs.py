@@ -234,7 +234,7 @@ def test_man_pages_name_pages_that_are_there(page):
 )
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
-    parts = {"sites": ["run", "show", "plan", "guide", "merge", "check"]}.get(command, [])
+    parts = {"sites": ["run", "show", "plan", "guide", "merge", "check", "list", "record"]}.get(command, [])
     text = "".join(helper(f"hybridmem-{command}", *words, "--help").stdout for words in [[], *([p] for p in parts)])
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"

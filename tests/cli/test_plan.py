@@ -24,7 +24,6 @@ KEYS = {
     "side_cache_bytes",
 }
 PLACED = {mode["name"]: mode for mode in modes() if "placement" in mode["wants"]}
-NEEDED = {"guided": ",profile=app.json"}  # keys without which a mode is none
 POLICIES = {"default", "bind", "interleave", "weighted-interleave", "preferred-many"}
 
 
@@ -40,7 +39,7 @@ def plan(request, name, *words):
 @pytest.mark.parametrize("socket", ["all", "local", "remote"])
 @pytest.mark.parametrize("mode", PLACED)
 def test_every_mode_on_every_topology(path, mode, socket):
-    request = f"{mode},socket={socket}{NEEDED.get(mode, '')}"
+    request = f"{mode},socket={socket}"
     words = ("--topology", path, "--kernel", "6.12", "--alone", "--size", "8G")
     done = subprocess.run(
         [LIBEXEC / "hybridmem-plan", request, "--json", *words], capture_output=True, text=True, check=False

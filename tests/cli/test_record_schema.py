@@ -73,6 +73,7 @@ def changed(record, path, value):
         (("plan", "mode"), "cache"),
         (("plan", "side_cache_bytes"), 0),
         (("guided",), {"profile": "/a"}),
+        (("profile",), {"file": "/a", "method": "guess", "reason": None}),
         (("plan", "weights"), {"n0": 1}),
         (("plan", "weights"), {"0": 0}),
         (("memory",), None),

@@ -74,6 +74,22 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     assert "  guided " not in show(tmp_path, "11").stdout
 
 
+def test_where_a_job_has_left_its_profile_is_shown(tmp_path):
+    left = {"file": "/home/a/7.0.json", "method": "sample", "reason": None}
+    write(
+        tmp_path,
+        record(9, mode="profile", profile=left),
+        record(10, profile={**left, "reason": "no space"}),
+        record(11, profile={**left, "file": None, "reason": "it is static"}),
+        record(12),
+    )
+    assert "\n  profile      /home/a/7.0.json\n" in show(tmp_path, "9").stdout
+    text = show(tmp_path, "10").stdout
+    assert "\n  profile      /home/a/7.0.json\n" in text and "\n  profile      of a part: no space\n" in text
+    assert "\n  profile      none: it is static\n" in show(tmp_path, "11").stdout
+    assert "  profile " not in show(tmp_path, "12").stdout
+
+
 UTF8, ASCII = {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}
 
 

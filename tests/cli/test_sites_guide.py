@@ -85,9 +85,9 @@ def test_the_chosen_sites_have_the_fast_tier_and_all_else_the_slow_one(probe, pr
 
 def test_what_was_chosen_can_be_printed(probe, profile):
     lines = guide(profile, probe, "where", options=["--fast", "11M", "--print"]).stdout.splitlines()
-    assert lines[:3] == ["packer gain", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
+    assert lines[:4] == [f"profile {profile}", "packer gain", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
     ids = sorted(site["id"] for site in json.loads(profile.read_text())["sites"] if site["peak_bytes"] / MIB in (2, 8))
-    assert lines[3:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 sites={','.join(ids)}"]
+    assert lines[4:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 sites={','.join(ids)}"]
 
 
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
@@ -240,8 +240,7 @@ def test_a_table_that_is_none_guides_nothing(probe, text):
     ("words", "status", "said"),
     [
         (["PROFILE", "--", "true"], 2, "--fast is missing: say how large the fast tier is, as in --fast 4G"),
-        (["--fast", "1G"], 2, "the profile is missing: name one that hybridmem sites run has made"),
-        (["--fast", "1G", "--", "true"], 2, "the profile is missing: name one that hybridmem sites run has made"),
+        (["--fast", "1G"], 2, "the profile and the program are missing, as in: app.json -- ./app; or -- ./app alone"),
         (
             ["--fast", "1G", "PROFILE", "--"],
             2,

@@ -347,7 +347,7 @@ def test_without_room_there_is_no_profile(tmp_path):
         (["--", "true"], "-o is missing: name the profile, as in: hybridmem sites run -o app.json -- ./app"),
         (["-o", "p"], "the program is missing: give one, as in: hybridmem sites run -o app.json -- ./app"),
         (["-o", "p", "--least", "1M", "true"], '--least: "1M" is out of range: use 1 to 512K'),
-        (["-o", "p", "--overhead", "90%", "true"], '--overhead: "90%" is out of range: use 0.1% to 50%'),
+        (["-o", "p", "--overhead", "90%", "true"], '--overhead: "90%" is out of range: use 0.01% to 50%'),
         (
             ["-o", "p", "--source", "damon", "true"],
             '--source: "damon" is no source of single addresses: use auto, perf or clock',

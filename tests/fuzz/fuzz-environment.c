@@ -15,7 +15,7 @@
 #define VALUE 16384
 #define SEPARATORS ": "
 
-static const char *const names[] = {"LD_PRELOAD", HM_ISOLATE_JOB, HM_ISOLATE_NODES, HM_ISOLATE_GUIDE};
+static const char *const names[] = {"LD_PRELOAD", HM_ISOLATE_JOB, HM_ISOLATE_NODES, HM_ISOLATE_GUIDE, HM_ISOLATE_SITES};
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
 static struct variable {
     bool is_set;
@@ -68,8 +68,8 @@ static size_t next_word(const char **at)
 
 static bool is_library(const char *word, size_t length)
 {
-    const char *const libraries[] = {hm_preload_library(), hm_guide_library()};
-    for (size_t i = 0; i < 2; i++)
+    const char *const libraries[] = {hm_preload_library(), hm_guide_library(), hm_sites_library()};
+    for (size_t i = 0; i < 3; i++)
         if (length == strlen(libraries[i]) && strncmp(word, libraries[i], length) == 0)
             return true;
     return false;

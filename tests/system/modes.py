@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request for each mode that the guest can have."""
 
-# The guest has no node of HBM, and none behind a memory-side cache. A guided job needs a profile of its program
-# (test_sites.py).
-NOT_HERE = {"hbm", "memory", "guided"}
+# The guest has no node of HBM, and none behind a memory-side cache. Jobs of profile and guided are in
+# test_sites.py.
+NOT_HERE = {"hbm", "memory", "profile", "guided"}
 
 # Request: the task's policy, the plan's mode and policy; None: no record.
 MODES = {

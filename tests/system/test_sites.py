@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "cli" / "sites-probe.c"
 MIB = slurm.MIB
 HOT = {2: 750, 8: 250}  # accesses to the sites that the probe uses, by their MiB; it has one of each size up to 8 MiB
 ALL = sum(range(1, 9))
+STORE = slurm.home("alice") / ".local/share/hybridmem/profiles"
 
 
 @pytest.fixture(autouse=True)
@@ -21,20 +22,24 @@ def no_job_is_left(clean_node):
     slurm.run("scancel --user=alice")
 
 
-@pytest.fixture(scope="module")
-def probe():
-    """The probe and its profile, in a folder of alice's. Callers of one function that allocates are its sites. The
-    guest's kernel lets users take no samples, so the profile gets the accesses that the probe makes."""
-    program = slurm.folder_of("alice") / "probe"
-    slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
-    profile = program.with_suffix(".json")
-    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {profile} -- {program} hot 0", user="alice")
-    made = json.loads(profile.read_text())
+def give_accesses(path):
+    """The guest's kernel lets users take no samples: the profile gets the accesses that the probe makes."""
+    made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
     for site in made["sites"]:
         number = HOT.get(site["peak_bytes"] // MIB, 0) if site["frames"] else 0
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-    profile.write_text(json.dumps(made))
+    path.write_text(json.dumps(made))
+
+
+@pytest.fixture(scope="module")
+def probe():
+    """The probe and its profile, in a folder of alice's. Callers of one function that allocates are its sites."""
+    program = slurm.folder_of("alice") / "probe"
+    slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
+    profile = program.with_suffix(".json")
+    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {profile} -- {program} hot 0", user="alice")
+    give_accesses(profile)
     return program, profile
 
 
@@ -115,3 +120,57 @@ def test_steps_of_another_mode_are_not_guided(probe):
     slurm.wait_job(job_id)
     output = slurm.output(job_id)
     assert "left 1" in output and "libhybridmem" not in output and "sites=" not in output
+
+
+@pytest.fixture
+def unkept():
+    """A build of the probe that has no profile yet, and nothing of it afterwards."""
+    folder = slurm.folder_of("alice")
+    program = folder / "unkept"
+    slurm.run(f"gcc -O2 -pthread -Wl,--build-id=uuid -o {program} {SOURCE}", user="alice")
+    return program
+
+
+def store(program):
+    """Where alice's profiles of this build are kept."""
+    notes = slurm.run(f"readelf -n {program}").stdout
+    return STORE / notes.split("Build ID:")[1].split()[0]
+
+
+def test_a_profiled_job_leaves_a_profile_that_the_next_is_guided_by(unkept):
+    """Both tasks of the step are in one profile; the job's script, which has no build-id, is in none."""
+    job_id = slurm.sbatch("alice", f"srun -n2 {unkept} hot 0", "--hybrid-mem=profile,overhead=1%", "-n2")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    path = store(unkept) / f"{job_id}.0.json"
+    assert record["profile"] == {"file": str(path), "method": "sample", "reason": None}, slurm.output(job_id)
+    assert record["exit_code"] == 0 and record["plan"]["mode"] == "profile" and record["guided"] is None
+    profile = json.loads(path.read_text())
+    assert profile["processes"] == 2 and profile["program"]["command"] == f"{unkept} hot 0"
+    assert {site["peak_bytes"] // MIB for site in profile["sites"] if site["frames"]} >= set(range(1, 9))
+    assert f"profile      {path}" in slurm.run(f"hybridmem show {job_id}", user="alice").stdout
+    give_accesses(path)
+    guided = slurm.sbatch("alice", f"srun -n1 {unkept} hot 0", f"--hybrid-mem=guided,fast={sum(HOT)}M,packer=knapsack")
+    slurm.wait_job(guided)
+    record = slurm.record(guided)
+    assert record["guided"]["profile"] == str(path) and set(record["guided"]["sites"]) == hot_sites(profile)
+    assert record["guided"]["reason"] is None and record["profile"] is None and record["exit_code"] == 0
+
+
+def test_a_guided_task_without_any_profile_is_refused_in_one_line(unkept):
+    done = slurm.run(f"srun -n1 --hybrid-mem=guided {unkept} hot 0", user="alice", check=False)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("hybridmem: ")]
+    assert done.returncode != 0 and len(lines) == 1, done.stderr
+    assert lines[0].startswith("hybridmem: --hybrid-mem=guided: there is no profile of the build ")
+
+
+def test_a_job_whose_profile_cannot_be_kept_runs_and_the_record_says_why(unkept):
+    step = f"XDG_DATA_HOME=/proc/none srun -n1 {unkept} hot 0"
+    script = f"{step}\nsrun -n1 --hybrid-mem=off printenv LD_PRELOAD\necho {{$?}}"
+    job_id = slurm.sbatch("alice", script, "--hybrid-mem=profile")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert record["exit_code"] == 0 and "{1}" in slurm.output(job_id)
+    assert record["profile"]["file"] is None
+    assert record["profile"]["reason"].startswith("no profile can be kept in /proc/none/")
+    assert not store(unkept).exists()

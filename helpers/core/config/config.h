@@ -114,13 +114,14 @@ struct hm_config {
     unsigned reap_grace_s;       /* 600: how long a dead job's ledger entry waits for its epilog */
     enum hm_log_level log_level; /* info */
     unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
-    struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
-    enum hm_fair_share fair_share;    /* equal */
-    char load[HM_CONFIG_PATH_MAX];    /* "": file of the tiers' latencies by their traffic (core/load/text.h) */
-    enum hm_dax_fs fsdax_fs;          /* ext4 */
-    enum hm_dax_map fsdax_map;        /* dram */
-    bool fsdax_trust;                 /* no; the users of fsdax trust each other */
-    unsigned fsdax_wipe_limit_s;      /* 0 (no limit): longest that a prolog or epilog may wipe */
+    struct hm_config_migrate migrate;     /* interval=10s,overhead=1% */
+    enum hm_fair_share fair_share;        /* equal */
+    char profile_dir[HM_CONFIG_PATH_MAX]; /* "": profiles by allocation site that the site shares; only read */
+    char load[HM_CONFIG_PATH_MAX];        /* "": file of the tiers' latencies by their traffic (core/load/text.h) */
+    enum hm_dax_fs fsdax_fs;              /* ext4 */
+    enum hm_dax_map fsdax_map;            /* dram */
+    bool fsdax_trust;                     /* no; the users of fsdax trust each other */
+    unsigned fsdax_wipe_limit_s;          /* 0 (no limit): longest that a prolog or epilog may wipe */
     double keep_percent;       /* 0: share of each region for file systems that users keep; 0: users cannot keep any */
     uint64_t keep_quota_bytes; /* limit for each user on a node; 0: keep_percent is the only limit */
     unsigned keep_age_s;       /* one week: how long kept file systems stay after they were made */

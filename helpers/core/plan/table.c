@@ -36,11 +36,17 @@ static const struct hm_field guide_keys_table[] = {
     {.name = NULL},
 };
 
+static const struct hm_field profile_keys_table[] = {
+    HM_FIELD_WORDS(hm_profile_keys, method, hm_method_words),
+    {.name = NULL},
+};
+
 static const struct hm_field request_table[] = {
     HM_FIELD_WORDS(hm_request, mode, modes),
     HM_FIELD_WORDS(hm_request, socket, hm_socket_words),
     HM_FIELD_GROUP_OF(hm_request, migrate, keys_table),
     HM_FIELD_GROUP_OF(hm_request, guide, guide_keys_table),
+    HM_FIELD_GROUP_OF(hm_request, profile, profile_keys_table),
     HM_FIELD(hm_request, size_bytes),
     HM_FIELD(hm_request, keep),
     HM_FIELD(hm_request, text),

@@ -19,6 +19,8 @@ const char *const hm_algorithm_words[] = {
 const char *const hm_hot_by_words[] = {
     [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
 
+const char *const hm_method_words[] = {[HM_METHOD_UNSAID] = "unsaid", [HM_METHOD_SAMPLE] = "sample", NULL};
+
 static void *field_of(const struct hm_key *key, struct hm_request *request)
 {
     return (char *)request + key->offset;
@@ -149,7 +151,7 @@ static const struct hm_key keys[] = {
      .about = "regions, or bins as published"},
     {"source", HM_KEYS_MIGRATOR, set_source, FIELD(migrate.source), 0, 0, NULL, source_wants, "source=auto",
      .about = source_about},
-    {"overhead", HM_KEYS_MIGRATOR, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
+    {"overhead", HM_KEYS_MIGRATOR | HM_KEYS_PROFILE, set_percent, FIELD(migrate.overhead_percent), 1, 10 * 100, NULL,
      "a share of the CPUs of 0.01% to 10%, as in 1%", "overhead=1%",
      .about = "share of the CPU time that sampling and moving may cost: 0.01% to 10%"},
     {"rate", HM_KEYS_MIGRATOR, set_size, FIELD(migrate.rate_bytes), MIB, UINT64_MAX, NULL,
@@ -159,10 +161,14 @@ static const struct hm_key keys[] = {
      hm_hot_by_words + HM_HOT_BY_ACCESSES, "accesses or writes", "hot-by=writes",
      .about = "what makes data hot: accesses, or writes alone (isolate)"},
     {"profile", HM_KEYS_GUIDE, set_path, FIELD(guide.profile), 0, 0, NULL, "the path of a file without a comma",
-     "profile=app.json", .is_needed = true,
-     .about = "the program's profile, which hybridmem sites run has made: app.json; has to be given"},
+     "profile=app.json",
+     .about =
+         "the program's profile: app.json; default: the newest of the program's build that is kept (hybridmem sites "
+         "list)"},
     {"packer", HM_KEYS_GUIDE, set_packer, FIELD(guide.packer), 0, 0, NULL, "the name of a packer", "packer=thermos",
      .about = "how sites are chosen, as for hybridmem sites plan"},
+    {"method", HM_KEYS_PROFILE, set_choice, FIELD(profile.method), HM_METHOD_SAMPLE, 0,
+     hm_method_words + HM_METHOD_SAMPLE, "sample", "method=sample", .about = "how accesses are seen: sample"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
      .about = "size of all sockets' file systems together: 200G; has to be given"},
@@ -171,7 +177,7 @@ static const struct hm_key keys[] = {
               "them"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
-                   sizeof(enum hm_hot_by) == sizeof(int),
+                   sizeof(enum hm_hot_by) == sizeof(int) && sizeof(enum hm_method) == sizeof(int),
                "set_choice writes enums as int");
 
 const struct hm_key *hm_key_at(int n)

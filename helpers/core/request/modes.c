@@ -33,7 +33,7 @@ const char *hm_mode_want_name(unsigned want)
     } names[] = {
         {HM_WANTS_PLACEMENT, "placement"},   {HM_WANTS_BOTH_TIERS, "both-tiers"}, {HM_WANTS_SLOW_RAM, "slow-ram"},
         {HM_WANTS_MIGRATOR, "migrator"},     {HM_WANTS_PRELOAD, "preload"},       {HM_WANTS_NAMESPACES, "namespaces"},
-        {HM_WANTS_SIDE_CACHE, "side-cache"}, {HM_WANTS_GUIDE, "guide"},
+        {HM_WANTS_SIDE_CACHE, "side-cache"}, {HM_WANTS_GUIDE, "guide"},           {HM_WANTS_PROFILE, "profile"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].want == want)

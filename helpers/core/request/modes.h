@@ -20,6 +20,7 @@ enum {
     HM_KEYS_MIGRATOR = 1 << 1, /* how the migrator works */
     HM_KEYS_FSDAX = 1 << 2,    /* the file systems that are made */
     HM_KEYS_GUIDE = 1 << 3,    /* how memory is guided by a profile */
+    HM_KEYS_PROFILE = 1 << 4,  /* how a profile is made */
 };
 
 /* What a mode needs from the node and the plugin. A mode that needs nothing leaves the job as it is. */
@@ -32,6 +33,7 @@ enum {
     HM_WANTS_NAMESPACES = 1 << 5, /* DAX file systems, which the prolog makes */
     HM_WANTS_SIDE_CACHE = 1 << 6, /* memory behind a memory-side cache; nothing is placed */
     HM_WANTS_GUIDE = 1 << 7,      /* libhybridmem-guide in the step's programs */
+    HM_WANTS_PROFILE = 1 << 8,    /* libhybridmem-sites in the step's programs, and a recorder beside each task */
 };
 
 struct hm_mode_row {

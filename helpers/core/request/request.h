@@ -37,17 +37,26 @@ struct hm_migrate_keys {
     char source[HM_SOURCE_NAME]; /* a word of source=; "": not given */
 };
 
+/* How a profile is made. */
+enum hm_method { HM_METHOD_UNSAID, HM_METHOD_SAMPLE };
+
+/* The keys of profile. Its overhead= is the migrator's. */
+struct hm_profile_keys {
+    enum hm_method method;
+};
+
 /* The keys of guided. */
 struct hm_guide_keys {
-    char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given, in other modes */
+    char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given */
     char packer[HM_PACKER_NAME];   /* "": not given */
 };
 
 struct hm_request {
     enum hm_mode mode;
     enum hm_socket socket;
-    struct hm_migrate_keys migrate; /* guided has its fast= there */
+    struct hm_migrate_keys migrate; /* guided has its fast= there, and profile its overhead= */
     struct hm_guide_keys guide;
+    struct hm_profile_keys profile;
     uint64_t size_bytes;        /* for fsdax: size of all sockets' file systems together; 0 in other modes */
     bool keep;                  /* for fsdax: the file systems stay after the job */
     char text[HM_REQUEST_TEXT]; /* as typed */

@@ -62,6 +62,15 @@ struct hm_guided {
     uint64_t site[HM_GUIDED_SITES]; /* their ids */
 };
 
+#define HM_PROFILED_FOLDER 256
+
+/* The profile that a step has left on this node: the first one; why there is none is kept until there is one. */
+struct hm_profiled {
+    bool is_known;
+    char file[HM_CONFIG_PATH_MAX]; /* its path; "": there is none */
+    char why[HM_WARNING];          /* why there is none, or not of all tasks on this node; "": it is of all */
+};
+
 /*
  * The entry of one job. A new member needs a row in table.c. Entries of versions before it have 0 there, or what
  * hm_job_init sets.
@@ -114,6 +123,7 @@ struct hm_job {
     struct hm_job_namespaces namespaces;
     struct hm_mongroup mongroup;
     struct hm_guided guided;
+    struct hm_profiled profiled;
     uint32_t n_changes;
     struct hm_change change[HM_JOB_CHANGES];
     uint32_t n_warnings;

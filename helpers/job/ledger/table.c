@@ -60,6 +60,13 @@ const struct hm_field hm_guided_table[] = {
     {.name = NULL},
 };
 
+const struct hm_field hm_profiled_table[] = {
+    HM_FIELD(hm_profiled, is_known),
+    HM_FIELD(hm_profiled, file),
+    HM_FIELD(hm_profiled, why),
+    {.name = NULL},
+};
+
 static const struct hm_field change_table[] = {
     HM_FIELD(hm_change, path, .is_right = is_absolute),
     HM_FIELD(hm_change, before),
@@ -118,6 +125,7 @@ static const struct hm_field job_table[] = {
     HM_FIELD_GROUP_OF(hm_job, namespaces, hm_dax_table),
     HM_FIELD_GROUP_OF(hm_job, mongroup, mongroup_table),
     HM_FIELD_GROUP_OF(hm_job, guided, hm_guided_table),
+    HM_FIELD_GROUP_OF(hm_job, profiled, hm_profiled_table),
     HM_FIELD(hm_job, n_changes),
     HM_FIELD_GROUPS(hm_job, change, change_table, HM_COUNTED_BY(hm_job, n_changes)),
     HM_FIELD(hm_job, n_warnings),

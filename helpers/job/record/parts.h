@@ -72,6 +72,9 @@ json_t *hm_record_migration(const struct hm_job *job);
 /* The record's "guided"; null for a job that was not. */
 json_t *hm_record_guided(const struct hm_guided *guided);
 
+/* The record's "profile"; null for a job of another mode. */
+json_t *hm_record_profile(const struct hm_profiled *profiled);
+
 /* The record's "namespaces". */
 json_t *hm_record_namespaces(const struct hm_job_namespaces *namespaces);
 

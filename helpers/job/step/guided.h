@@ -8,17 +8,17 @@
 
 #include "isolate.h"
 #include "job/ledger/ledger.h"
+#include "step.h"
 
 #define HM_GUIDED_TEXT (72 * 1024) /* bytes of what the task's library is told, with its end */
 
 /*
  * Finds out what the task's library is to be told: `text`, "" where the program cannot be guided, and guided->why says
- * why. To be called as the user, in the task's working directory. `n_tasks`: the step's on this node, which share its
- * fast memory. Returns 0, or -1 with a text where the task must not run.
+ * why. To be called as the user, in the task's working directory. The step's tasks on this
+ * node share its fast memory. Returns 0, or -1 with a text where the task must not run.
  */
-int hm_guided_choose(const struct hm_environment *environment, const struct hm_plan *plan,
-                     const struct hm_topology *topology, uint32_t n_tasks, struct hm_guided *guided,
-                     char text[HM_GUIDED_TEXT], struct hm_error *error);
+int hm_guided_choose(const struct hm_environment *environment, const struct hm_plan *plan, const struct hm_step *step,
+                     struct hm_guided *guided, char text[HM_GUIDED_TEXT], struct hm_error *error);
 
 /*
  * Reads what the program has printed, lines "KEY VALUE". It is changed. Returns 0, or -1 where it is none of ours.

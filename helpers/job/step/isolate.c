@@ -41,6 +41,7 @@ static int read_preload(const struct hm_environment *environment, char *value, s
         return errno == ENOENT ? 0 : hm_fail_errno(error, "the task's " PRELOAD " cannot be read");
     size_t before = strlen(value);
     hm_isolate_strip(value, hm_guide_library());
+    hm_isolate_strip(value, hm_sites_library());
     return strlen(hm_isolate_strip(value, hm_preload_library())) < before;
 }
 
@@ -60,7 +61,8 @@ int hm_isolate_leave(const struct hm_environment *environment, struct hm_error *
         return 0;
     int is_changed = read_preload(environment, value, sizeof(value), error);
     if (is_changed < 0 || (is_changed && set(environment, PRELOAD, value, error) != 0) ||
-        set(environment, HM_ISOLATE_NODES, "", error) != 0 || set(environment, HM_ISOLATE_GUIDE, "", error) != 0)
+        set(environment, HM_ISOLATE_NODES, "", error) != 0 || set(environment, HM_ISOLATE_GUIDE, "", error) != 0 ||
+        set(environment, HM_ISOLATE_SITES, "", error) != 0)
         return -1;
     return set(environment, HM_ISOLATE_JOB, "", error);
 }
@@ -124,4 +126,10 @@ int hm_isolate_enter_guided(const struct hm_environment *environment, const char
                             struct hm_error *error)
 {
     return enter(environment, hm_guide_library(), HM_ISOLATE_GUIDE, text, job_id, error);
+}
+
+int hm_isolate_enter_profiled(const struct hm_environment *environment, const char *folder, uint32_t job_id,
+                              struct hm_error *error)
+{
+    return enter(environment, hm_sites_library(), HM_ISOLATE_SITES, folder, job_id, error);
 }

@@ -13,8 +13,9 @@
 #include "parts.h"
 #include "slurm/cores.h"
 
-/* What a step's plan decides: where memory goes, or whether the node has what the mode is about. */
-#define WANTS_PLAN (HM_WANTS_PLACEMENT | HM_WANTS_SIDE_CACHE)
+/* What a step's plan decides: where memory goes, or whether the node has what the mode is about; for profile that
+ * nothing is placed. */
+#define WANTS_PLAN (HM_WANTS_PLACEMENT | HM_WANTS_SIDE_CACHE | HM_WANTS_PROFILE)
 
 static bool wants_plan(const char *text)
 {

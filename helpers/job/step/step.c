@@ -17,6 +17,7 @@
 #include "job/ledger/hurry.h"
 #include "job/ledger/living.h"
 #include "job/node/company.h"
+#include "profiled.h"
 
 void hm_memory_policy_get(struct hm_memory_policy *policy)
 {
@@ -266,6 +267,8 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         result = hm_step_watch(&p, error);
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
+    if (step->is_active && hm_request_wants(&step->request, HM_WANTS_PROFILE))
+        step->results = hm_profiled_open_results();
     free(p.job);
     if (p.knows_user)
         hm_identity_free(&p.user);

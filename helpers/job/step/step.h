@@ -47,6 +47,7 @@ struct hm_step {
     struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
     struct hm_process migrator;          /* the step's on this node; pid 0: none was started */
     char mount_error[HM_ERROR_TEXT];     /* why a mount failed; set in the task's own process; "": none failed */
+    int results;                         /* of profile: what recorders leave (profiled.h); 0 or less: none */
     struct hm_memory_policy inherited;   /* slurmstepd's own: a task with another policy got it from the user */
 };
 

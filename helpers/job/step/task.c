@@ -15,13 +15,13 @@
 #include "base/files.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
-#include "core/plan/table.h"
 #include "guided.h"
 #include "isolate.h"
-#include "job/ledger/table.h"
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
+#include "outcome.h"
+#include "profiled.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
@@ -122,12 +122,13 @@ static int guide(const struct hm_step *step, struct hm_outcome *outcome, const s
 {
     static struct hm_guided guided;
     static char text[HM_GUIDED_TEXT];
-    if (hm_guided_choose(environment, plan, &step->tiers.topology, step->n_tasks, &guided, text, error) != 0)
+    if (hm_guided_choose(environment, plan, step, &guided, text, error) != 0)
         return -1;
     keep_guided(outcome, &guided);
     if (text[0])
         return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
-    if (is_first(outcome ? &outcome->said_unguided : NULL))
+    /* A job's script has its line in the record alone: it is its steps' programs that are guided. */
+    if (step->step_id != HM_STEP_BATCH && is_first(outcome ? &outcome->said_unguided : NULL))
         say(guided.why);
     return 0;
 }
@@ -183,6 +184,8 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         return 0;
     if (step->refusal[0])
         return refuse(outcome, step->refusal, true);
+    if (hm_request_wants(&step->request, HM_WANTS_PROFILE))
+        hm_profiled_begin(step, outcome, environment);
     if (!hm_request_wants(&step->request, HM_WANTS_PLACEMENT))
         return 0;
     if (has_policy_of_its_own(step)) {
@@ -204,43 +207,6 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     if (is_first(outcome ? &outcome->said_refusal : NULL))
         warn(outcome, "a task runs without the partition's default mode: %s", error.text);
     return 0;
-}
-
-/* The first step that is guided is the one that is noted. */
-static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job)
-{
-    static struct hm_guided guided; /* a copy, as tasks can write to the other */
-    if (__atomic_load_n(&outcome->has_guided, __ATOMIC_ACQUIRE) != 1 || job->guided.is_known)
-        return;
-    guided = outcome->guided;
-    if (hm_fields_check(hm_guided_table, &guided, NULL) == 0)
-        job->guided = guided;
-}
-
-/* Moves what the tasks have left into the entry. */
-static void collect(struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
-{
-    uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
-        if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
-            hm_job_warn(job, "%s", outcome->warning[i]);
-    if (__atomic_load_n(&outcome->is_outside, __ATOMIC_ACQUIRE) && !job->mongroup.why[0])
-        hm_text_copy(job->mongroup.why, outcome->outside, sizeof(job->mongroup.why));
-    collect_guided(outcome, job);
-    /* The entry has the plan for the node as a whole. A task's own plan replaces it, as it knows the task's sockets. */
-    if (__atomic_load_n(&outcome->has_plan, __ATOMIC_ACQUIRE) != 1)
-        return;
-    struct hm_plan *plan = malloc(sizeof(*plan));
-    if (!plan)
-        return;
-    *plan = outcome->plan;
-    if (hm_fields_check(hm_plan_table, plan, NULL) == 0 && job->has_plan &&
-        strcmp(job->plan.request.text, step->request.text) == 0) {
-        uint64_t reserve = job->plan.reserve_bytes;
-        job->plan = *plan;
-        job->plan.reserve_bytes = reserve;
-    }
-    free(plan);
 }
 
 /*
@@ -284,6 +250,9 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
      */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
         warn(outcome, "%s", late.text);
+    struct hm_profiled profiled = {.is_known = false};
+    if (is_last && hm_request_wants(&step->request, HM_WANTS_PROFILE) && step->is_active)
+        hm_profiled_end(step, outcome, &profiled);
     uint64_t peak = is_last ? read_peak(step) : 0;
     int lock = hm_ledger_lock(&step->config, error);
     struct hm_job *job = lock < 0 ? NULL : malloc(sizeof(*job));
@@ -291,8 +260,10 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
         hm_fail(error, ENOMEM, "no memory for the ledger's entry");
     if (!job || hm_ledger_read(&step->config, step->job_id, job, error) != 0)
         goto done;
-    collect(outcome, job, step);
+    hm_outcome_collect(outcome, step, job);
     note_status(step, job, status);
+    if (profiled.is_known)
+        hm_outcome_note_profile(&profiled, step, job);
     if (is_last) {
         job->memory_peak = peak > job->memory_peak ? peak : job->memory_peak;
         if (hm_migrator_collect(&step->config, job, step->step_id, &late) != 0)

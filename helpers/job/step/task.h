@@ -11,6 +11,7 @@
 #include "step.h"
 
 #define HM_OUTCOME_WARNINGS 4
+#define HM_OUTCOME_RECORDERS 1024 /* recorders for whom the end of a step waits; more tasks than a node has CPUs */
 
 struct hm_outcome {
     /* 1: a task has said this, in a line or (`said_outside`) in `outside`; the others do not repeat it */
@@ -23,6 +24,11 @@ struct hm_outcome {
     /* the same for a guided task's choice */
     uint32_t has_guided;
     struct hm_guided guided;
+    /* recorders that tasks have started; and the same as above for why one was not */
+    uint32_t n_recorders;
+    struct hm_process recorder[HM_OUTCOME_RECORDERS];
+    uint32_t has_unprofiled;
+    char unprofiled[HM_WARNING];
     uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */
     char warning[HM_OUTCOME_WARNINGS][HM_WARNING];
     /* The next four belong to slurmstepd. They are here because it may use a child process for each task's end. */

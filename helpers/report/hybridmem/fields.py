@@ -8,7 +8,7 @@ import re
 # The modes as `hybridmem plan --modes` lists them (tests/cli/test_modes.py compares both).
 OPTION_MODES = (
     *("off", "fast", "slow", "dram", "pmem", "cxl", "hbm"),
-    *("interleave", "spill", "isolate", "migrate", "guided", "fsdax", "memory"),
+    *("interleave", "spill", "isolate", "migrate", "profile", "guided", "fsdax", "memory"),
 )
 NONE = "none"  # the mode of a job without the option
 INVALID = "invalid"  # the mode of a job whose option names no mode: its text can be anything

@@ -140,6 +140,7 @@ class Printer:
         self.traffic(record.get("traffic"))
         self.migration(record)
         self.guided(record)
+        self.profile(record)
         self.namespaces(record)
 
     def energy(self, energy, joules_per_gb):
@@ -210,6 +211,13 @@ class Printer:
             expected = f"{100 * share:.0f} % of the accesses expected there; seen share not measured"
             self.line("guided", f"{count} sites of {size} in the fast tier, by {packer}; {expected}")
             self.line("", f"profile {fields.text(guided, 'profile')}")
+
+    def profile(self, record):
+        """Prints where the profile is that the job has left. A job of another mode has no such line."""
+        file, reason = (fields.text(record.get("profile"), key) for key in ("file", "reason"))
+        for words in (file, f"{'of a part' if file else 'none'}: {reason}" if reason else None):
+            if words:
+                self.line("profile", words)
 
     def migration(self, record):
         """Prints what the migrators report. A job that asked for none has no such lines."""

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "choice.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/amount.h"
 #include "base/size.h"
+#include "commands.h"
 
 int hm_sites_take_fast(void *data, const char *text, struct hm_error *error)
 {
@@ -28,4 +32,15 @@ uint64_t hm_sites_capacity(const struct hm_sites_choice *choice, const struct hm
     uint64_t bytes =
         choice->percent < 0 ? choice->bytes : (uint64_t)((double)profile->peak_bytes * choice->percent / 100);
     return hm_least(bytes, HM_PACK_MOST);
+}
+
+int hm_sites_shared(char folder[HM_CONFIG_PATH_MAX], struct hm_error *error)
+{
+    struct hm_config *config = malloc(sizeof(*config));
+    if (!config)
+        return hm_fail(error, ENOMEM, "out of memory");
+    int status = hm_config_read(hm_config_path(), false, config, error);
+    snprintf(folder, HM_CONFIG_PATH_MAX, "%s", status == 0 ? config->profile_dir : "");
+    free(config);
+    return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/newfile.h"
 #include "base/words.h"
+#include "core/config/config.h"
 #include "names.h"
 #include "sites/profile/profile.h"
 
@@ -22,9 +23,15 @@ int hm_sites_guide(int argc, char **argv);
 int hm_sites_diff(int argc, char **argv);
 int hm_sites_merge(int argc, char **argv);
 int hm_sites_check(int argc, char **argv);
+int hm_sites_list(int argc, char **argv);
+int hm_sites_record(int argc, char **argv);
 
 /* The one word after the options: the profile's path, read. NULL: `status` is the exit status, and a line says why. */
 struct hm_profile *hm_sites_open(int argc, char **argv, const struct hm_words *words, int *status);
+
+/* The folder of the profiles that the site shares, by the configuration; "": there is none. Returns 0, or -1 with a
+ * text. */
+int hm_sites_shared(char folder[HM_CONFIG_PATH_MAX], struct hm_error *error);
 
 /* Writes the profile into the file, and puts it in its place. Returns 0, or -1 with a text. */
 int hm_sites_write(const struct hm_profile *profile, struct hm_newfile *file, struct hm_error *error);

@@ -16,6 +16,7 @@
 #include "run.h"
 #include "sites/guide/choose.h"
 #include "sites/profile/buildid.h"
+#include "sites/store/store.h"
 
 struct work {
     struct hm_sites_guide options;
@@ -88,20 +89,38 @@ static int set_policy(const struct hm_layout *layout, struct hm_error *error)
     return status;
 }
 
-static int print(const struct hm_guide_choice *choice, struct hm_error *error)
+static int print(const struct work *work, struct hm_error *error)
 {
+    const struct hm_guide_choice *choice = &work->choice;
     static char text[HM_GUIDE_TEXT];
     hm_guide_format(&choice->table, text);
-    printf("packer %s\nfast_bytes %" PRIu64 "\nexpected_share %.6f\n" HM_GUIDE_TABLE " %s\n", choice->packer->name,
-           choice->fast_bytes, choice->expected_share, text);
+    printf("profile %s\npacker %s\nfast_bytes %" PRIu64 "\nexpected_share %.6f\n" HM_GUIDE_TABLE " %s\n",
+           work->options.profile, choice->packer->name, choice->fast_bytes, choice->expected_share, text);
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
+}
+
+/* Finds the program's profile in the stores, where none was named. Returns 0, or -1 with a text. */
+static int find_profile(struct work *work, struct hm_error *error)
+{
+    struct hm_sites_guide *options = &work->options;
+    char shared[HM_CONFIG_PATH_MAX] = "";
+    if (options->profile)
+        return 0;
+    if (!work->executable.build_id[0])
+        return hm_fail(error, ENODATA, "%s has no build-id, by which its profile could be found: name one", work->path);
+    if (options->shared)
+        snprintf(shared, sizeof(shared), "%s", options->shared);
+    else if (hm_sites_shared(shared, error) < 0)
+        return -1;
+    options->profile = options->found;
+    return hm_store_find(shared, work->executable.build_id, options->found, error);
 }
 
 /* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */
 static int prepare(struct work *work, bool is_elf, struct hm_error *error)
 {
     const struct hm_sites_guide *options = &work->options;
-    struct hm_profile *profile = hm_profile_read(options->profile, error);
+    struct hm_profile *profile = find_profile(work, error) == 0 ? hm_profile_read(options->profile, error) : NULL;
     if (!profile)
         return -1;
     work->choice.packer = options->choice.packer;
@@ -113,7 +132,7 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
         status = hm_guide_choose(profile, options->profile, &options->layout, &work->choice, error);
     hm_profile_free(profile);
     if (status == 0 && options->prints)
-        return print(&work->choice, error);
+        return print(work, error);
     if (status == 0)
         status = set_environment(&work->choice.table, error);
     return status == 0 ? set_policy(&options->layout, error) : -1;
@@ -137,6 +156,9 @@ static int run(struct work *work, struct hm_error *error)
     bool is_elf = hm_buildid_look(work->path, &work->executable, NULL) == 0;
     if (is_elf && !work->executable.is_dynamic)
         fprintf(stderr, HM_SITES_GUIDE ": %s is linked statically: it runs, and its memory is not guided\n",
+                options->program[0]);
+    else if (!is_elf && !options->profile && options->prints) /* a job's script is one, and its steps are guided */
+        fprintf(stderr, HM_SITES_GUIDE ": %s is a script, and has no profile of its own: its memory is not guided\n",
                 options->program[0]);
     else if (prepare(work, is_elf, error) != 0)
         return HM_SITES_RUN_FAILED;

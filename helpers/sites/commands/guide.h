@@ -3,6 +3,7 @@
 #ifndef HM_SITES_COMMANDS_GUIDE_H
 #define HM_SITES_COMMANDS_GUIDE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "alloc/layout.h"
@@ -12,8 +13,10 @@
 
 struct hm_sites_guide {
     struct hm_sites_choice choice; /* first, for its functions */
-    const char *profile;
-    char **program; /* with its arguments */
+    const char *profile;           /* NULL: the newest of the program's build in the stores */
+    const char *shared;            /* the folder of the shared store; NULL: that of the configuration */
+    char found[PATH_MAX];          /* what was found in the stores */
+    char **program;                /* with its arguments */
     bool has_nodes;
     struct hm_layout layout; /* of --nodes */
     bool any_build;

@@ -11,12 +11,13 @@
 
 static void print_help(void)
 {
-    printf("Usage: hybridmem sites guide --fast 25%%|SIZE [OPTION]... PROFILE -- PROGRAM\n"
+    printf("Usage: hybridmem sites guide --fast 25%%|SIZE [OPTION]... [PROFILE] -- PROGRAM\n"
            "       [ARGUMENT]...\n"
            "\n"
            "Runs a program, and has the memory of its most used allocation sites in the fast\n"
            "tier, all other memory in the slow one. PROFILE, of the same build, says how much\n"
-           "each site is used. The program need not be compiled anew.\n"
+           "each site is used. Without it, the newest of the program's build is taken that\n"
+           "hybridmem sites list shows. The program need not be compiled anew.\n"
            "\n"
            "Options:\n"
            "  --fast SIZE    bytes of the fast tier for these sites, as in 4G, or a share of\n"
@@ -26,6 +27,9 @@ static void print_help(void)
            "                 that hybridmem tiers shows)\n"
            "  --any-build    run the program also where it is of another build than the\n"
            "                 profile, or starts the program that the profile is of\n"
+           "  --shared FOLDER\n"
+           "                 profiles that are taken where you have none (default: profile_dir\n"
+           "                 of the configuration)\n"
            "  --print        do not run the program: print what was chosen, and the variable\n"
            "                 that the program would get\n"
            "  -h, --help     this text\n"
@@ -52,11 +56,13 @@ static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide 
     int at = optind;
     if (!options->choice.has_fast)
         return "--fast is missing: say how large the fast tier is, as in --fast 4G";
-    if (at == argc || strcmp(argv[at - 1], "--") == 0)
-        return "the profile is missing: name one that hybridmem sites run has made";
-    options->profile = argv[at++];
-    if (at < argc && strcmp(argv[at], "--") == 0)
-        at++;
+    if (strcmp(argv[at - 1], "--") != 0) { /* else the program comes next, and its profile is in a store */
+        if (at == argc)
+            return "the profile and the program are missing, as in: app.json -- ./app; or -- ./app alone";
+        options->profile = argv[at++];
+        if (at < argc && strcmp(argv[at], "--") == 0)
+            at++;
+    }
     options->program = argv + at;
     return at < argc && *argv[at] ? NULL
                                   : "the program is missing: give it after the profile, as in: app.json -- ./app";
@@ -67,7 +73,7 @@ int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
     const struct hm_word table[] = {
         {"fast", .take = hm_sites_take_fast}, {"packer", .take = hm_sites_take_packer},
         {"nodes", .take = take_nodes},        {"any-build", .flag = &options->any_build},
-        {"print", .flag = &options->prints},
+        {"shared", .text = &options->shared}, {"print", .flag = &options->prints},
     };
     const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};
     *options = (struct hm_sites_guide){.choice = {.packer = hm_packer_at(0)}};

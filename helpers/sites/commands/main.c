@@ -14,8 +14,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", hm_sites_run},   {"show", hm_sites_show},   {"plan", hm_sites_plan},   {"guide", hm_sites_guide},
-    {"diff", hm_sites_diff}, {"merge", hm_sites_merge}, {"check", hm_sites_check},
+    {"run", hm_sites_run},     {"show", hm_sites_show}, {"plan", hm_sites_plan},
+    {"guide", hm_sites_guide}, {"diff", hm_sites_diff}, {"merge", hm_sites_merge},
+    {"check", hm_sites_check}, {"list", hm_sites_list}, {"record", hm_sites_record},
 };
 
 static void print_help(void)
@@ -32,6 +33,8 @@ static void print_help(void)
          "  diff   what differs between two profiles\n"
          "  merge  profiles of several runs into one\n"
          "  check  is this file a profile?\n"
+         "  list   the profiles that are kept\n"
+         "  record a task of a job that is profiled\n"
          "\n"
          "Options:\n"
          "  -h, --help     this text\n"

@@ -7,11 +7,7 @@
 #include "base/size.h"
 #include "commands.h"
 #include "run.h"
-#include "sites/record/sampler.h"
-
-#define OVERHEAD 0.02 /* of the CPUs' time */
-/* About a page: accesses are seen by pages, so smaller allocations could not be told apart. */
-#define LEAST 4096
+#include "watching.h"
 
 static void print_help(void)
 {
@@ -47,13 +43,7 @@ static int take_least(void *data, const char *text, struct hm_error *error)
 static int take_overhead(void *data, const char *text, struct hm_error *error)
 {
     struct hm_sites_run *options = data;
-    double percent;
-    if (hm_size_parse_percent(text, &percent, error) < 0)
-        return -1;
-    if (percent < 0.1 || percent > 50)
-        return hm_fail(error, ERANGE, "\"%.40s\" is out of range: use 0.1%% to 50%%", text);
-    options->overhead = percent / 100;
-    return 0;
+    return hm_watching_take_overhead(text, &options->overhead, error);
 }
 
 static int take_source(void *data, const char *text, struct hm_error *error)
@@ -79,7 +69,8 @@ int hm_sites_run_parse(int argc, char **argv, struct hm_sites_run *options)
         {"source", .take = take_source},
     };
     const struct hm_words words = {"sites run", print_help, table, sizeof(table) / sizeof(table[0]), options};
-    *options = (struct hm_sites_run){.source = HM_SOURCE_AUTO, .overhead = OVERHEAD, .least_bytes = LEAST};
+    *options = (struct hm_sites_run){
+        .source = HM_SOURCE_AUTO, .overhead = HM_WATCHING_OVERHEAD, .least_bytes = HM_WATCHING_LEAST};
     int status = hm_words_parse_before(argc, argv, &words);
     if (status >= 0)
         return status;

@@ -57,7 +57,7 @@ struct hm_profile {
     char *class_text; /* of the input, in the user's words; NULL: not said */
     char *start;      /* RFC 3339 */
     double elapsed_s;
-    int exit_code;        /* as a shell has it */
+    int exit_code;        /* as a shell has it; -1: not known */
     uint64_t least_bytes; /* smaller allocations are in classes */
     uint64_t processes;   /* that were seen */
     uint64_t peak_bytes;  /* of all sites together, at one time */

@@ -145,7 +145,8 @@ static void take_all(struct hm_taker *taker, const json_t *from, struct hm_profi
     hm_take_count(taker, from, "schema", 1, 1);
     profile->start = hm_take_line(taker, from, "start", false);
     profile->elapsed_s = hm_take_real(taker, from, "elapsed_s");
-    profile->exit_code = (int)hm_take_count(taker, from, "exit_code", 0, 255);
+    profile->exit_code =
+        json_is_null(json_object_get(from, "exit_code")) ? -1 : (int)hm_take_count(taker, from, "exit_code", 0, 255);
     profile->least_bytes = (uint64_t)hm_take_count(taker, from, "least_bytes", 1, HM_PROFILE_MOST);
     profile->processes = (uint64_t)hm_take_count(taker, from, "processes", 0, HM_PROFILE_MOST);
     profile->peak_bytes = (uint64_t)hm_take_count(taker, from, "peak_bytes", 0, HM_PROFILE_MOST);

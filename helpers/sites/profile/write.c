@@ -96,9 +96,10 @@ json_t *hm_profile_json(const struct hm_profile *profile)
                   "unit", profile->unit ? count_of(profile->unit) : json_null(), "samples",
                   hm_figures_real(profile->samples), "elsewhere", hm_figures_real(profile->elsewhere), "lost",
                   profile->source ? count_of(profile->lost) : json_null());
-    return json_pack("{s:i, s:o, s:o, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program", program,
-                     "start", text_of(profile->start), "elapsed_s", profile->elapsed_s, "exit_code", profile->exit_code,
-                     "least_bytes", count_of(profile->least_bytes), "processes", count_of(profile->processes),
-                     "peak_bytes", count_of(profile->peak_bytes), "left_out", count_of(profile->left_out), "sampling",
-                     sampling, "objects", objects_of(profile), "sites", sites_of(profile));
+    return json_pack("{s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program", program,
+                     "start", text_of(profile->start), "elapsed_s", profile->elapsed_s, "exit_code",
+                     profile->exit_code < 0 ? json_null() : json_integer(profile->exit_code), "least_bytes",
+                     count_of(profile->least_bytes), "processes", count_of(profile->processes), "peak_bytes",
+                     count_of(profile->peak_bytes), "left_out", count_of(profile->left_out), "sampling", sampling,
+                     "objects", objects_of(profile), "sites", sites_of(profile));
 }

@@ -32,6 +32,7 @@ static void test_defaults(void **state)
     assert_false(defaults.fsdax_trust);
     assert_int_equal(defaults.fair_share, HM_FAIR_SHARE_EQUAL);
     assert_string_equal(defaults.load, "");
+    assert_string_equal(defaults.profile_dir, "");
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
     assert_int_equal(defaults.ram, HM_SLOW_RAM_NONE);
     assert_false(defaults.resctrl);
@@ -68,7 +69,8 @@ static const char full[] =
     "reboot_program = /srv/reboot\n"
     "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
-    "fair_share = cores\nload = /srv/tiers.load\nmodes = { off, spill,\n fast, }\nmigrate = \"interval=2s,fast=10%\"\n"
+    "fair_share = cores\nprofile_dir = /srv/profiles\nload = /srv/tiers.load\nmodes = { off, spill,\n fast, }\nmigrate "
+    "= \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
     "  read_bandwidth = 204000 write_bandwidth = 100000\n"
     "  static_power = 187.5W read_energy = 6.25pJ/bit write_energy = \"7pJ/bit\" }\n"
@@ -156,6 +158,7 @@ static void test_every_word(void **state)
     assert_int_equal(config.channels[0].channels, HM_CHANNELS_SEPARATE);
     assert_int_equal(config.fair_share, HM_FAIR_SHARE_CORES);
     assert_string_equal(config.load, "/srv/tiers.load");
+    assert_string_equal(config.profile_dir, "/srv/profiles");
     assert_int_equal(config.n_rules, 5);
     assert_int_equal(config.rule[1].kind, HM_RULE_GROUP);
     assert_string_equal(config.rule[1].name, "chem-1");

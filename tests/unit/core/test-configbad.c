@@ -15,7 +15,7 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fair_share, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "                \
+    "log_level, modes, migrate, fair_share, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "   \
     "fsdax_keep_share, "                                                                                               \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
@@ -144,10 +144,10 @@ static const struct refusal refusals[] = {
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},
     {"modes = warp", "1: modes: --hybrid-mem=warp: unknown mode \"warp\": use off, fast, slow, dram, pmem, cxl, hbm, "
-                     "interleave, spill, isolate, migrate, guided, fsdax or memory"},
+                     "interleave, spill, isolate, migrate, profile, guided, fsdax or memory"},
     {"modes = { spill,\n cache }",
      "2: modes: --hybrid-mem=cache: unknown mode \"cache\": use off, fast, slow, dram, pmem, "
-     "cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"},
+     "cxl, hbm, interleave, spill, isolate, migrate, profile, guided, fsdax or memory"},
     {"migrate = \"interval=1s,bins=1\"",
      "1: migrate: interval=1s,bins=1: bins wants a number of 16 to 1048576, not \"1\""},
     {"migrate = \"\"", "1: migrate: it is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
@@ -161,7 +161,7 @@ static const struct refusal refusals[] = {
     {"user \"a\" { weight = 2 }", "1: unknown word \"weight\": use modes"},
     {"partition \"main\" { default_mode = \"spil\" }",
      "1: partition \"main\": default_mode: --hybrid-mem=spil: unknown mode \"spil\": use off, fast, slow, dram, pmem, "
-     "cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"},
+     "cxl, hbm, interleave, spill, isolate, migrate, profile, guided, fsdax or memory"},
     {"partition \"main\" { default_mode = \"isolate,fast=25%\" }",
      "1: partition \"main\": default_mode: \"isolate,fast=25%\" cannot be a default: it changes programs, and some end "
      "because of it: use a mode that leaves programs as they are, such as spill or migrate"},

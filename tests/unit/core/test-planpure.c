@@ -66,9 +66,7 @@ static void ask_the_system(struct work *work)
 /* The key without which the mode is refused. */
 static const char *wanted_key(const struct hm_mode_row *mode)
 {
-    if (mode->keys & HM_KEYS_FSDAX)
-        return ",size=1G";
-    return mode->keys & HM_KEYS_GUIDE ? ",profile=a" : "";
+    return mode->keys & HM_KEYS_FSDAX ? ",size=1G" : "";
 }
 
 static void check(struct work *work, const char *shape, const struct hm_mode_row *mode)

@@ -13,7 +13,8 @@
 #include "core/request/request.h"
 #include "unit/lib/rows.h"
 
-#define MODES "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory"
+#define MODES                                                                                                          \
+    "use off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, profile, guided, fsdax or memory"
 #define SIZE "size wants a size of 32M to 1024T, digits and K, M, G or T, as in 200G, not "
 #define SPILL_KEYS "spill takes socket"
 #define OF_MIGRATOR " takes socket, fast, period, interval, bins, algorithm, source, overhead, rate or hot-by"
@@ -72,7 +73,7 @@ static const struct {
     {"dram,bins=99", "dram takes no key \"bins\": it belongs to isolate, migrate"},
     {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to isolate, migrate"},
     {"interleave,source=auto", "interleave takes no key \"source\": it belongs to isolate, migrate"},
-    {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate"},
+    {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate, profile"},
     {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate"},
     /* keys of migrate */
     {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
@@ -113,13 +114,18 @@ static const struct {
     {"isolate,hot-by", "hot-by wants a value: write hot-by=writes"},
     {"isolate,speed=1", "unknown key \"speed\": isolate" OF_MIGRATOR},
     /* keys of guided */
-    {"guided", "guided wants a profile: write guided,profile=app.json"},
     {"guided,profile=", "profile wants the path of a file without a comma, not \"\""},
     {"guided,profile=a,packer=", "packer wants the name of a packer, not \"\""},
     {"guided,profile=a,packer=Best", "packer wants the name of a packer, not \"Best\""},
     {"guided,profile=a,packer=abcdefghijklmnop", "packer wants the name of a packer, not \"abcdefghijklmnop\""},
     {"guided,profile=a,rate=1M", "guided takes no key \"rate\": it belongs to isolate, migrate"},
     {"spill,profile=a", "spill takes no key \"profile\": it belongs to guided"},
+    /* keys of profile */
+    {"profile,method=mbi", "method wants sample, not \"mbi\""},
+    {"profile,rate=1M", "profile takes no key \"rate\": it belongs to isolate, migrate"},
+    {"profile,socket=local", "profile takes no key \"socket\": it belongs to fast, slow, dram, pmem, cxl, hbm, "
+                             "interleave, spill, isolate, migrate, guided, fsdax"},
+    {"guided,method=sample", "guided takes no key \"method\": it belongs to profile"},
     /* keys of fsdax */
     {"fsdax", "fsdax wants a size: write fsdax,size=200G"},
     {"fsdax,socket=all", "fsdax wants a size: write fsdax,size=200G"},
@@ -236,6 +242,9 @@ static void test_accepted(void **state)
         {"migrate", HM_MODE_MIGRATE, HM_SOCKET_ALL, "migrate"},
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_SOCKET_LOCAL, "migrate"},
         {"guided,profile=/a/b.json,fast=25%,packer=hotset", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
+        {"guided", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
+        {"profile", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
+        {"profile,method=sample,overhead=0.5%", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
         {"guided,socket=local,profile=app.json", HM_MODE_GUIDED, HM_SOCKET_LOCAL, "guided"},
     };
     (void)state;
@@ -263,7 +272,8 @@ static void test_modes_are_listed_and_explained(void **state)
         assert_string_equal(hm_request_mode_name(&request), row->name);
         assert_int_equal(hm_request_wants(&request, HM_WANTS_ANYTHING), row->wants != 0);
         /* Every mode takes `socket`, except those that place nothing. */
-        assert_int_equal(row->keys & HM_KEYS_SOCKET, row->wants & ~HM_WANTS_SIDE_CACHE ? HM_KEYS_SOCKET : 0);
+        assert_int_equal(row->keys & HM_KEYS_SOCKET,
+                         row->wants & ~(HM_WANTS_SIDE_CACHE | HM_WANTS_PROFILE) ? HM_KEYS_SOCKET : 0);
     }
     assert_null(hm_mode_at(HM_MODES));
     assert_null(hm_mode_at(-1));
@@ -271,10 +281,10 @@ static void test_modes_are_listed_and_explained(void **state)
     assert_int_equal(hm_mode_find("fastest", 5), -1);
     assert_int_equal(hm_mode_find("", 0), -1);
     assert_string_equal(hm_mode_want_name(HM_WANTS_PRELOAD), "preload");
-    assert_null(hm_mode_want_name(HM_WANTS_GUIDE << 1));
+    assert_null(hm_mode_want_name(HM_WANTS_PROFILE << 1));
     assert_string_equal(
         hm_modes_list(~0u, " or ", all, sizeof(all)),
-        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, guided, fsdax or memory");
+        "off, fast, slow, dram, pmem, cxl, hbm, interleave, spill, isolate, migrate, profile, guided, fsdax or memory");
     assert_string_equal(hm_modes_list(1u << HM_MODE_SPILL | 1u << HM_MODE_OFF, " and ", two, sizeof(two)),
                         "off and spill");
     assert_string_equal(hm_modes_list(0, " or ", two, sizeof(two)), "");

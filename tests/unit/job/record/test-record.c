@@ -339,6 +339,25 @@ static void test_guided(void **state)
     json_decref(record);
 }
 
+/* A step that has left a profile; then one that has not. */
+static void test_profile(void **state)
+{
+    (void)state;
+    job.profiled = (struct hm_profiled){.is_known = true, .file = "/home/a/7.0.json"};
+    json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    const json_t *profile = json_object_get(record, "profile");
+    assert_string_equal(json_string_value(json_object_get(profile, "file")), "/home/a/7.0.json");
+    assert_string_equal(json_string_value(json_object_get(profile, "method")), "sample");
+    assert_true(json_is_null(json_object_get(profile, "reason")));
+    json_decref(record);
+    job.profiled = (struct hm_profiled){.is_known = true, .why = "no space"};
+    record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+    profile = json_object_get(record, "profile");
+    assert_true(json_is_null(json_object_get(profile, "file")));
+    assert_string_equal(json_string_value(json_object_get(profile, "reason")), "no space");
+    json_decref(record);
+}
+
 /* The cache is beside the job's peak; other modes have none. */
 static void test_the_cache_of_the_mode_memory(void **state)
 {
@@ -400,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
         cmocka_unit_test_setup(test_guided, set_up),
+        cmocka_unit_test_setup(test_profile, set_up),
         cmocka_unit_test_setup(test_the_cache_of_the_mode_memory, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,10 +29,12 @@ static int parse(const char *printed)
 static void test_a_choice(void **state)
 {
     (void)state;
-    assert_int_equal(parse("packer thermos\nfast_bytes 10485760\nexpected_share 0.75\nlater words of it\n"
-                           "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
-                     0);
+    assert_int_equal(
+        parse("profile /home/a/7.0.json\npacker thermos\nfast_bytes 10485760\nexpected_share 0.75\nlater words of it\n"
+              "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
+        0);
     assert_true(guided.is_known);
+    assert_string_equal(guided.profile, "/home/a/7.0.json");
     assert_string_equal(guided.packer, "thermos");
     assert_int_equal(guided.fast_bytes, 10485760);
     assert_float_equal(guided.expected_share, 0.75, 1e-9);
@@ -65,6 +67,7 @@ static void test_many_sites_are_counted(void **state)
 }
 
 static const char *const wrong[] = {
+    "profile 7.0.json",
     "packer",
     "packer ",
     "packer a-name-that-is-too-long",

@@ -122,6 +122,21 @@ static void test_a_guided_task_is_told_its_sites(void **state)
 }
 
 /* Without HYBRIDMEM_ISOLATE_JOB, the library is the user's own choice (hybridmem-preload(7)). */
+static void test_a_profiled_task_is_told_the_folder_of_its_recording(void **state)
+{
+    char preload[4096];
+    (void)state;
+    fake_environment_put("LD_PRELOAD", "/lib/own.so");
+    assert_int_equal(hm_isolate_enter_profiled(fake_environment(), "/dev/shm/x", 7, &error), 0);
+    snprintf(preload, sizeof(preload), "%s:/lib/own.so", hm_sites_library());
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), preload);
+    assert_string_equal(fake_environment_get("HYBRIDMEM_SITES"), "/dev/shm/x");
+    assert_int_equal(hm_isolate_leave(fake_environment(), &error), 0);
+    assert_string_equal(fake_environment_get("LD_PRELOAD"), "/lib/own.so");
+    assert_null(fake_environment_get("HYBRIDMEM_SITES"));
+    assert_null(fake_environment_get("HYBRIDMEM_ISOLATE_JOB"));
+}
+
 static void test_what_the_user_set_stays(void **state)
 {
     (void)state;
@@ -172,6 +187,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_library_is_put_first_and_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_set_is_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_guided_task_is_told_its_sites, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_profiled_task_is_told_the_folder_of_its_recording, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_the_user_set_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_set_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),

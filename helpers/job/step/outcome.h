@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a step's tasks have left, and what of it the job's entry gets. Tasks can write anything: all is checked. */
+#ifndef HM_JOB_STEP_OUTCOME_H
+#define HM_JOB_STEP_OUTCOME_H
+
+#include "task.h"
+
+/* Moves what the tasks have left into the entry. */
+void hm_outcome_collect(struct hm_outcome *outcome, const struct hm_step *step, struct hm_job *job);
+/* Notes the profile that the step has left, or why it has not. */
+void hm_outcome_note_profile(const struct hm_profiled *profiled, const struct hm_step *step, struct hm_job *job);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profiled.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/installed.h"
+#include "base/size.h"
+#include "sitesprogram.h"
+#include "slurm/stepname.h"
+
+#define RESULTS 16384     /* bytes of all recorders' lines */
+#define PATIENCE_MS 30000 /* for profiles to be written */
+#define PAUSE_NS 20000000L
+#define MOST_WORDS 64 /* of the program's command, for the profile */
+
+int hm_profiled_open_results(void)
+{
+    int fd = memfd_create("profiles", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && (ftruncate(fd, RESULTS) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int take_text(const char *value, char *out, size_t size)
+{
+    size_t length = strlen(value);
+    if (value[0] != '/' || length >= size)
+        return -1;
+    memcpy(out, value, length + 1);
+    return 0;
+}
+
+static int take_line(const char *key, const char *value, struct hm_profiled_start *start)
+{
+    uint64_t pid;
+    if (strcmp(key, "profile") == 0)
+        return take_text(value, start->file, sizeof(start->file));
+    if (strcmp(key, HM_ISOLATE_SITES) == 0)
+        return take_text(value, start->folder, sizeof(start->folder));
+    if (strcmp(key, "recorder") != 0)
+        return 0; /* of a later version */
+    if (hm_size_parse_number(value, 1, INT32_MAX, &pid, NULL) < 0)
+        return -1;
+    start->pid = (uint32_t)pid;
+    return 0;
+}
+
+int hm_profiled_parse(char *printed, struct hm_profiled_start *start)
+{
+    *start = (struct hm_profiled_start){.pid = 0};
+    for (char *line = printed, *next; *line; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        char *value = strchr(line, ' ');
+        if (!value)
+            return -1;
+        *value++ = '\0';
+        if (take_line(line, value, start) < 0)
+            return -1;
+    }
+    return start->file[0] && start->folder[0] && start->pid > 0 ? 0 : -1;
+}
+
+/* Runs the recorder. Returns 0, or -1 with a text. */
+static int start_recorder(const struct hm_step *step, const struct hm_environment *environment,
+                          struct hm_profiled_start *start, struct hm_error *error)
+{
+    static char printed[4 * PATH_MAX];
+    char program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24], part[16];
+    const char *words[MOST_WORDS + 12] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
+    int n = 6;
+    if (hm_sitesprogram_name(environment, program, error) < 0)
+        return -1;
+    snprintf(name, sizeof(name), "%u.%s", step->job_id, hm_step_name(step->step_id, part, sizeof(part)));
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    if (step->request.migrate.overhead_percent > 0) {
+        snprintf(overhead, sizeof(overhead), "%.2f%%", step->request.migrate.overhead_percent);
+        words[n++] = "--overhead";
+        words[n++] = overhead;
+    }
+    words[n++] = "--";
+    words[n++] = program;
+    for (int i = 1; i < MOST_WORDS && environment->words[i]; i++)
+        words[n++] = environment->words[i];
+    if (hm_sitesprogram_run(environment, words, step->results, printed, sizeof(printed), said, error) < 0)
+        return -1;
+    if (!printed[0])
+        return hm_fail(error, ENODATA, "%s", said[0] ? said : "its program cannot be profiled");
+    if (hm_profiled_parse(printed, start) < 0)
+        return hm_fail(error, EBADMSG, "%s has printed what this version does not know", HM_SITES_PROGRAM);
+    return 0;
+}
+
+/* Notes the recorder, for whom the end of the step waits. */
+static void note(struct hm_outcome *outcome, const struct hm_profiled_start *start)
+{
+    struct hm_process process;
+    uint32_t at = __atomic_fetch_add(&outcome->n_recorders, 1, __ATOMIC_ACQ_REL);
+    if (at < HM_OUTCOME_RECORDERS && hm_process_identify((pid_t)start->pid, &process) == 0)
+        outcome->recorder[at] = process;
+}
+
+void hm_profiled_begin(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
+{
+    static struct hm_profiled_start start;
+    struct hm_error error = {""};
+    if (!outcome || step->results <= 0)
+        hm_fail(&error, ENOMEM, "no memory for the results of recorders");
+    else if (access(hm_sites_library(), R_OK) != 0)
+        hm_fail_errno(&error, "%s", hm_sites_library());
+    else if (start_recorder(step, environment, &start, &error) == 0) {
+        note(outcome, &start);
+        if (hm_isolate_enter_profiled(environment, start.folder, step->job_id, &error) == 0)
+            return;
+    }
+    uint32_t none = 0;
+    if (!outcome ||
+        !__atomic_compare_exchange_n(&outcome->has_unprofiled, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    hm_text_copy(outcome->unprofiled, error.text, sizeof(outcome->unprofiled));
+    __atomic_store_n(&outcome->has_unprofiled, 1, __ATOMIC_RELEASE);
+}
+
+/* ---------------------------------------------------------- the end */
+
+static bool is_any_running(const struct hm_outcome *outcome, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hm_process process = outcome->recorder[i]; /* a copy, as tasks can write to the other */
+        if (process.pid > 0 && process.pid <= HM_MOST_PID && hm_process_is_running(&process))
+            return true;
+    }
+    return false;
+}
+
+/* The value of the first line with this key, "" where there is none. */
+static void find_line(const char *results, const char *key, char *out, size_t size)
+{
+    size_t length = strlen(key);
+    out[0] = '\0';
+    for (const char *line = results; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+        if (strncmp(line, key, length) == 0 && line[length] == ' ') {
+            size_t found = strcspn(line + length + 1, "\n");
+            snprintf(out, size, "%.*s", (int)(found < size ? found : size - 1), line + length + 1);
+            return;
+        }
+}
+
+void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled)
+{
+    uint32_t n_lines = 0;
+    for (const char *at = results; (at = strchr(at, '\n')) != NULL; at++)
+        n_lines++;
+    find_line(results, "profile", profiled->file, sizeof(profiled->file));
+    if (profiled->file[0] != '/')
+        profiled->file[0] = '\0';
+    find_line(results, "failed", profiled->why, sizeof(profiled->why));
+    if (!profiled->why[0] && n_lines < n)
+        snprintf(profiled->why, sizeof(profiled->why), "%u of %u recorders on this node ended without a profile",
+                 n - n_lines, n);
+}
+
+void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcome, struct hm_profiled *profiled)
+{
+    static char results[RESULTS + 1];
+    uint32_t n = __atomic_load_n(&outcome->n_recorders, __ATOMIC_ACQUIRE);
+    uint32_t waited = n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS;
+    int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
+    *profiled = (struct hm_profiled){.is_known = true};
+    while (is_any_running(outcome, waited) && hm_clock_ms(CLOCK_MONOTONIC) < end_ms)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    if (n > 0) {
+        ssize_t length = step->results > 0 ? pread(step->results, results, RESULTS, 0) : 0;
+        results[length > 0 ? length : 0] = '\0';
+        hm_profiled_judge(results, n, profiled);
+    } else if (__atomic_load_n(&outcome->has_unprofiled, __ATOMIC_ACQUIRE) == 1) {
+        memcpy(profiled->why, outcome->unprofiled, sizeof(profiled->why));
+        profiled->why[sizeof(profiled->why) - 1] = '\0';
+    }
+}

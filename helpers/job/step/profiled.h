@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A task that is profiled: `hybridmem sites record`, as the user and in the task's cgroup, records its program, and
+ * puts the profile into the user's store. What cannot be profiled runs as ever, and the record says why.
+ */
+#ifndef HM_JOB_STEP_PROFILED_H
+#define HM_JOB_STEP_PROFILED_H
+
+#include "task.h"
+
+/* Makes the file in memory in which the recorders of a step leave a line each. Its size is fixed, as users write it.
+ * Returns the descriptor, or -1 with errno. */
+int hm_profiled_open_results(void);
+
+/* Starts the recorder of the calling task, which is the user's, and sets the environment of its program. */
+void hm_profiled_begin(const struct hm_step *step, struct hm_outcome *outcome,
+                       const struct hm_environment *environment);
+
+/*
+ * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went.
+ */
+void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcome, struct hm_profiled *profiled);
+
+/* What the recorder has printed, lines "KEY VALUE". */
+struct hm_profiled_start {
+    char file[HM_CONFIG_PATH_MAX], folder[HM_PROFILED_FOLDER];
+    uint32_t pid;
+};
+
+/* Reads it. `printed` is changed. Returns 0, or -1 where it is none of ours. Pure. */
+int hm_profiled_parse(char *printed, struct hm_profiled_start *start);
+
+/* Reads the lines that the recorders have left, of `n` recorders. Pure. */
+void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled);
+
+#endif

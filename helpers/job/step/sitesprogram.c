@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sitesprogram.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/spawn.h"
+
+#define SAYS "hybridmem sites "
+#define PATIENCE_MS 60000     /* a profile may have 64 MiB */
+#define VARIABLE (128 * 1024) /* Linux has no longer one */
+
+int hm_sitesprogram_absolute(const char *path, char out[PATH_MAX], struct hm_error *error)
+{
+    char folder[PATH_MAX] = "";
+    if (path[0] != '/' && !getcwd(folder, sizeof(folder)))
+        return hm_fail_errno(error, "the task's working directory is not known");
+    if (snprintf(out, PATH_MAX, "%s%s%s", folder, path[0] == '/' ? "" : "/", path) >= PATH_MAX)
+        return hm_fail(error, ENAMETOOLONG, "the path of \"%.60s\" is too long", path);
+    return 0;
+}
+
+/* Cuts off the name of the command that has said it. */
+static void strip(char said[HM_ERROR_TEXT])
+{
+    said[strcspn(said, "\n")] = '\0';
+    const char *end = strncmp(said, SAYS, strlen(SAYS)) == 0 ? strstr(said, ": ") : NULL;
+    if (end)
+        memmove(said, end + 2, strlen(end + 2) + 1);
+}
+
+/* Returns 0 with what the program has printed and said, or -1 with a text. */
+static int run(char *const *words, int extra, char *const *environment, char *printed, size_t size,
+               char said[HM_ERROR_TEXT], struct hm_error *error)
+{
+    int output = memfd_create("output", MFD_CLOEXEC), errors = memfd_create("errors", MFD_CLOEXEC), status = -1;
+    const struct hm_spawn spawn = {.path = HM_SITES_PROGRAM,
+                                   .arguments = words,
+                                   .environment = environment,
+                                   .extra = extra,
+                                   .output = output,
+                                   .errors = errors,
+                                   .dies_with_parent = true};
+    said[0] = printed[0] = '\0';
+    pid_t pid = output < 0 || errors < 0
+                    ? hm_fail_errno(error, "no file in memory for the output of %s", HM_SITES_PROGRAM)
+                    : hm_spawn_start(&spawn, error);
+    if (pid >= 0) {
+        status = hm_spawn_wait_for(pid, PATIENCE_MS);
+        (void)hm_file_read_open(output, printed, size);
+        (void)hm_file_read_open(errors, said, HM_ERROR_TEXT);
+        strip(said);
+    }
+    if (output >= 0)
+        close(output);
+    if (errors >= 0)
+        close(errors);
+    if (pid < 0 || status == 0)
+        return pid < 0 ? -1 : 0;
+    return hm_fail(error, EIO, "%s", said[0] ? said : "hybridmem sites did not end as it should");
+}
+
+/* Where the task's program is looked for: in its PATH, then, as Slurm does, in its working directory. */
+static void read_path(const struct hm_environment *environment, char out[VARIABLE + PATH_MAX])
+{
+    const size_t start = strlen("PATH=");
+    char folder[PATH_MAX];
+    memcpy(out, "PATH=", start + 1);
+    if (environment->get(environment->data, "PATH", out + start, VARIABLE - start) != 0)
+        out[start] = '\0';
+    size_t used = strlen(out);
+    if (getcwd(folder, sizeof(folder)))
+        snprintf(out + used, VARIABLE + PATH_MAX - used, "%s%s", out[start] ? ":" : "", folder);
+}
+
+/* A variable of the task for the program's environment. */
+static char *copy_variable(const struct hm_environment *environment, const char *name, char out[PATH_MAX + 16])
+{
+    int length = snprintf(out, PATH_MAX + 16, "%s=", name);
+    if (environment->get(environment->data, name, out + length, PATH_MAX) != 0)
+        out[length] = '\0';
+    return out;
+}
+
+int hm_sitesprogram_run(const struct hm_environment *environment, const char *const *words, int extra, char *printed,
+                        size_t size, char said[HM_ERROR_TEXT], struct hm_error *error)
+{
+    static char path[VARIABLE + PATH_MAX], home[PATH_MAX + 16], data[PATH_MAX + 16];
+    char locale[] = "LC_ALL=C";
+    read_path(environment, path);
+    char *variables[] = {locale, path, copy_variable(environment, "HOME", home),
+                         copy_variable(environment, "XDG_DATA_HOME", data), NULL};
+    /* the cast drops const: execve does not write to the words */
+    return run((char *const *)(uintptr_t)words, extra, variables, printed, size, said, error);
+}
+
+int hm_sitesprogram_name(const struct hm_environment *environment, char program[PATH_MAX], struct hm_error *error)
+{
+    const char *name = environment->words ? environment->words[0] : NULL;
+    if (!name)
+        return hm_fail(error, ENOENT, "the task's program is not known");
+    if (strchr(name, '/'))
+        return hm_sitesprogram_absolute(name, program, error);
+    hm_text_copy(program, name, PATH_MAX);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs hybridmem-sites for a task, as the task's user: it reads and writes the user's profiles, and slurmstepd does
+ * not.
+ */
+#ifndef HM_JOB_STEP_SITESPROGRAM_H
+#define HM_JOB_STEP_SITESPROGRAM_H
+
+#include <limits.h>
+
+#include "isolate.h"
+
+#define HM_SITES_PROGRAM HM_LIBEXECDIR "/hybridmem-sites"
+
+/* Makes a path absolute: the program that gets it is in another folder. Returns 0, or -1 with a text. */
+int hm_sitesprogram_absolute(const char *path, char out[PATH_MAX], struct hm_error *error);
+
+/* The task's program: its absolute path, or a name that is looked for in PATH. Returns 0, or -1 with a text. */
+int hm_sitesprogram_name(const struct hm_environment *environment, char program[PATH_MAX], struct hm_error *error);
+
+/*
+ * Runs it with these words, in an environment of what it needs of the task's. `extra`: a descriptor that becomes its
+ * descriptor 3; -1: none. Returns 0 with what it has printed, and the first line that it has said; or -1 with a text,
+ * where it failed.
+ */
+int hm_sitesprogram_run(const struct hm_environment *environment, const char *const *words, int extra, char *printed,
+                        size_t size, char said[HM_ERROR_TEXT], struct hm_error *error);
+
+#endif

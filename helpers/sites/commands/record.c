@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `hybridmem sites record`: makes the profile of a process that goes on to execute a program, for the tasks of
+ * --hybrid-mem=profile. The recorder is no child of the program, which may wait for its children.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/size.h"
+#include "cli/trace/program.h"
+#include "commands.h"
+#include "keep.h"
+#include "watching.h"
+
+#define NAME "hybridmem sites record"
+#define RESULT 3 /* descriptor that gets one line at the end */
+
+struct work {
+    const char *name; /* of the profile in the store */
+    pid_t pid;
+    double overhead;
+    char **program;
+    struct hm_watching watching;
+};
+
+static void print_help(void)
+{
+    puts("Usage: hybridmem sites record --name NAME --pid PID [OPTION]... -- PROGRAM\n"
+         "       [ARGUMENT]...\n"
+         "\n"
+         "Makes the profile of a process that goes on to execute a program, and puts it\n"
+         "into the user's store. Tasks of --hybrid-mem=profile start it; to profile a\n"
+         "program yourself, use hybridmem sites run. It prints the profile's path, its\n"
+         "own process, and the variable that the program needs, and goes on by itself.\n"
+         "\n"
+         "Options:\n"
+         "  --name NAME         of the profile in the store\n"
+         "  --pid PID           the process\n"
+         "  --overhead PERCENT  of the CPUs' time, for sampling (default: 2%)\n"
+         "  -h, --help          this text\n"
+         "  -V, --version       the version\n"
+         "\n"
+         "Exit status: 0, also where nothing can be recorded, as a line says; 1 it failed,\n"
+         "2 wrong usage.");
+}
+
+/* ---------------------------------------------------------- in the background */
+
+/* Signals that end the job's processes leave the recorder time for the profile. */
+static void detach(void)
+{
+    const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        signal(ignored[i], SIG_IGN);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++)
+        (void)dup2(nothing, fd);
+    if (nothing > STDERR_FILENO)
+        close(nothing);
+}
+
+static void follow(struct work *work, int process)
+{
+    struct pollfd events[] = {{.fd = process, .events = POLLIN}, {.events = POLLIN}};
+    do {
+        events[1].fd = hm_sampler_fd(&work->watching.sampler);
+        (void)poll(events, 2, HM_WATCHING_LOOK_MS);
+        hm_watching_look(&work->watching);
+    } while (!(events[0].revents & POLLIN));
+    hm_watching_end(&work->watching);
+}
+
+static int keep(struct work *work, struct hm_error *error)
+{
+    struct hm_watching *watching = &work->watching;
+    struct hm_profile *profile = hm_watching_profile(watching, work->program, -1);
+    int status = -1;
+    if (!profile)
+        hm_fail(error, ENOMEM, "out of memory");
+    else if (profile->processes == 0)
+        hm_fail(error, ENODATA, "%s was not seen: it did not load the library that notes allocations",
+                work->program[0]);
+    else
+        status = hm_sites_keep(profile, watching->executable.build_id, work->name, error);
+    hm_profile_free(profile);
+    return status;
+}
+
+/* Returns the recorder's exit status. */
+static int record(struct work *work, int process, const char *path)
+{
+    struct hm_error error = {""};
+    detach();
+    follow(work, process);
+    int status = keep(work, &error);
+    hm_watching_close(&work->watching);
+    (void)dprintf(RESULT, "%s %s\n", status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
+    return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---------------------------------------------------------- before that */
+
+/* Is there a program to be recorded, and a place for its profile? Returns 0 with the profile's path, or -1 with a
+ * text. */
+static int prepare(struct work *work, char path[PATH_MAX], struct hm_error *error)
+{
+    struct hm_watching *watching = &work->watching;
+    const struct hm_buildid_file *executable = &watching->executable;
+    const char *name = work->program[0];
+    if (hm_program_find(name, watching->path, error) != 0)
+        return -1;
+    if (hm_buildid_look(watching->path, &watching->executable, NULL) != 0)
+        return hm_fail(error, ENOEXEC,
+                       "%s is no program with a build-id, as a script has none: what it starts by srun is profiled",
+                       name);
+    if (!executable->is_dynamic)
+        return hm_fail(error, ENOEXEC, "%s is linked statically: its allocations cannot be seen", name);
+    if (!executable->build_id[0])
+        return hm_fail(error, ENODATA, "%s has no build-id: link it with -Wl,--build-id", name);
+    return hm_sites_can_keep(executable->build_id, work->name, path, error);
+}
+
+/* Runs in the child: opens the recording, says so by a line through `out`, and records. Returns the exit status. */
+static int run_child(struct work *work, const char *path, int out)
+{
+    struct hm_error error = {""};
+    int process = (int)syscall(SYS_pidfd_open, work->pid, 0);
+    if (process < 0)
+        hm_fail_errno(&error, "the process %d cannot be watched", (int)work->pid);
+    else if (hm_watching_open(&work->watching, HM_WATCHING_LEAST, &error) == 0)
+        hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->overhead);
+    if (error.text[0])
+        (void)dprintf(out, "!%s", error.text);
+    else
+        (void)dprintf(out, HM_SITES_FOLDER " %s", work->watching.watch.folder);
+    close(out);
+    if (!error.text[0])
+        return record(work, process, path);
+    hm_watching_close(&work->watching);
+    return EXIT_FAILURE;
+}
+
+/* Starts the recorder, and waits until it is ready. Returns 0, or -1 with a text. */
+static int start(struct work *work, const char *path, struct hm_error *error)
+{
+    char line[HM_ERROR_TEXT + HM_SITES_PATH] = "";
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return hm_fail_errno(error, "no recorder can be started");
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        int status = run_child(work, path, ends[1]);
+        free(work);
+        exit(status);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    for (ssize_t n = 1; pid > 0 && n > 0 && used<sizeof(line) - 1; used += n> 0 ? (size_t)n : 0)
+        n = read(ends[0], line + used, sizeof(line) - 1 - used);
+    close(ends[0]);
+    if (pid < 0)
+        return hm_fail_errno(error, "no recorder can be started");
+    if (!line[0] || line[0] == '!')
+        return hm_fail(error, EIO, "%s", line[0] ? line + 1 : "the recorder ended before the program");
+    printf("profile %s\nrecorder %d\n%s\n", path, (int)pid, line);
+    return 0;
+}
+
+static int take_pid(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    uint64_t pid;
+    if (hm_size_parse_number(text, 1, INT32_MAX, &pid, error) < 0)
+        return -1;
+    work->pid = (pid_t)pid;
+    return 0;
+}
+
+static int take_overhead(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    return hm_watching_take_overhead(text, &work->overhead, error);
+}
+
+static int take_name(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    work->name = text;
+    bool is_right = text[0] && text[0] != '.' && !strchr(text, '/') && strlen(text) < 64;
+    return is_right ? 0 : hm_fail(error, EINVAL, "\"%.60s\" is no name of a file", text);
+}
+
+static int run(int argc, char **argv, struct work *work)
+{
+    const struct hm_word table[] = {
+        {"name", .take = take_name}, {"pid", .take = take_pid}, {"overhead", .take = take_overhead}};
+    const struct hm_words words = {"sites record", print_help, table, sizeof(table) / sizeof(table[0]), work};
+    char path[PATH_MAX];
+    struct hm_error error = {""};
+    int status = hm_words_parse_before(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (!work->name || work->pid == 0 || optind == argc || !*argv[optind]) {
+        fputs(NAME ": --name, --pid or the program is missing. Try '" NAME " --help'.\n", stderr);
+        return HM_SITES_BAD;
+    }
+    work->program = argv + optind;
+    status = prepare(work, path, &error) == 0 && start(work, path, &error) < 0 ? HM_SITES_FAILED : EXIT_SUCCESS;
+    if (error.text[0])
+        fprintf(stderr, NAME ": %s\n", error.text);
+    return status;
+}
+
+int hm_sites_record(int argc, char **argv)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work) {
+        fputs(NAME ": out of memory\n", stderr);
+        return HM_SITES_FAILED;
+    }
+    work->overhead = HM_WATCHING_OVERHEAD;
+    int status = run(argc, argv, work);
+    free(work);
+    return hm_output_end(NAME, 0, status);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watching.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/moment.h"
+#include "base/size.h"
+
+int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error)
+{
+    return hm_watch_open(&watching->watch, least_bytes, error);
+}
+
+void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead)
+{
+    watching->series = hm_series_open(); /* without it the profile is without series */
+    hm_sampler_open(&watching->sampler, &watching->watch, source, overhead);
+    watching->start = time(NULL);
+    hm_watch_begin(&watching->watch);
+}
+
+void hm_watching_look(struct hm_watching *watching)
+{
+    hm_sampler_read(&watching->sampler, hm_watch_look(&watching->watch));
+    hm_series_look(watching->series, &watching->watch);
+}
+
+void hm_watching_end(struct hm_watching *watching)
+{
+    hm_sampler_read(&watching->sampler, false);
+    hm_watch_end(&watching->watch);
+    hm_series_look(watching->series, &watching->watch);
+}
+
+/* The command in one line; the caller frees it. NULL: no memory. */
+static char *join(char *const *words)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out)
+        return NULL;
+    for (int i = 0; words[i] && ftell(out) < HM_PROFILE_TEXT / 2; i++)
+        fprintf(out, "%s%.*s", i > 0 ? " " : "", HM_PROFILE_TEXT / 2 - 2, words[i]);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Fills in what the recording does not know. Returns 0, or -1. */
+static int describe(const struct hm_watching *watching, char *const *words, struct hm_profile *profile)
+{
+    const struct hm_sampler *sampler = &watching->sampler;
+    char moment[HM_MOMENT];
+    profile->command = join(words);
+    profile->program = strdup(watching->path);
+    profile->start = strdup(hm_moment_format(watching->start, moment));
+    profile->build_id = watching->executable.build_id[0] ? strdup(watching->executable.build_id) : NULL;
+    profile->source = sampler->state.name[0] ? strdup(sampler->state.name) : NULL;
+    profile->why = sampler->why[0] ? strdup(sampler->why) : NULL;
+    profile->unit = sampler->state.is_time ? 0 : sampler->state.unit;
+    profile->lost = sampler->state.lost;
+    return profile->command && profile->program && profile->start ? 0 : -1;
+}
+
+struct hm_profile *hm_watching_profile(const struct hm_watching *watching, char *const *words, int exit_code)
+{
+    struct hm_profile *profile = calloc(1, sizeof(*profile));
+    if (profile && hm_watch_report(&watching->watch, watching->sampler.state.name[0] != '\0', profile) == 0 &&
+        describe(watching, words, profile) == 0) {
+        profile->exit_code = exit_code;
+        hm_series_report(watching->series, &watching->watch, profile);
+        return profile;
+    }
+    hm_profile_free(profile);
+    return NULL;
+}
+
+void hm_watching_close(struct hm_watching *watching)
+{
+    hm_sampler_close(&watching->sampler);
+    hm_series_close(watching->series);
+    hm_watch_close(&watching->watch);
+}
+
+int hm_watching_take_overhead(const char *text, double *overhead, struct hm_error *error)
+{
+    double percent;
+    if (hm_size_parse_percent(text, &percent, error) < 0)
+        return -1;
+    if (percent < 0.01 || percent > 50)
+        return hm_fail(error, ERANGE, "\"%.40s\" is out of range: use 0.01%% to 50%%", text);
+    *overhead = percent / 100;
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recording of a program, from before it starts until its profile: what `hybridmem sites run` and `record` share.
+ */
+#ifndef HM_SITES_COMMANDS_WATCHING_H
+#define HM_SITES_COMMANDS_WATCHING_H
+
+#include <limits.h>
+#include <time.h>
+
+#include "series.h"
+#include "sites/profile/buildid.h"
+#include "sites/record/sampler.h"
+
+#define HM_WATCHING_LOOK_MS 20 /* between two looks at small allocations, new processes and new threads */
+#define HM_WATCHING_OVERHEAD 0.02
+/* About a page: accesses are seen by pages, so smaller allocations could not be told apart. */
+#define HM_WATCHING_LEAST 4096
+
+struct hm_watching {
+    char path[PATH_MAX]; /* of the program; set by the caller */
+    struct hm_buildid_file executable;
+    struct hm_watch watch;
+    struct hm_series *series;
+    struct hm_sampler sampler;
+    time_t start;
+};
+
+/* Makes the folder of the recording. hm_watching_close has to follow. Returns 0, or -1 with a text. */
+int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error);
+/* The program starts now. */
+void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead);
+/* Looks at the program; to be called each HM_WATCHING_LOOK_MS, or when hm_sampler_fd is readable. */
+void hm_watching_look(struct hm_watching *watching);
+/* The program has ended. */
+void hm_watching_end(struct hm_watching *watching);
+/* The profile of a program that was started by these words, for hm_profile_free. `exit_code`: as a shell has it, or -1.
+ * NULL: no memory. */
+struct hm_profile *hm_watching_profile(const struct hm_watching *watching, char *const *words, int exit_code);
+void hm_watching_close(struct hm_watching *watching);
+
+/* Reads the argument of --overhead: a share of the CPUs' time, 0..1. Returns 0, or -1 with a text. */
+int hm_watching_take_overhead(const char *text, double *overhead, struct hm_error *error);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/flock.h"
+
+#define BELOW_DATA "/hybridmem/profiles"
+#define BELOW_HOME "/.local/share" BELOW_DATA
+#define ENDING ".json"
+#define LOCK ".lock"
+#define PATIENCE_MS 20000 /* a node has many tasks, and each reads and writes the profile once */
+#define MOST 4096         /* profiles that are listed */
+
+int hm_store_own(char folder[PATH_MAX], struct hm_error *error)
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    bool has_data = data && data[0] == '/';
+    if (!has_data && !(home && home[0] == '/'))
+        return hm_fail(error, ENOENT,
+                       "the store of profiles is not known, as neither XDG_DATA_HOME nor HOME is a path");
+    if (snprintf(folder, PATH_MAX, "%s%s", has_data ? data : home, has_data ? BELOW_DATA : BELOW_HOME) >= PATH_MAX)
+        return hm_fail(error, ENAMETOOLONG, "the path of the store of profiles is too long");
+    return 0;
+}
+
+static bool is_newer(const struct timespec *left, const struct timespec *right)
+{
+    return left->tv_sec != right->tv_sec ? left->tv_sec > right->tv_sec : left->tv_nsec > right->tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hm_store_entry *left = a, *right = b;
+    if (is_newer(&left->changed, &right->changed) || is_newer(&right->changed, &left->changed))
+        return is_newer(&left->changed, &right->changed) ? -1 : 1;
+    return strcmp(left->path, right->path);
+}
+
+struct list {
+    struct hm_store_entry *entry;
+    size_t n, room;
+};
+
+static int add(struct list *list, const char *folder, const char *name)
+{
+    struct stat status;
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        struct hm_store_entry *more = realloc(list->entry, room * sizeof(*more));
+        if (!more)
+            return -1;
+        list->entry = more;
+        list->room = room;
+    }
+    struct hm_store_entry *entry = &list->entry[list->n];
+    if (snprintf(entry->path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX && lstat(entry->path, &status) == 0 &&
+        S_ISREG(status.st_mode)) {
+        entry->changed = status.st_mtim;
+        list->n++;
+    }
+    return 0;
+}
+
+/* Adds the profiles of a build, the newest first. Returns 0, also where there is no such folder, or -1 with errno. */
+static int read_build(struct list *list, const char *folder)
+{
+    DIR *files = opendir(folder);
+    size_t first = list->n;
+    int status = files || errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+    for (struct dirent *file; files && status == 0 && list->n < MOST && (file = readdir(files)) != NULL;) {
+        size_t length = strlen(file->d_name), ending = strlen(ENDING);
+        if (file->d_name[0] != '.' && length > ending && strcmp(file->d_name + length - ending, ENDING) == 0)
+            status = add(list, folder, file->d_name);
+    }
+    if (files)
+        closedir(files);
+    if (list->n > first)
+        qsort(list->entry + first, list->n - first, sizeof(*list->entry), compare);
+    return status;
+}
+
+static int find_in(const char *store, const char *build_id, char path[PATH_MAX])
+{
+    struct list list = {NULL, 0, 0};
+    char folder[PATH_MAX];
+    if (snprintf(folder, PATH_MAX, "%s/%s", store, build_id) < PATH_MAX)
+        (void)read_build(&list, folder); /* one that cannot be read has none for this user */
+    bool is_found = list.n > 0;
+    if (is_found)
+        memcpy(path, list.entry[0].path, PATH_MAX);
+    free(list.entry);
+    return is_found ? 0 : -1;
+}
+
+int hm_store_find(const char *shared, const char *build_id, char path[PATH_MAX], struct hm_error *error)
+{
+    char own[PATH_MAX];
+    struct hm_error why = {""};
+    if (hm_store_own(own, &why) == 0) {
+        if (find_in(own, build_id, path) == 0)
+            return 0;
+        snprintf(why.text, sizeof(why.text), "%.160s has none", own);
+    }
+    if (shared[0] && find_in(shared, build_id, path) == 0)
+        return 0;
+    return hm_fail(error, ENOENT, "there is no profile of the build %s: %s%s%.80s", build_id, why.text,
+                   shared[0] ? ", nor has " : "", shared);
+}
+
+/* Makes a folder with all above it. Returns 0, or -1 with errno. */
+static int make_folders(char *path)
+{
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        int status = mkdir(path, 0700), number = errno;
+        *at = '/';
+        if (status != 0 && number != EEXIST && access(path, X_OK) != 0) {
+            errno = number;
+            return -1;
+        }
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
+{
+    char store[PATH_MAX];
+    if (geteuid() == 0)
+        return hm_fail(error, EPERM, "root keeps no profiles");
+    if (hm_store_own(store, error) < 0)
+        return -1;
+    if (snprintf(folder, PATH_MAX, "%s/%s", store, build_id) >= PATH_MAX)
+        return hm_fail(error, ENAMETOOLONG, "the path of the store of profiles is too long");
+    if (make_folders(folder) < 0)
+        return hm_fail_errno(error, "no profile can be kept in %.200s", folder);
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = at < 0 ? -1 : hm_flock_open(at, LOCK);
+    if (fd < 0 || hm_flock_wait(fd, PATIENCE_MS) != 0) {
+        hm_fail_errno(error, "no profile can be kept in %.200s", folder);
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    if (at >= 0)
+        close(at);
+    return fd;
+}
+
+void hm_store_trim(const char *folder)
+{
+    struct list list = {NULL, 0, 0};
+    (void)read_build(&list, folder);
+    for (size_t i = HM_STORE_KEPT; i < list.n; i++)
+        unlink(list.entry[i].path);
+    free(list.entry);
+}
+
+int hm_store_list(const char *folder, struct hm_store_entry **entries, struct hm_error *error)
+{
+    struct list list = {NULL, 0, 0};
+    struct dirent **build = NULL;
+    int n = scandir(folder, &build, NULL, alphasort), status = 0;
+    *entries = NULL;
+    if (n < 0)
+        return errno == ENOENT ? 0 : hm_fail_errno(error, "%.200s", folder);
+    for (int i = 0; i < n; i++) {
+        char path[PATH_MAX];
+        if (status == 0 && build[i]->d_name[0] != '.' &&
+            snprintf(path, PATH_MAX, "%s/%s", folder, build[i]->d_name) < PATH_MAX)
+            status = read_build(&list, path);
+        free(build[i]);
+    }
+    free(build);
+    if (status == 0) {
+        *entries = list.entry;
+        return (int)list.n;
+    }
+    hm_fail_errno(error, "%.200s", folder);
+    free(list.entry);
+    return -1;
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the store of profiles: hybridmem sites record puts them there, list shows them, guide takes the newest."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from installed import LIBEXEC, check_root, helper
+from sysfstree import NOBODY
+from test_sites import VALIDATOR
+from test_sites_guide import NODES, all_slow, compiled, policies, profile_of
+from test_sites_run import by_peak
+
+AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("probe") / "probe")
+
+
+@pytest.fixture(scope="module")
+def profile(probe, tmp_path_factory):
+    return profile_of(probe, tmp_path_factory.mktemp("profile") / "probe.json")
+
+
+@pytest.fixture
+def home(tmp_path):
+    return {"XDG_DATA_HOME": "", "HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def folder(tmp_path, profile):
+    """The folder of the program's build in the user's store."""
+    return tmp_path / ".local/share/hybridmem/profiles" / json.loads(profile.read_text())["program"]["build_id"]
+
+
+def put(folder, profile, name, seconds):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(profile.read_text())
+    os.utime(path, (seconds, seconds))
+    return path
+
+
+def guide(program, env, *options, status=0):
+    words = ("--nodes", NODES, "--fast", "11M", *options, "--", program, "where")
+    return helper("hybridmem-sites", "guide", *words, env=env, status=status)
+
+
+# As a task does: a shell has itself recorded, and then becomes the program.
+TASK = """
+exec 3> "$1"
+shift
+started=$("$LIBEXEC/hybridmem-sites" record --name "$1" --pid $$ -- "$2" "$3") || exit 99
+export RECORDER="$(sed -n 's/^recorder //p' <<< "$started")"
+export HYBRIDMEM_SITES="$(sed -n 's/^HYBRIDMEM_SITES //p' <<< "$started")" LD_PRELOAD="$LIBRARY"
+exec "$2" "$3" 3>&-
+"""
+
+
+def record(env, name, *program):
+    """Runs the program as a task that is profiled. Returns the recorder's line, the program's exit status, and what was
+    said."""
+    result = Path(env["HOME"]) / "result"
+    os.mkfifo(result)
+    os.chown(result, NOBODY, NOBODY)
+    library = LIBEXEC.parents[1] / "lib" / "hybridmem" / "libhybridmem-sites.so"
+    env = {**os.environ, **env, "LIBEXEC": str(LIBEXEC), "LIBRARY": str(library)}
+    words = ["bash", "-c", TASK, "task", result, name, *program]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env=env, **pipes, **AS_NOBODY) as task:
+        line = result.read_text()  # ends when the recorder, which has it longest, has ended
+        said = task.communicate()[1]
+    result.unlink()
+    return line, task.returncode, said
+
+
+@pytest.fixture
+def of_nobody():
+    """The environment of a user who is not root, with a home where this user finds programs, too."""
+    path = Path(tempfile.mkdtemp(prefix="home-"))
+    os.chown(path, NOBODY, NOBODY)
+    yield {"XDG_DATA_HOME": "", "HOME": str(path)}
+    shutil.rmtree(path)
+
+
+def built(of_nobody, name, *words, text=None):
+    return compiled(Path(of_nobody["HOME"]) / name, *words, text=text)
+
+
+def recorded(of_nobody):
+    return list(Path(of_nobody["HOME"]).glob(".local/share/hybridmem/profiles/*/*.json"))
+
+
+def test_tasks_of_a_step_have_one_profile(of_nobody):
+    probe = built(of_nobody, "probe")
+    for number in (1, 2):
+        line, status, said = record(of_nobody, "7.0", probe, "where")
+        [path] = recorded(of_nobody)
+        assert (line, status, said) == (f"profile {path}\n", 0, "")
+        made = json.loads(path.read_text())
+        VALIDATOR.validate(made)
+        assert made["processes"] == number and made["exit_code"] is None and path.name == "7.0.json"
+        assert made["program"]["command"] == f"{probe} where" and set(by_peak(made)) >= set(range(1, 10))
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert {site["allocations"] for site in by_peak(made).values()} == {number}
+
+
+def test_a_recorder_is_no_child_and_outlives_a_signal(of_nobody):
+    """The program sends SIGTERM to the recorder, and has no child."""
+    text = """
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+int main(int argc, char **argv)
+{
+    (void)argc;
+    free(malloc(1 << 20));
+    if (waitpid(-1, NULL, 0) != -1)
+        return 9;
+    return kill(atoi(getenv(argv[1])), SIGTERM) == 0 ? 3 : 8;
+}
+"""
+    program = built(of_nobody, "signals", text=text)
+    line, status, _ = record(of_nobody, "1.2", program, "RECORDER")
+    assert status == 3 and line.startswith("profile ") and line.endswith("/1.2.json\n")
+
+
+def test_what_cannot_be_recorded_is_said(of_nobody):
+    probe = built(of_nobody, "probe")
+    script = probe.with_name("script")
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    static = built(of_nobody, "static", "-static", text="int main(void) { return 0; }\n")
+    without = built(of_nobody, "without", "-Wl,--build-id=none", text="int main(void) { return 0; }\n")
+    no_place = {**of_nobody, "XDG_DATA_HOME": "/proc/none"}
+    for env, program, why in (
+        (of_nobody, script, "is no program with a build-id"),
+        (of_nobody, static, "is linked statically: its allocations cannot be seen"),
+        (of_nobody, without, "has no build-id: link it with -Wl,--build-id"),
+        (no_place, probe, "no profile can be kept in /proc/none/hybridmem/profiles/"),
+    ):
+        words = ("record", "--name", "1.0", "--pid", os.getpid(), "--", program)
+        done = helper("hybridmem-sites", *words, env=env, **AS_NOBODY)
+        assert done.stdout == "" and why in done.stderr and done.stderr.count("\n") == 1
+    check_root()
+    assert "root keeps no profiles" in helper("hybridmem-sites", *words[:-1], probe, env=of_nobody).stderr
+    assert not recorded(of_nobody)
+
+
+def test_wrong_words_are_refused(probe):
+    for words in (["--name", "a/b"], ["--name", ""], ["--pid", "0"], ["--overhead", "51%"], ["--name", "a"]):
+        helper("hybridmem-sites", "record", *words, "--", probe, status=2)
+    helper("hybridmem-sites", "list", "more", status=2)
+
+
+def test_the_newest_profile_of_the_build_is_taken(probe, profile, home, folder, tmp_path):
+    shared = tmp_path / "shared"
+    none = guide(probe, home, "--shared", shared, status=125)
+    assert "there is no profile of the build " in none.stderr and none.stdout == ""
+    of_site = put(shared / folder.name, profile, "site.json", 900)
+    words = ("--shared", shared, "--print")
+    assert guide(probe, home, *words).stdout.splitlines()[0] == f"profile {of_site}"
+    put(folder, profile, "1.0.json", 100)
+    newest = put(folder, profile, "2.0.json", 300)
+    put(folder, profile, "3.0.json", 200)
+    assert guide(probe, home, *words).stdout.splitlines()[0] == f"profile {newest}"
+    found = policies(guide(probe, home, "--packer", "knapsack", "--shared", shared))
+    assert found != all_slow()
+
+
+def test_a_script_has_no_profile_of_its_own(home, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert "has no build-id, by which its profile could be found" in guide(script, home, status=125).stderr
+    done = guide(script, home, "--print")
+    assert done.stdout == "" and "is a script, and has no profile of its own" in done.stderr
+
+
+def test_profiles_are_listed(probe, profile, home, folder):
+    assert helper("hybridmem-sites", "list", env=home).stdout.startswith("no profile in ")
+    old, new = put(folder, profile, "1.0.json", 100), put(folder, profile, "2.0.json", 86400)
+    torn = put(folder, profile, "3.0.json", 50)
+    torn.write_text("{")
+    os.utime(torn, (50, 50))
+    lines = helper("hybridmem-sites", "list", env=home).stdout.splitlines()
+    assert lines[:2] == [
+        f"1970-01-02T00:00:00Z  {new}  {probe} where",
+        f"1970-01-01T00:01:40Z  {old}  {probe} where",
+    ]
+    assert lines[2].startswith(f"1970-01-01T00:00:50Z  {torn}  {torn}: ") and len(lines) == 3

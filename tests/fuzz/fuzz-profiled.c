@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes what a task, and slurmstepd at its end, read of the recorder: what is accepted can be in the ledger. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputtext.h"
+#include "job/ledger/table.h"
+#include "job/step/profiled.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct hm_profiled_start start;
+    static struct hm_profiled profiled;
+    char *text = input_text(data, size);
+    if (!text)
+        return 0;
+    profiled = (struct hm_profiled){.is_known = true};
+    hm_profiled_judge(text, 4, &profiled);
+    if (hm_fields_check(hm_profiled_table, &profiled, NULL) != 0 || (profiled.file[0] && profiled.file[0] != '/'))
+        abort();
+    if (hm_profiled_parse(text, &start) == 0 && (start.file[0] != '/' || start.folder[0] != '/' || start.pid == 0))
+        abort();
+    free(text);
+    return 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what slurmstepd and a task that is profiled read of the recorder. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fields.h"
+#include "job/ledger/table.h"
+#include "job/step/profiled.h"
+#include "unit/lib/rows.h"
+
+#define FILE_LINE "profile /home/a/x.json\n"
+#define PID_LINE "recorder 42\n"
+#define FOLDER_LINE "HYBRIDMEM_SITES /dev/shm/hybridmem-sites.abcdef\n"
+
+static struct hm_profiled_start start;
+
+static int parse(const char *printed)
+{
+    static char copy[8192];
+    snprintf(copy, sizeof(copy), "%s", printed);
+    return hm_profiled_parse(copy, &start);
+}
+
+static void test_a_recorder_that_has_started(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(FILE_LINE PID_LINE "later words\n" FOLDER_LINE), 0);
+    assert_string_equal(start.file, "/home/a/x.json");
+    assert_string_equal(start.folder, "/dev/shm/hybridmem-sites.abcdef");
+    assert_int_equal(start.pid, 42);
+}
+
+static const char *const wrong[] = {
+    "",
+    FILE_LINE PID_LINE,
+    FILE_LINE FOLDER_LINE,
+    PID_LINE FOLDER_LINE,
+    "profile x.json\n" PID_LINE FOLDER_LINE,
+    FILE_LINE FOLDER_LINE "recorder 0\n",
+    FILE_LINE FOLDER_LINE "recorder 4294967338\n",
+    FILE_LINE PID_LINE FOLDER_LINE "word\n",
+};
+
+static void test_what_is_none_of_ours(void **state)
+{
+    char folder[HM_PROFILED_FOLDER + 64];
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(wrong); i++)
+        assert_int_equal(parse(wrong[i]), -1);
+    snprintf(folder, sizeof(folder), FILE_LINE PID_LINE "HYBRIDMEM_SITES /%0*d\n", HM_PROFILED_FOLDER, 7);
+    assert_int_equal(parse(folder), -1);
+}
+
+/* Lines that recorders have left, how many recorders there were, and what it comes to. */
+static const struct {
+    const char *results;
+    uint32_t n;
+    const char *file, *why;
+} ends[] = {
+    {"", 2, "", "2 of 2 recorders on this node ended without a profile"},
+    {"profile /a\nprofile /a\n", 2, "/a", ""},
+    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node ended without a profile"},
+    {"profile /a\nfailed no space\n", 2, "/a", "no space"},
+    {"failed no space\nfailed other\n", 2, "", "no space"},
+    {"profile a\n", 1, "", ""},
+    {"made up\n\n\nprofile", 1, "", ""},
+};
+
+static void test_how_it_went(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(ends); i++) {
+        struct hm_profiled profiled = {.is_known = true};
+        hm_profiled_judge(ends[i].results, ends[i].n, &profiled);
+        assert_string_equal(profiled.file, ends[i].file);
+        assert_string_equal(profiled.why, ends[i].why);
+        assert_int_equal(hm_fields_check(hm_profiled_table, &profiled, NULL), 0);
+    }
+}
+
+/* Users write to the file: they cannot make it longer, nor cut it off. */
+static void test_the_file_of_results_keeps_its_size(void **state)
+{
+    (void)state;
+    int fd = hm_profiled_open_results();
+    assert_true(fd >= 0);
+    off_t size = lseek(fd, 0, SEEK_END);
+    assert_true(size > 0);
+    assert_int_equal(pwrite(fd, "x", 1, size), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ftruncate(fd, 0), -1);
+    assert_int_equal(pwrite(fd, "x", 1, size - 1), 1);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_recorder_that_has_started),
+        cmocka_unit_test(test_what_is_none_of_ours),
+        cmocka_unit_test(test_how_it_went),
+        cmocka_unit_test(test_the_file_of_results_keeps_its_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
