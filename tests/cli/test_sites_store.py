@@ -175,6 +175,16 @@ def test_the_newest_profile_of_the_build_is_taken(probe, profile, home, folder, 
     assert found != all_slow()
 
 
+def test_a_profile_of_another_build_is_named(home, folder, profile, tmp_path):
+    """The program of the profile is the probe; this one has its name, and another content."""
+    other = compiled(tmp_path / "probe", text="int main(void) { return 0; }\n")
+    older, stale = put(folder, profile, "1.0.json", 100), put(folder, profile, "2.0.json", 200)
+    said = guide(other, home, "--shared", "/none", status=125).stderr
+    assert f"; {stale} is of another build of it: make a new profile\n" in said and str(older) not in said
+    named = compiled(tmp_path / "named", text="int main(void) { return 1; }\n")
+    assert "another build" not in guide(named, home, "--shared", "/none", status=125).stderr
+
+
 def test_a_script_has_no_profile_of_its_own(home, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")

@@ -10,12 +10,12 @@
 
 /*
  * Is what a step says to be noted, where `is_known` something is already? The first step that has succeeded counts,
- * then the last that has not; that of the job's script, which ends last and starts the others, only if there is nothing
- * else.
+ * then the last that has not; that of the job's script or shell, which ends last and starts the others, only if there
+ * is nothing else.
  */
 static bool is_noted(const struct hm_step *step, bool is_known, bool has_succeeded)
 {
-    return !is_known || (!has_succeeded && step->step_id != HM_STEP_BATCH);
+    return !is_known || (!has_succeeded && step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE);
 }
 
 static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)

@@ -115,7 +115,9 @@ void hm_profiled_begin(const struct hm_step *step, struct hm_outcome *outcome, c
 {
     static struct hm_profiled_start start;
     struct hm_error error = {""};
-    if (!outcome || step->results <= 0)
+    if (step->step_id == HM_STEP_INTERACTIVE)
+        hm_fail(&error, ENOTSUP, "the shell of an interactive job is not profiled: what it starts by srun is");
+    else if (!outcome || step->results <= 0)
         hm_fail(&error, ENOMEM, "no memory for the results of recorders");
     else if (access(hm_sites_library(), R_OK) != 0)
         hm_fail_errno(&error, "%s", hm_sites_library());

@@ -26,6 +26,12 @@ struct work {
     char path[PATH_MAX];
 };
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* Finds both tiers' nodes. Returns 0, or -1 with a text. */
 static int find_nodes(struct work *work, struct hm_error *error)
 {
@@ -99,6 +105,31 @@ static int print(const struct work *work, struct hm_error *error)
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
 }
 
+/*
+ * Adds to the text whether the user's store has a profile of another build of this program, told by its name. Where
+ * something of it cannot be read, nothing is added.
+ */
+static void add_other_build(const struct work *work, struct hm_error *error)
+{
+    char own[PATH_MAX];
+    struct hm_store_entry *entries = NULL;
+    const char *name = name_of(work->path);
+    int n = hm_store_own(own, NULL) == 0 ? hm_store_list(own, &entries, NULL) : 0, newest = -1;
+    for (int i = 0; i < n; i++) {
+        struct hm_profile *profile = hm_profile_read(entries[i].path, NULL);
+        if (profile && strcmp(name_of(profile->program), name) == 0 &&
+            (newest < 0 || entries[i].changed.tv_sec > entries[newest].changed.tv_sec))
+            newest = i;
+        hm_profile_free(profile);
+    }
+    if (newest >= 0) {
+        const struct hm_error before = *error;
+        hm_fail(error, ENOENT, "%s; %.300s is of another build of it: make a new profile", before.text,
+                entries[newest].path);
+    }
+    free(entries);
+}
+
 /* Finds the program's profile in the stores, where none was named. Returns 0, or -1 with a text. */
 static int find_profile(struct work *work, struct hm_error *error)
 {
@@ -113,7 +144,10 @@ static int find_profile(struct work *work, struct hm_error *error)
     else if (hm_sites_shared(shared, error) < 0)
         return -1;
     options->profile = options->found;
-    return hm_store_find(shared, work->executable.build_id, options->found, error);
+    if (hm_store_find(shared, work->executable.build_id, options->found, error) == 0)
+        return 0;
+    add_other_build(work, error);
+    return -1;
 }
 
 /* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */

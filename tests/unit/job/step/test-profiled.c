@@ -13,7 +13,9 @@
 
 #include "base/fields.h"
 #include "job/ledger/table.h"
+#include "job/step/outcome.h"
 #include "job/step/profiled.h"
+#include "slurm/stepname.h"
 #include "unit/lib/rows.h"
 
 #define FILE_LINE "profile /home/a/x.json\n"
@@ -101,12 +103,44 @@ static void test_the_file_of_results_keeps_its_size(void **state)
     close(fd);
 }
 
+/* What steps say one after the other, each with its file or why it has none; and which of it the record has. */
+static const struct {
+    uint32_t step_id;
+    const char *file, *why, *kept;
+} steps[] = {
+    {HM_STEP_BATCH, "", "a script", "a script"}, {0, "", "no space", "no space"},
+    {1, "", "it is static", "it is static"},     {HM_STEP_BATCH, "", "a script", "it is static"},
+    {2, "/a/7.2.json", "", "/a/7.2.json"},       {3, "/a/7.3.json", "", "/a/7.2.json"},
+    {4, "", "no space", "/a/7.2.json"},          {HM_STEP_INTERACTIVE, "", "a shell", "/a/7.2.json"},
+};
+
+static void test_the_first_profile_is_noted_and_a_script_last(void **state)
+{
+    static struct hm_job job;
+    static struct hm_step step;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(steps); i++) {
+        struct hm_profiled profiled = {.is_known = true};
+        snprintf(profiled.file, sizeof(profiled.file), "%s", steps[i].file);
+        snprintf(profiled.why, sizeof(profiled.why), "%s", steps[i].why);
+        step.step_id = steps[i].step_id;
+        hm_outcome_note_profile(&profiled, &step, &job);
+        assert_string_equal(job.profiled.file[0] ? job.profiled.file : job.profiled.why, steps[i].kept);
+    }
+    memset(&job, 0, sizeof(job));
+    struct hm_profiled made_up = {.is_known = true};
+    memset(made_up.why, 'x', sizeof(made_up.why));
+    hm_outcome_note_profile(&made_up, &step, &job);
+    assert_false(job.profiled.is_known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_recorder_that_has_started),
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_how_it_went),
+        cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),
         cmocka_unit_test(test_the_file_of_results_keeps_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
