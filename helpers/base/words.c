@@ -57,7 +57,10 @@ static int refuse_option(const struct hm_words *words, int letter, const char *w
 /* Print the help or the version. Returns the exit status. */
 static int tell(const struct hm_words *words, int letter)
 {
+    /* One write for the whole text: why a write in the middle of it failed would not be known at the end. */
+    static char buffer[16384];
     char name[64];
+    (void)setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
     if (letter == 'h')
         words->print_help();
     else
