@@ -16,8 +16,8 @@
 #include "sitesprogram.h"
 #include "slurm/stepname.h"
 
-#define RESULTS 16384     /* bytes of all recorders' lines */
-#define PATIENCE_MS 30000 /* for profiles to be written */
+#define RESULTS (HM_OUTCOME_RECORDERS * (HM_CONFIG_PATH_MAX + 64)) /* bytes of all recorders' lines */
+#define PATIENCE_MS 30000                                          /* for profiles to be written */
 #define PAUSE_NS 20000000L
 #define MOST_WORDS 64 /* of the program's command, for the profile */
 
@@ -169,8 +169,8 @@ void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *prof
         profiled->file[0] = '\0';
     find_line(results, "failed", profiled->why, sizeof(profiled->why));
     if (!profiled->why[0] && n_lines < n)
-        snprintf(profiled->why, sizeof(profiled->why), "%u of %u recorders on this node ended without a profile",
-                 n - n_lines, n);
+        snprintf(profiled->why, sizeof(profiled->why), "%u of %u recorders on this node left no profile", n - n_lines,
+                 n);
 }
 
 void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcome, struct hm_profiled *profiled)
@@ -186,7 +186,8 @@ void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcom
         ssize_t length = step->results > 0 ? pread(step->results, results, RESULTS, 0) : 0;
         results[length > 0 ? length : 0] = '\0';
         hm_profiled_judge(results, n, profiled);
-    } else if (__atomic_load_n(&outcome->has_unprofiled, __ATOMIC_ACQUIRE) == 1) {
+    }
+    if (!profiled->why[0] && __atomic_load_n(&outcome->has_unprofiled, __ATOMIC_ACQUIRE) == 1) {
         memcpy(profiled->why, outcome->unprofiled, sizeof(profiled->why));
         profiled->why[sizeof(profiled->why) - 1] = '\0';
     }

@@ -67,9 +67,9 @@ static const struct {
     uint32_t n;
     const char *file, *why;
 } ends[] = {
-    {"", 2, "", "2 of 2 recorders on this node ended without a profile"},
+    {"", 2, "", "2 of 2 recorders on this node left no profile"},
     {"profile /a\nprofile /a\n", 2, "/a", ""},
-    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node ended without a profile"},
+    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node left no profile"},
     {"profile /a\nfailed no space\n", 2, "/a", "no space"},
     {"failed no space\nfailed other\n", 2, "", "no space"},
     {"profile a\n", 1, "", ""},
@@ -95,12 +95,33 @@ static void test_the_file_of_results_keeps_its_size(void **state)
     int fd = hm_profiled_open_results();
     assert_true(fd >= 0);
     off_t size = lseek(fd, 0, SEEK_END);
-    assert_true(size > 0);
+    assert_true(size >= (off_t)HM_OUTCOME_RECORDERS * ((int)sizeof("profile ") + HM_CONFIG_PATH_MAX)); /* for all */
     assert_int_equal(pwrite(fd, "x", 1, size), -1);
     assert_int_equal(errno, EPERM);
     assert_int_equal(ftruncate(fd, 0), -1);
     assert_int_equal(pwrite(fd, "x", 1, size - 1), 1);
     close(fd);
+}
+
+/* Where the recorder of one task has left a profile, and another task had none, the profile is not of all. */
+static void test_a_task_without_a_recorder_is_told(void **state)
+{
+    static struct hm_outcome outcome;
+    static struct hm_step step;
+    struct hm_profiled profiled;
+    (void)state;
+    step.results = hm_profiled_open_results();
+    outcome.n_recorders = 1;
+    assert_int_equal(pwrite(step.results, "profile /a\n", 11, 0), 11);
+    hm_profiled_end(&step, &outcome, &profiled);
+    assert_string_equal(profiled.file, "/a");
+    assert_string_equal(profiled.why, "");
+    snprintf(outcome.unprofiled, sizeof(outcome.unprofiled), "a script");
+    outcome.has_unprofiled = 1;
+    hm_profiled_end(&step, &outcome, &profiled);
+    assert_string_equal(profiled.file, "/a");
+    assert_string_equal(profiled.why, "a script");
+    close(step.results);
 }
 
 /* What steps say one after the other, each with its file or why it has none; and which of it the record has. */
@@ -140,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_a_recorder_that_has_started),
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_how_it_went),
+        cmocka_unit_test(test_a_task_without_a_recorder_is_told),
         cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),
         cmocka_unit_test(test_the_file_of_results_keeps_its_size),
     };
