@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the store of profiles: hybridmem sites record puts them there, list shows them, guide takes the newest."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -113,7 +114,7 @@ def test_tasks_of_a_step_have_one_profile(of_nobody):
 
 
 def test_a_recorder_is_no_child_and_outlives_a_signal(of_nobody):
-    """The program sends SIGTERM to the recorder, and has no child."""
+    """The program sends signals to the recorder, as Slurm and users do to all processes of a job, and has no child."""
     text = """
 #include <signal.h>
 #include <stdlib.h>
@@ -124,12 +125,29 @@ int main(int argc, char **argv)
     free(malloc(1 << 20));
     if (waitpid(-1, NULL, 0) != -1)
         return 9;
-    return kill(atoi(getenv(argv[1])), SIGTERM) == 0 ? 3 : 8;
+    const int signals[] = {SIGTERM, SIGUSR1, SIGALRM, SIGXCPU, SIGRTMIN + 1};
+    for (int i = 0; i < 5; i++)
+        if (kill(atoi(getenv(argv[1])), signals[i]) != 0)
+            return 8;
+    return 3;
 }
 """
     program = built(of_nobody, "signals", text=text)
     line, status, _ = record(of_nobody, "1.2", program, "RECORDER")
     assert status == 3 and line.startswith("profile ") and line.endswith("/1.2.json\n")
+
+
+def test_a_task_starts_while_another_keeps_its_profile(of_nobody):
+    """The one holds the lock of the build's folder, and what starts does not wait for it."""
+    probe = built(of_nobody, "probe")
+    record(of_nobody, "1.0", probe, "where")
+    [path] = recorded(of_nobody)
+    with path.with_name(".lock").open() as lock, subprocess.Popen(["sleep", "600"], **AS_NOBODY) as task:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = ("record", "--name", "2.0", "--pid", task.pid, "--", probe)
+        started = helper("hybridmem-sites", *words, env=of_nobody, **AS_NOBODY).stdout
+        task.kill()
+    assert started.startswith(f"profile {path.with_name('2.0.json')}\n")
 
 
 def test_what_cannot_be_recorded_is_said(of_nobody):

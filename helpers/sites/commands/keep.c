@@ -43,10 +43,8 @@ int hm_sites_can_keep(const char *build_id, const char *name, char path[PATH_MAX
 {
     char folder[PATH_MAX];
     struct hm_newfile file;
-    int lock = hm_store_lock(build_id, folder, error);
-    if (lock < 0)
+    if (hm_store_make(build_id, folder, error) < 0)
         return -1;
-    hm_flock_close(lock);
     if (snprintf(path, PATH_MAX, "%s/%s.json", folder, name) >= PATH_MAX)
         return hm_fail(error, ENAMETOOLONG, "the path of the store of profiles is too long");
     int status = hm_newfile_open(&file, path, "app.json", error);

@@ -13,7 +13,8 @@
  */
 int hm_sites_keep(struct hm_profile *profile, const char *build_id, const char *name, struct hm_error *error);
 
-/* Can it be kept, and where? What is missing of the folders is made. Returns 0 with the path, or -1 with a text. */
+/* Can it be kept, and where? What is missing of the folders is made. Nobody is waited for: a task starts afterwards.
+ * Returns 0 with the path, or -1 with a text. */
 int hm_sites_can_keep(const char *build_id, const char *name, char path[PATH_MAX], struct hm_error *error);
 
 #endif

@@ -55,12 +55,18 @@ static void print_help(void)
 
 /* ---------------------------------------------------------- in the background */
 
-/* Signals that end the job's processes leave the recorder time for the profile. */
-static void detach(void)
+/* Signals that users send to all processes of a job, or that end it, leave the recorder time for the profile. */
+static void ignore_signals(void)
 {
-    const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+    const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        signal(number, SIG_IGN);
+}
+
+static void detach(void)
+{
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++)
         (void)dup2(nothing, fd);
@@ -133,17 +139,16 @@ static int prepare(struct work *work, char path[PATH_MAX], struct hm_error *erro
 static int run_child(struct work *work, const char *path, int out)
 {
     struct hm_error error = {""};
+    ignore_signals();
     int process = (int)syscall(SYS_pidfd_open, work->pid, 0);
     if (process < 0)
         hm_fail_errno(&error, "the process %d cannot be watched", (int)work->pid);
     else if (hm_watching_open(&work->watching, HM_WATCHING_LEAST, &error) == 0)
         hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->overhead);
-    if (error.text[0])
-        (void)dprintf(out, "!%s", error.text);
-    else
-        (void)dprintf(out, HM_SITES_FOLDER " %s", work->watching.watch.folder);
+    int length = error.text[0] ? dprintf(out, "!%s", error.text)
+                               : dprintf(out, HM_SITES_FOLDER " %s", work->watching.watch.folder);
     close(out);
-    if (!error.text[0])
+    if (!error.text[0] && length > 0) /* else nobody waits for it any more */
         return record(work, process, path);
     hm_watching_close(&work->watching);
     return EXIT_FAILURE;

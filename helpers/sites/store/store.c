@@ -133,7 +133,7 @@ static int make_folders(char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -1;
 }
 
-int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
+int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
 {
     char store[PATH_MAX];
     if (geteuid() == 0)
@@ -142,8 +142,13 @@ int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *
         return -1;
     if (snprintf(folder, PATH_MAX, "%s/%s", store, build_id) >= PATH_MAX)
         return hm_fail(error, ENAMETOOLONG, "the path of the store of profiles is too long");
-    if (make_folders(folder) < 0)
-        return hm_fail_errno(error, "no profile can be kept in %.200s", folder);
+    return make_folders(folder) == 0 ? 0 : hm_fail_errno(error, "no profile can be kept in %.200s", folder);
+}
+
+int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error)
+{
+    if (hm_store_make(build_id, folder, error) < 0)
+        return -1;
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = at < 0 ? -1 : hm_flock_open(at, LOCK);
     if (fd < 0 || hm_flock_wait(fd, PATIENCE_MS) != 0) {
         hm_fail_errno(error, "no profile can be kept in %.200s", folder);

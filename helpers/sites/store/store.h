@@ -23,10 +23,13 @@ int hm_store_own(char folder[PATH_MAX], struct hm_error *error);
  */
 int hm_store_find(const char *shared, const char *build_id, char path[PATH_MAX], struct hm_error *error);
 
+/* Makes the folder of a build in the user's store. Returns 0 with its path, or -1 with a text: EPERM for root, which
+ * writes into no store. */
+int hm_store_make(const char *build_id, char folder[PATH_MAX], struct hm_error *error);
+
 /*
- * Makes the folder of a build in the user's store, and takes its lock, which the recorders of all of a step's tasks
- * take before they change a profile there. Returns a descriptor of the lock, for hm_flock_close, or -1 with a text:
- * EPERM for root, which writes into no store.
+ * Makes it, too, and takes its lock, which the recorders of all of a step's tasks take before they change a profile
+ * there. Returns a descriptor of the lock, for hm_flock_close, or -1 with a text.
  */
 int hm_store_lock(const char *build_id, char folder[PATH_MAX], struct hm_error *error);
 
