@@ -13,6 +13,7 @@
 #include "base/installed.h"
 #include "base/size.h"
 #include "sitesprogram.h"
+#include "slurm/stepname.h"
 
 #define NODES 1024
 
@@ -133,6 +134,12 @@ int hm_guided_choose(const struct hm_environment *environment, const struct hm_p
     struct hm_error why = {""};
     memset(guided, 0, sizeof(*guided));
     text[0] = '\0';
+    if (step->step_id == HM_STEP_INTERACTIVE) {
+        guided->is_known = true;
+        hm_text_copy(guided->why, "the shell of an interactive job is not guided: what it starts by srun is",
+                     sizeof(guided->why));
+        return 0;
+    }
     if (access(hm_guide_library(), R_OK) != 0)
         hm_fail_errno(&why, "%s", hm_guide_library());
     else if (choose(environment, plan, step, guided, text, &why) == 0)

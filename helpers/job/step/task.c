@@ -127,8 +127,9 @@ static int guide(const struct hm_step *step, struct hm_outcome *outcome, const s
     keep_guided(outcome, &guided);
     if (text[0])
         return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
-    /* A job's script has its line in the record alone: it is its steps' programs that are guided. */
-    if (step->step_id != HM_STEP_BATCH && is_first(outcome ? &outcome->said_unguided : NULL))
+    /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
+    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
+        is_first(outcome ? &outcome->said_unguided : NULL))
         say(guided.why);
     return 0;
 }

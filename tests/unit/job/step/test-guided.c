@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "job/ledger/table.h"
 #include "job/step/guided.h"
+#include "slurm/stepname.h"
 #include "unit/lib/rows.h"
 
 static char text[HM_GUIDED_TEXT];
@@ -99,6 +100,23 @@ static void test_what_a_task_has_made_up_is_not_taken(void **state)
     assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), -1);
 }
 
+/* No profile is of a shell, and a job would be refused its terminal. */
+static void test_the_shell_of_an_interactive_job_runs_unguided(void **state)
+{
+    static struct hm_plan plan;
+    static struct hm_step step;
+    static char none[HM_GUIDED_TEXT];
+    const struct hm_environment environment = {NULL, NULL, NULL, NULL, NULL};
+    (void)state;
+    step.step_id = 0;
+    assert_int_equal(hm_guided_choose(&environment, &plan, &step, &guided, none, NULL), -1);
+    step.step_id = HM_STEP_INTERACTIVE;
+    assert_int_equal(hm_guided_choose(&environment, &plan, &step, &guided, none, NULL), 0);
+    assert_string_equal(none, "");
+    assert_true(guided.is_known && strstr(guided.why, "what it starts by srun is"));
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +124,7 @@ int main(void)
         cmocka_unit_test(test_a_program_that_cannot_be_guided),
         cmocka_unit_test(test_many_sites_are_counted),
         cmocka_unit_test(test_what_is_none_of_ours),
+        cmocka_unit_test(test_the_shell_of_an_interactive_job_runs_unguided),
         cmocka_unit_test(test_what_a_task_has_made_up_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
