@@ -174,3 +174,17 @@ def test_a_job_whose_profile_cannot_be_kept_runs_and_the_record_says_why(unkept)
     assert record["profile"]["file"] is None
     assert record["profile"]["reason"].startswith("no profile can be kept in /proc/none/")
     assert not store(unkept).exists()
+
+
+def test_a_recorder_that_is_killed_with_its_step_leaves_nothing(unkept):
+    """SIGKILL reaches all processes of the step; the recorder's folder in /dev/shm is removed at the job's end."""
+    look = "ls -d /dev/shm/hybridmem-sites.*"
+    kill = f"until {look} && scancel --signal=KILL $SLURM_JOB_ID.0; do sleep 0.1; done"
+    script = f"srun -n1 {unkept} hot 600 &\n{kill}\nwait\necho left\n{look}"
+    job_id = slurm.sbatch("alice", script, "--hybrid-mem=profile")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    reason = "1 of 1 recorders on this node left no profile"
+    assert record["profile"] == {"file": None, "method": "sample", "reason": reason}, slurm.output(job_id)
+    assert "/dev/shm/" in slurm.output(job_id).split("left")[1]
+    assert not list(Path("/dev/shm").glob("hybridmem-sites.*"))

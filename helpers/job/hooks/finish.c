@@ -13,6 +13,7 @@
 #include "job/ledger/log.h"
 #include "job/namespaces/namespaces.h"
 #include "job/node/mongroup.h"
+#include "job/programs/recordings.h"
 #include "job/record/record.h"
 #include "revive.h"
 #include "slurm/scontrol.h"
@@ -161,6 +162,7 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
         return hm_claim_let_go(config, job, true, found);
     if (is_ours) {
         remove_group(config, job);
+        hm_recordings_remove(job);
         found->has_no_group = true;
     }
     found->is_left = remove_namespaces(config, job, is_own_epilog);

@@ -4,9 +4,12 @@
  * the job is killed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +20,8 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/flock.h"
+#include "base/heldfolder.h"
 #include "finishfixture.h"
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
@@ -325,6 +330,45 @@ static void ids_of_a_record_that_waits_stay(void **state)
     assert_int_equal(n_asked, 1);
 }
 
+/* Makes what a recorder of this user leaves. Returns a descriptor of the folder. */
+static int leave_recording(char path[], uid_t uid)
+{
+    char table[64];
+    assert_non_null(mkdtemp(path));
+    snprintf(table, sizeof(table), "%s/table", path);
+    scratch_write(table, "");
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0 && fchown(fd, uid, (gid_t)-1) == 0);
+    return fd;
+}
+
+/* Of recorders that were killed with the job. One that lives, of another job of the user's, holds its own. */
+static void recordings_of_a_profiled_job_are_removed(void **state)
+{
+    const uid_t uid = geteuid() == 0 ? 65534 : geteuid();
+    char left[] = "/dev/shm/" HM_HELDFOLDER_FORM, held[] = "/dev/shm/" HM_HELDFOLDER_FORM;
+    (void)state;
+    close(leave_recording(left, uid));
+    int fd = leave_recording(held, uid);
+    assert_int_equal(hm_flock_try(fd), 0);
+    job.uid = uid;
+    job.gid = geteuid() == 0 ? 65534 : getegid();
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(access(left, F_OK), 0); /* a job of another mode has none */
+    assert_int_equal(finish_set_up(state), 0);
+    job.uid = uid;
+    job.gid = geteuid() == 0 ? 65534 : getegid();
+    job.profiled.is_known = true;
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), 0);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(access(held, F_OK), 0);
+    hm_heldfolder_empty(fd);
+    assert_int_equal(rmdir(held), 0);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +383,7 @@ int main(void)
         cmocka_unit_test(who_was_judged_dead_must_still_be_so),
         cmocka_unit_test_setup(no_step_keeps_an_entry_from_the_jobs_own_epilog, finish_set_up),
         cmocka_unit_test_setup(a_job_whose_record_waits_is_dead, finish_set_up),
+        cmocka_unit_test_setup(recordings_of_a_profiled_job_are_removed, finish_set_up),
         cmocka_unit_test_setup(what_cannot_be_read_goes_with_the_job, finish_set_up),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
