@@ -72,6 +72,13 @@ def test_help_fits_a_terminal(program):
     assert max(map(len, hybridmem("help").stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("command", ["run", "show", "plan", "guide", "diff", "merge", "check", "list", "record"])
+def test_help_of_a_command_of_sites_fits_a_terminal(command):
+    text = helper("hybridmem-sites", command, "--help").stdout
+    assert f"\n  {command} " in helper("hybridmem-sites", "--help").stdout
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
 def test_reap_is_done_by_hybridmem_job():
     done = hybridmem("reap", "--nonsense", status=2)
     assert done.stderr.startswith(f"{LIBEXEC}/hybridmem-job: unrecognized option")

@@ -20,8 +20,8 @@ static void print_help(void)
 {
     printf("Usage: hybridmem sites plan --fast 25%%|SIZE [OPTION]... PROFILE\n"
            "\n"
-           "Chooses the sites of a profile whose memory should be in the fast tier, says why,\n"
-           "and which share of the sampled accesses that would serve.\n"
+           "Chooses the sites of a profile whose memory should be in the fast tier, says\n"
+           "why, and which share of the sampled accesses that would serve.\n"
            "\n"
            "  --fast SIZE    capacity of the fast tier: a share of the peak, as in 25%%, or\n"
            "                 bytes, as in 4G\n"

@@ -26,8 +26,8 @@ static void print_help(void)
          "  -h, --help            this text\n"
          "  -V, --version         the version\n"
          "\n"
-         "Exit status: that of the program; 125 there is no profile, 126 the program cannot\n"
-         "be run, 127 there is no such program, 2 wrong usage.");
+         "Exit status: that of the program; 125 there is no profile, 126 the program\n"
+         "cannot be run, 127 there is no such program, 2 wrong usage.");
 }
 
 static int take_least(void *data, const char *text, struct hm_error *error)
