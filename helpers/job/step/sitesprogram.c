@@ -5,11 +5,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/spawn.h"
+#include "base/hear.h"
 
 #define SAYS "hybridmem sites "
 #define PATIENCE_MS 60000     /* a profile may have 64 MiB */
@@ -38,30 +37,18 @@ static void strip(char said[HM_ERROR_TEXT])
 static int run(char *const *words, int extra, char *const *environment, char *printed, size_t size,
                char said[HM_ERROR_TEXT], struct hm_error *error)
 {
-    int output = memfd_create("output", MFD_CLOEXEC), errors = memfd_create("errors", MFD_CLOEXEC), status = -1;
     const struct hm_spawn spawn = {.path = HM_SITES_PROGRAM,
                                    .arguments = words,
                                    .environment = environment,
                                    .extra = extra,
-                                   .output = output,
-                                   .errors = errors,
                                    .dies_with_parent = true};
-    said[0] = printed[0] = '\0';
-    pid_t pid = output < 0 || errors < 0
-                    ? hm_fail_errno(error, "no file in memory for the output of %s", HM_SITES_PROGRAM)
-                    : hm_spawn_start(&spawn, error);
-    if (pid >= 0) {
-        status = hm_spawn_wait_for(pid, PATIENCE_MS);
-        (void)hm_file_read_open(output, printed, size);
-        (void)hm_file_read_open(errors, said, HM_ERROR_TEXT);
-        strip(said);
-    }
-    if (output >= 0)
-        close(output);
-    if (errors >= 0)
-        close(errors);
-    if (pid < 0 || status == 0)
-        return pid < 0 ? -1 : 0;
+    int status;
+    if (hm_spawn_hear(&spawn, PATIENCE_MS, (struct hm_heard){printed, size}, (struct hm_heard){said, HM_ERROR_TEXT},
+                      &status, error) < 0)
+        return -1;
+    strip(said);
+    if (status == 0)
+        return 0;
     return hm_fail(error, EIO, "%s", said[0] ? said : "hybridmem sites did not end as it should");
 }
 
