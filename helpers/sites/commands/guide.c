@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/installed.h"
 #include "cli/trace/program.h"
 #include "commands.h"
-#include "core/apply/policy.h"
 #include "run.h"
 #include "sites/guide/choose.h"
+#include "sites/guide/enter.h"
 #include "sites/profile/buildid.h"
 #include "sites/store/store.h"
 
@@ -63,36 +62,6 @@ static int check_build(const struct work *work, const struct hm_profile *profile
     return hm_fail(error, ESTALE, "%s is of the build %s, and %s is %s: make a new profile%s", work->options.profile,
                    profile->build_id ? profile->build_id : "of a program that it does not name", work->path, build_id,
                    way);
-}
-
-/* Puts the table into the environment that the program gets, and the library before others that are there. */
-static int set_environment(const struct hm_guide_table *table, struct hm_error *error)
-{
-    static char text[HM_GUIDE_TEXT];
-    const char *others = getenv("LD_PRELOAD");
-    char *preload = NULL;
-    hm_guide_format(table, text);
-    int status = asprintf(&preload, "%s%s%s", hm_guide_library(), others && *others ? ":" : "", others ? others : "");
-    if (status >= 0)
-        status = setenv("LD_PRELOAD", preload, 1) == 0 ? setenv(HM_GUIDE_TABLE, text, 1) : -1;
-    free(status >= 0 ? preload : NULL);
-    return status == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
-}
-
-/* New memory comes from the slow tier's nodes in turn; where they are full, the kernel takes the nearest others. The
- * program keeps this policy of the process that starts it. */
-static int set_policy(const struct hm_layout *layout, struct hm_error *error)
-{
-    struct hm_plan *plan = calloc(1, sizeof(*plan));
-    if (!plan)
-        return hm_fail(error, ENOMEM, "out of memory");
-    plan->policy = HM_POLICY_INTERLEAVE;
-    for (int i = 0; i < layout->n_nodes; i++)
-        if (!layout->node[i].is_fast)
-            hm_set_add(&plan->nodes, (unsigned)layout->node[i].id);
-    int status = hm_policy_apply(plan, error);
-    free(plan);
-    return status;
 }
 
 static int print(const struct work *work, struct hm_error *error)
@@ -167,9 +136,7 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     hm_profile_free(profile);
     if (status == 0 && options->prints)
         return print(work, error);
-    if (status == 0)
-        status = set_environment(&work->choice.table, error);
-    return status == 0 ? set_policy(&options->layout, error) : -1;
+    return status == 0 ? hm_guide_enter(&work->choice.table, &options->layout, error) : -1;
 }
 
 static void follow(struct work *work)

@@ -25,13 +25,17 @@ double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_pr
     return byte_s > 0 && held_s > 0 ? fmin(byte_s / held_s, peak) : peak / n;
 }
 
-/* What the packer sees of a site. Small allocations share their pages with others, and stay where the program's heap
- * is. */
+/* Small allocations share their pages with others, and stay where the program's heap is. */
+bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profile_site *site)
+{
+    return site->class_bytes == 0 && hm_guide_block_bytes(profile, site) >= HM_ALLOC_LEAST * ROUNDING;
+}
+
+/* What the packer sees of a site. */
 static struct hm_pack_item item_of(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     double accesses = hm_profile_accesses(site);
-    bool is_left =
-        site->class_bytes > 0 || isnan(accesses) || hm_guide_block_bytes(profile, site) < HM_ALLOC_LEAST * ROUNDING;
+    bool is_left = isnan(accesses) || !hm_guide_can_place(profile, site);
     return (struct hm_pack_item){site->peak_bytes, is_left ? 0 : accesses};
 }
 

@@ -22,6 +22,9 @@ struct hm_guide_choice {
  */
 double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_profile_site *site);
 
+/* Are a site's allocations large enough to be placed? Pure. */
+bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profile_site *site);
+
 /*
  * Chooses the sites, of those whose allocations are large enough to be placed. `packer` and `capacity_bytes` are given;
  * the rest is filled in. Returns 0, or -1 with a text that begins with `path`: ENODATA where the profile has no
