@@ -328,6 +328,45 @@ def test_merged_series_have_the_most_of_each_part(tmp_path):
     assert found[C] is None  # not known of one run
 
 
+def counted(profile):
+    """As hybridmem profile mbi makes it: bytes that were counted, and bounds that do not follow from samples."""
+    profile["sampling"].update(source="mbi", unit=None, samples=None)
+    for site in profile["sites"]:
+        site["samples"] = None
+
+
+def test_the_bounds_of_counted_bytes_are_kept_and_those_of_several_runs_are_the_widest(tmp_path):
+    def second(profile):
+        counted(profile)
+        a, b, c = profile["sites"][:3]
+        a["confidence"] = {"low": 0.3, "high": 0.41}
+        b["id"] = "00000000000000ff"
+        c["confidence"] = None
+
+    first, merged = tmp_path / "first.json", tmp_path / "merged.json"
+    first.write_text(changed(tmp_path, counted).read_text())
+    before = {site["id"]: site["confidence"] for site in json.loads(PROFILE.read_text())["sites"]}
+    shown = json.loads(sites("show", "--json", first).stdout)
+    VALIDATOR.validate(shown)
+    assert {site["id"]: site["confidence"] for site in shown["sites"]} == before
+    sites("merge", "-o", merged, first, changed(tmp_path, second))
+    found = {site["id"]: site["confidence"] for site in json.loads(merged.read_text())["sites"]}
+    assert found[A] == {"low": 0.3, "high": before[A]["high"]}
+    assert found[B] == found["00000000000000ff"] == {"low": 0, "high": before[B]["high"]}
+    assert found[C] is None  # not known of one run
+
+
+@pytest.mark.parametrize("bounds", [{"low": 0.5, "high": 0.4}, {"low": 0.5, "high": 1.1}])
+def test_bounds_of_counted_bytes_that_are_none_are_refused(tmp_path, bounds):
+    def change(profile):
+        counted(profile)
+        profile["sites"][0]["confidence"] = bounds
+
+    path = changed(tmp_path, change)
+    said = f"hybridmem sites show: {path}: sites[0].confidence has to be bounds from 0 to 1, or null\n"
+    assert sites("show", path, status=2).stderr == said
+
+
 def other_input(profile):
     """A as hot, but for chance: 20 more of 1000 samples hit it; B larger; C hotter; D gone, a new site in its place."""
     a, b, c, d = profile["sites"][:4]

@@ -94,15 +94,31 @@ static void check(const char *text, size_t length)
     hm_profile_free(profile);
 }
 
+/* The profile becomes one of counted bytes, whose bounds are given. */
+static void become_counted(char *text)
+{
+    static const char source[] = "\"clock\"", other[] = "\"mbi\"  ";
+    static const char samples[] = "\"samples\":8.0,\"confidence\":null",
+                      bounds[] = "\"samples\":8,\"confidence\":{\"low\":0.5,\"high\":1}";
+    char *at = strstr(text, source);
+    memcpy(at, other, sizeof(other) - 1);
+    at = strstr(text, samples);
+    memmove(at + sizeof(bounds) - 1, at + sizeof(samples) - 1, strlen(at + sizeof(samples) - 1) + 1);
+    memcpy(at, bounds, sizeof(bounds) - 1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char changed[sizeof(valid)];
+    char changed[sizeof(valid) + 32];
     if (size == 0 || data[0] % 2 == 0) {
         check((const char *)data, size);
         return 0;
     }
     memcpy(changed, valid, sizeof(valid));
-    patch(changed, sizeof(valid) - 1, data + 1, size - 1);
-    check(changed, sizeof(valid) - 1);
+    if (data[0] % 4 == 3)
+        become_counted(changed);
+    size_t length = strlen(changed);
+    patch(changed, length, data + 1, size - 1);
+    check(changed, length);
     return 0;
 }

@@ -98,7 +98,11 @@ static int print_table(const struct hm_profile *profile)
     const struct hm_table table = {columns, N_COLUMNS, profile->n_sites, write_cell, &shown};
     printf("%zu sites, %s at their peak, in %.3g s\n", profile->n_sites,
            hm_size_format(profile->peak_bytes, peak, sizeof(peak)), profile->elapsed_s);
-    if (profile->source && !(shown.accesses > 0))
+    if (hm_profile_is_counted(profile) && shown.accesses > 0)
+        printf("bytes counted while each site was alone in the slow tier (%s); %.1f %% of them were of none of these "
+               "sites\n\n",
+               profile->source, 100 * profile->elsewhere / shown.accesses);
+    else if (profile->source && !(shown.accesses > 0))
         printf("no samples by %s\n\n", profile->source);
     else if (profile->source)
         printf("%.0f samples by %s; %.1f %% of the accesses were to memory of none of these sites\n\n",

@@ -86,7 +86,9 @@ static struct hm_profile_site *make_site(struct hm_profile *into, const struct h
     made->mean_bytes = 0;
     memset(made->series, 0, sizeof(made->series));
     made->lifetime_s = NAN;
-    made->samples = made->reads = made->writes = none;
+    made->samples = none;
+    made->reads = made->writes = isnan(from->reads) ? NAN : 0;
+    made->counted = (struct hm_profile_bounds){0, 0};
     return made;
 }
 
@@ -96,6 +98,14 @@ static double mean(double a, double a_weight, double b, double b_weight)
     if (isnan(a) || isnan(b))
         return isnan(a) ? b : a;
     return a_weight + b_weight > 0 ? (a * a_weight + b * b_weight) / (a_weight + b_weight) : 0;
+}
+
+/* The share of both together is between those of each. */
+static struct hm_profile_bounds widen(struct hm_profile_bounds a, struct hm_profile_bounds b)
+{
+    if (isnan(a.low) || isnan(b.low))
+        return (struct hm_profile_bounds){NAN, NAN};
+    return (struct hm_profile_bounds){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
 static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s)
@@ -109,6 +119,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
     to->samples = add_real(to->samples, from->samples);
+    to->counted = widen(to->counted, from->counted);
     to->reads = add_real(to->reads, from->reads);
     to->writes = add_real(to->writes, from->writes);
 }
@@ -116,8 +127,10 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
 static int add_sites(struct hm_profile *into, const struct hm_profile *from, const int *number)
 {
     for (size_t i = 0; i < into->n_sites; i++)
-        if (!hm_profile_find(from, into->site[i].id)) /* it had nothing in that time */
+        if (!hm_profile_find(from, into->site[i].id)) { /* it had nothing in that time */
             into->site[i].mean_bytes = mean(into->site[i].mean_bytes, into->elapsed_s, 0, from->elapsed_s);
+            into->site[i].counted.low = isnan(into->site[i].counted.low) ? NAN : 0;
+        }
     for (size_t i = 0; i < from->n_sites; i++) {
         struct hm_profile_site *to = (struct hm_profile_site *)(uintptr_t)hm_profile_find(into, from->site[i].id);
         if (!to)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SCORE 1.959964 /* of the normal distribution, for 95 % */
 
@@ -21,9 +22,25 @@ double hm_profile_all_accesses(const struct hm_profile *profile)
     return all;
 }
 
+bool hm_profile_is_counted(const struct hm_profile *profile)
+{
+    return profile->source && strcmp(profile->source, HM_PROFILE_COUNTED) == 0;
+}
+
+/* The share is within the bounds but for rounding, and where the file is not one of ours. */
+static struct hm_profile_bounds counted_bounds(const struct hm_profile *profile, const struct hm_profile_site *site)
+{
+    double all = hm_profile_all_accesses(profile), share = all > 0 ? hm_profile_accesses(site) / all : NAN;
+    if (isnan(share) || isnan(site->counted.low))
+        return (struct hm_profile_bounds){NAN, NAN};
+    return (struct hm_profile_bounds){fmin(site->counted.low, share), fmin(fmax(site->counted.high, share), 1)};
+}
+
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     double n = profile->samples, square = SCORE * SCORE;
+    if (hm_profile_is_counted(profile))
+        return counted_bounds(profile, site);
     if (!(n > 0) || isnan(site->samples))
         return (struct hm_profile_bounds){NAN, NAN};
     double share = fmin(site->samples / n, 1);

@@ -14,12 +14,15 @@
 
 #include "base/error.h"
 
-#define HM_PROFILE_DEPTH 10                /* most return addresses of a site */
-#define HM_PROFILE_SITES 65536             /* most sites of a profile */
-#define HM_PROFILE_OBJECTS 4096            /* most programs and libraries of a profile */
-#define HM_PROFILE_PARTS 32                /* equal parts of the program's time */
-#define HM_PROFILE_FILE (64u << 20)        /* bytes; a longer file is refused */
-#define HM_PROFILE_TEXT 4096               /* bytes of a text, with its end */
+#define HM_PROFILE_DEPTH 10         /* most return addresses of a site */
+#define HM_PROFILE_SITES 65536      /* most sites of a profile */
+#define HM_PROFILE_OBJECTS 4096     /* most programs and libraries of a profile */
+#define HM_PROFILE_PARTS 32         /* equal parts of the program's time */
+#define HM_PROFILE_FILE (64u << 20) /* bytes; a longer file is refused */
+#define HM_PROFILE_TEXT 4096        /* bytes of a text, with its end */
+/* The source of a profile by bandwidth isolation (sites/mbi): reads and writes are the bytes that counters of the node
+ * counted, and there are no samples. */
+#define HM_PROFILE_COUNTED "mbi"
 #define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
 
 /* A program or library that allocates. */
@@ -32,6 +35,11 @@ struct hm_profile_object {
 struct hm_profile_frame {
     int object;      /* index in `object`; -1: in no file, such as code made at run time */
     uint64_t offset; /* from the start of the object, as its symbols are; 0 where it is in no file */
+};
+
+/* Bounds of a share, 0..1. */
+struct hm_profile_bounds {
+    double low, high;
 };
 
 struct hm_profile_site {
@@ -48,6 +56,7 @@ struct hm_profile_site {
     double lifetime_s;                 /* mean of its allocations; NaN: not measured */
     double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
     double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
+    struct hm_profile_bounds counted; /* of a profile whose source is HM_PROFILE_COUNTED: those of its share; or NaN */
 };
 
 struct hm_profile {
@@ -74,16 +83,15 @@ struct hm_profile {
     struct hm_profile_site *site;
 };
 
-/* Bounds of a share, 0..1. */
-struct hm_profile_bounds {
-    double low, high;
-};
-
 /*
  * The share of all samples that a site has, with 95 % confidence, by Wilson's score interval (E. B. Wilson, Journal of
- * the American Statistical Association 22, 1927). NaN where nothing was sampled. Pure.
+ * the American Statistical Association 22, 1927). Where bytes were counted, these bounds are those of repeated runs.
+ * NaN where they are not known. Pure.
  */
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
+
+/* Are its accesses bytes that were counted? Pure. */
+bool hm_profile_is_counted(const struct hm_profile *profile);
 
 /* The sampled accesses of a site; NaN: not measured. Pure. */
 double hm_profile_accesses(const struct hm_profile_site *site);

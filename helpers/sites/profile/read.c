@@ -88,6 +88,20 @@ static void take_series(struct hm_taker *taker, const json_t *from, struct hm_pr
         hm_take_fail(taker, "series", "an array of 32 whole numbers from 0 to peak_bytes, or null");
 }
 
+/* Those of samples follow from their number. */
+static void take_counted(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site)
+{
+    const json_t *bounds = json_object_get(from, "confidence");
+    site->counted = (struct hm_profile_bounds){NAN, NAN};
+    if (json_is_null(bounds))
+        return;
+    double low = hm_take_real(taker, bounds, "low"), high = hm_take_real(taker, bounds, "high");
+    if (low <= high && high <= 1)
+        site->counted = (struct hm_profile_bounds){low, high};
+    else
+        hm_take_fail(taker, "confidence", "bounds from 0 to 1, or null");
+}
+
 static void take_site(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site, size_t n_objects)
 {
     site->id = take_id(taker, from);
@@ -135,6 +149,8 @@ static void take_sites(struct hm_taker *taker, const json_t *from, struct hm_pro
     for (size_t i = 0; i < profile->n_sites && !taker->has_failed; i++) {
         snprintf(taker->place, HM_TAKE_PLACE, "sites[%zu].", i);
         take_site(taker, json_array_get(sites, i), &profile->site[i], profile->n_objects);
+        if (!taker->has_failed && hm_profile_is_counted(profile))
+            take_counted(taker, json_array_get(sites, i), &profile->site[i]);
     }
     if (!taker->has_failed)
         check_ids(taker, profile);
