@@ -78,8 +78,13 @@ class Conversation:
     def on_meter(self, data):
         for line in self._whole_lines("meter", data):
             name, _, ranges = line.partition(" ")
-            self.counts.mark(name, ranges)
-            self.vm.sockets["meter"].sendall(b"ok\n")
+            answer = "ok"
+            if name == meter.ASK:
+                lines = self.counts.lines(ranges)
+                answer = " ".join(f"{node}:{read}:{written}" for node, (read, written) in sorted(lines.items()))
+            else:
+                self.counts.mark(name, ranges)
+            self.vm.sockets["meter"].sendall(f"{answer}\n".encode())
 
     def show_console(self):
         command.say(f"{self.who}'s console, last {CONSOLE_LINES} lines:")

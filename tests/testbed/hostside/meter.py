@@ -15,6 +15,7 @@ COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared",
 # The layout of the shared file, as in tiermeter.c.
 HEAD = struct.Struct("=4Q")  # CPUs, blocks, bytes in a block, whether it counts now
 CELL = struct.Struct("=6Q")
+ASK = "?"  # in place of a mark's name: nothing is stored, and the answer is what was counted
 COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_writes")
 
 
@@ -52,8 +53,8 @@ class Meter:
     def plugin_argument(self, vm):
         return f"{plugin()},out={vm.share(self._board)}"
 
-    def mark(self, name, ranges):
-        """Add up what was counted so far, by CPU and node, as the mark NAME."""
+    def _count(self, ranges):
+        """Return {(CPU, node): counters} of what was counted so far."""
         self._board.seek(0)
         data = self._board.read()
         _, blocks, block_bytes, _ = HEAD.unpack_from(data)
@@ -66,7 +67,20 @@ class Meter:
             if block in node_of and any(cell):
                 key = cpu, node_of[block]
                 sums[key] = [a + b for a, b in zip(sums.get(key, [0] * len(cell)), cell)]
-        self._marks.append((name, sums))
+        return sums
+
+    def lines(self, ranges):
+        """Return {node: (lines fetched, lines written back)} of what was counted so far, over all CPUs. It is what a
+        counter of each node's memory would have."""
+        lines = {}
+        for (_, node), counters in self._count(ranges).items():
+            before = lines.get(node, (0, 0))
+            lines[node] = tuple(a + b for a, b in zip(before, counters[COUNTERS.index("line_reads") :]))
+        return lines
+
+    def mark(self, name, ranges):
+        """Add up what was counted so far, by CPU and node, as the mark NAME."""
+        self._marks.append((name, self._count(ranges)))
         if not self._is_steady:
             self._watch(name.endswith(".start"))
 
