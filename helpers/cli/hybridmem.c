@@ -37,6 +37,7 @@ static const struct {
     {"trace", "record which pages a program uses, for replay", NULL},
     {"replay", "what the migrator makes of a recorded trace", NULL},
     {"sites", "where a program allocates its memory, and how much it is used", NULL},
+    {"profile", "the traffic of each allocation site, by many runs", NULL},
     {"bench", "the bandwidth of memory that libhybridmem places", NULL},
     {"sources", "which sources of samples the migrator has on this node", NULL},
     {"config", "check or show the configuration", NULL},

@@ -21,6 +21,7 @@ COMMANDS = [
     "trace",
     "replay",
     "sites",
+    "profile",
     "bench",
     "sources",
     "config",
@@ -59,7 +60,20 @@ def test_each_command_is_there_and_has_help(command):
     assert re.match(rf"usage: hybridmem {command}", by_option.stdout, re.IGNORECASE)
 
 
-PROGRAMS = ["tiers", "plan", "top", "meter", "trace", "replay", "sites", "bench", "sources", "config", "spool"]
+PROGRAMS = [
+    "tiers",
+    "plan",
+    "top",
+    "meter",
+    "trace",
+    "replay",
+    "sites",
+    "profile",
+    "bench",
+    "sources",
+    "config",
+    "spool",
+]
 PARTS = ["namespace", "papi", "slurmenergy"]  # not every build has these
 EXAMPLE = "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP"
 

@@ -230,12 +230,27 @@ def test_man_pages_name_pages_that_are_there(page):
 
 @pytest.mark.parametrize(
     "command",
-    ["tiers", "plan", "show", "report", "export", "top", "meter", "trace", "replay", "sites", "bench", "config"],
+    [
+        "tiers",
+        "plan",
+        "show",
+        "report",
+        "export",
+        "top",
+        "meter",
+        "trace",
+        "replay",
+        "sites",
+        "profile",
+        "bench",
+        "config",
+    ],
 )
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
-    parts = {"sites": ["run", "show", "plan", "guide", "merge", "check", "list", "record"]}.get(command, [])
-    text = "".join(helper(f"hybridmem-{command}", *words, "--help").stdout for words in [[], *([p] for p in parts)])
+    sites = [[part] for part in ("run", "show", "plan", "guide", "merge", "check", "list", "record")]
+    parts = {"sites": sites, "profile": [["mbi", part] for part in ("plan", "run", "status", "merge")]}.get(command, [])
+    text = "".join(helper(f"hybridmem-{command}", *words, "--help").stdout for words in [[], *parts])
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"
     others = {"--hybrid-mem", "--disallowed", "--tool", "--trace-mem"}  # of sbatch, lstopo and valgrind

@@ -21,6 +21,7 @@ COMMANDS = [
     "ingest",
     "meter",
     "plan",
+    "profile",
     "replay",
     "report",
     "show",

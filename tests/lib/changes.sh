@@ -16,7 +16,7 @@ helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
 helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost arm64
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
-helpers/sites/*                     lint unit cli fuzz system cost
+helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
@@ -38,6 +38,7 @@ tests/system/test_kmem*             lint kmem
 tests/system/test_reset*            lint reset
 tests/system/accounting.py|tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
+tests/system/test_mbi*              lint system meter
 tests/system/test_modes*            lint modes
 tests/system/modes.py               lint modes system slurm26
 tests/system/test_*                 lint system slurm26

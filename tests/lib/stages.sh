@@ -136,7 +136,7 @@ stage_fuzz() {
         libdecode.la libbroker.la libmigrator.la libview.la
     make -s -C "$build/fuzz/helpers/job" -j2 libjob.la librecord.la
     make -s -C "$build/fuzz/helpers/cli" -j2 libdraw.la libtop.la
-    make -s -C "$build/fuzz/helpers/sites" -j2 libguide.la libpack.la libprofile.la libsites.la libwatch.la
+    make -s -C "$build/fuzz/helpers/sites" -j2 libguide.la libmbi.la libpack.la libprofile.la libsites.la libwatch.la
     make -s -C "$build/fuzz/helpers/collect" -j2 libspool.la
     make -s -C "$build/fuzz/helpers/namespace" -j2 libowner.la
     make -s -C "$build/fuzz/helpers/memmode" -j2 libmemmode.la

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `hybridmem profile mbi plan`: the runs that measure each site of a program. */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/size.h"
+#include "cli/trace/program.h"
+#include "commands.h"
+#include "sites/profile/buildid.h"
+
+#define SITES HM_PKGLIBEXECDIR "/hybridmem-sites"
+#define PROFILE "profile.json"
+#define ALONE 0.01
+#define REPETITIONS 3
+
+struct options {
+    const char *output, *profile;
+    double alone;
+    uint64_t repetitions;
+};
+
+static void print_help(void)
+{
+    printf("Usage: hybridmem profile mbi plan -o FOLDER [OPTION]... -- PROGRAM [ARGUMENT]...\n"
+           "\n"
+           "Plans the runs that measure the memory traffic of each allocation site of a\n"
+           "program: in each, one site alone has its memory in the slow tier. Without\n"
+           "--profile, a first run, now, finds the sites.\n"
+           "\n"
+           "Options:\n"
+           "  -o, --output FOLDER  a new folder for the plan, its job array and the results\n"
+           "  --profile PROFILE    the sites, as hybridmem sites run has found them\n"
+           "  --alone PERCENT      sites with a smaller share of the peak are measured\n"
+           "                       together, up to this share (default: %.0f%%)\n"
+           "  --repeat N           how often each is measured, 1 to %d (default: %d)\n"
+           "  -h, --help           this text\n"
+           "  -V, --version        the version\n"
+           "\n"
+           "Exit status: 0; 1 there is no plan; 2 wrong usage, or no profile.\n",
+           100 * ALONE, HM_MBI_REPETITIONS, REPETITIONS);
+}
+
+static int take_alone(void *data, const char *text, struct hm_error *error)
+{
+    struct options *options = data;
+    double percent;
+    if (hm_size_parse_percent(text, &percent, error) < 0)
+        return -1;
+    options->alone = percent / 100;
+    return 0;
+}
+
+static int take_repetitions(void *data, const char *text, struct hm_error *error)
+{
+    struct options *options = data;
+    return hm_size_parse_number(text, 1, HM_MBI_REPETITIONS, &options->repetitions, error);
+}
+
+int hm_mbi_find_program(const char *name, char path[PATH_MAX], char **build_id, struct hm_error *error)
+{
+    struct hm_buildid_file file;
+    if (hm_program_find(name, path, error) != 0)
+        return -1;
+    bool is_elf = hm_buildid_look(path, &file, NULL) == 0;
+    *build_id = is_elf && file.build_id[0] ? strdup(file.build_id) : NULL;
+    if (!is_elf || *build_id)
+        return 0;
+    return hm_fail(error, ENODATA,
+                   "%s has no build-id, so nobody could tell if it is the same program in each run: link it with "
+                   "-Wl,--build-id",
+                   path);
+}
+
+/* Has the first run make the profile. Returns 0, or -1 with a text. */
+static int find_sites(const struct hm_mbi_store *store, char **program, int n, struct hm_error *error)
+{
+    char path[PATH_MAX];
+    struct hm_program started;
+    char **words = calloc((size_t)n + 6, sizeof(*words));
+    int at = 0;
+    if (!words || hm_mbi_store_path(store, PROFILE, path, error) < 0) {
+        free(words);
+        return words ? -1 : hm_fail(error, ENOMEM, "out of memory");
+    }
+    words[at++] = (char[]){SITES};
+    words[at++] = (char[]){"run"};
+    words[at++] = (char[]){"-o"};
+    words[at++] = path;
+    words[at++] = (char[]){"--"};
+    memcpy(words + at, program, (size_t)n * sizeof(*words));
+    int status = hm_program_start(&started, SITES, words, -1, -1, error);
+    free(words);
+    if (status < 0)
+        return -1;
+    while (!started.has_ended) {
+        struct pollfd events = {.fd = started.signals, .events = POLLIN};
+        if (poll(&events, 1, -1) >= 0)
+            hm_program_attend(&started);
+    }
+    if (started.status != 0)
+        return hm_fail(error, ECANCELED, "the first run of %s ended with exit status %d", program[0],
+                       WIFSIGNALED(started.status) ? 128 + WTERMSIG(started.status) : WEXITSTATUS(started.status));
+    return 0;
+}
+
+/* Makes the folder, or takes one that has no plan. */
+static int make_folder(struct hm_mbi_store *store, const char *path, struct hm_error *error)
+{
+    char plan[PATH_MAX];
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return hm_fail_errno(error, "%s", path);
+    if (!realpath(path, store->path))
+        return hm_fail_errno(error, "%s", path);
+    if (hm_mbi_store_path(store, "plan.json", plan, error) < 0)
+        return -1;
+    if (access(plan, F_OK) == 0)
+        return hm_fail(error, EEXIST, "%s has a plan already: name another folder", path);
+    return 0;
+}
+
+static int describe(struct hm_mbi_plan *plan, char **program, int n, const struct hm_profile *profile, const char *path,
+                    struct hm_error *error)
+{
+    char found[PATH_MAX];
+    if (n > HM_MBI_WORDS)
+        return hm_fail(error, E2BIG, "the program has more than %d arguments", HM_MBI_WORDS);
+    if (hm_mbi_find_program(program[0], found, &plan->build_id, error) < 0)
+        return -1;
+    if (plan->build_id && (!profile->build_id || strcmp(profile->build_id, plan->build_id) != 0))
+        return hm_fail(error, ESTALE, "%s is not of the build of %s: make a new profile", path, found);
+    plan->folder = getcwd(NULL, 0);
+    plan->word = calloc((size_t)n + 1, sizeof(*plan->word));
+    for (int i = 0; plan->word && i < n; i++) {
+        plan->word[i] = strdup(program[i]);
+        plan->n_words += plan->word[i] != NULL;
+    }
+    return plan->folder && plan->n_words == (size_t)n ? 0 : hm_fail(error, ENOMEM, "out of memory");
+}
+
+/* Returns 0, or the exit status with a text. */
+static int make(const struct options *options, char **program, int n, struct hm_mbi_store *store,
+                struct hm_error *error)
+{
+    struct hm_profile *profile = options->profile ? hm_profile_read(options->profile, error) : NULL;
+    char path[PATH_MAX];
+    int status = options->profile && !profile ? HM_MBI_BAD : HM_MBI_FAILED;
+    if (status == HM_MBI_BAD || make_folder(store, options->output, error) < 0)
+        goto done;
+    if (!profile && (find_sites(store, program, n, error) < 0 || hm_mbi_store_path(store, PROFILE, path, error) < 0 ||
+                     !(profile = hm_profile_read(path, error))))
+        goto done;
+    const char *name = options->profile ? options->profile : PROFILE;
+    if (describe(&store->plan, program, n, profile, name, error) == 0 &&
+        hm_mbi_plan_make(profile, name, options->alone, (unsigned)options->repetitions, &store->plan, error) == 0 &&
+        (!options->profile || hm_mbi_store_write(store, PROFILE, hm_profile_json(profile), error) == 0) &&
+        hm_mbi_store_script(store, error) == 0 &&
+        hm_mbi_store_write(store, "plan.json", hm_mbi_plan_json(&store->plan), error) == 0)
+        status = 0;
+done:
+    hm_profile_free(profile);
+    return status;
+}
+
+static int print(const struct options *options, const struct hm_mbi_plan *plan)
+{
+    size_t n_sites = 0;
+    for (size_t i = 0; i < plan->n_groups; i++)
+        n_sites += plan->group[i].n;
+    int result =
+        printf("%zu runs: %zu sites in %zu groups, all else, and nothing, %u times\n"
+               "Run them with: sbatch %s/job.sh\n"
+               "or on this node: hybridmem profile mbi run %s\n",
+               hm_mbi_plan_runs(plan), n_sites, plan->n_groups, plan->repetitions, options->output, options->output);
+    return hm_output_end("hybridmem profile mbi plan", result, EXIT_SUCCESS);
+}
+
+int hm_mbi_plan(int argc, char **argv)
+{
+    struct options options = {.alone = ALONE, .repetitions = REPETITIONS};
+    const struct hm_word table[] = {
+        {"output", .path = &options.output, .letter = 'o'},
+        {"profile", .path = &options.profile},
+        {"alone", .take = take_alone},
+        {"repeat", .take = take_repetitions},
+    };
+    const struct hm_words words = {"profile mbi plan", print_help, table, sizeof(table) / sizeof(table[0]), &options};
+    struct hm_mbi_store store = {.path = ""};
+    struct hm_error error = {""};
+    int status = hm_words_parse_before(argc, argv, &words);
+    if (status >= 0)
+        return status;
+    if (!options.output)
+        return hm_mbi_fail("plan", HM_MBI_BAD, "-o is missing: as in: hybridmem profile mbi plan -o app.mbi -- ./app");
+    if (optind == argc || !*argv[optind])
+        return hm_mbi_fail("plan", HM_MBI_BAD,
+                           "the program is missing: as in: hybridmem profile mbi plan -o app.mbi -- ./app");
+    status = make(&options, argv + optind, argc - optind, &store, &error);
+    status = status == 0 ? print(&options, &store.plan) : hm_mbi_fail("plan", status, error.text);
+    hm_mbi_store_close(&store);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sum.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sites/profile/merge.h"
+
+#define NOT_MEASURED "%zu of %zu groups of sites were not measured"
+
+/* What was measured of a group, or of all that is in no group. */
+struct measure {
+    unsigned n; /* repetitions */
+    double reads, writes;
+    double half; /* the bounds' distance from the sum of both; NaN: not known */
+};
+
+/* Quantiles of Student's t distribution for two-sided bounds of 95 %, by n - 1. */
+static double quantile(unsigned n)
+{
+    static const double table[HM_MBI_REPETITIONS - 1] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                                                         2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+                                                         2.131,  2.120, 2.110, 2.101, 2.093};
+    return n < 2 ? NAN : table[n - 2];
+}
+
+/* The traffic of a part in one repetition. Returns false where it is not known. */
+static bool look_up(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const *result, unsigned repetition,
+                    enum hm_mbi_part part, size_t group, double *reads, double *writes)
+{
+    const struct hm_mbi_result *with = result[hm_mbi_plan_number(plan, repetition, part, group)];
+    const struct hm_mbi_result *without = result[hm_mbi_plan_number(plan, repetition, HM_MBI_NOTHING, 0)];
+    if (!with || !without)
+        return false;
+    *reads = with->read_bytes - without->read_bytes;
+    *writes = with->write_bytes - without->write_bytes;
+    return true;
+}
+
+static struct measure measure(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const *result,
+                              enum hm_mbi_part part, size_t group)
+{
+    struct measure sum = {.n = 0};
+    double reads, writes, squares = 0;
+    for (unsigned i = 0; i < plan->repetitions; i++) {
+        if (!look_up(plan, result, i, part, group, &reads, &writes))
+            continue;
+        sum.n++;
+        sum.reads += reads;
+        sum.writes += writes;
+    }
+    double n = sum.n, mean = (sum.reads + sum.writes) / n;
+    for (unsigned i = 0; i < plan->repetitions; i++)
+        if (look_up(plan, result, i, part, group, &reads, &writes))
+            squares += (reads + writes - mean) * (reads + writes - mean);
+    sum.half = quantile(sum.n) * sqrt(squares / (n - 1) / n);
+    sum.reads = fmin(fmax(sum.reads / n, 0), (double)HM_PROFILE_MOST / 2);
+    sum.writes = fmin(fmax(sum.writes / n, 0), (double)HM_PROFILE_MOST / 2);
+    return sum;
+}
+
+static double bytes_of(const struct measure *one)
+{
+    return one->n > 0 ? one->reads + one->writes : 0;
+}
+
+/* The bounds of a part's share: its own least and most beside the most and least of all others, whose errors are
+ * independent. */
+static struct hm_profile_bounds bounds_of(const struct measure *one, double all, double all_squares)
+{
+    double mine = bytes_of(one), others = all - mine, other_half = sqrt(fmax(all_squares - one->half * one->half, 0));
+    double low = fmax(mine - one->half, 0), high = mine + one->half;
+    struct hm_profile_bounds bounds = {low / (low + others + other_half), high / (high + fmax(others - other_half, 0))};
+    if (isnan(one->half) || isnan(other_half) || isnan(bounds.low) || isnan(bounds.high))
+        return (struct hm_profile_bounds){NAN, NAN};
+    return bounds;
+}
+
+/* The part of a group's traffic that a site has: by its mean bytes. */
+static double part_of(const struct hm_profile *profile, const struct hm_mbi_group *group, uint64_t id)
+{
+    double all = 0, mine = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct hm_profile_site *site = hm_profile_find(profile, group->id[i]);
+        all += site ? site->mean_bytes : 0;
+        mine += site && site->id == id ? site->mean_bytes : 0;
+    }
+    return all > 0 ? mine / all : 1 / (double)group->n;
+}
+
+static void clear(struct hm_profile *profile)
+{
+    for (size_t i = 0; i < profile->n_sites; i++) {
+        struct hm_profile_site *site = &profile->site[i];
+        site->samples = site->reads = site->writes = NAN;
+        site->counted = (struct hm_profile_bounds){NAN, NAN};
+    }
+    profile->samples = profile->elsewhere = NAN;
+    profile->unit = profile->lost = 0;
+}
+
+static void give(struct hm_profile *profile, const struct hm_mbi_group *group, const struct measure *one,
+                 struct hm_profile_bounds bounds)
+{
+    for (size_t i = 0; i < profile->n_sites; i++) {
+        struct hm_profile_site *site = &profile->site[i];
+        if (!hm_mbi_group_has(group, site->id))
+            continue;
+        double part = part_of(profile, group, site->id);
+        site->reads = one->reads * part;
+        site->writes = one->writes * part;
+        site->counted = bounds;
+        if (group->n > 1 && !isnan(bounds.low))
+            site->counted.low = 0;
+    }
+}
+
+/* Returns 0, or -1: no memory. */
+static int describe(struct hm_profile *profile, size_t n_missing, size_t n_groups)
+{
+    char why[64];
+    free(profile->source);
+    free(profile->why);
+    profile->source = strdup(HM_PROFILE_COUNTED);
+    snprintf(why, sizeof(why), NOT_MEASURED, n_missing, n_groups);
+    profile->why = n_missing > 0 ? strdup(why) : NULL;
+    return profile->source && (profile->why || n_missing == 0) ? 0 : -1;
+}
+
+int hm_mbi_sum(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const *result, bool is_partial,
+               struct hm_profile *profile, struct hm_error *error)
+{
+    struct measure rest = measure(plan, result, HM_MBI_REST, 0);
+    struct measure *group = calloc(plan->n_groups, sizeof(*group));
+    double all = bytes_of(&rest), squares = rest.half * rest.half;
+    size_t n_missing = 0;
+    if (!group)
+        return hm_fail(error, ENOMEM, "out of memory");
+    for (size_t i = 0; i < plan->n_groups; i++) {
+        group[i] = measure(plan, result, HM_MBI_GROUP, i);
+        all += bytes_of(&group[i]);
+        squares += group[i].n > 0 ? group[i].half * group[i].half : 0;
+        n_missing += group[i].n == 0;
+    }
+    int status = 0;
+    if (rest.n == 0)
+        status = hm_fail(error, ENODATA, "the memory that is in no group was not measured");
+    else if ((n_missing > 0 && !is_partial) || n_missing == plan->n_groups)
+        status = hm_fail(error, ENODATA, NOT_MEASURED, n_missing, plan->n_groups);
+    else if (describe(profile, n_missing, plan->n_groups) < 0)
+        status = hm_fail(error, ENOMEM, "out of memory");
+    else
+        clear(profile);
+    if (status == 0)
+        profile->elsewhere = bytes_of(&rest);
+    for (size_t i = 0; i < plan->n_groups && status == 0; i++)
+        if (group[i].n > 0)
+            give(profile, &plan->group[i], &group[i], bounds_of(&group[i], all, squares));
+    free(group);
+    return status;
+}
