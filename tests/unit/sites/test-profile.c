@@ -195,12 +195,48 @@ static void test_confidence(void **state)
     assert_true(isnan(hm_profile_confidence(&none, &site).low));
 }
 
+/* The probability that the bounds of a share have it between them, over all numbers of hits that samples may have. */
+static double coverage(double share, unsigned samples)
+{
+    const struct hm_profile profile = {.samples = samples};
+    double sum = 0;
+    for (unsigned hits = 0; hits <= samples; hits++) {
+        const struct hm_profile_site site = {.samples = hits};
+        struct hm_profile_bounds bounds = hm_profile_confidence(&profile, &site);
+        double ways = lgamma(samples + 1.0) - lgamma(hits + 1.0) - lgamma(samples - hits + 1.0);
+        if (bounds.low <= share && share <= bounds.high)
+            sum += exp(ways + hits * log(share) + (samples - hits) * log(1 - share));
+    }
+    return sum;
+}
+
+/* It is 95 % on average: of a single share and number, whole hits make it a little more or less. */
+static void test_a_share_is_within_its_bounds(void **state)
+{
+    static const double shares[] = {0.02, 0.05, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9};
+    static const unsigned samples[] = {50, 200, 1000};
+    double sum = 0;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(shares); i++) {
+        for (size_t j = 0; j < N_ROWS(samples); j++) {
+            double found = coverage(shares[i], samples[j]);
+            assert_true(found >= 0.92 && found <= 0.99);
+            sum += found;
+        }
+    }
+    assert_float_equal(sum / (N_ROWS(shares) * N_ROWS(samples)), 0.95, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_profile_is_read), cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
-        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_a_torn_profile),
-        cmocka_unit_test(test_what_is_no_file),   cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_a_profile_is_read),
+        cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_a_torn_profile),
+        cmocka_unit_test(test_what_is_no_file),
+        cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_a_share_is_within_its_bounds),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
