@@ -88,13 +88,29 @@ int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, str
     return hm_scontrol_parse_cpus(text, node, cpus, error);
 }
 
+/* Have scontrol show one thing of a kind. */
+static int show(const char *kind, const char *name, char *text, size_t size, struct hm_error *error)
+{
+    char command[] = "scontrol", line[] = "-o", verb[] = "show", what[16], which[96];
+    char *words[] = {command, line, verb, what, which, NULL};
+    snprintf(what, sizeof(what), "%s", kind);
+    snprintf(which, sizeof(which), "%s", name);
+    return hm_slurmprogram_ask(words, PATIENCE_MS, text, size, error);
+}
+
+int hm_scontrol_node(const char *node, char *text, size_t size, struct hm_error *error)
+{
+    return show("node", node, text, size, error);
+}
+
+int hm_scontrol_aliases(const char *host, char *text, size_t size, struct hm_error *error)
+{
+    return show("aliases", host, text, size, error);
+}
+
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error)
 {
     static char text[65536];
-    char name[96], command[] = "scontrol", show[] = "show", kind[] = "node", line[] = "-o";
-    char *words[] = {command, line, show, kind, name, NULL};
-    snprintf(name, sizeof(name), "%s", node);
-    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error) == 0
-               ? hm_scontrol_parse_numbering(text, numbering, error)
-               : -1;
+    return hm_scontrol_node(node, text, sizeof(text), error) == 0 ? hm_scontrol_parse_numbering(text, numbering, error)
+                                                                  : -1;
 }

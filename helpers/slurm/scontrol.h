@@ -36,6 +36,13 @@ int hm_scontrol_name(uint32_t job_id, const char *likely, char *name, size_t siz
 /* Ask Slurm for the CPUs that the job has on the node, in Slurm's numbering. Returns 0 or -1. */
 int hm_scontrol_cpus(uint32_t job_id, const char *node, struct hm_set *cpus, struct hm_error *error);
 
+/* Ask slurmctld for what it has of a node, in one line. Returns 0 or -1. */
+int hm_scontrol_node(const char *node, char *text, size_t size, struct hm_error *error);
+
+/* Ask which nodes slurm.conf has on a host of exactly this name (NodeHostname): their names with blanks between them,
+ * or nothing. slurmctld is not asked. Returns 0 or -1. */
+int hm_scontrol_aliases(const char *host, char *text, size_t size, struct hm_error *error);
+
 /* Ask Slurm how it counts the node's cores. Returns 0 or -1. */
 int hm_scontrol_numbering(const char *node, struct hm_numbering *numbering, struct hm_error *error);
 

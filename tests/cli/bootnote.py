@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of hybridmem-memmode after a boot, on a machine that does not boot and has no Slurm."""
 
+import platform
 import re
 import subprocess
 
 from installed import LIBEXEC, with_mounts
+
+SCONTROL = """#!/bin/sh
+case "$*" in
+"-o show aliases {host}") echo "{aliases}" ;;
+"-o show "*) ;;
+*) printf "%s\\n" "$@" >> {told} ;;
+esac
+"""
 
 
 class BootNote:
@@ -17,14 +26,15 @@ class BootNote:
         """The note is then of an earlier boot."""
         self.path.write_text(re.sub("boot_id .*", "boot_id an-earlier-one", self.path.read_text()))
 
-    def check(self, *words):
-        """Runs the check with a stand-in for scontrol, which notes its words. Returns the exit status, what the check
-        printed, and these words."""
+    def check(self, *words, aliases="n1"):
+        """Runs the check with a stand-in for scontrol, which has these nodes on this host, and notes what it is told.
+        Returns the exit status, what the check printed, and what was told."""
         slurm = self.folder / "slurm"
         slurm.mkdir(exist_ok=True)
         told = slurm / "told"
         told.write_text("")
-        (slurm / "scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {told}\n')
+        host = platform.node().partition(".")[0]
+        (slurm / "scontrol").write_text(SCONTROL.format(host=host, aliases=aliases, told=told))
         (slurm / "scontrol").chmod(0o755)
         command = with_mounts(f"mount --bind {slurm} /usr/local/bin", LIBEXEC / "hybridmem-memmode", "--check", *words)
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -56,8 +56,8 @@ class Node:
         assert done.stdout == "" and done.stderr.count("\n") == 1
         return done.stderr
 
-    def check(self, *words):
-        return self.note.check(f"--config={self.config}", f"--ipmctl={self.program}", *words)
+    def check(self, *words, **more):
+        return self.note.check(f"--config={self.config}", f"--ipmctl={self.program}", *words, **more)
 
     def goal(self):
         return (self.folder / "goal").read_text().strip()

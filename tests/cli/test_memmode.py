@@ -6,7 +6,6 @@ none."""
 
 import json
 import os
-import platform
 import re
 import select
 import socket
@@ -150,11 +149,14 @@ def test_no_other_node_is_drained(node):
     assert node.check() == QUIET and not node.note.path.exists()
 
 
-def test_the_name_of_the_node_is_that_of_the_host(node):
+def test_the_name_of_the_node_is_slurms_and_not_the_hosts(node):
     node.set(mode="cache-resources")
     node.run("memmode=flat")
     node.note.age()
-    assert f"nodename={platform.node().partition('.')[0]}" in node.check()[2]
+    status, said, told = node.check(aliases="")
+    assert (status, told) == (1, []) and "the host" in said and "is not Slurm's node" in said
+    status, said, told = node.check(aliases="r7n3")
+    assert (status, told.count("nodename=r7n3")) == (4, 2) and "node r7n3 is drained" in said
 
 
 @pytest.mark.parametrize("name", ["", "n[1-9]", "n1,n2", "ALL", "n" * 65])
@@ -189,7 +191,7 @@ def test_words_that_do_not_go_together_are_refused(node):
     assert "unexpected word 'memmode=flat'" in node.fails("memmode=cache", "memmode=flat", status=2)
     assert "unexpected word 'memmode=flat'" in node.fails("memmode", "memmode=flat", status=2)
     assert "--json is for 'hybridmem memmode'" in node.fails("--json", status=2)
-    assert "--node is for --check" in node.fails("--node=n1", status=2)
+    assert "--node is for --check, and beside FEATURE" in node.fails("--node=n1", status=2)
     assert "--check and --reboot are for 'hybridmem-memmode'" in node.fails("memmode", "--check", status=2)
     assert "unexpected word 'memmode=flat'" in node.fails("--check", "memmode=flat", status=2)
 

@@ -21,9 +21,10 @@ static enum hm_memmode mode_of(const struct hm_asked *asked)
     return strcmp(asked->mode, hm_memmode_word(HM_MEMMODE_CACHE)) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_FLAT;
 }
 
-static int drain(const char *node, const char *reason, struct hm_error *error)
+/* Drain the node, of which `node` gets Slurm's name. Returns 0 or -1. */
+static int drain(const char *given, char node[HM_MEMMODE_NAME], const char *reason, struct hm_error *error)
 {
-    for (int i = 1; hm_scontrol_drain(node, reason, error) != 0; i++) {
+    for (int i = 1; hm_memmode_name(given, node, error) != 0 || hm_scontrol_drain(node, reason, error) != 0; i++) {
         uint64_t since_ns = 0;
         if (i == TRIES)
             return -1;
@@ -41,15 +42,16 @@ static bool is_still_pending(const struct hm_hardware *hardware, const struct hm
 }
 
 /* The note stays until the node is drained, so that a later check may do it. Then none is left, but where a goal is
- * pending still, the mode of which is `left`: the next boot ends what is made until then. `left` is NULL for none. */
-static int refuse(const struct hm_config *config, const char *node, const char *what, const char *left,
-                  struct hm_error *error)
+ * pending still, the mode of which is `left`: the next boot ends what is made until then. `left` is NULL for none.
+ * `node` gets Slurm's name of the node. */
+static int refuse(const struct hm_config *config, const char *given, char node[HM_MEMMODE_NAME], const char *what,
+                  const char *left, struct hm_error *error)
 {
     struct hm_error why = {{0}}, stays = {{0}};
     char reason[HM_ERROR_TEXT];
     snprintf(reason, sizeof(reason), "hybridmem: %.320s", what);
-    if (drain(node, reason, &why) != 0) {
-        hm_fail(error, EIO, "%.320s; node %s is not drained: %s", what, node, why.text);
+    if (drain(given, node, reason, &why) != 0) {
+        hm_fail(error, EIO, "%.320s; the node is not drained: %s", what, why.text);
         return HM_MEMMODE_EXIT_REFUSED;
     }
     bool is_noted = (left ? hm_asked_write(config, left, true, &stays) : hm_asked_remove(config, &stays)) == 0;
@@ -85,11 +87,11 @@ static void tell(const char *node, const struct hm_memmode_state *state, struct 
 
 /* There was a boot since. */
 static int look_after(const struct hm_hardware *hardware, const struct hm_config *config, const struct hm_asked *asked,
-                      const char *node, struct hm_error *error)
+                      const char *given, struct hm_error *error)
 {
     struct hm_memmode_state state;
     struct hm_error what = {{0}};
-    char text[HM_ERROR_TEXT];
+    char text[HM_ERROR_TEXT], node[HM_MEMMODE_NAME];
     if (asked->is_unsure)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     /* What cannot be seen is no cause to drain a node. */
@@ -104,25 +106,25 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     bool is_pending = is_still_pending(hardware, &state);
     snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");
-    int status = refuse(config, node, text, is_pending ? asked->mode : NULL, error);
+    int status = refuse(config, given, node, text, is_pending ? asked->mode : NULL, error);
     if (status == HM_MEMMODE_EXIT_DRAINED)
         tell(node, &state, error);
     return status;
 }
 
 /* With the lock held: a change may have written the note anew. */
-static int check_locked(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+static int check_locked(const struct hm_hardware *hardware, const struct hm_config *config, const char *given,
                         struct hm_error *error)
 {
     struct hm_asked asked;
     int found = hm_asked_read(config, &asked, error);
     if (found <= 0)
         return found < 0 ? HM_MEMMODE_EXIT_REFUSED : HM_MEMMODE_EXIT_DONE;
-    return hm_boot_is_past(asked.boot_id) ? look_after(hardware, config, &asked, node, error)
+    return hm_boot_is_past(asked.boot_id) ? look_after(hardware, config, &asked, given, error)
                                           : look_again(hardware, config, &asked, error);
 }
 
-int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *given,
                      struct hm_error *error)
 {
     struct hm_asked asked;
@@ -133,7 +135,7 @@ int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config 
     int status = hm_memmode_lock(config, &lock, error);
     if (status != HM_MEMMODE_EXIT_DONE)
         return status;
-    status = check_locked(hardware, config, node, error);
+    status = check_locked(hardware, config, given, error);
     hm_flock_close(lock);
     return status;
 }

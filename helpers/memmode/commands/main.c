@@ -13,14 +13,11 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <syslog.h>
 #include <unistd.h>
 
-#include "base/files.h"
 #include "base/output.h"
 #include "base/words.h"
 #include "parts.h"
@@ -31,14 +28,14 @@
 struct options {
     bool shows, json, checks, reboots;
     const char *config, *ipmctl;
-    const char *node;    /* NULL: the name of this host */
+    const char *node;    /* NULL: Slurm is asked for it */
     const char *feature; /* NULL: none was given */
 };
 
 static void print_help(void)
 {
     printf("Usage: hybridmem memmode [--json] [--config FILE] [--ipmctl FILE]\n"
-           "       hybridmem-memmode [--config FILE] [--ipmctl FILE] [FEATURE]\n"
+           "       hybridmem-memmode [--node NAME] [--config FILE] [--ipmctl FILE] [FEATURE]\n"
            "       hybridmem-memmode --check [--node NAME] [--config FILE] [--ipmctl FILE]\n"
            "       hybridmem-memmode --reboot [--config FILE] [--ipmctl FILE] [FEATURES]\n"
            "\n"
@@ -54,7 +51,7 @@ static void print_help(void)
            "  --reboot       reboot, unless the mode in FEATURES, a list with commas, would\n"
            "                 not come, or somebody would lose data; hybridmem-reboot is\n"
            "                 this, as a RebootProgram for slurm.conf\n"
-           "  --node NAME    Slurm's name of this node (default: the host's, up to a dot)\n"
+           "  --node NAME    Slurm's name of this node (default: what Slurm says)\n"
            "  --config FILE  the configuration, for run_dir, state_dir, redfish and boards\n"
            "                 (default: %s, where it is there)\n"
            "  --ipmctl FILE  the program ipmctl (default: " HM_IPMCTL ")\n"
@@ -77,8 +74,8 @@ static int check_options(const struct options *options)
         wrong = "--check and --reboot are for 'hybridmem-memmode', without the word memmode";
     else if (options->checks && options->reboots)
         wrong = "--check and --reboot do not go together";
-    else if (options->node && !options->checks)
-        wrong = "--node is for --check";
+    else if (options->node && !options->checks && !options->feature)
+        wrong = "--node is for --check, and beside FEATURE";
     if (!wrong)
         return -1;
     fprintf(stderr, NAME ": %s\n", wrong);
@@ -128,32 +125,6 @@ static int print_feature(const struct hm_hardware *hardware, struct hm_error *er
                          HM_MEMMODE_EXIT_DONE);
 }
 
-/* slurmctld would take a list, or ALL, for more nodes than this one, and drain them all. */
-static int check_name(const char *node, struct hm_error *error)
-{
-    size_t length = strspn(node, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._");
-    if (length > 0 && length <= HOST_NAME_MAX && node[length] == '\0' && strcasecmp(node, "all") != 0)
-        return 0;
-    return hm_fail(error, EINVAL, "\"%.64s\" is not the name of one node: give Slurm's name of this node with --node",
-                   node);
-}
-
-/* Slurm's name of this node: what was given, or the host's name up to the first dot. Returns 0, or an exit status. */
-static int name_node(const struct options *options, char name[HOST_NAME_MAX + 1], struct hm_error *error)
-{
-    memset(name, 0, HOST_NAME_MAX + 1);
-    if (!options->node && gethostname(name, HOST_NAME_MAX) != 0) {
-        hm_fail_errno(error, "this host has no name");
-        return HM_MEMMODE_EXIT_REFUSED;
-    }
-    name[strcspn(name, ".")] = '\0';
-    if (check_name(options->node ? options->node : name, error) != 0)
-        return HM_MEMMODE_EXIT_USAGE;
-    if (options->node)
-        hm_text_copy(name, options->node, HOST_NAME_MAX + 1);
-    return 0;
-}
-
 /* slurmd drops what a helper says that fails. And where one does not fail, it takes each line for a feature, also on
  * standard error. So the line is in the system's log. */
 static void log_for_slurmd(const struct hm_error *error)
@@ -180,10 +151,10 @@ static void excuse(const struct hm_hardware *hardware, const struct options *opt
 {
     struct hm_memmode_state state;
     struct hm_error why = {{0}};
-    char node[HOST_NAME_MAX + 1];
+    char node[HM_MEMMODE_NAME];
     if (hm_memmode_read(hardware, &state, NULL) != 0 || !hm_memmode_is_only_data(&state, wanted))
         return;
-    if (name_node(options, node, &why) != 0 || hm_memmode_tell(node, &state, &why) != 0)
+    if (hm_memmode_name(options->node, node, &why) != 0 || hm_memmode_tell(node, &state, &why) != 0)
         log_for_slurmd(&why);
 }
 
@@ -205,11 +176,9 @@ static int run(const struct options *options, struct hm_error *error)
 {
     static struct hm_config config;
     struct hm_hardware hardware = {&hm_backend_ipmctl, options->ipmctl, &config};
-    char node[HOST_NAME_MAX + 1] = "";
     enum hm_memmode wanted = HM_MEMMODE_NONE;
-    int status = options->checks ? name_node(options, node, error) : 0;
-    if (status != 0)
-        return status;
+    if (options->node && hm_memmode_check_name(options->node, error) != 0)
+        return HM_MEMMODE_EXIT_USAGE;
     if (!options->reboots && options->feature && hm_memmode_parse(options->feature, &wanted, error) != 0)
         return HM_MEMMODE_EXIT_USAGE;
     if (hm_config_read(options->config ? options->config : hm_config_path(), options->config != NULL, &config, error) !=
@@ -221,7 +190,7 @@ static int run(const struct options *options, struct hm_error *error)
     if (options->shows)
         return show(&hardware, options->json, error);
     if (options->checks)
-        return hm_memmode_check(&hardware, &config, node, error);
+        return hm_memmode_check(&hardware, &config, options->node, error);
     if (options->reboots)
         return hm_memmode_reboot(&hardware, &config, options->feature ? options->feature : "", error);
     return options->feature ? change(&hardware, options, &config, wanted, error) : print_feature(&hardware, error);

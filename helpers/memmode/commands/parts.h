@@ -35,14 +35,24 @@ int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config
  * is for hm_flock_close. */
 int hm_memmode_lock(const struct hm_config *config, int *lock, struct hm_error *error);
 
+#define HM_MEMMODE_NAME 65 /* bytes of the name of a node */
+
+/* Is this the name of one node? Returns 0, or -1 (EINVAL) with a text. */
+int hm_memmode_check_name(const char *node, struct hm_error *error);
+
+/* Slurm's name of this node: what was given, or, where that is NULL, what Slurm says (slurm/nodename.h). Returns 0, or
+ * -1 with a text. */
+int hm_memmode_name(const char *given, char name[HM_MEMMODE_NAME], struct hm_error *error);
+
 /* Tell slurmctld that the node `node` of Slurm's is in the mode of `state`: the same feature that slurmd gets from this
  * program. Waits up to 20 s. Returns 0, or -1 with a text. */
 int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
 
 /* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
- * `node` of Slurm's. Where nothing was asked, nothing is done. Returns an exit status, with a text where it is not 0.
+ * `given` of Slurm's (as of hm_memmode_name). Where nothing was asked, nothing is done. Returns an exit status, with a
+ * text where it is not 0.
  */
-int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *node,
+int hm_memmode_check(const struct hm_hardware *hardware, const struct hm_config *config, const char *given,
                      struct hm_error *error);
 
 /* Reboot the node, which is to come back with these features of Slurm's (decide/boot.h); "": none were named. Returns
