@@ -36,6 +36,7 @@ local function is_step(options)
 end
 
 function M.pre_submit(options)
+    constraint.use(M.memmode)
     local text = option_of(options)
     if not text or is_step(options) then
         return slurm.SUCCESS

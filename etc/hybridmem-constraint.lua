@@ -10,6 +10,21 @@ local M = {}
 -- "[]()|*" before 23.02. For features that no reboot changes: "*".
 M.memmode = { cache = "memmode=cache", flat = false, refused = "[]*" }
 
+-- `settings`, a table that a site may have put in the place of `defaults`: what it does not have is as there.
+function M.settle(settings, defaults)
+    if settings ~= defaults and not getmetatable(settings) then
+        setmetatable(settings, { __index = defaults })
+    end
+    return settings
+end
+
+local memmode = M.memmode
+
+-- Use these features from now on: M.memmode, or a table of the site's in its place.
+function M.use(features)
+    M.memmode = M.settle(features, memmode)
+end
+
 -- The feature for the text of the option, or nil.
 local function feature_of(text)
     local mode = text and text:match("^[^,]*")

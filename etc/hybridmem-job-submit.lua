@@ -39,6 +39,16 @@ M.allowed = { account = {}, partition = {} }
 -- prefix. Requests are rounded up to `granule` bytes, the alignment that regions of persistent memory usually have.
 M.pmem = { prefix = "gres/", gres = "pmem", types = {}, granule = 2 ^ 24 }
 
+-- A site may put tables of its own in the place of those above: hybridmem.reboot = { delay = 3600 }.
+local defaults = { reboot = M.reboot, allowed = M.allowed, pmem = M.pmem }
+
+local function settle()
+    constraint.use(M.memmode)
+    for name, own in pairs(defaults) do
+        constraint.settle(M[name], own)
+    end
+end
+
 local DENIED = slurm.ESLURM_ACCESS_DENIED or slurm.ERROR
 
 -- The names that the option can have among a job's variables. Slurm's clients send the first one, and slurmd puts
@@ -290,6 +300,7 @@ local function default_partition(part_list)
 end
 
 function M.submit(job_desc, part_list)
+    settle()
     if not is_clear(job_desc.spank_job_env) then
         return DENIED
     end
@@ -309,6 +320,7 @@ end
 -- A pending job keeps its option when it is moved to another account or partition. When its GRES or its constraint are
 -- changed, even to none, those for its option are added again.
 function M.modify(job_desc, job_rec)
+    settle()
     if not is_clear(job_rec.spank_job_env) then
         return DENIED
     end

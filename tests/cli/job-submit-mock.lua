@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, and a case as the text of a Lua table:
 --   rules, pmem, memmode, reboot    what a site sets in the file's tables `allowed`, `pmem`, `memmode` and `reboot`
+--   whole          true: these are put in the place of the file's tables
 --   submit         the description of a job that is submitted
 --   modify, job    the changes of a job that is modified, and the job
 slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002, NO_VAL = 0xfffffffe }
@@ -10,10 +11,11 @@ end
 
 local hybridmem = dofile(arg[1])
 local case = assert((loadstring or load)("return " .. arg[2]))()
-for kind, rules in pairs(case.rules or {}) do
-    hybridmem.allowed[kind] = rules
-end
-for _, part in ipairs({ "pmem", "memmode", "reboot" }) do
+case.allowed = case.rules
+for _, part in ipairs({ "allowed", "pmem", "memmode", "reboot" }) do
+    if case.whole and case[part] then
+        hybridmem[part] = case[part]
+    end
     for name, value in pairs(case[part] or {}) do
         hybridmem[part][name] = value
     end

@@ -264,3 +264,30 @@ def test_a_step_has_the_nodes_of_its_job(lua):
 def test_the_script_knows_the_mode_that_needs_a_cache():
     text = (PROJECT / "etc" / "hybridmem-constraint.lua").read_text()
     assert set(re.findall(r'mode [=~]= "(\w+)"', text)) == {"off", "memory"}
+
+
+@pytest.mark.parametrize(
+    ("text", "site", "features"),
+    [
+        ("memory", 'memmode = { flat = "memmode=flat" }', CACHE),
+        ("spill", 'memmode = { flat = "memmode=flat" }', "memmode=flat"),
+        ("spill", "memmode = {}", None),
+        ("memory", 'memmode = { cache = "2lm" }', "2lm"),
+        ("memory", "memmode = { cache = false }", None),
+    ],
+)
+def test_a_table_of_the_sites_may_take_the_place_of_memmode(lua, text, site, features):
+    """What it does not have is as without it."""
+    whole = f"whole = true, {site}"
+    assert submit(lua, text, whole) == (0, {"features": features} if features else {})
+    assert filtered(lua, text, whole) == (0, {"constraint": features} if features else {})
+    assert "Slurm takes none of" in submit(lua, "memory", "whole = true, memmode = {}", features="a*2")[1]["user"]
+
+
+def test_tables_of_the_sites_may_take_the_place_of_all(lua):
+    owner = 'who = { user = { "alice" } }'
+    assert submit(lua, "memory", f"whole = true, reboot = {{ {owner} }}", user_name="alice") == (0, {"features": CACHE})
+    assert submit(lua, "memory", f"whole = true, reboot = {{ {owner} }}", user_name="bob")[0] == DENIED
+    assert submit(lua, "memory", 'whole = true, rules = { account = { a = { "fast" } } }', account="a")[0] == DENIED
+    gres = submit(lua, "fsdax,size=32M", 'whole = true, pmem = { types = { "s0" } }')
+    assert gres == (0, {"gres": "gres/pmem:s0:33554432"})
