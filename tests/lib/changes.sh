@@ -15,9 +15,11 @@ helpers/papi/*                      lint unit cli
 helpers/alloc/*                     lint unit cli fuzz system meter
 helpers/meter/*                     lint unit cli fuzz modes system cost
 helpers/migrator/*                  lint unit cli fuzz modes migrator meter cost arm64
+helpers/memmode/*                   lint unit cli fuzz cluster
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
+etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
@@ -36,12 +38,14 @@ tests/system/test_fsdax*|tests/system/test_namespace*|tests/system/test_ram* lin
 tests/system/test_bench*|tests/system/test_damon*|tests/system/test_migrat*|tests/system/test_isolate* lint migrator slurm26
 tests/system/test_kmem*             lint kmem
 tests/system/test_reset*            lint reset
-tests/system/accounting.py|tests/system/test_accounting*|tests/system/test_collect* lint accounting
+tests/system/accounting.py           lint accounting cluster
+tests/system/test_accounting*|tests/system/test_collect* lint accounting
 tests/system/test_meter*            lint meter
 tests/system/test_mbi*              lint system meter
 tests/system/test_modes*            lint modes
 tests/system/modes.py               lint modes system slurm26
 tests/system/test_*                 lint system slurm26
+tests/system/slurm.py|tests/system/failures.py|tests/system/programs/occupy.c|tests/system/programs/slurm/slurmstates.c lint system namespaces migrator slurm26 accounting cluster
 tests/system/*                      lint system namespaces migrator slurm26
 EOF
 }
