@@ -29,14 +29,36 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
     return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
 }
 
+/* Change one thing: of "nodename=n1", say. */
+static int change(const char *what, const char *key, const char *value, struct hm_error *error)
+{
+    char which[96], pair[1024 + 32], text[256];
+    char command[] = "scontrol", update[] = "update";
+    char *words[] = {command, update, which, pair, NULL};
+    snprintf(which, sizeof(which), "%s", what);
+    snprintf(pair, sizeof(pair), "%s=%s", key, value);
+    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
+}
+
 int hm_scontrol_activate(const char *node, const char *features, struct hm_error *error)
 {
-    char name[96], active[96], text[256];
-    char command[] = "scontrol", update[] = "update";
-    char *words[] = {command, update, name, active, NULL};
-    snprintf(name, sizeof(name), "nodename=%s", node);
-    snprintf(active, sizeof(active), "activefeatures=%s", features);
-    return hm_slurmprogram_ask(words, PATIENCE_MS, text, sizeof(text), error);
+    char what[96];
+    snprintf(what, sizeof(what), "nodename=%s", node);
+    return change(what, "activefeatures", features, error);
+}
+
+int hm_scontrol_offer(const char *node, const char *features, struct hm_error *error)
+{
+    char what[96];
+    snprintf(what, sizeof(what), "nodename=%s", node);
+    return change(what, "availablefeatures", features, error);
+}
+
+int hm_scontrol_comment(uint32_t job_id, const char *comment, struct hm_error *error)
+{
+    char what[32];
+    snprintf(what, sizeof(what), "jobid=%u", job_id);
+    return change(what, "admincomment", comment, error);
 }
 
 /* Have scontrol show the job of this name: an id, a task of an array, or a component of a heterogeneous job. */

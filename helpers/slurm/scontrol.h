@@ -27,6 +27,13 @@ int hm_scontrol_drain(const char *node, const char *reason, struct hm_error *err
 /* Tell slurmctld which features, a list with commas, the node has now. Returns 0 or -1. */
 int hm_scontrol_activate(const char *node, const char *features, struct hm_error *error);
 
+/* Tell slurmctld which features, a list with commas of at most 1023 bytes, the node could have: jobs that ask for
+ * another are not sent there. Holds until slurmd reports to slurmctld. Returns 0 or -1. */
+int hm_scontrol_offer(const char *node, const char *features, struct hm_error *error);
+
+/* Write the job's AdminComment. Returns 0 or -1. */
+int hm_scontrol_comment(uint32_t job_id, const char *comment, struct hm_error *error);
+
 /* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
  * heterogeneous job). `likely`, unless it is NULL, is a name that the job may have, and is asked for first. It is for
  * the last task of an array: its job id is also the array's, and for that Slurm shows the whole array. Each question

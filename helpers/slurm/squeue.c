@@ -10,6 +10,7 @@
 
 #define MOST_TEXT (1 << 20) /* room for an array of 50,000 tasks */
 #define PATIENCE_MS 2500    /* a prolog or an epilog waits for the answer */
+#define LONG_MS 20000       /* a helper of node_features does */
 
 /* Other states are of a job that is nowhere (PENDING, REQUEUE_HOLD, SPECIAL_EXIT...) or over. */
 static bool is_running(const char *state)
@@ -83,4 +84,31 @@ int hm_squeue_qos(uint32_t job_id, char *qos, size_t size, struct hm_error *erro
     if (ask(job_id, "", format, text, sizeof(text), error) != 0)
         return -1;
     return hm_squeue_parse_qos(text, job_id, qos, size, error);
+}
+
+int hm_squeue_parse_comment(const char *text, uint32_t *job_id, char *comment, size_t size)
+{
+    unsigned id;
+    int at = 0;
+    if (sscanf(text, "%10u %n", &id, &at) != 1 || at == 0)
+        return 0;
+    size_t length = strcspn(text + at, "\n");
+    while (length > 0 && text[at + length - 1] == ' ')
+        length--;
+    bool has_none = length == strlen("(null)") && strncmp(text + at, "(null)", length) == 0;
+    snprintf(comment, size, "%.*s", has_none ? 0 : (int)length, text + at);
+    *job_id = id;
+    return 1;
+}
+
+int hm_squeue_configuring(const char *node, uint32_t *job_id, char *comment, size_t size, struct hm_error *error)
+{
+    char place[96], text[4096];
+    char command[] = "squeue", plain[] = "--noheader", state[] = "--states=CONFIGURING";
+    char format[] = "--Format=JobID:12,admin_comment:64";
+    char *words[] = {command, plain, state, format, place, NULL};
+    snprintf(place, sizeof(place), "--nodelist=%s", node);
+    if (hm_slurmprogram_ask(words, LONG_MS, text, sizeof(text), error) != 0)
+        return -1;
+    return hm_squeue_parse_comment(text, job_id, comment, size);
 }

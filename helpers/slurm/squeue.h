@@ -29,4 +29,13 @@ int hm_squeue_qos(uint32_t job_id, char *qos, size_t size, struct hm_error *erro
 /* Reads that from the output of `squeue --noheader --format='%A %q'`. Pure. Returns 0, or -1 (ENODATA). */
 int hm_squeue_parse_qos(const char *text, uint32_t job_id, char *qos, size_t size, struct hm_error *error);
 
+/*
+ * Finds the job that waits for the node to boot, which has the node for itself. `comment` gets its AdminComment, "" for
+ * none, cut where it is too long. slurmctld has 20 s to answer. Returns 1; 0 where there is none; or -1 with a text.
+ */
+int hm_squeue_configuring(const char *node, uint32_t *job_id, char *comment, size_t size, struct hm_error *error);
+
+/* Reads that from the output of `squeue --noheader --Format=JobID:12,admin_comment:64`. Pure. Returns 1 or 0. */
+int hm_squeue_parse_comment(const char *text, uint32_t *job_id, char *comment, size_t size);
+
 #endif

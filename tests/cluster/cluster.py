@@ -85,17 +85,20 @@ def left_on(node):
 
 class Everywhere:
     """A job of alice with a task on each node, which holds MIB MiB of memory from the moment that it is .held until
-    .end(). `prepare` is shell text that each task runs before."""
+    .end(). `prepare` is shell text that each task runs before; `meanwhile` is called with the job's id once it is
+    submitted."""
 
     MIB = 48
 
-    def __init__(self, request, prepare="true"):
+    def __init__(self, request, *options, prepare="true", meanwhile=None):
         self.folder = slurm.folder_of("alice")
         self.go = self.folder / "go"
         task = f"{prepare}; exec occupy {self.MIB} {self.folder}/$SLURMD_NODENAME {self.go}"
         script = f"srun bash -c {shlex.quote(task)}"
-        options = [f"-N{len(NODES)}", f"-n{len(NODES)}", "--no-requeue", f"--hybrid-mem={request}"]
-        self.job_id = slurm.sbatch("alice", script, *options)
+        words = [f"-N{len(NODES)}", f"-n{len(NODES)}", "--no-requeue", f"--hybrid-mem={request}", *options]
+        self.job_id = slurm.sbatch("alice", script, *words)
+        if meanwhile:
+            meanwhile(self.job_id)
         slurm.wait_for(lambda: self.is_held() or slurm.end_of(self.job_id), f"memory of job {self.job_id}", every=0.2)
         assert self.is_held(), slurm.output(self.job_id)
 

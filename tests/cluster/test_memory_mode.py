@@ -4,6 +4,7 @@ administrator guide sets them up, with a stand-in for ipmctl (tests/testbed). A 
 with the modes that the one before it has left: first both nodes are flat, then n2 is cached, and at the end flat."""
 
 import contextlib
+import re
 
 import accounting
 import cluster
@@ -15,6 +16,7 @@ FLAT, CACHE = "memmode=flat", "memmode=cache"
 CACHE_BYTES = 512 << 20  # tests/testbed/hostside/machine.py
 LAYOUT = {FLAT: "flat", CACHE: "cached"}
 NOTE = "/var/lib/hybridmem/memmode"
+SITE = slurm.Path("/etc/slurm/site.conf")
 JOB_SUBMIT = slurm.Path("/etc/slurm/job_submit.lua")
 # While a node shuts down, root writes what is staged: the firmware's layout and goal, and the note for the check.
 STOP = f'[Service]\\nExecStop=+/bin/sh -c \\"(testbed-machine show; cat {NOTE}) > /var/lib/staged\\"\\n'
@@ -62,15 +64,19 @@ def check_done(job_id, restarts="0"):
     return line
 
 
+def hurry(job_id):
+    """Cuts the two minutes for which a job waits that went back to the queue."""
+    again = f"scontrol update jobid={job_id} starttime=now+2"
+    slurm.wait_for(lambda: slurm.run(again, check=False).returncode == 0, "a new start", every=1)
+
+
 def wait_start(job_id):
     """Waits for a run of a job that was CONFIGURING while slurmctld was restarted. slurmctld has forgotten that the
-    node boots, and starts the job after 30 s. If that is too early, the job goes back to the queue for two minutes,
-    which are cut here."""
-    hurry = f"scontrol update jobid={job_id} starttime=now+2"
+    node boots, and starts the job after 30 s. If that is too early, the job goes back to the queue."""
     slurm.wait_for(lambda: slurm.job(job_id).get("JobState") != "CONFIGURING", "a start", every=0.2)
     slurm.wait_for(lambda: slurm.end_of(job_id) or slurm.job(job_id).get("Reason") == "BeginTime", "a run", every=0.2)
     if not slurm.end_of(job_id):
-        slurm.wait_for(lambda: slurm.run(hurry, check=False).returncode == 0, "a new start", every=1)
+        hurry(job_id)
 
 
 def test_a_node_is_emptied_and_rebooted_for_a_job_that_wants_a_cache():
@@ -125,12 +131,41 @@ def test_users_who_want_opposite_modes_reboot_no_node_where_jobs_have_to_wait():
     assert boots() == before
 
 
-def test_a_job_on_both_nodes_brings_the_node_back():
+@contextlib.contextmanager
+def short_boots():
+    """slurmctld waits for the boot of a node for 15 s only."""
+    before, text = features(), SITE.read_text()
+    with slurm.configured(re.sub("ResumeTimeout=.*", "ResumeTimeout=15", text), SITE):
+        slurm.run("scontrol reconfigure")
+        slurm.wait_for(lambda: features() == before, "reports of all nodes", every=0.2)
+        yield
+    slurm.run("scontrol reconfigure")
+    slurm.wait_for(lambda: all(features().values()), "reports of all nodes", every=0.2)
+
+
+def lose_n2(job_id):
+    """n2 boots for the job, and loses its power meanwhile. slurmctld gives it up, and the job goes back to the queue.
+    Later n2 comes back."""
+    slurm.wait_for(lambda: "POWERING_UP" in node("n2").get("State", ""), "a node that reboots", every=0.2)
+    slurm.wait_for(lambda: not cluster.is_on_network("n2"), "the end of n2's boot", every=0.2)
+    cluster.machine("kill", "n2")
+    slurm.wait_for(lambda: node("n2").get("State", "").startswith("DOWN"), "a node that is given up", every=0.5)
+    assert node("n2")["Reason"].startswith("reboot timed out")
+    wait_state(job_id, "PENDING")
+    assert "idle" in cluster.states()["n1"]
+    cluster.machine("boot", "n2")
+    hurry(job_id)
+
+
+def test_a_job_on_both_nodes_brings_the_node_back_also_late():
+    """A node that does not come back in ResumeTimeout is DOWN, with Slurm's reason, and its job waits. A node that
+    comes back after that in the mode that was asked for is back in service, and the job starts."""
     before = boots()
     assert features() == {"n1": FLAT, "n2": CACHE}
-    job = Everywhere("spill")
+    with short_boots():
+        job = Everywhere("spill", "--requeue", meanwhile=lose_n2)
     of_node = job.end()
-    check_done(job.job_id)
+    check_done(job.job_id, restarts="1")
     assert [len(of_node[name]["memory"]["tiers"]) for name in NODES] == [2, 2]
     assert [of_node[name]["plan"]["side_cache_bytes"] for name in NODES] == [None, None]
     for name in NODES:
@@ -141,26 +176,45 @@ def test_a_job_on_both_nodes_brings_the_node_back():
 KEEP = "--hybrid-mem=fsdax,size=64M,keep"
 
 
+def said():
+    """What the helper on n1 has told the system's log."""
+    return cluster.on("n1", "journalctl -b -t hybridmem-memmode -o cat")
+
+
 def test_data_that_a_user_keeps_outlasts_a_job_that_wants_its_node():
-    """The helper refuses. The job waits, and the node is back at once for others: it is neither drained nor left down,
-    and Slurm knows its mode."""
+    """The helper refuses. The node is back at once for others: it is neither drained nor left down, and Slurm knows its
+    mode. The job has the reason, and waits for another node: the one that has refused is not asked again."""
     before = boots()
     first = slurm.sbatch("alice", "echo precious > $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
     check_done(first)
     slurm.record(first)
-    job_id = slurm.sbatch("bob", WHERE, "-wn1", "--hybrid-mem=memory")
+    other = Occupied("alice", 16, "-wn2", "--hybrid-mem=spill")
+    job_id = slurm.sbatch("bob", WHERE, "-N1", "--hybrid-mem=memory")
     slurm.wait_for(lambda: slurm.job(job_id).get("Restarts") == "1", "a job that goes back to the queue", every=0.2)
-    cluster.wait_idle()
     assert features() == {"n1": FLAT, "n2": FLAT}
-    said = cluster.on("n1", "journalctl -b -t hybridmem-memmode -o cat")
-    assert said.count("\n") == 1 and "1 of the namespaces is kept by users" in said
+    slurm.wait_for(lambda: node("n1").get("AvailableFeatures") == FLAT, "a node that offers no cache", every=0.5)
+    assert cluster.states()["n1"] == "idle"
+    about = "hybridmem: node n1 cannot take memmode=cache for now: namespaces there hold data"
+    shown = slurm.run(f"scontrol show job {job_id}").stdout
+    assert f"AdminComment={about}" in shown, said()
+    slurm.wait_for(lambda: said().count("\n") == 2, "a line on what is offered", every=1)
+    assert "1 of the namespaces is kept by users" in said() and "slurmctld offers memmode=cache of node n1 to" in said()
+    hurry(job_id)
+    slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "Resources", "a job that waits for n2", every=0.2)
     second = slurm.sbatch("alice", "cat $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
     check_done(second)
     assert slurm.output(second) == "precious\n"
-    assert (slurm.job(job_id)["JobState"], boots()) == ("PENDING", before)
-    slurm.run(f"scancel {job_id}")
     slurm.record(second)
+    slurm.run(f"scontrol update nodename=n2 availablefeatures={FLAT}")  # as if n2 had refused, too
+    slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "BadConstraints", "a job without a node", every=0.2)
+    assert (slurm.job(job_id)["Restarts"], boots()) == ("1", before)
     cluster.on("n1", "hybridmem namespace destroy --uid $(id -u alice)")
+    with Occupied("alice", 16, "-wn1", "--hybrid-mem=spill"):  # so that none boots
+        slurm.run(f"scontrol update nodename=n[1-2] availablefeatures={FLAT},{CACHE}")
+        slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "Resources", "a job that has a node", every=0.5)
+        slurm.run(f"scancel {job_id}")
+    other.end()
+    assert boots() == before
 
 
 def test_a_node_whose_firmware_ignores_the_goal_is_drained_with_both_modes():

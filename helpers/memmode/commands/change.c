@@ -123,25 +123,28 @@ static int take_noted(const struct hm_hardware *hardware, const struct hm_config
 /* With the lock held: look, decide, and do it. `wants_reap` is set, and nothing is done, where a reap has to come
  * first. */
 static int change_locked(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode wanted,
-                         bool is_reaped, bool *wants_reap, struct hm_error *error)
+                         bool is_reaped, bool *wants_reap, struct hm_memmode_state *state, struct hm_error *error)
 {
-    struct hm_memmode_state state;
     struct hm_memmode_steps steps;
     *wants_reap = false;
-    if (hm_memmode_read(hardware, &state, error) != 0 ||
-        hm_memmode_decide(&state, wanted, is_reaped, &steps, error) != 0)
+    if (hm_memmode_read(hardware, state, error) != 0) {
+        *state = (struct hm_memmode_state){0};
+        return HM_MEMMODE_EXIT_REFUSED;
+    }
+    if (hm_memmode_decide(state, wanted, is_reaped, &steps, error) != 0)
         return HM_MEMMODE_EXIT_REFUSED;
     *wants_reap = steps.n > 0 && steps.step[0] == HM_MEMMODE_STEP_REAP;
     if (*wants_reap)
         return HM_MEMMODE_EXIT_DONE;
-    bool stays = hm_memmode_used(&state) != wanted || hm_memmode_pending(&state) == wanted;
-    return take_noted(hardware, config, &state, &steps, wanted, stays, error);
+    bool stays = hm_memmode_used(state) != wanted || hm_memmode_pending(state) == wanted;
+    return take_noted(hardware, config, state, &steps, wanted, stays, error);
 }
 
 int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode wanted,
-                      struct hm_error *error)
+                      struct hm_memmode_state *state, struct hm_error *error)
 {
     bool wants_reap = false;
+    *state = (struct hm_memmode_state){0};
     for (int round = 0; round < 2; round++) {
         if (wants_reap && reap(config, error) != 0)
             return HM_MEMMODE_EXIT_REFUSED;
@@ -149,7 +152,7 @@ int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config
         int lock, held = hm_memmode_lock(config, &lock, error);
         if (held != HM_MEMMODE_EXIT_DONE)
             return held;
-        int status = change_locked(hardware, config, wanted, round > 0, &wants_reap, error);
+        int status = change_locked(hardware, config, wanted, round > 0, &wants_reap, state, error);
         hm_flock_close(lock);
         if (!wants_reap)
             return status;

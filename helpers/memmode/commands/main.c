@@ -146,24 +146,25 @@ static int print_without_config(const struct hm_hardware *hardware, struct hm_er
 
 /* Slurm takes the node for one in the new mode since it has asked for that. Where slurmd then reports the old one,
  * slurmctld drains the node, and only a new start of slurmd brings it back. This is not done to a node without a fault:
- * slurmctld is told first which mode it is in. */
-static void excuse(const struct hm_hardware *hardware, const struct options *options, enum hm_memmode wanted)
+ * slurmctld is told first which mode it is in. Nor is the job to come back here soon. */
+static void excuse(const char *given, const struct hm_memmode_state *state, enum hm_memmode wanted)
 {
-    struct hm_memmode_state state;
     struct hm_error why = {{0}};
     char node[HM_MEMMODE_NAME];
-    if (hm_memmode_read(hardware, &state, NULL) != 0 || !hm_memmode_is_only_data(&state, wanted))
+    if (!hm_memmode_is_only_data(state, wanted))
         return;
-    if (hm_memmode_name(options->node, node, &why) != 0 || hm_memmode_tell(node, &state, &why) != 0)
+    if (hm_memmode_name(given, node, &why) != 0 || hm_memmode_tell(node, state, &why) != 0 ||
+        hm_memmode_withdraw(node, wanted, &why) != 0 || hm_memmode_note_job(node, wanted, &why) != 0)
         log_for_slurmd(&why);
 }
 
 static int change(const struct hm_hardware *hardware, const struct options *options, const struct hm_config *config,
                   enum hm_memmode wanted, struct hm_error *error)
 {
-    int status = hm_memmode_change(hardware, config, wanted, error);
+    struct hm_memmode_state state;
+    int status = hm_memmode_change(hardware, config, wanted, &state, error);
     if (status == HM_MEMMODE_EXIT_REFUSED)
-        excuse(hardware, options, wanted);
+        excuse(options->node, &state, wanted);
     return status;
 }
 

@@ -26,10 +26,11 @@ int hm_memmode_read_pending(const struct hm_hardware *hardware, struct hm_memmod
 /* Ask it and the kernel for the whole state. */
 int hm_memmode_read(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
 
-/* Have the node come back from its next boot in the mode `wanted`. Returns an exit status; where it is not 0, the text
- * says why in one line. */
+/* Have the node come back from its next boot in the mode `wanted`. `state` gets what was seen of it before anything
+ * was changed, and is all 0 where it could not be read. Returns an exit status; where it is not 0, the text says why in
+ * one line. */
 int hm_memmode_change(const struct hm_hardware *hardware, const struct hm_config *config, enum hm_memmode wanted,
-                      struct hm_error *error);
+                      struct hm_memmode_state *state, struct hm_error *error);
 
 /* Take the lock that every program has which makes or removes namespaces. Returns an exit status; where it is 0, `lock`
  * is for hm_flock_close. */
@@ -47,6 +48,17 @@ int hm_memmode_name(const char *given, char name[HM_MEMMODE_NAME], struct hm_err
 /* Tell slurmctld that the node `node` of Slurm's is in the mode of `state`: the same feature that slurmd gets from this
  * program. Waits up to 20 s. Returns 0, or -1 with a text. */
 int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
+
+/* Have slurmctld offer the mode of the node to no job until slurmd reports to it again. A process that outlives the
+ * caller does it, once slurmctld has heard that the helper has failed. Returns 0, or -1 with a text. */
+int hm_memmode_withdraw(const char *node, enum hm_memmode mode, struct hm_error *error);
+
+/* What that process does, in a minute or so. Returns 0, or -1 with a text. */
+int hm_memmode_keep_withdrawn(const char *node, const char *feature, struct hm_error *error);
+
+/* Write the reason to the job that waits for the node: its AdminComment, unless another has written that. Returns 0, or
+ * -1 with a text. */
+int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error);
 
 /* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
  * `given` of Slurm's (as of hm_memmode_name). Where nothing was asked, nothing is done. Returns an exit status, with a

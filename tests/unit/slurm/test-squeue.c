@@ -62,8 +62,34 @@ static void test_qos(void **state)
     }
 }
 
+static void test_who_waits_for_a_boot(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *comment; /* NULL: there is no job */
+    } rows[] = {
+        {"12                                                                          \n", ""},
+        {"12          \n", ""},
+        {"12          (null)                                                          \n", ""},
+        {"12          (null) and more                                                 \n", "(null) and m"},
+        {"12          a comment of the site's                                         \n", "a comment of"},
+        {"12          hybridmem: n                                                    \n", "hybridmem: n"},
+        {"", NULL},
+        {"\n", NULL},
+        {"slurm_load_jobs error: Unable to contact slurm controller\n", NULL},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        char comment[13] = "";
+        uint32_t job_id = 0;
+        int found = hm_squeue_parse_comment(rows[i].text, &job_id, comment, sizeof(comment));
+        if (found != (rows[i].comment ? 1 : 0) || (found && (job_id != 12 || strcmp(comment, rows[i].comment) != 0)))
+            fail_msg("\"%s\": %d, \"%s\"", rows[i].text, found, comment);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_runs), cmocka_unit_test(test_qos)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_runs), cmocka_unit_test(test_qos),
+                                       cmocka_unit_test(test_who_waits_for_a_boot)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

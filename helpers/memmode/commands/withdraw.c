@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Has slurmctld offer a mode of this node to no job for a time. Without that a job that the node has refused comes back
+ * to it every two minutes. It lasts until slurmd reports to slurmctld again, which takes half an hour where
+ * SlurmdTimeout is 300 s: each report brings all features of helpers.conf back. One comes right after the helper has
+ * failed, so a process that outlives the helper waits for that.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/patience.h"
+#include "base/spawn.h"
+#include "memmode/decide/offer.h"
+#include "parts.h"
+#include "slurm/scontrol.h"
+#include "slurm/squeue.h"
+
+#define LOOKS 30           /* until the node counts as one that stays DOWN, as without ReturnToService=2 */
+#define SECURE 5           /* looks in which the mode stays withdrawn, after which it counts as that */
+#define PAUSE_S 2          /* between two looks */
+#define OURS "hybridmem: " /* begins what is noted at a job */
+
+struct withdrawal {
+    char node[HM_MEMMODE_NAME], feature[32];
+};
+
+/* Take the feature back where it is offered. Returns 1 where that was done, 0 where it is not offered, or -1. */
+static int take_back(const struct withdrawal *one, bool waits, struct hm_error *error)
+{
+    char text[8192], rest[1024];
+    if (hm_scontrol_node(one->node, text, sizeof(text), error) != 0)
+        return -1;
+    if (waits && !hm_offer_is_up(text))
+        return -1;
+    int found = hm_offer_without(text, one->feature, rest, sizeof(rest));
+    if (found <= 0)
+        return found;
+    return hm_scontrol_offer(one->node, rest, error) == 0 ? 1 : -1;
+}
+
+int hm_memmode_keep_withdrawn(const char *node, const char *feature, struct hm_error *error)
+{
+    struct withdrawal one;
+    int quiet = 0, result = -1;
+    snprintf(one.node, sizeof(one.node), "%s", node);
+    snprintf(one.feature, sizeof(one.feature), "%s", feature);
+    for (int i = 0; i < LOOKS + SECURE && quiet < SECURE; i++) {
+        uint64_t since_ns = 0;
+        while (hm_patience_pause(&since_ns, PAUSE_S))
+            continue;
+        int found = take_back(&one, i < LOOKS, error);
+        quiet = found == 0 ? quiet + 1 : 0;
+        result = found < 0 ? result : 0;
+    }
+    return result;
+}
+
+static int run(void *data)
+{
+    const struct withdrawal *one = data;
+    struct hm_error why = {{0}};
+    setsid(); /* slurmd ends the helper's process group with the helper */
+    if (hm_memmode_keep_withdrawn(one->node, one->feature, &why) == 0)
+        syslog(LOG_DAEMON | LOG_NOTICE, "slurmctld offers %s of node %s to no job until slurmd reports again",
+               one->feature, one->node);
+    else
+        syslog(LOG_DAEMON | LOG_ERR, "slurmctld may still offer %s of node %s: %s", one->feature, one->node, why.text);
+    return 0;
+}
+
+int hm_memmode_withdraw(const char *node, enum hm_memmode mode, struct hm_error *error)
+{
+    struct withdrawal one;
+    snprintf(one.node, sizeof(one.node), "%s", node);
+    snprintf(one.feature, sizeof(one.feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(mode));
+    const struct hm_spawn_call call = {.run = run, .data = &one, .kept = -1};
+    return hm_spawn_call(&call, error) > 0 ? 0 : -1;
+}
+
+int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error)
+{
+    uint32_t job_id;
+    char comment[sizeof(OURS)], text[192];
+    int found = hm_squeue_configuring(node, &job_id, comment, sizeof(comment), error);
+    /* What somebody else has written there stays. */
+    if (found <= 0 || (comment[0] && strcmp(comment, OURS) != 0))
+        return found < 0 ? -1 : 0;
+    snprintf(text, sizeof(text), OURS "node %s cannot take memmode=%s for now: namespaces there hold data", node,
+             hm_memmode_word(mode));
+    return hm_scontrol_comment(job_id, text, error);
+}

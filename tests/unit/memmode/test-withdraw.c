@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests how a mode is taken back from what slurmctld offers of a node, and what is written to the job: scontrol and
+ * squeue are simulated. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/patience.h"
+#include "memmode/commands/parts.h"
+#include "memmode/decide/offer.h"
+#include "slurm/scontrol.h"
+#include "slurm/squeue.h"
+#include "unit/lib/rows.h"
+
+#define BOTH "memmode=flat,memmode=cache"
+
+/* What a look shows, one letter each; the last one stays: b the helper's node boots, d down, i idle, x scontrol fails,
+ * r idle, and slurmd has just reported. */
+static const struct row {
+    const char *about, *looks, *features;
+    int result, offers, n_looks;
+    const char *offered; /* at the end */
+} rows[] = {
+    {"back in service", "bddi", BOTH, 0, 1, 9, "memmode=flat"},
+    {"beside a feature of the site's", "i", "skylake," BOTH, 0, 1, 6, "skylake,memmode=flat"},
+    {"the only one", "i", "memmode=cache", 0, 1, 6, ""},
+    {"slurmd reports once more", "biir", BOTH, 0, 2, 9, "memmode=flat"},
+    {"a name that begins like it", "i", "memmode=cache2,memmode=cache", 0, 1, 6, "memmode=cache2"},
+    {"not offered", "i", "memmode=flat", 0, 0, 5, "memmode=flat"},
+    {"stays down", "bd", BOTH, 0, 1, 35, "memmode=flat"},
+    {"slurmctld is away for some looks", "bxxxi", BOTH, 0, 1, 10, "memmode=flat"},
+    {"slurmctld is away", "x", BOTH, -1, 0, 35, BOTH},
+};
+static const struct row *row;
+static struct {
+    char features[128];
+    int looks, offers;
+} node;
+
+bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
+{
+    (void)since_ns, (void)patience_s;
+    return false;
+}
+
+int hm_scontrol_node(const char *name, char *text, size_t size, struct hm_error *error)
+{
+    static const char *const states[] = {
+        ['b'] = "ALLOCATED+POWERING_UP", ['d'] = "DOWN", ['i'] = "IDLE", ['r'] = "IDLE"};
+    size_t last = strlen(row->looks) - 1, at = (size_t)node.looks < last ? (size_t)node.looks : last;
+    char look = row->looks[at];
+    bool has_reported = look == 'r' && (size_t)node.looks == at;
+    node.looks++;
+    assert_string_equal(name, "n1");
+    if (look == 'x')
+        return hm_fail(error, EIO, "slurmctld is silent");
+    if (has_reported)
+        snprintf(node.features, sizeof(node.features), "%s", row->features);
+    snprintf(text, size,
+             "NodeName=n1 Arch=x86_64 CPUTot=1 \n AvailableFeatures=%s ActiveFeatures=x State=%s Weight=1\n",
+             node.features, states[(int)look]);
+    return 0;
+}
+
+int hm_scontrol_offer(const char *name, const char *features, struct hm_error *error)
+{
+    (void)error;
+    assert_string_equal(name, "n1");
+    snprintf(node.features, sizeof(node.features), "%s", features);
+    node.offers++;
+    return 0;
+}
+
+static void takes_the_mode_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_error error = {{0}};
+        row = &rows[i];
+        memset(&node, 0, sizeof(node));
+        snprintf(node.features, sizeof(node.features), "%s", row->features);
+        int result = hm_memmode_keep_withdrawn("n1", "memmode=cache", &error);
+        if (result != row->result || node.offers != row->offers || node.looks != row->n_looks ||
+            strcmp(node.features, row->offered) != 0)
+            fail_msg("%s: %d, %d offers in %d looks, \"%s\"", row->about, result, node.offers, node.looks,
+                     node.features);
+    }
+}
+
+static void reads_only_what_is_there(void **state)
+{
+    char rest[16];
+    (void)state;
+    assert_false(hm_offer_is_up("NodeName=n1 Arch=x86_64\n"));
+    assert_false(hm_offer_is_up(" State=IDLE+REBOOT_ISSUED x"));
+    assert_true(hm_offer_is_up(" State=MIXED x"));
+    assert_int_equal(hm_offer_without("NodeName=n1\n", "a", rest, sizeof(rest)), -1);
+    assert_int_equal(hm_offer_without(" AvailableFeatures=a-name-that-is-long,a\n", "a", rest, sizeof(rest)), -1);
+    assert_int_equal(hm_offer_without(" AvailableFeatures=(null) x", "a", rest, sizeof(rest)), 0);
+}
+
+static struct {
+    int found;
+    const char *comment;
+    char noted[256];
+} job;
+
+int hm_squeue_configuring(const char *name, uint32_t *job_id, char *comment, size_t size, struct hm_error *error)
+{
+    assert_string_equal(name, "n1");
+    *job_id = 12;
+    snprintf(comment, size, "%s", job.comment);
+    return job.found < 0 ? hm_fail(error, EIO, "slurmctld is silent") : job.found;
+}
+
+int hm_scontrol_comment(uint32_t job_id, const char *comment, struct hm_error *error)
+{
+    (void)error;
+    assert_int_equal(job_id, 12);
+    snprintf(job.noted, sizeof(job.noted), "%s", comment);
+    return 0;
+}
+
+static void notes_the_reason(void **state)
+{
+#define REASON "hybridmem: node n1 cannot take memmode=cache for now: namespaces there hold data"
+    static const struct {
+        int found;
+        const char *comment, *noted;
+        int result;
+    } cases[] = {
+        {1, "", REASON, 0},       {1, "hybridmem: node n7 cannot", REASON, 0},
+        {1, "the site's", "", 0}, /* what another has written stays */
+        {0, "", "", 0},           {-1, "", "", -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(cases); i++) {
+        job.found = cases[i].found;
+        job.comment = cases[i].comment;
+        job.noted[0] = '\0';
+        int result = hm_memmode_note_job("n1", HM_MEMMODE_CACHE, NULL);
+        if (result != cases[i].result || strcmp(job.noted, cases[i].noted) != 0)
+            fail_msg("case %zu: %d, \"%s\"", i, result, job.noted);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(takes_the_mode_back),
+                                       cmocka_unit_test(reads_only_what_is_there), cmocka_unit_test(notes_the_reason)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
