@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that all anonymous pages of a task are on the right nodes: for five modes, three of them with each value of
-socket=. In the step of `slow`, the task's child is looked at, after two execs."""
+"""Tests that all anonymous pages of a task are on the right nodes: for six modes, three of them with each value of
+socket=, among them all configurations of memory nodes in the administrator guide's Table 2. In the step of `slow`, the
+task's child is looked at, after two execs."""
 
 import json
 
@@ -9,12 +10,19 @@ import slurm
 MIB = 24
 # The guest's nodes by tier and socket (tests/testbed): DRAM 0 and 1, slow 2 and 3.
 NODES = {"fast": [0, 1], "slow": [2, 3]}
-TIERS = {"fast": ["fast"], "dram": ["fast"], "spill": ["fast"], "slow": ["slow"], "interleave": ["fast", "slow"]}
+TIERS = {
+    **{mode: ["fast"] for mode in ("fast", "dram", "spill")},
+    **{mode: ["slow"] for mode in ("slow", "pmem")},
+    "interleave": ["fast", "slow"],
+}
 REQUESTS = [
-    f"{mode},socket={socket}" for mode in ("fast", "slow", "interleave") for socket in ("local", "remote", "all")
+    f"{mode},socket={socket}" for mode in ("dram", "pmem", "interleave") for socket in ("local", "remote", "all")
 ]
 # By request: what is between the step's shell and its program. setsid forks and execs, env execs.
-STEPS = {**dict.fromkeys((*REQUESTS, "spill,socket=local", "dram"), ""), "slow": "setsid -w env "}
+STEPS = {
+    **dict.fromkeys((*REQUESTS, "spill,socket=local", "dram", "pmem", "interleave", "fast,socket=local"), ""),
+    "slow": "setsid -w env ",
+}
 # Writes the step's only CPU to a file, and runs the program.
 STEP = """awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status > $1.cpu
 shift

@@ -18,7 +18,8 @@ def test_a_job_behind_a_cache_is_told_of_it_and_left_alone():
     assert (plan["mode"], plan["policy"], plan["nodes"]) == ("memory", "default", [])
     assert plan["side_cache_bytes"] == 2 * CACHE and "a cache, 128.0 MiB in front of" in plan["reason"]
     assert "  cache        128.0 MiB of fast memory" in slurm.run(f"hybridmem show {job_id}", user="alice").stdout
-    bound = slurm.run(
-        "srun -n1 --hybrid-mem=memory --mem-bind=map_mem:2 grep -c bind:2 /proc/self/numa_maps", user="alice"
-    )
-    assert int(bound.stdout) > 0 and "--mem-bind is set" not in bound.stderr
+    # Nothing of hybridmem's is in the way of what binds to the own socket or to another.
+    for binding, policy in (("map_mem:2", "bind:2"), ("map_mem:3", "bind:3"), ("local", "bind:[01]")):
+        words = f"srun -n1 --hybrid-mem=memory --mem-bind={binding} grep -c {policy} /proc/self/numa_maps"
+        bound = slurm.run(words, user="alice")
+        assert int(bound.stdout) > 0 and "--mem-bind is set" not in bound.stderr
