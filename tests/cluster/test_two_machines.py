@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on two machines: their records, their summary, and what is left when a machine or slurmctld fails meanwhile."""
 
+import contextlib
+
 import accounting
 import cluster
 import slurm
@@ -72,3 +74,39 @@ def test_a_machine_that_dies_takes_no_record_of_another_and_is_clean_after_its_b
     accounting.collect_at_once()
     found = accounting.summary(accounting.row(job.job_id))
     assert (found["nodes"], found["reported"], found["missing"]) == (2, 1, "n2")
+
+
+@contextlib.contextmanager
+def squashed():
+    """The server of the records takes root of the nodes for nobody."""
+    share = "exportfs -o rw,async,{},no_subtree_check 10.0.5.0/24:" + str(slurm.RECORDS)
+    slurm.run(share.format("root_squash"))
+    try:
+        yield
+    finally:
+        slurm.run(share.format("no_root_squash"))
+        # A client keeps what a folder allows until the folder changes.
+        slurm.run(f"find {slurm.RECORDS} -maxdepth 1 -type d -exec touch {{}} +")
+
+
+def pending():
+    """How many records wait on each node."""
+    return [int(cluster.on(node, "ls /var/lib/hybridmem/pending 2> /dev/null | wc -l")) for node in NODES]
+
+
+def test_components_on_two_machines_have_their_modes_and_records_that_nfs_refuses_wait_there():
+    """A heterogeneous job has a component on each node. Their records come with those of the next job there."""
+    script = f"srun --het-group=0 {slurm.POLICY}; srun --het-group=1 {slurm.POLICY}"
+    options = ("-wn1", "--hybrid-mem=slow", ":", "-wn2", "--hybrid-mem=fast")
+    with squashed():
+        leader = slurm.sbatch("alice", script, *options)
+        assert slurm.wait_job(leader) == "COMPLETED", slurm.output(leader)
+        slurm.wait_for(lambda: pending() == [1, 1], "records that wait", every=0.5)
+    assert slurm.output(leader).split() == ["bind=static:1", "bind=static:0"]
+    assert slurm.records(leader) == slurm.records(leader + 1) == []
+    check_records(Everywhere("spill").end(), "spill")
+    of_job = {offset: slurm.record(leader + offset) for offset in (0, 1)}
+    assert [of_job[offset]["node"] for offset in (0, 1)] == ["n1", "n2"]
+    assert [of_job[offset]["request"] for offset in (0, 1)] == ["slow", "fast"]
+    assert [of_job[offset]["het_job_id"] for offset in (0, 1)] == [leader, leader]
+    assert pending() == [0, 0]
