@@ -130,6 +130,11 @@ void model_decide(struct model *model, uint64_t moves)
                                .move_pages = moves,
                                .phases_left = -1,
                                .share = model->share};
+    if (model->plans_twice) {
+        struct hm_budget small = budget;
+        small.move_pages = 7;
+        hm_decider_plan(model->decider, &small, &n);
+    }
     const struct hm_move *move = hm_decider_plan(model->decider, &budget, &n);
     model->moved = model->promoted = model->demoted = 0;
     bool promotes = false;

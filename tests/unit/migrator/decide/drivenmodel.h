@@ -16,6 +16,7 @@ struct model {
     uint64_t capacity, used, moved, promoted, demoted; /* in pages; moved, promoted, demoted: in the last phase */
     uint64_t state;                                    /* state of the random numbers */
     struct hm_heat_share *share;                       /* what the budget says of the tiers' load; NULL: nothing */
+    bool plans_twice; /* each phase has another plan, for a few moves, before the one that is carried out */
 };
 
 /* The chance that a page is accessed (on any scale), and that the access is a store. */

@@ -158,6 +158,24 @@ static void test_budget_holds(void **state)
     model_end(&model);
 }
 
+/* The migrator plans for what is paid for, and for an advance (live/planning.c). */
+static void test_another_plan_before_changes_nothing(void **state)
+{
+    (void)state;
+    static struct model other;
+    static const uint64_t firsts[] = {12000, 4000};
+    for (int twice = 0; twice < 2; twice++) {
+        model_begin(&model, "regions", MODEL_SPACES, ALL_PAGES * 12 / 100);
+        fill_fast(0, MODEL_PAGES * 12 / 100);
+        model.plans_twice = twice;
+        for (int phase = 0; phase < 6; phase++)
+            model_phase(&model, SAMPLES, hot_tenth, &firsts[phase / 3], 1000);
+        model_end(&model);
+        other = twice ? other : model;
+    }
+    assert_memory_equal(model.is_fast, other.is_fast, sizeof(model.is_fast));
+}
+
 static void test_free_room_is_filled(void **state)
 {
     (void)state;
@@ -231,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_cap_holds_and_takes_the_coldest),
         cmocka_unit_test(test_cap_holds_where_all_other_moves_are_noise),
         cmocka_unit_test(test_budget_holds),
+        cmocka_unit_test(test_another_plan_before_changes_nothing),
         cmocka_unit_test(test_free_room_is_filled),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_what_is_forgotten_is_gone),

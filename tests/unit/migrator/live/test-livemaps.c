@@ -92,6 +92,17 @@ static void mappings_are_read_again_where_much_has_changed(void **state)
     end(&live);
 }
 
+static void mappings_that_were_just_read_are_not_read_again(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    begin(&live, 10000, 1000);
+    size[1].data += 500;
+    hm_live_read_maps(&live); /* as after a rest */
+    follow(&live, 0, 0, 0);
+    end(&live);
+}
+
 /* A twentieth of a large process may be more than the cap. */
 static void what_is_not_known_of_a_large_process_is_little(void **state)
 {
@@ -168,6 +179,7 @@ static void mappings_are_read_again_where_the_mover_has_met_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed),
+                                       cmocka_unit_test(mappings_that_were_just_read_are_not_read_again),
                                        cmocka_unit_test(what_is_not_known_of_a_large_process_is_little),
                                        cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known),
                                        cmocka_unit_test(mappings_are_read_again_where_known_memory_has_gone_elsewhere),
