@@ -3,7 +3,8 @@
  * A program with three allocation sites, for the tests of hybridmem profile mbi. It adds the lines that it would read
  * and write in the slow tier to the two counts in a file, its argument, which stands in for the node's counters: which
  * of its memory is there it sees by the policy of each mapping, and by the sockets of --nodes "fast=0@0 slow=0@1",
- * which are exchanged where the chosen memory is that of the slow tier. A tier is full where a second file says so.
+ * which are exchanged where the chosen memory is that of the slow tier. A tier is full where a second file says so. A
+ * third file gets a line with the numbers of the blocked signals.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -72,6 +73,22 @@ static void fill(const char *path)
         abort();
 }
 
+static void note_blocked_signals(const char *path)
+{
+    char name[512];
+    sigset_t blocked;
+    snprintf(name, sizeof(name), "%s.blocked", path);
+    FILE *file = fopen(name, "a");
+    if (!file || sigprocmask(SIG_BLOCK, NULL, &blocked) != 0)
+        abort();
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&blocked, number) == 1)
+            fprintf(file, "%d ", number);
+    fputc('\n', file);
+    if (fclose(file) != 0)
+        abort();
+}
+
 int main(int argc, char **argv)
 {
     char *memory[SITES] = {xmalloc(2 * MIB), xmalloc(3 * MIB), xmalloc(4 * MIB)}, fails[512];
@@ -80,6 +97,7 @@ int main(int argc, char **argv)
     long long read = OTHERS + (told && !is_turned ? rest : 0), written = 0;
     if (argc < 2)
         return 2;
+    note_blocked_signals(argv[1]);
     snprintf(fails, sizeof(fails), "%s.term", argv[1]);
     if (access(fails, F_OK) == 0)
         raise(SIGTERM);

@@ -179,6 +179,30 @@ def test_a_program_that_was_told_to_end_ends_all(plan):
 
 
 @needs_papi
+def test_the_program_of_each_run_may_get_the_same_signals(plan):
+    made = plan()
+    made.run()
+    seen = Path(f"{made.counts}.blocked").read_text().splitlines()
+    assert len(seen) == 1 + RUNS and len(set(seen)) == 1  # that of the first run, which finds the sites, too
+
+
+@needs_papi
+def test_a_topology_is_named_from_the_folder_where_run_is(plan, tmp_path):
+    """The program is started in the plan's folder."""
+    made = plan()
+    shutil.copy(TOPOLOGY, tmp_path / "here.xml")
+    made.run("--topology", "here.xml", 0, cwd=tmp_path)
+    said = mbi("run", "--topology", "none.xml", made.folder, 0, status=2).stderr
+    assert said == "hybridmem profile mbi run: none.xml: No such file or directory\n"
+
+
+def test_words_that_a_plan_cannot_have_are_refused_before_the_first_run(probe, tmp_path):
+    said = mbi("plan", "-o", tmp_path / "new", "--", probe, "\udcff", status=1).stderr
+    assert said == "hybridmem profile mbi plan: argument 1 of the program is not UTF-8: a plan cannot have it\n"
+    assert not (tmp_path / "new").exists()
+
+
+@needs_papi
 def test_one_run_is_one_task_of_the_job_array(plan):
     made = plan()
     script = (made.folder / "job.sh").read_text()

@@ -313,6 +313,22 @@ def test_bad_command_lines_are_refused_in_one_line(words, said):
     assert said in messages.splitlines()[-1]
 
 
+def test_what_was_counted_can_be_asked_for_without_a_mark(tmp_path):
+    counts = meter.Meter(tmp_path / "seen")
+    cells = [(0, 0, 0, 0, 1, 2), (0, 0, 0, 0, 4, 8), (0, 0, 0, 0, 16, 32), (0, 0, 0, 0, 64, 128)]  # 2 CPUs, 2 blocks
+    board = meter.HEAD.pack(2, 2, 128 * MIB, 1) + b"".join(meter.CELL.pack(*cell) for cell in cells)
+    os.pwrite(counts._board.fileno(), board, 0)
+    ours, guests = socket.socketpair()
+    with ours, guests:
+        vm = types.SimpleNamespace(sockets={"meter": ours})
+        talk = driver.Conversation(vm, 3600, verbose=False, counts=counts)
+        ranges = f"0:{128 * MIB}:0 {128 * MIB}:{128 * MIB}:2 "
+        talk.on_meter(f"? {ranges}\nend {ranges}\n".encode())
+        assert guests.recv(4096) == b"0:17:34 2:68:136\nok\n"
+    counts.save()
+    assert [mark["name"] for mark in json.loads((tmp_path / "seen").read_text())["marks"]] == ["end"]
+
+
 def test_blocks_belong_to_the_first_range_that_has_them():
     ranges = f"0:{128 * MIB}:0 {128 * MIB}:{128 * MIB}:1 {128 * MIB}:{200 * MIB}:4"
     assert meter.node_of_blocks(ranges, 128 * MIB) == {0: 0, 1: 1, 2: 4}

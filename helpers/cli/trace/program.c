@@ -64,21 +64,29 @@ int hm_program_start(struct hm_program *program, const char *path, char *const *
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t before;
-    *program = (struct hm_program){.signals = open_signals(&before)};
+    *program = (struct hm_program){.signals = -1};
+    program->signals = open_signals(&program->before);
     if (program->signals < 0)
         return hm_fail_errno(error, "signals cannot be watched");
     if (posix_spawn_file_actions_init(&actions) != 0)
         return hm_fail(error, ENOMEM, "out of memory");
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes, &before);
+    posix_spawnattr_setsigmask(&attributes, &program->before);
     int failure = given < 0 ? 0 : posix_spawn_file_actions_adddup2(&actions, given, number);
     if (failure == 0)
         failure = posix_spawn(&program->pid, path, &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return failure == 0 ? 0 : hm_fail(error, failure, "%s cannot be started: %s", path, strerror(failure));
+}
+
+void hm_program_leave(struct hm_program *program)
+{
+    if (program->signals >= 0)
+        close(program->signals);
+    program->signals = -1;
+    sigprocmask(SIG_SETMASK, &program->before, NULL);
 }
 
 void hm_program_attend(struct hm_program *program)

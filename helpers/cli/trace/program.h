@@ -8,6 +8,7 @@
 #define HM_CLI_TRACE_PROGRAM_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -19,7 +20,8 @@ int hm_program_find(const char *name, char path[PATH_MAX], struct hm_error *erro
 
 struct hm_program {
     pid_t pid;
-    int signals; /* descriptor; becomes readable when hm_program_attend has something to do */
+    int signals;     /* descriptor; becomes readable when hm_program_attend has something to do */
+    sigset_t before; /* the signals that were blocked before the start, as they are for the program */
     bool has_ended;
     int status;   /* of wait(2), once it has ended */
     bool is_left; /* after its end, a signal that ends programs has come: nobody wants to wait for its children */
@@ -31,6 +33,9 @@ int hm_program_start(struct hm_program *program, const char *path, char *const *
                      struct hm_error *error);
 /* Passes signals on, and notices the end. */
 void hm_program_attend(struct hm_program *program);
+/* For a process that goes on after the end, or after a start that failed: it gets signals again as before the start, so
+ * that the next program does, too. */
+void hm_program_leave(struct hm_program *program);
 /* Returns the program's exit status; where a signal has ended it, ends this process by the same signal. */
 int hm_program_end(const struct hm_program *program);
 

@@ -79,6 +79,18 @@ int hm_mbi_find_program(const char *name, char path[PATH_MAX], char **build_id, 
                    path);
 }
 
+/* JSON has UTF-8 only. */
+static int check_words(char **program, int n, struct hm_error *error)
+{
+    for (int i = 0; i < n; i++) {
+        json_t *text = json_string(program[i]);
+        if (!text)
+            return hm_fail(error, EILSEQ, "argument %d of the program is not UTF-8: a plan cannot have it", i);
+        json_decref(text);
+    }
+    return 0;
+}
+
 /* Has the first run make the profile. Returns 0, or -1 with a text. */
 static int find_sites(const struct hm_mbi_store *store, char **program, int n, struct hm_error *error)
 {
@@ -152,7 +164,7 @@ static int make(const struct options *options, char **program, int n, struct hm_
     struct hm_profile *profile = options->profile ? hm_profile_read(options->profile, error) : NULL;
     char path[PATH_MAX];
     int status = options->profile && !profile ? HM_MBI_BAD : HM_MBI_FAILED;
-    if (status == HM_MBI_BAD || make_folder(store, options->output, error) < 0)
+    if (status == HM_MBI_BAD || check_words(program, n, error) < 0 || make_folder(store, options->output, error) < 0)
         goto done;
     if (!profile && (find_sites(store, program, n, error) < 0 || hm_mbi_store_path(store, PROFILE, path, error) < 0 ||
                      !(profile = hm_profile_read(path, error))))

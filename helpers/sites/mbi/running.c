@@ -39,6 +39,7 @@ static void print_help(void)
 struct options {
     struct hm_mbi_running running;
     struct hm_layout layout;
+    char topology[PATH_MAX];
 };
 
 static int take_nodes(void *data, const char *text, struct hm_error *error)
@@ -49,6 +50,15 @@ static int take_nodes(void *data, const char *text, struct hm_error *error)
         return 0;
     return hm_fail(error, EINVAL,
                    "\"%.60s\" is wrong: write fast=NODE,... slow=NODE,..., each node as NODE or NODE@SOCKET", text);
+}
+
+/* The program is started in the plan's folder, so what is named from this one would not be found there. */
+static int make_absolute(struct options *options, struct hm_error *error)
+{
+    if (!realpath(options->running.topology, options->topology))
+        return hm_fail_errno(error, "%s", options->running.topology);
+    options->running.topology = options->topology;
+    return 0;
 }
 
 /* Runs this program for one run. Returns its wait status, or -1 after a line. */
@@ -70,8 +80,10 @@ static int start_one(char **argv, int n_words, const char *folder, size_t number
     words[n++] = text;
     int status = hm_program_start(&program, SELF, words, -1, -1, &error);
     free(words);
-    if (status < 0)
+    if (status < 0) {
+        hm_program_leave(&program);
         return hm_mbi_fail("run", -1, error.text);
+    }
     while (!program.has_ended) {
         struct pollfd events = {.fd = program.signals, .events = POLLIN};
         if (poll(&events, 1, -1) >= 0)
@@ -79,6 +91,7 @@ static int start_one(char **argv, int n_words, const char *folder, size_t number
     }
     if (WIFSIGNALED(program.status))
         exit(hm_program_end(&program));
+    hm_program_leave(&program);
     return program.status;
 }
 
@@ -127,6 +140,7 @@ int hm_mbi_run(int argc, char **argv)
     };
     const struct hm_words words = {"profile mbi run", print_help, table, sizeof(table) / sizeof(table[0]), &options};
     struct hm_mbi_store store = {.path = ""};
+    struct hm_error error = {""};
     options.running.layout = &options.layout;
     int status = hm_words_parse(argc, argv, &words);
     if (status >= 0)
@@ -135,6 +149,8 @@ int hm_mbi_run(int argc, char **argv)
         return hm_mbi_fail("run", HM_MBI_BAD, "the folder is missing: name one that hybridmem profile mbi plan made");
     if (argc > optind + 2)
         return hm_words_refuse(&words, argv[optind + 2]);
+    if (options.running.topology && make_absolute(&options, &error) < 0)
+        return hm_mbi_fail("run", HM_MBI_BAD, error.text);
     status = run(argc, argv, &options, &store);
     hm_mbi_store_close(&store);
     return status;

@@ -100,11 +100,12 @@ int hm_mbi_store_write(const struct hm_mbi_store *store, const char *name, json_
     if (!json)
         hm_fail(error, ENOMEM, "out of memory");
     else if (hm_mbi_store_path(store, name, path, error) == 0 && hm_newfile_open(&file, path, name, error) == 0)
-        out = fdopen(dup(file.fd), "w");
-    if (out && (hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0 || hm_newfile_place(&file) < 0))
-        hm_fail_errno(error, "%s", path);
-    else if (out)
         status = 0;
+    if (status == 0)
+        out = fdopen(dup(file.fd), "w");
+    if (status == 0 &&
+        (!out || hm_figures_put(out, json, JSON_INDENT(1)) < 0 || fflush(out) != 0 || hm_newfile_place(&file) < 0))
+        status = hm_fail_errno(error, "%s", path);
     if (out)
         fclose(out);
     hm_newfile_close(&file);
