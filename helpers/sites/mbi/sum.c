@@ -15,7 +15,6 @@
 struct measure {
     unsigned n; /* repetitions */
     double reads, writes;
-    double half; /* the bounds' distance from the sum of both; NaN: not known */
 };
 
 /* Quantiles of Student's t distribution for two-sided bounds of 95 %, by n - 1. */
@@ -44,7 +43,7 @@ static struct measure measure(const struct hm_mbi_plan *plan, const struct hm_mb
                               enum hm_mbi_part part, size_t group)
 {
     struct measure sum = {.n = 0};
-    double reads, writes, squares = 0;
+    double reads, writes;
     for (unsigned i = 0; i < plan->repetitions; i++) {
         if (!look_up(plan, result, i, part, group, &reads, &writes))
             continue;
@@ -52,13 +51,8 @@ static struct measure measure(const struct hm_mbi_plan *plan, const struct hm_mb
         sum.reads += reads;
         sum.writes += writes;
     }
-    double n = sum.n, mean = (sum.reads + sum.writes) / n;
-    for (unsigned i = 0; i < plan->repetitions; i++)
-        if (look_up(plan, result, i, part, group, &reads, &writes))
-            squares += (reads + writes - mean) * (reads + writes - mean);
-    sum.half = quantile(sum.n) * sqrt(squares / (n - 1) / n);
-    sum.reads = fmin(fmax(sum.reads / n, 0), (double)HM_PROFILE_MOST / 2);
-    sum.writes = fmin(fmax(sum.writes / n, 0), (double)HM_PROFILE_MOST / 2);
+    sum.reads = fmin(fmax(sum.reads / sum.n, 0), (double)HM_PROFILE_MOST / 2);
+    sum.writes = fmin(fmax(sum.writes / sum.n, 0), (double)HM_PROFILE_MOST / 2);
     return sum;
 }
 
@@ -67,16 +61,45 @@ static double bytes_of(const struct measure *one)
     return one->n > 0 ? one->reads + one->writes : 0;
 }
 
-/* The bounds of a part's share: its own least and most beside the most and least of all others, whose errors are
- * independent. */
-static struct hm_profile_bounds bounds_of(const struct measure *one, double all, double all_squares)
+/* The share that a group has of all traffic in one repetition, without groups that none has measured. NaN: something of
+ * it is not known. */
+static double share_in(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const *result,
+                       const struct measure *group, unsigned repetition, size_t wanted)
 {
-    double mine = bytes_of(one), others = all - mine, other_half = sqrt(fmax(all_squares - one->half * one->half, 0));
-    double low = fmax(mine - one->half, 0), high = mine + one->half;
-    struct hm_profile_bounds bounds = {low / (low + others + other_half), high / (high + fmax(others - other_half, 0))};
-    if (isnan(one->half) || isnan(other_half) || isnan(bounds.low) || isnan(bounds.high))
+    double all = 0, mine = 0, reads, writes;
+    for (size_t i = 0; i <= plan->n_groups; i++) {
+        bool is_rest = i == plan->n_groups;
+        if (!is_rest && group[i].n == 0)
+            continue;
+        if (!look_up(plan, result, repetition, is_rest ? HM_MBI_REST : HM_MBI_GROUP, is_rest ? 0 : i, &reads, &writes))
+            return NAN;
+        double bytes = fmax(reads + writes, 0);
+        all += bytes;
+        mine += i == wanted ? bytes : 0;
+    }
+    return all > 0 ? mine / all : NAN;
+}
+
+/* The bounds of a group's share, by its shares in the repetitions: the spread of these also has what all parts of a
+ * repetition have in common, as the run with nothing that is taken off each. */
+static struct hm_profile_bounds bounds_of(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const *result,
+                                          const struct measure *group, size_t wanted, double share)
+{
+    double sum = 0, squares = 0;
+    unsigned n = 0;
+    for (unsigned i = 0; i < plan->repetitions; i++) {
+        double one = share_in(plan, result, group, i, wanted);
+        n += !isnan(one);
+        sum += isnan(one) ? 0 : one;
+    }
+    for (unsigned i = 0; i < plan->repetitions; i++) {
+        double one = share_in(plan, result, group, i, wanted);
+        squares += isnan(one) ? 0 : (one - sum / n) * (one - sum / n);
+    }
+    double half = quantile(n) * sqrt(squares / (n - 1.0) / n), mean = sum / n;
+    if (n < 2 || isnan(share))
         return (struct hm_profile_bounds){NAN, NAN};
-    return bounds;
+    return (struct hm_profile_bounds){fmax(fmin(mean - half, share), 0), fmin(fmax(mean + half, share), 1)};
 }
 
 /* The part of a group's traffic that a site has: by its mean bytes. */
@@ -135,14 +158,13 @@ int hm_mbi_sum(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const
 {
     struct measure rest = measure(plan, result, HM_MBI_REST, 0);
     struct measure *group = calloc(plan->n_groups, sizeof(*group));
-    double all = bytes_of(&rest), squares = rest.half * rest.half;
+    double all = bytes_of(&rest);
     size_t n_missing = 0;
     if (!group)
         return hm_fail(error, ENOMEM, "out of memory");
     for (size_t i = 0; i < plan->n_groups; i++) {
         group[i] = measure(plan, result, HM_MBI_GROUP, i);
         all += bytes_of(&group[i]);
-        squares += group[i].n > 0 ? group[i].half * group[i].half : 0;
         n_missing += group[i].n == 0;
     }
     int status = 0;
@@ -158,7 +180,8 @@ int hm_mbi_sum(const struct hm_mbi_plan *plan, const struct hm_mbi_result *const
         profile->elsewhere = bytes_of(&rest);
     for (size_t i = 0; i < plan->n_groups && status == 0; i++)
         if (group[i].n > 0)
-            give(profile, &plan->group[i], &group[i], bounds_of(&group[i], all, squares));
+            give(profile, &plan->group[i], &group[i],
+                 bounds_of(plan, result, group, i, all > 0 ? bytes_of(&group[i]) / all : NAN));
     free(group);
     return status;
 }

@@ -11,9 +11,10 @@
  * for each run; NULL: there is none, or it failed.
  *
  * The traffic of a group is the mean, over the repetitions, of its run's less that of the run with nothing in the slow
- * tier; a mean below 0 is 0. Its bounds are those of Student's t distribution, with 95 % confidence: there are none of
- * a single repetition. Those of its share count the bounds of all others, too. The sites of one group have parts of its
- * traffic by their mean bytes, and as that is a guess, bounds of 0 to the group's. Sites in no group are not measured.
+ * tier; a mean below 0 is 0. The bounds of its share are those of Student's t distribution over its shares in the
+ * repetitions in which nothing is missing, with 95 % confidence: there are none of fewer than two. The sites of one
+ * group have parts of its traffic by their mean bytes, and as that is a guess, bounds of 0 to the group's. Sites in no
+ * group are not measured.
  *
  * Returns 0, or -1 with a text (ENODATA): no repetition has measured a group, and `is_partial` is false, or all that is
  * in no group. Where `is_partial`, sites that were not measured have no figures, and the profile's `why` says how many

@@ -253,24 +253,53 @@ static void test_what_others_did_meanwhile_is_taken_off(void **state)
 
 /* Site 1 has 1000, 1100 and 900: a mean of 1000, with t(2) = 4.303 times 100 / sqrt(3) to both sides; all else has no
  * spread. */
+/* The bounds of the mean of three shares: the first site had 900, 1000 and 1100 bytes, all others 7500. */
+static struct hm_profile_bounds bounds_of_three(const double share[3])
+{
+    double mean = (share[0] + share[1] + share[2]) / 3, squares = 0;
+    for (int i = 0; i < 3; i++)
+        squares += (share[i] - mean) * (share[i] - mean);
+    double half = 4.303 * sqrt(squares / 2 / 3);
+    return (struct hm_profile_bounds){mean - half, mean + half};
+}
+
 static void test_bounds_are_those_of_the_repetitions(void **state)
 {
     struct summing *summing = begin(3);
-    const double half = 4.303 * 100 / sqrt(3), others = 500 + 3000 + 4000;
     struct hm_error error = {""};
     (void)state;
     assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), 0);
     struct hm_profile_bounds first = hm_profile_confidence(&summing->profile, &summing->site[0]);
-    assert_float_equal(first.low, (1000 - half) / (1000 - half + others), 1e-9);
-    assert_float_equal(first.high, (1000 + half) / (1000 + half + others), 1e-9);
+    struct hm_profile_bounds wanted = bounds_of_three((const double[]){900.0 / 8400, 1000.0 / 8500, 1100.0 / 8600});
+    assert_float_equal(first.low, wanted.low, 1e-9);
+    assert_float_equal(first.high, wanted.high, 1e-9);
     /* Its own traffic has no spread: only that of all others is not known exactly. */
     struct hm_profile_bounds second = hm_profile_confidence(&summing->profile, &summing->site[1]);
-    assert_float_equal(second.low, 3000 / (8500 + half), 1e-9);
-    assert_float_equal(second.high, 3000 / (8500 - half), 1e-9);
+    wanted = bounds_of_three((const double[]){3000.0 / 8400, 3000.0 / 8500, 3000.0 / 8600});
+    assert_float_equal(second.low, wanted.low, 1e-9);
+    assert_float_equal(second.high, wanted.high, 1e-9);
     /* Which of the two in a group has what is not known. */
     struct hm_profile_bounds small = hm_profile_confidence(&summing->profile, &summing->site[3]);
+    wanted = bounds_of_three((const double[]){4000.0 / 8400, 4000.0 / 8500, 4000.0 / 8600});
     assert_float_equal(small.low, 0, 0);
-    assert_float_equal(small.high, 4000 / (8500 - half), 1e-9);
+    assert_float_equal(small.high, wanted.high, 1e-9);
+    end(summing);
+}
+
+/* The run with nothing in the slow tier is taken off each part: what it has too much, all have too little. */
+static void test_bounds_know_what_all_parts_have_in_common(void **state)
+{
+    struct summing *summing = begin(3);
+    struct hm_error error = {""};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        summing->result[hm_mbi_plan_number(&summing->plan, i, HM_MBI_NOTHING, 0)].read_bytes += 100.0 * i;
+    assert_int_equal(hm_mbi_sum(&summing->plan, summing->known, false, &summing->profile, &error), 0);
+    struct hm_profile_bounds first = hm_profile_confidence(&summing->profile, &summing->site[0]);
+    struct hm_profile_bounds wanted =
+        bounds_of_three((const double[]){1000.0 / 8500, (1100.0 - 100) / (8600 - 400), (900.0 - 200) / (8400 - 800)});
+    assert_float_equal(first.low, wanted.low, 1e-9);
+    assert_float_equal(first.high, wanted.high, 1e-9);
     end(summing);
 }
 
@@ -320,6 +349,7 @@ int main(void)
                                        cmocka_unit_test(test_results_are_read_as_they_were_written),
                                        cmocka_unit_test(test_what_others_did_meanwhile_is_taken_off),
                                        cmocka_unit_test(test_bounds_are_those_of_the_repetitions),
+                                       cmocka_unit_test(test_bounds_know_what_all_parts_have_in_common),
                                        cmocka_unit_test(test_one_repetition_has_no_bounds),
                                        cmocka_unit_test(test_what_was_not_measured_has_no_figure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
