@@ -10,8 +10,12 @@ local M = {}
 -- "[]()|*" before 23.02. For features that no reboot changes: "*".
 M.memmode = { cache = "memmode=cache", flat = false, refused = "[]*" }
 
--- `settings`, a table that a site may have put in the place of `defaults`: what it does not have is as there.
+-- `settings`, a table that a site may have put in the place of `defaults`: what it does not have is as there. Where a
+-- site has put something else there (nil, say), the defaults hold: an error here would refuse every job.
 function M.settle(settings, defaults)
+    if type(settings) ~= "table" then
+        return defaults
+    end
     if settings ~= defaults and not getmetatable(settings) then
         setmetatable(settings, { __index = defaults })
     end

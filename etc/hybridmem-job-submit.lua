@@ -44,8 +44,9 @@ local defaults = { reboot = M.reboot, allowed = M.allowed, pmem = M.pmem }
 
 local function settle()
     constraint.use(M.memmode)
+    M.memmode = constraint.memmode
     for name, own in pairs(defaults) do
-        constraint.settle(M[name], own)
+        M[name] = constraint.settle(M[name], own)
     end
 end
 

@@ -54,10 +54,10 @@ int hm_scontrol_offer(const char *node, const char *features, struct hm_error *e
     return change(what, "availablefeatures", features, error);
 }
 
-int hm_scontrol_comment(uint32_t job_id, const char *comment, struct hm_error *error)
+int hm_scontrol_comment(const char *name, const char *comment, struct hm_error *error)
 {
-    char what[32];
-    snprintf(what, sizeof(what), "jobid=%u", job_id);
+    char what[48];
+    snprintf(what, sizeof(what), "jobid=%.32s", name);
     return change(what, "admincomment", comment, error);
 }
 

@@ -31,8 +31,9 @@ int hm_scontrol_activate(const char *node, const char *features, struct hm_error
  * another are not sent there. Holds until slurmd reports to slurmctld. Returns 0 or -1. */
 int hm_scontrol_offer(const char *node, const char *features, struct hm_error *error);
 
-/* Write the job's AdminComment. Returns 0 or -1. */
-int hm_scontrol_comment(uint32_t job_id, const char *comment, struct hm_error *error);
+/* Write the AdminComment of the job with this name, as of hm_scontrol_name: by the number of an array or of a
+ * heterogeneous job, Slurm would write that of all its jobs. Returns 0 or -1. */
+int hm_scontrol_comment(const char *name, const char *comment, struct hm_error *error);
 
 /* Ask Slurm for the name with which it shows this job alone: "12", "12_3" (task of an array) or "12+1" (component of a
  * heterogeneous job). `likely`, unless it is NULL, is a name that the job may have, and is asked for first. It is for

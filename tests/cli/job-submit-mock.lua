@@ -2,6 +2,7 @@
 -- Calls etc/hybridmem-job-submit.lua as slurmctld does. Arguments: the file, and a case as the text of a Lua table:
 --   rules, pmem, memmode, reboot    what a site sets in the file's tables `allowed`, `pmem`, `memmode` and `reboot`
 --   whole          true: these are put in the place of the file's tables
+--   bare           what is put in the place of all of them; false: nil
 --   submit         the description of a job that is submitted
 --   modify, job    the changes of a job that is modified, and the job
 slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002, NO_VAL = 0xfffffffe }
@@ -13,6 +14,9 @@ local hybridmem = dofile(arg[1])
 local case = assert((loadstring or load)("return " .. arg[2]))()
 case.allowed = case.rules
 for _, part in ipairs({ "allowed", "pmem", "memmode", "reboot" }) do
+    if case.bare ~= nil then
+        hybridmem[part] = case.bare or nil
+    end
     if case.whole and case[part] then
         hybridmem[part] = case[part]
     end

@@ -74,7 +74,7 @@ PROGRAMS = [
     "config",
     "spool",
 ]
-PARTS = ["namespace", "papi", "slurmenergy"]  # not every build has these
+PARTS = ["namespace", "memmode", "papi", "slurmenergy"]  # not every build has these
 EXAMPLE = "  srun --jobid=JOBID --overlap --pty -N1 -n1 --hybrid-mem=off hybridmem top JOBID.STEP"
 
 

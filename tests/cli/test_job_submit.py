@@ -234,3 +234,11 @@ def test_as_installed_no_gres_is_asked_for(lua):
     assert call(lua, f"submit = {{ {env('fsdax,size=512M')} }}") == (0, [])
     prefix = 'pmem = { types = { "a" }, prefix = "gres:", gres = "nvm" }'
     assert call(lua, f"{prefix}, submit = {{ {env('fsdax,size=1G')} }}") == (0, [f"gres: gres:nvm:a:{1 << 30}"])
+
+
+@pytest.mark.parametrize("lua", INTERPRETERS)
+@pytest.mark.parametrize("bare", ["false", "true", "7"])
+@pytest.mark.parametrize("job", ["", env("spill")])
+def test_what_is_no_table_in_the_place_of_the_tables_refuses_no_job(lua, bare, job):
+    """As if the site had set nothing; an error would refuse all jobs, also those without the option."""
+    assert call(lua, f"bare = {bare}, submit = {{ {job} }}") == (0, [])

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "inputtext.h"
+#include "slurm/nodename.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
 
@@ -49,6 +50,22 @@ static void check_name(const char *text)
     else
         snprintf(begin, sizeof(begin), "JobId=%s ", name);
     if (strncmp(text, begin, strlen(begin)) != 0 || strncmp(text, "JobId=7 ", 8) != 0)
+        abort();
+}
+
+/* A comment that was read is a part of the text; a node's name is its first word, and the only one. */
+static void check_words(const char *text)
+{
+    char comment[16], name[16];
+    uint32_t job_id;
+    if (hm_squeue_parse_comment(text, &job_id, comment, sizeof(comment)) == 1 &&
+        (!strstr(text, comment) || strchr(comment, '\n')))
+        abort();
+    if (hm_nodename_parse_aliases(text, "n1", name, sizeof(name), NULL) == 1 &&
+        (!name[0] || strncmp(text, name, strlen(name)) != 0 ||
+         strspn(text + strlen(name), " \n") != strlen(text) - strlen(name)))
+        abort();
+    if (hm_nodename_is_on(text, "n1") && !strstr(text, " NodeHostName=n1"))
         abort();
 }
 
@@ -92,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (hm_squeue_parse(text, 7) == 1 && !strchr(text, '7'))
         abort();
     check_qos(text);
+    check_words(text);
     char *gap = strchr(text, '|');
     if (data[0] % 4 == 0 && gap) {
         *gap = '\0';

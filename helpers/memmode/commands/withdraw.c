@@ -5,6 +5,7 @@
  * SlurmdTimeout is 300 s: each report brings all features of helpers.conf back. One comes right after the helper has
  * failed, so a process that outlives the helper waits for that.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -20,6 +21,7 @@
 #define LOOKS 30           /* until the node counts as one that stays DOWN, as without ReturnToService=2 */
 #define SECURE 5           /* looks in which the mode stays withdrawn, after which it counts as that */
 #define PAUSE_S 2          /* between two looks */
+#define MOST_S 120         /* in all: slurmctld may take 20 s for each answer */
 #define OURS "hybridmem: " /* begins what is noted at a job */
 
 struct withdrawal {
@@ -33,10 +35,12 @@ static int take_back(const struct withdrawal *one, bool waits, struct hm_error *
     if (hm_scontrol_node(one->node, text, sizeof(text), error) != 0)
         return -1;
     if (waits && !hm_offer_is_up(text))
-        return -1;
+        return hm_fail(error, EAGAIN, "the node is not up");
     int found = hm_offer_without(text, one->feature, rest, sizeof(rest));
-    if (found <= 0)
-        return found;
+    if (found < 0)
+        return hm_fail(error, EMSGSIZE, "scontrol does not show its features, or too many");
+    if (found == 0)
+        return 0;
     return hm_scontrol_offer(one->node, rest, error) == 0 ? 1 : -1;
 }
 
@@ -44,15 +48,16 @@ int hm_memmode_keep_withdrawn(const char *node, const char *feature, struct hm_e
 {
     struct withdrawal one;
     int quiet = 0, result = -1;
+    uint64_t begun_ns = 0;
     snprintf(one.node, sizeof(one.node), "%s", node);
     snprintf(one.feature, sizeof(one.feature), "%s", feature);
-    for (int i = 0; i < LOOKS + SECURE && quiet < SECURE; i++) {
+    for (int i = 0; i < LOOKS + SECURE && quiet < SECURE && hm_patience_pause(&begun_ns, MOST_S); i++) {
         uint64_t since_ns = 0;
         while (hm_patience_pause(&since_ns, PAUSE_S))
             continue;
         int found = take_back(&one, i < LOOKS, error);
         quiet = found == 0 ? quiet + 1 : 0;
-        result = found < 0 ? result : 0;
+        result = found < 0 ? -1 : 0;
     }
     return result;
 }
@@ -82,12 +87,14 @@ int hm_memmode_withdraw(const char *node, enum hm_memmode mode, struct hm_error 
 int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error)
 {
     uint32_t job_id;
-    char comment[sizeof(OURS)], text[192];
+    char comment[sizeof(OURS)], name[32], text[192];
     int found = hm_squeue_configuring(node, &job_id, comment, sizeof(comment), error);
     /* What somebody else has written there stays. */
     if (found <= 0 || (comment[0] && strcmp(comment, OURS) != 0))
         return found < 0 ? -1 : 0;
+    if (hm_scontrol_name(job_id, NULL, name, sizeof(name), error) != 0)
+        return -1;
     snprintf(text, sizeof(text), OURS "node %s cannot take memmode=%s for now: namespaces there hold data", node,
              hm_memmode_word(mode));
-    return hm_scontrol_comment(job_id, text, error);
+    return hm_scontrol_comment(name, text, error);
 }
