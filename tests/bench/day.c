@@ -39,11 +39,11 @@ static const struct {
     const char *name;
     /* by how much the largest value of any later hour may exceed that of hour 1, and the last hour's mean that of
      * hour 2. What mappings are kept in grows to the largest list that was read, and lists are read in few phases: so
-     * the most heap comes later than in hour 1. Regions are most in a phase that is flooded with samples: how many
-     * there are then is drawn anew in each hour, and has no limit but the memory. */
+     * the most heap comes later than in hour 1, as some lists double then. Regions are most in a phase that is flooded
+     * with samples: how many there are then is drawn anew in each hour, and has no limit but the memory. */
     double most, mean;
 } held_rows[N_HELD] = {
-    [HEAP] = {"bytes of heap in use", 4096, 384},
+    [HEAP] = {"bytes of heap in use", 16384, 384},
     [MAPPED] = {"bytes of address space", 2 << 20, 2 << 20},
     [FILES] = {"open descriptors", 0, 0},
     [EXTENTS] = {"regions", INFINITY, 30},
