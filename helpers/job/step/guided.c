@@ -54,8 +54,15 @@ static void note_sites(struct hm_guided *guided, const char *text)
     }
 }
 
-static int take_line(const char *key, const char *value, struct hm_guided *guided, char text[HM_GUIDED_TEXT])
+struct parsed {
+    struct hm_guided *guided;
+    char *text; /* HM_GUIDED_TEXT bytes */
+};
+
+static int take_line(void *data, const char *key, const char *value)
 {
+    const struct parsed *parsed = data;
+    struct hm_guided *guided = parsed->guided;
     if (strcmp(key, "fast_bytes") == 0)
         return take_number(value, &guided->fast_bytes);
     if (strcmp(key, "expected_share") == 0)
@@ -68,24 +75,15 @@ static int take_line(const char *key, const char *value, struct hm_guided *guide
     size_t size = is_packer ? sizeof(guided->packer) : HM_GUIDED_TEXT, length = strlen(value);
     if (length == 0 || length >= size)
         return -1;
-    memcpy(is_packer ? guided->packer : text, value, length + 1);
+    memcpy(is_packer ? guided->packer : parsed->text, value, length + 1);
     return 0;
 }
 
 int hm_guided_parse(char *printed, struct hm_guided *guided, char text[HM_GUIDED_TEXT])
 {
     text[0] = '\0';
-    for (char *line = printed, *next; *line; line = next) {
-        size_t length = strcspn(line, "\n");
-        next = line + length + (line[length] == '\n');
-        line[length] = '\0';
-        char *value = strchr(line, ' ');
-        if (!value)
-            return -1;
-        *value++ = '\0';
-        if (take_line(line, value, guided, text) < 0)
-            return -1;
-    }
+    if (hm_sitesprogram_parse(printed, take_line, &(struct parsed){guided, text}) < 0)
+        return -1;
     note_sites(guided, text);
     guided->is_known = true;
     return 0;

@@ -40,8 +40,9 @@ static int take_text(const char *value, char *out, size_t size)
     return 0;
 }
 
-static int take_line(const char *key, const char *value, struct hm_profiled_start *start)
+static int take_line(void *data, const char *key, const char *value)
 {
+    struct hm_profiled_start *start = data;
     uint64_t pid;
     if (strcmp(key, "profile") == 0)
         return take_text(value, start->file, sizeof(start->file));
@@ -58,17 +59,8 @@ static int take_line(const char *key, const char *value, struct hm_profiled_star
 int hm_profiled_parse(char *printed, struct hm_profiled_start *start)
 {
     *start = (struct hm_profiled_start){.pid = 0};
-    for (char *line = printed, *next; *line; line = next) {
-        size_t length = strcspn(line, "\n");
-        next = line + length + (line[length] == '\n');
-        line[length] = '\0';
-        char *value = strchr(line, ' ');
-        if (!value)
-            return -1;
-        *value++ = '\0';
-        if (take_line(line, value, start) < 0)
-            return -1;
-    }
+    if (hm_sitesprogram_parse(printed, take_line, start) < 0)
+        return -1;
     return start->file[0] && start->folder[0] && start->pid > 0 ? 0 : -1;
 }
 

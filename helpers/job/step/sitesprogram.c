@@ -96,3 +96,19 @@ int hm_sitesprogram_name(const struct hm_environment *environment, char program[
     hm_text_copy(program, name, PATH_MAX);
     return 0;
 }
+
+int hm_sitesprogram_parse(char *printed, hm_sitesprogram_take *take, void *data)
+{
+    for (char *line = printed, *next; *line; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        char *value = strchr(line, ' ');
+        if (!value)
+            return -1;
+        *value++ = '\0';
+        if (take(data, line, value) < 0)
+            return -1;
+    }
+    return 0;
+}

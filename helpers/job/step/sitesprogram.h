@@ -25,4 +25,11 @@ int hm_sitesprogram_name(const struct hm_environment *environment, char program[
 int hm_sitesprogram_run(const struct hm_environment *environment, const char *const *words, int extra, char *printed,
                         size_t size, char said[HM_ERROR_TEXT], struct hm_error *error);
 
+/* Takes a line's key and value. Returns 0, or -1: that value cannot be. */
+typedef int hm_sitesprogram_take(void *data, const char *key, const char *value);
+
+/* Cuts what the program has printed, in place, into lines of a key and a value, and passes them on. Returns 0, or -1: a
+ * line has no value, or `take` has returned -1. */
+int hm_sitesprogram_parse(char *printed, hm_sitesprogram_take *take, void *data);
+
 #endif
