@@ -143,12 +143,16 @@ def test_a_step_of_a_job_without_memory_has_the_lock_outside_of_it():
     assert stepds_at_the_root() == []
     with hooks.LOCK.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        step = subprocess.Popen(["srun", f"--jobid={job_id}", "--overlap", "-n1", "true"], **slurm.identity("alice"))
+        command = ["srun", f"--jobid={job_id}", "--overlap", "-n1", "cat"]
+        step = subprocess.Popen(command, stdin=subprocess.PIPE, **slurm.identity("alice"))
         slurm.wait_for(stepds_at_the_root, "a slurmstepd that waits for the lock")
         (stepd,) = stepds_at_the_root()
         slurm.wait_for(lambda: policies(stepd).count(URGENT) == 1, "one urgent thread")
+    slurm.wait_for(lambda: not stepds_at_the_root(), "a slurmstepd back in its cgroup, while its step runs")
+    step.stdin.close()
     assert step.wait() == 0
-    assert stepds_at_the_root() == []
+    # It takes the lock again in its end, which srun does not wait for.
+    slurm.wait_for(lambda: not Path(f"/proc/{stepd}").exists(), "the end of the step's slurmstepd")
     others = slurm.run("pgrep -x slurmstepd").stdout.split()  # of the batch step and the extern step
     assert {policy for pid in others for policy in policies(pid)} == {os.SCHED_OTHER}
     slurm.run(f"scancel {job_id}")
