@@ -280,7 +280,8 @@ pid_t hm_spawn_call(const struct hm_spawn_call *call, struct hm_error *error)
     if (forget_standard(call->kept) != 0)
         _exit(errno);
     hm_close_from(STDERR_FILENO + 1, call->kept);
-    if ((is_protected && write_file(OOM_SCORE, "0") != 0) ||
+    /* The caller's folder may be on a file system that is to be unmounted while this child still runs. */
+    if (chdir("/") != 0 || (is_protected && write_file(OOM_SCORE, "0") != 0) ||
         (call->drop && hm_privilege_drop(call->uid, call->gid) != 0))
         _exit(errno);
     reset_signals();

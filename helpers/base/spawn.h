@@ -4,8 +4,8 @@
  * starts processes, but cli/trace/program.c, whose program is to inherit everything. hm_spawn_start may be called by
  * any program, also inside Slurm's daemons; only programs that run as root call hm_spawn_call. A child inherits only
  * what the caller names: no blocked or ignored signals, no open descriptors, and no protection from the OOM killer (a
- * daemon may have a score of -1000, which would make the child unkillable). A program inherits no environment either.
- * Neither function works while the calling thread holds a lock that jobs wait for (heldlock.h).
+ * daemon may have a score of -1000, which would make the child unkillable). Its folder is /. A program inherits no
+ * environment either. Neither function works while the calling thread holds a lock that jobs wait for (heldlock.h).
  */
 #ifndef HM_BASE_SPAWN_H
 #define HM_BASE_SPAWN_H
