@@ -40,6 +40,13 @@ def test_a_service_is_no_more_exposed_than_it_says(name):
     assert limit <= 3 or "It is above 3 because " in unit(name).read_text()
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_that_works_at_a_shutdown_says_how_long(name):
+    """Not TimeoutStartSec=, which may be long, and not the default of the site's."""
+    text = unit(name).read_text()
+    assert ("\nExecStop=" in text) == bool(re.search(r"^TimeoutStopSec=[1-5]min$", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("name", ["reap", "wipe@"])
 def test_copies_of_records_keep_the_call_that_they_are_written_with(name):
     """hybridmem opens users' copies of records with openat2(2). RestrictSUIDSGID= makes this call fail: with it, no

@@ -154,7 +154,7 @@ static void excuse(const char *given, const struct hm_memmode_state *state, enum
     if (!hm_memmode_is_only_data(state, wanted))
         return;
     if (hm_memmode_name(given, node, &why) != 0 || hm_memmode_tell(node, state, &why) != 0 ||
-        hm_memmode_withdraw(node, wanted, &why) != 0 || hm_memmode_note_job(node, wanted, &why) != 0)
+        hm_memmode_withdraw(node, wanted, state, &why) != 0 || hm_memmode_note_job(node, wanted, &why) != 0)
         log_for_slurmd(&why);
 }
 

@@ -49,12 +49,16 @@ int hm_memmode_name(const char *given, char name[HM_MEMMODE_NAME], struct hm_err
  * program. Waits up to 20 s. Returns 0, or -1 with a text. */
 int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
 
-/* Have slurmctld offer the mode of the node to no job until slurmd reports to it again. A process that outlives the
- * caller does it, once slurmctld has heard that the helper has failed. Returns 0, or -1 with a text. */
-int hm_memmode_withdraw(const char *node, enum hm_memmode mode, struct hm_error *error);
+/* Have slurmctld offer the mode of the node, which was in `state` when it refused it, to no job until slurmd reports to
+ * it again, or the data goes that forbids the mode. A process that outlives the caller does it, once slurmctld has heard
+ * that the helper has failed. Returns 0, or -1 with a text. */
+int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
+                        struct hm_error *error);
 
-/* What that process does, in a minute or so. Returns 0, or -1 with a text. */
-int hm_memmode_keep_withdrawn(const char *node, const char *feature, struct hm_error *error);
+/* What that process does, in a minute or so. Returns 0; 1 where the mode is offered as before, as the data is gone; or
+ * -1 with a text. */
+int hm_memmode_keep_withdrawn(const char *node, const char *feature, const struct hm_memmode_state *state,
+                              struct hm_error *error);
 
 /* Write the reason to the job that waits for the node: its AdminComment, unless another has written that. Returns 0, or
  * -1 with a text. */

@@ -3,7 +3,8 @@
  * Has slurmctld offer a mode of this node to no job for a time. Without that a job that the node has refused comes back
  * to it every two minutes. It lasts until slurmd reports to slurmctld again, which takes half an hour where
  * SlurmdTimeout is 300 s: each report brings all features of helpers.conf back. One comes right after the helper has
- * failed, so a process that outlives the helper waits for that.
+ * failed, so a process that outlives the helper waits for that. It gives the mode back where the data that forbade it
+ * goes meanwhile.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "parts.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
+#include "spaces.h"
 
 #define LOOKS 30           /* until the node counts as one that stays DOWN, as without ReturnToService=2 */
 #define SECURE 5           /* looks in which the mode stays withdrawn, after which it counts as that */
@@ -26,10 +28,12 @@
 
 struct withdrawal {
     char node[HM_MEMMODE_NAME], feature[32];
+    struct hm_memmode_state state; /* of the node, as it was when the mode was refused */
+    bool is_taken;                 /* the feature was taken back here */
 };
 
 /* Take the feature back where it is offered. Returns 1 where that was done, 0 where it is not offered, or -1. */
-static int take_back(const struct withdrawal *one, bool waits, struct hm_error *error)
+static int take_back(struct withdrawal *one, bool waits, struct hm_error *error)
 {
     char text[8192], rest[1024];
     if (hm_scontrol_node(one->node, text, sizeof(text), error) != 0)
@@ -41,21 +45,58 @@ static int take_back(const struct withdrawal *one, bool waits, struct hm_error *
         return hm_fail(error, EMSGSIZE, "scontrol does not show its features, or too many");
     if (found == 0)
         return 0;
-    return hm_scontrol_offer(one->node, rest, error) == 0 ? 1 : -1;
+    if (hm_scontrol_offer(one->node, rest, error) != 0)
+        return -1;
+    one->is_taken = true;
+    return 1;
 }
 
-int hm_memmode_keep_withdrawn(const char *node, const char *feature, struct hm_error *error)
+/* Offer the feature again, where it was taken back here. Returns 0 or -1. */
+static int give_back(const struct withdrawal *one, struct hm_error *error)
 {
-    struct withdrawal one;
+    char text[8192], features[1024];
+    if (!one->is_taken)
+        return 0;
+    if (hm_scontrol_node(one->node, text, sizeof(text), error) != 0)
+        return -1;
+    int found = hm_offer_without(text, one->feature, features, sizeof(features) - sizeof(one->feature) - 1);
+    if (found < 0)
+        return hm_fail(error, EMSGSIZE, "scontrol does not show its features, or too many");
+    if (found > 0)
+        return 0;
+    size_t length = strlen(features);
+    snprintf(features + length, sizeof(features) - length, "%s%s", length > 0 ? "," : "", one->feature);
+    return hm_scontrol_offer(one->node, features, error);
+}
+
+/* Has the data gone for which the mode was refused? No lock is taken: the helper looks again, under the lock, before
+ * anything is changed. */
+static bool is_free(struct withdrawal *one)
+{
+    return hm_spaces_read(&one->state.spaces, NULL) == 0 && hm_memmode_loses_nothing(&one->state, true, NULL) == 0;
+}
+
+static void pause_between(void)
+{
+    uint64_t since_ns = 0;
+    while (hm_patience_pause(&since_ns, PAUSE_S))
+        continue;
+}
+
+int hm_memmode_keep_withdrawn(const char *node, const char *feature, const struct hm_memmode_state *state,
+                              struct hm_error *error)
+{
+    struct withdrawal one = {.state = *state};
     int quiet = 0, result = -1;
     uint64_t begun_ns = 0;
     snprintf(one.node, sizeof(one.node), "%s", node);
     snprintf(one.feature, sizeof(one.feature), "%s", feature);
     for (int i = 0; i < LOOKS + SECURE && quiet < SECURE && hm_patience_pause(&begun_ns, MOST_S); i++) {
-        uint64_t since_ns = 0;
-        while (hm_patience_pause(&since_ns, PAUSE_S))
-            continue;
-        int found = take_back(&one, i < LOOKS, error);
+        pause_between();
+        bool ends = is_free(&one);
+        int found = ends ? give_back(&one, error) : take_back(&one, i < LOOKS, error);
+        if (ends && found == 0)
+            return 1;
         quiet = found == 0 ? quiet + 1 : 0;
         result = found < 0 ? -1 : 0;
     }
@@ -67,17 +108,20 @@ static int run(void *data)
     const struct withdrawal *one = data;
     struct hm_error why = {{0}};
     setsid(); /* slurmd ends the helper's process group with the helper */
-    if (hm_memmode_keep_withdrawn(one->node, one->feature, &why) == 0)
-        syslog(LOG_DAEMON | LOG_NOTICE, "slurmctld offers %s of node %s to no job until slurmd reports again",
-               one->feature, one->node);
+    int result = hm_memmode_keep_withdrawn(one->node, one->feature, &one->state, &why);
+    if (result < 0)
+        syslog(LOG_DAEMON | LOG_ERR, "slurmctld may still offer %s of node %s, or not yet again: %s", one->feature,
+               one->node, why.text);
     else
-        syslog(LOG_DAEMON | LOG_ERR, "slurmctld may still offer %s of node %s: %s", one->feature, one->node, why.text);
+        syslog(LOG_DAEMON | LOG_NOTICE, "slurmctld offers %s of node %s %s", one->feature, one->node,
+               result == 0 ? "to no job until slurmd reports again" : "as before: the data there is gone");
     return 0;
 }
 
-int hm_memmode_withdraw(const char *node, enum hm_memmode mode, struct hm_error *error)
+int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
+                        struct hm_error *error)
 {
-    struct withdrawal one;
+    struct withdrawal one = {.state = *state};
     snprintf(one.node, sizeof(one.node), "%s", node);
     snprintf(one.feature, sizeof(one.feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(mode));
     const struct hm_spawn_call call = {.run = run, .data = &one, .kept = -1};

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NOTHING "(null)" /* what Slurm writes where there are none */
+
 /* The word after a key such as " State=", which is not terminated. NULL: there is none. */
 static const char *word_of(const char *text, const char *key, size_t *length)
 {
@@ -42,7 +44,7 @@ int hm_offer_without(const char *text, const char *feature, char *rest, size_t s
         size_t one = strcspn(at, ", \n");
         if (one == of_feature && strncmp(at, feature, one) == 0)
             found = 1;
-        else
+        else if (one != strlen(NOTHING) || strncmp(at, NOTHING, one) != 0)
             used += (size_t)snprintf(rest + used, size - used, "%s%.*s", used > 0 ? "," : "", (int)one, at);
         at += one;
     }

@@ -13,6 +13,7 @@
 
 #include "base/patience.h"
 #include "memmode/commands/parts.h"
+#include "memmode/commands/spaces.h"
 #include "memmode/decide/offer.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
@@ -21,30 +22,50 @@
 #define BOTH "memmode=flat,memmode=cache"
 
 /* What a look shows, one letter each; the last one stays: b the helper's node boots, d down, i idle, x scontrol fails,
- * r idle, and slurmd has just reported, s scontrol fails after 20 s. */
+ * r idle, and slurmd has just reported, s scontrol fails after 20 s. The data is gone from the look `gone` on, which
+ * counts from 1; 0: it stays. */
 static const struct row {
     const char *about, *looks, *features;
     int result, offers, n_looks;
     const char *offered; /* at the end */
+    int gone;
 } rows[] = {
-    {"back in service", "bddi", BOTH, 0, 1, 9, "memmode=flat"},
-    {"beside a feature of the site's", "i", "skylake," BOTH, 0, 1, 6, "skylake,memmode=flat"},
-    {"the only one", "i", "memmode=cache", 0, 1, 6, ""},
-    {"slurmd reports once more", "biir", BOTH, 0, 2, 9, "memmode=flat"},
-    {"a name that begins like it", "i", "memmode=cache2,memmode=cache", 0, 1, 6, "memmode=cache2"},
-    {"not offered", "i", "memmode=flat", 0, 0, 5, "memmode=flat"},
-    {"stays down", "bd", BOTH, 0, 1, 35, "memmode=flat"},
-    {"slurmctld is away for some looks", "bxxxi", BOTH, 0, 1, 10, "memmode=flat"},
-    {"slurmctld is away", "x", BOTH, -1, 0, 35, BOTH},
-    {"slurmctld is silent", "s", BOTH, -1, 0, 6, BOTH},
-    {"slurmctld is silent after the first", "is", BOTH, -1, 1, 7, "memmode=flat"},
+    {"back in service", "bddi", BOTH, 0, 1, 9, .offered = "memmode=flat"},
+    {"beside a feature of the site's", "i", "skylake," BOTH, 0, 1, 6, .offered = "skylake,memmode=flat"},
+    {"the only one", "i", "memmode=cache", 0, 1, 6, .offered = ""},
+    {"slurmd reports once more", "biir", BOTH, 0, 2, 9, .offered = "memmode=flat"},
+    {"a name that begins like it", "i", "memmode=cache2,memmode=cache", 0, 1, 6, .offered = "memmode=cache2"},
+    {"not offered", "i", "memmode=flat", 0, 0, 5, .offered = "memmode=flat"},
+    {"stays down", "bd", BOTH, 0, 1, 35, .offered = "memmode=flat"},
+    {"slurmctld is away for some looks", "bxxxi", BOTH, 0, 1, 10, .offered = "memmode=flat"},
+    {"slurmctld is away", "x", BOTH, -1, 0, 35, .offered = BOTH},
+    {"slurmctld is silent", "s", BOTH, -1, 0, 6, .offered = BOTH},
+    {"slurmctld is silent after the first", "is", BOTH, -1, 1, 7, .offered = "memmode=flat"},
+    {"the data goes before it is taken back", "bbb", BOTH, 1, 0, 1, .offered = BOTH, .gone = 2},
+    {"the data goes afterwards", "i", "skylake," BOTH, 1, 2, 3, .offered = "skylake,memmode=flat,memmode=cache",
+     .gone = 3},
+    {"it was the only one", "i", "memmode=cache", 1, 2, 2, .offered = "memmode=cache", .gone = 2},
+    {"the data goes after slurmd has reported", "iir", BOTH, 1, 1, 3, .offered = BOTH, .gone = 3},
+    {"the data goes, and slurmctld is away for a look", "iixi", BOTH, 1, 2, 4, .offered = "memmode=flat,memmode=cache",
+     .gone = 3},
+    {"the data goes, and slurmctld is silent", "is", BOTH, -1, 1, 7, .offered = "memmode=flat", .gone = 2},
+    {"the site has withdrawn it itself", "i", "memmode=flat", 1, 0, 1, .offered = "memmode=flat", .gone = 2},
 };
 static const struct row *row;
 static struct {
     char features[128];
-    int looks, offers;
+    int looks, offers, spaces_looks;
     unsigned seconds; /* since it began */
 } node;
+
+/* All namespaces are of users, who keep them. */
+int hm_spaces_read(struct hm_memmode_spaces *spaces, struct hm_error *error)
+{
+    (void)error;
+    bool is_gone = row->gone > 0 && ++node.spaces_looks >= row->gone;
+    *spaces = (struct hm_memmode_spaces){.n_kept = !is_gone};
+    return 0;
+}
 
 bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
 {
@@ -89,8 +110,9 @@ static void takes_the_mode_back(void **state)
         row = &rows[i];
         memset(&node, 0, sizeof(node));
         snprintf(node.features, sizeof(node.features), "%s", row->features);
-        int result = hm_memmode_keep_withdrawn("n1", "memmode=cache", &error);
-        if (result != row->result || (result != 0 && !error.text[0]) || node.offers != row->offers ||
+        const struct hm_memmode_state then = {.by = HM_MEMMODE_BY_BIOS, .spaces = {.n_kept = 1}};
+        int result = hm_memmode_keep_withdrawn("n1", "memmode=cache", &then, &error);
+        if (result != row->result || (result < 0 && !error.text[0]) || node.offers != row->offers ||
             node.looks != row->n_looks || strcmp(node.features, row->offered) != 0)
             fail_msg("%s: %d, %d offers in %d looks, \"%s\"", row->about, result, node.offers, node.looks,
                      node.features);
@@ -107,6 +129,7 @@ static void reads_only_what_is_there(void **state)
     assert_int_equal(hm_offer_without("NodeName=n1\n", "a", rest, sizeof(rest)), -1);
     assert_int_equal(hm_offer_without(" AvailableFeatures=a-name-that-is-long,a\n", "a", rest, sizeof(rest)), -1);
     assert_int_equal(hm_offer_without(" AvailableFeatures=(null) x", "a", rest, sizeof(rest)), 0);
+    assert_string_equal(rest, "");
 }
 
 static struct {
