@@ -23,6 +23,7 @@ case "$*" in
 "show -o nvmxml -u B -goal") say "$(cat goal)" ;;
 "create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect") echo goal-flat > goal; say goal-flat ;;
 "create -f -o nvmxml -u B -goal MemoryMode=100") echo goal-cache > goal; say goal-cache ;;
+"create -f -o nvmxml -u B -goal MemoryMode=50 PersistentMemoryType=AppDirect") echo goal-mixed > goal; say goal-mixed ;;
 "delete -o nvmxml -goal") echo goal-none > goal; say delete ;;
 *) echo "this is no command: $*"; exit 201 ;;
 esac
@@ -39,7 +40,7 @@ class Node:
         self.program.chmod(0o700)
         self.set(mode="flat-resources", goal="goal-none", abilities="abilities", status="0")
         self.note = BootNote(folder)
-        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes")
+        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes\nmemmode_mixed = 50%")
 
     def set(self, **values):
         for name, value in values.items():

@@ -16,7 +16,7 @@ SYSTEM = f"{SYSTEMS}/Self"
 BIOS = f"{SYSTEM}/Bios"
 SETTINGS = f"{BIOS}/Settings"
 USER, PASSWORD = "slurm", 'hunter2 "\\'
-VALUES = {"MemoryMode": ["Flat", "Cache", "Hbm Only"], "BootMode": ["Uefi", "Bios"]}
+VALUES = {"MemoryMode": ["Flat", "Cache", "Hybrid", "Hbm Only"], "BootMode": ["Uefi", "Bios"]}
 
 
 def make_certificate(folder, name, host):

@@ -78,6 +78,18 @@ def test_a_goal_is_set_once(node):
     assert node.changes() == ["create", "delete"] and node.goal() == "goal-none"
 
 
+def test_a_node_is_made_mixed_with_the_share_of_the_site(node):
+    node.set(mode="cache-resources")
+    node.run("memmode=mixed")
+    assert node.goal() == "goal-mixed" and node.changes() == ["create"]
+    node.note.age()
+    node.set(mode="mixed-resources", goal="goal-none")
+    assert node.check() == QUIET and not node.note.path.exists()
+    node.config.write_text(node.config.read_text().replace("memmode_mixed = 50%", ""))
+    node.set(mode="cache-resources")
+    assert "how much of the modules is memory then: set memmode_mixed" in node.fails("memmode=mixed")
+
+
 def test_no_namespace_is_made_that_the_next_boot_ends(node):
     """Until the boot, or until that is taken back: through Slurm, or by hand, which the check sees."""
     words = ["create", "--job=12", "--restart=0", "--uid=1001", "--size=1G", "--sockets=0", f"--config={node.config}"]
@@ -181,7 +193,7 @@ def test_ipmctl_ends_with_the_program_that_asks(node):
     os.close(ipmctl)
 
 
-@pytest.mark.parametrize("feature", ["memmode=mixed", "memmode=hot", "cache", ""])
+@pytest.mark.parametrize("feature", ["memmode=other", "memmode=hot", "cache", ""])
 def test_a_word_that_is_no_feature_is_named(node, feature):
     assert f'"{feature}" is ' in node.fails(feature, status=2)
     assert not (node.folder / "calls").exists()
@@ -220,7 +232,7 @@ def test_the_state_is_shown_to_people(node, mode, goal):
     shown = json.loads(node.run("memmode", "--json").stdout)
     assert (shown["mode"], shown["pending"], shown["modules"]) == (mode, pending, 2)
     assert shown["bytes"]["physical"] == 252 << 30 and shown["namespaces"] == {"kept": 0, "jobs": 0, "others": 0}
-    assert shown["prevents"] == {"flat": None, "cache": HIDDEN if mode == "flat" else None}
+    assert shown["prevents"] == {"flat": None, "cache": HIDDEN if mode == "flat" else None, "mixed": HIDDEN if mode == "flat" else None}
     assert node.changes() == []
 
 

@@ -18,7 +18,7 @@ from redfishservice import BIOS, PASSWORD, SETTINGS, SYSTEM, SYSTEMS, USER, Serv
 pytestmark = needs_memmode
 
 UNIT = PREFIX / "lib" / "systemd" / "system" / "hybridmem-memmode.service"
-BOARD = 'board "example" {{ manufacturer = "{}" model = "{}" attribute = {} flat = Flat cache = {} }}'
+BOARD = 'board "example" {{ manufacturer = "{}" model = "{}" attribute = {} flat = Flat cache = {} {} }}'
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ class Node:
         service = f'redfish "https://{host}:{self.service.port}" {{ credentials = "{self.credentials}" '
         service += f"timeout = {more.get('timeout', '1s')} "
         service += (words or f'ca = "{self.certificate}"') + " }"
-        board = BOARD.format(manufacturer, model, attribute, more.get("cache", "Cache"))
+        board = BOARD.format(manufacturer, model, attribute, more.get("cache", "Cache"), more.get("mixed", "mixed = Hybrid"))
         folders = f"run_dir = {self.folder}/run\nstate_dir = {self.folder}/notes\n"
         self.config = self.configure(f"{folders}{service}\n{board}\n")
 
@@ -81,7 +81,7 @@ def board(configure, certificates):
         made.service.end()
 
 
-@pytest.mark.parametrize(("value", "mode"), [("Flat", "flat"), ("Cache", "cache")])
+@pytest.mark.parametrize(("value", "mode"), [("Flat", "flat"), ("Cache", "cache"), ("Hybrid", "mixed")])
 def test_the_active_feature_is_the_attribute_that_is_active(board, value, mode):
     """Not what is pending, and not what hybridmem has asked for."""
     board.service.active["MemoryMode"] = value
@@ -104,6 +104,18 @@ def test_a_mode_is_set_once_and_taken_back(board, tells_all, apply_times, status
     board.run("memmode=flat")
     assert service.changes() == ["Cache", "Flat"] and service.pending == {}
     assert not board.note.path.exists()
+
+
+def test_a_board_with_a_value_for_mixed_is_made_mixed(board):
+    board.run("memmode=mixed")
+    assert board.service.pending == {"MemoryMode": "Hybrid"}
+    board.note.age()
+    board.service.boot()
+    assert board.check() == (0, "", []) and board.run().stdout == "memmode=mixed\n"
+    board.set(mixed="")
+    assert 'is "Hybrid", and the section board "example" of hybridmem.conf knows only' in board.fails()
+    board.service.active["MemoryMode"] = "Flat"
+    assert "the board's section in hybridmem.conf has no value for it: add mixed" in board.fails("memmode=mixed")
 
 
 def test_the_boot_is_checked(board):
@@ -178,12 +190,12 @@ def test_a_node_with_another_board_reboots_as_ever(board):
 def test_the_state_is_shown(board):
     board.service.pending["MemoryMode"] = "Hbm Only"
     text = board.run("memmode").stdout
-    assert text.startswith("mode        flat\npending     mixed, from the next boot on\n")
+    assert text.startswith("mode        flat\npending     other, from the next boot on\n")
     assert 'attribute   MemoryMode of the BIOS: now "Flat", at the next boot "Hbm Only"\n' in text
     shown = json.loads(board.run("memmode", "--json").stdout)
     assert shown["attribute"] == {"name": "MemoryMode", "value": "Flat", "next": "Hbm Only"}
     assert (shown["mode"], shown["modules"], shown["bytes"]) == ("flat", None, None)
-    assert shown["prevents"] == {"flat": None, "cache": None}
+    assert shown["prevents"] == {"flat": None, "cache": None, "mixed": None}
 
 
 def test_a_busy_service_is_asked_again(board):

@@ -22,7 +22,8 @@ static unsigned count(char *list, const char *feature)
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const features[] = {[HM_MEMMODE_FLAT] = "memmode=flat", [HM_MEMMODE_CACHE] = "memmode=cache"};
+    static const char *const features[] = {
+        [HM_MEMMODE_FLAT] = "memmode=flat", [HM_MEMMODE_CACHE] = "memmode=cache", [HM_MEMMODE_MIXED] = "memmode=mixed"};
     struct hm_error error = {""};
     enum hm_memmode asked;
     char *text = input_text(data, size), *copy = text ? strdup(text) : NULL;
@@ -37,8 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (strstr(text, HM_MEMMODE_FEATURE))
             abort();
     } else {
-        enum hm_memmode other = asked == HM_MEMMODE_FLAT ? HM_MEMMODE_CACHE : HM_MEMMODE_FLAT;
-        if (strstr(text, features[other]) || count(copy, features[asked]) == 0)
+        for (enum hm_memmode other = HM_MEMMODE_FLAT; other <= HM_MEMMODE_MIXED; other++)
+            if (other != asked && strstr(text, features[other]))
+                abort();
+        if (count(copy, features[asked]) == 0)
             abort();
     }
     free(copy);

@@ -90,6 +90,7 @@ struct hm_config_board {
     char manufacturer[HM_CONFIG_VALUE]; /* as the service gives it */
     char model[HM_CONFIG_VALUE];        /* a pattern of fnmatch(3); "": any */
     char attribute[HM_CONFIG_VALUE], flat[HM_CONFIG_VALUE], cache[HM_CONFIG_VALUE];
+    char mixed[HM_CONFIG_VALUE]; /* "": nodes are not asked for that */
 };
 
 /* The site's defaults for the keys of the migrator (the word `migrate`). */
@@ -134,6 +135,8 @@ struct hm_config {
     uint64_t summary_rate;              /* 120: most jobs per minute that the collector looks up in Slurm's database */
     unsigned collect_wait_s;            /* 300: how long the collector waits for records after a job's end */
     char reboot_program[HM_CONFIG_PATH_MAX]; /* "": systemctl reboot */
+    double memmode_mixed_percent; /* 0: share of PMem modules that is memory on a node that is asked for memmode=mixed;
+                                     0: no node is */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

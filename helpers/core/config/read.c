@@ -15,7 +15,7 @@
 #include "value.h"
 
 #define FILE_MAX 65536 /* bytes */
-#define WORDS_MAX 32   /* most words of a section, with libConfuse's end mark; each has a bit in `seen` */
+#define WORDS_MAX 64   /* most words of a section, with libConfuse's end mark; each has a bit in `seen` */
 
 /* State of the parse. It is global, as libConfuse passes no pointer to callbacks (its scanner is global, too). */
 static struct {
@@ -24,7 +24,7 @@ static struct {
     struct hm_error *error;
     bool has_error;
     /* Words seen in the section that is being read (one bit for each), to find words that are there twice. */
-    unsigned seen[HM_SECTIONS];
+    uint64_t seen[HM_SECTIONS];
 } reading;
 
 /* Keep the first error only; what libConfuse adds to it is dropped. */
@@ -93,7 +93,7 @@ static int take_value(cfg_t *cfg, cfg_opt_t *option, const char *value, void *re
     char what[120];
     enum hm_section section = section_of(cfg);
     const char *word = cfg_opt_name(option);
-    unsigned bit = 1u << word_number(section, word);
+    uint64_t bit = UINT64_C(1) << word_number(section, word);
     bool is_first = cfg_opt_size(option) <= 1;
     const char *title = section == HM_SECTION_TOP ? "" : cfg_title(cfg);
 

@@ -80,6 +80,7 @@ static const struct hm_configfield rows[] = {
     TOP("summary_field", hm_field_choice, summary_field, 0, 0, summaries),
     TOP("summary_rate", hm_field_number, summary_rate, 1, 6000, NULL),
     TOP("collect_wait", hm_field_seconds, collect_wait_s, 0, 24 * 3600, NULL),
+    TOP("memmode_mixed", hm_field_percent, memmode_mixed_percent, 0, 99, NULL),
     TOP("reboot_program", hm_field_folder, reboot_program, 0, FIELD(reboot_program), NULL),
     TIER("nodes", hm_field_nodes, nodes, 0, 0, NULL),
     TIER("kind", hm_field_choice, kind, HM_KIND_DRAM, 0, hm_kind_words + HM_KIND_DRAM),
@@ -100,6 +101,7 @@ static const struct hm_configfield rows[] = {
     BOARD(attribute),
     BOARD(flat),
     BOARD(cache),
+    BOARD(mixed),
     RULE(HM_SECTION_USER),
     RULE(HM_SECTION_GROUP),
     RULE(HM_SECTION_ACCOUNT),
@@ -241,8 +243,9 @@ static int finish_board(const struct hm_config_board *board, struct hm_error *er
 {
     if (!board->manufacturer[0] || !board->attribute[0] || !board->flat[0] || !board->cache[0])
         return hm_fail(error, EINVAL, "it has to give manufacturer, attribute, flat and cache");
-    if (strcmp(board->flat, board->cache) == 0)
-        return hm_fail(error, EINVAL, "flat and cache are the same: give the attribute's value for each mode");
+    if (strcmp(board->flat, board->cache) == 0 || strcmp(board->flat, board->mixed) == 0 ||
+        strcmp(board->cache, board->mixed) == 0)
+        return hm_fail(error, EINVAL, "two of flat, cache and mixed are the same: give a value for each mode");
     return 0;
 }
 

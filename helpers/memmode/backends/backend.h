@@ -25,7 +25,7 @@ struct hm_backend {
     int (*read_pending)(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
     /* Read all but the namespaces. */
     int (*read)(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
-    /* Have the node come back in the mode, flat or cache. What counts is what is read back. */
+    /* Have the node come back in the mode: flat, cache or mixed. What counts is what is read back. */
     int (*set)(const struct hm_hardware *hardware, enum hm_memmode mode, struct hm_error *error);
     /* Take back what is pending. An error may mean that nothing was: what counts is what is read back. */
     int (*undo)(const struct hm_hardware *hardware, struct hm_error *error);

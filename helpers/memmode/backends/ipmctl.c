@@ -8,6 +8,12 @@
 #include "memmode/ipmctl/answers.h"
 #include "memmode/ipmctl/ipmctl.h"
 
+/* ipmctl takes whole percents. */
+static unsigned mixed_percent(const struct hm_hardware *hardware)
+{
+    return (unsigned)(hardware->config->memmode_mixed_percent + 0.5);
+}
+
 /* Run a command of ipmctl, and have `take` read its answer into `into`. Returns 0, or -1 with a text that names the
  * command. */
 static int ask(const struct hm_hardware *hardware, enum hm_ipmctl_command command,
@@ -18,7 +24,7 @@ static int ask(const struct hm_hardware *hardware, enum hm_ipmctl_command comman
     struct hm_nvmxml *answer = malloc(sizeof(*answer));
     if (!answer)
         return hm_fail(error, ENOMEM, "no memory for the answer of ipmctl");
-    int result = hm_ipmctl_run(hardware->ipmctl, command, answer, error);
+    int result = hm_ipmctl_run(hardware->ipmctl, command, mixed_percent(hardware), answer, error);
     if (result == 0 && take(answer, into, &why) != 0)
         result = hm_fail(error, errno, "%s: %s", hm_ipmctl_name(command), why.text);
     int number = errno;
@@ -69,13 +75,16 @@ static int read_all(const struct hm_hardware *hardware, struct hm_memmode_state 
         ask(hardware, HM_IPMCTL_MODULES, take_modules, &state->modules, error) != 0 ||
         ask(hardware, HM_IPMCTL_ABILITIES, take_abilities, &state->abilities, error) != 0)
         return -1;
+    state->abilities.mixed_percent = mixed_percent(hardware);
     return read_pending(hardware, state, error);
 }
 
 static int set(const struct hm_hardware *hardware, enum hm_memmode mode, struct hm_error *error)
 {
-    enum hm_ipmctl_command command = mode == HM_MEMMODE_CACHE ? HM_IPMCTL_CREATE_CACHE : HM_IPMCTL_CREATE_FLAT;
-    return ask(hardware, command, take_change, NULL, error);
+    static const enum hm_ipmctl_command commands[] = {[HM_MEMMODE_FLAT] = HM_IPMCTL_CREATE_FLAT,
+                                                      [HM_MEMMODE_CACHE] = HM_IPMCTL_CREATE_CACHE,
+                                                      [HM_MEMMODE_MIXED] = HM_IPMCTL_CREATE_MIXED};
+    return ask(hardware, commands[mode], take_change, NULL, error);
 }
 
 /* ipmctl reports an error for each module that has no goal. */

@@ -42,12 +42,21 @@ struct found {
     char value[HM_MEMMODE_VALUE], next[HM_MEMMODE_VALUE];
 };
 
-/* The mode of a value; HM_MEMMODE_MIXED: it has none. */
+/* The attribute's value for a mode that a node can be asked to take; "": the configuration has none. */
+static const char *value_of(const struct hm_config_board *board, enum hm_memmode mode)
+{
+    if (mode == HM_MEMMODE_MIXED)
+        return board->mixed;
+    return mode == HM_MEMMODE_CACHE ? board->cache : board->flat;
+}
+
+/* The mode of a value, which is not "". */
 static enum hm_memmode mode_of(const struct hm_config_board *board, const char *value)
 {
-    if (strcmp(value, board->flat) == 0)
-        return HM_MEMMODE_FLAT;
-    return strcmp(value, board->cache) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_MIXED;
+    for (enum hm_memmode mode = HM_MEMMODE_FLAT; mode <= HM_MEMMODE_MIXED; mode++)
+        if (strcmp(value, value_of(board, mode)) == 0)
+            return mode;
+    return HM_MEMMODE_OTHER;
 }
 
 /* What the attribute's values mean. */
@@ -59,12 +68,14 @@ static int weigh(const struct hm_config_board *board, const struct found *found,
     hm_text_copy(bios->next, found->next, sizeof(bios->next));
     bios->now = mode_of(board, bios->value);
     bios->pending = strcmp(bios->next, bios->value) == 0 ? HM_MEMMODE_NONE : mode_of(board, bios->next);
-    if (bios->now != HM_MEMMODE_MIXED)
+    bios->has_mixed = board->mixed[0] != '\0';
+    if (bios->now != HM_MEMMODE_OTHER)
         return 0;
     return hm_fail(error, EBADMSG,
                    "BIOS attribute %s is \"%s\", and the section board \"%s\" of hybridmem.conf knows only \"%s\" "
-                   "(flat) and \"%s\" (cache)",
-                   board->attribute, bios->value, board->name, board->flat, board->cache);
+                   "(flat), \"%s\" (cache)%s%s%s",
+                   board->attribute, bios->value, board->name, board->flat, board->cache,
+                   bios->has_mixed ? " and \"" : "", board->mixed, bios->has_mixed ? "\" (mixed)" : "");
 }
 
 static int converse(struct hm_redfish_talk *talk, const struct question *question, struct found *found)
@@ -78,8 +89,7 @@ static int converse(struct hm_redfish_talk *talk, const struct question *questio
     if (weigh(talk->board, found, &bios, &found->error) != 0)
         return -1;
     if (question->wish == WISH_SET)
-        return hm_redfish_talk_change(talk, question->mode == HM_MEMMODE_CACHE ? talk->board->cache : talk->board->flat,
-                                      &found->error);
+        return hm_redfish_talk_change(talk, value_of(talk->board, question->mode), &found->error);
     /* Also where nothing shows as pending: the service may have taken a change that it shows later. */
     return question->wish == WISH_UNDO ? hm_redfish_talk_change(talk, talk->bios.value, &found->error) : 0;
 }

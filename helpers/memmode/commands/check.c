@@ -16,11 +16,6 @@
 #define TRIES 6
 #define PAUSE_S 10
 
-static enum hm_memmode mode_of(const struct hm_asked *asked)
-{
-    return strcmp(asked->mode, hm_memmode_word(HM_MEMMODE_CACHE)) == 0 ? HM_MEMMODE_CACHE : HM_MEMMODE_FLAT;
-}
-
 /* Drain the node, of which `node` gets Slurm's name. Returns 0 or -1. */
 static int drain(const char *given, char node[HM_MEMMODE_NAME], const char *reason, struct hm_error *error)
 {
@@ -71,7 +66,7 @@ static int look_again(const struct hm_hardware *hardware, const struct hm_config
     enum hm_memmode pending = hm_memmode_pending(&state);
     if (pending == HM_MEMMODE_NONE)
         result = hm_asked_remove(config, error);
-    else if (!asked->is_unsure && pending != mode_of(asked))
+    else if (!asked->is_unsure && pending != hm_memmode_find(asked->mode))
         result = hm_asked_write(config, asked->mode, true, error);
     return result == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
 }
@@ -102,7 +97,7 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
                 asked->mode);
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    if (hm_memmode_has_come(&state, mode_of(asked), &what) == 0)
+    if (hm_memmode_has_come(&state, hm_memmode_find(asked->mode), &what) == 0)
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     bool is_pending = is_still_pending(hardware, &state);
     snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");

@@ -50,8 +50,8 @@ int hm_memmode_name(const char *given, char name[HM_MEMMODE_NAME], struct hm_err
 int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
 
 /* Have slurmctld offer the mode of the node, which was in `state` when it refused it, to no job until slurmd reports to
- * it again, or the data goes that forbids the mode. A process that outlives the caller does it, once slurmctld has heard
- * that the helper has failed. Returns 0, or -1 with a text. */
+ * it again, or the data goes that forbids the mode. A process that outlives the caller does it, once slurmctld has
+ * heard that the helper has failed. Returns 0, or -1 with a text. */
 int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
                         struct hm_error *error);
 

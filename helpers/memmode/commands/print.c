@@ -38,7 +38,6 @@ static void print_bios(const struct hm_memmode_bios *bios)
 
 static void print_text(const struct hm_memmode_state *state)
 {
-    static const enum hm_memmode asked[] = {HM_MEMMODE_FLAT, HM_MEMMODE_CACHE};
     enum hm_memmode pending = hm_memmode_pending(state);
     printf("%-*s%s\n", COLUMN, "mode", hm_memmode_word(hm_memmode_now(state)));
     printf("%-*s%s%s\n", COLUMN, "pending", hm_memmode_word(pending),
@@ -49,10 +48,11 @@ static void print_text(const struct hm_memmode_state *state)
         print_modules(state);
     printf("%-*s%u kept by users, %u of jobs, %u not hybridmem's\n", COLUMN, "namespaces", state->spaces.n_kept,
            state->spaces.n_jobs, state->spaces.n_others);
-    for (int i = 0; i < 2; i++) {
+    for (enum hm_memmode mode = HM_MEMMODE_FLAT; mode <= HM_MEMMODE_MIXED; mode++) {
         struct hm_error why = {{0}};
-        bool could = could_be(state, asked[i], &why);
-        printf("%-*s%s: %s\n", COLUMN, i == 0 ? "could be" : "", hm_memmode_word(asked[i]), could ? "yes" : why.text);
+        bool could = could_be(state, mode, &why);
+        printf("%-*s%s: %s\n", COLUMN, mode == HM_MEMMODE_FLAT ? "could be" : "", hm_memmode_word(mode),
+               could ? "yes" : why.text);
     }
 }
 
@@ -95,12 +95,12 @@ static json_t *attribute_json(const struct hm_memmode_state *state)
 
 static int print_json(const struct hm_memmode_state *state)
 {
-    json_t *all = json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:i, s:i, s:i}, s:{s:o, s:o}}", "mode",
+    json_t *all = json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:i, s:i, s:i}, s:{s:o, s:o, s:o}}", "mode",
                             hm_memmode_word(hm_memmode_now(state)), "pending", pending_json(state), "modules",
                             modules_json(state), "bytes", bytes_json(state), "attribute", attribute_json(state),
                             "namespaces", "kept", (int)state->spaces.n_kept, "jobs", (int)state->spaces.n_jobs,
                             "others", (int)state->spaces.n_others, "prevents", "flat", reason(state, HM_MEMMODE_FLAT),
-                            "cache", reason(state, HM_MEMMODE_CACHE));
+                            "cache", reason(state, HM_MEMMODE_CACHE), "mixed", reason(state, HM_MEMMODE_MIXED));
     int result = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF ? 0 : -1;
     json_decref(all);
     return result;

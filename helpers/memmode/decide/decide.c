@@ -9,9 +9,24 @@
  * is mapped: what alignment takes is "Inaccessible". So whatever misses less than this misses no region. */
 #define LEAST_REGION (UINT64_C(1) << 30)
 
+/* Does the configuration say what mixed is on this node? */
+static int check_mixed(const struct hm_memmode_state *state, struct hm_error *error)
+{
+    if (state->by == HM_MEMMODE_BY_BIOS && !state->bios.has_mixed)
+        return hm_fail(error, ENOTSUP,
+                       "memmode=mixed: the board's section in hybridmem.conf has no value for it: add mixed");
+    if (state->by == HM_MEMMODE_BY_GOALS && state->abilities.mixed_percent == 0)
+        return hm_fail(error, ENOTSUP,
+                       "memmode=mixed: hybridmem.conf does not say how much of the modules is memory then: set "
+                       "memmode_mixed");
+    return 0;
+}
+
 static int check_platform(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error)
 {
     const struct hm_memmode_abilities *abilities = &state->abilities;
+    if (wanted == HM_MEMMODE_MIXED && check_mixed(state, error) != 0)
+        return -1;
     if (state->by == HM_MEMMODE_BY_BIOS) /* the board's service says what it takes when it is asked to */
         return 0;
     if (!abilities->configures)
@@ -19,14 +34,16 @@ static int check_platform(const struct hm_memmode_state *state, enum hm_memmode 
             error, ENOTSUP,
             "the firmware takes no goals from software (PlatformConfigSupported is not 1): allow that in the "
             "BIOS set-up");
-    if (wanted == HM_MEMMODE_CACHE && !abilities->cache)
+    if (wanted != HM_MEMMODE_FLAT && !abilities->cache)
         return hm_fail(error, ENOTSUP,
-                       "memmode=cache: the firmware does not allow Memory Mode (AllowedVolatileMode has no 2LM): "
-                       "all capacity would be inaccessible; allow 2LM in the BIOS set-up");
-    if (wanted == HM_MEMMODE_FLAT && !abilities->app_direct)
+                       "memmode=%s: the firmware does not allow Memory Mode (AllowedVolatileMode has no 2LM): "
+                       "that capacity would be inaccessible; allow 2LM in the BIOS set-up",
+                       hm_memmode_word(wanted));
+    if (wanted != HM_MEMMODE_CACHE && !abilities->app_direct)
         return hm_fail(error, ENOTSUP,
-                       "memmode=flat: the firmware does not allow App Direct (AllowedAppDirectMode): "
-                       "allow it in the BIOS set-up");
+                       "memmode=%s: the firmware does not allow App Direct (AllowedAppDirectMode): "
+                       "allow it in the BIOS set-up",
+                       hm_memmode_word(wanted));
     if (state->modules.ill[0])
         return hm_fail(error, EIO, "%s: replace it, or see what 'ipmctl show -a -dimm' says of it", state->modules.ill);
     return 0;

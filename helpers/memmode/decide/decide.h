@@ -19,10 +19,10 @@ struct hm_memmode_steps {
 };
 
 /*
- * Decide for a node in `state` that is to come back in the mode `wanted`, flat or cache. `is_reaped`: what dead jobs
- * left was removed before `state` was read, so namespaces of jobs are those of living ones. If REAP is a step, it is
- * the only one. Returns 0 with the steps, or -1 with a text: ENODEV (no modules), ENOTSUP (the firmware does not allow
- * it), EIO (a module is not healthy), EBUSY (somebody's data would be lost, or cannot be ruled out).
+ * Decide for a node in `state` that is to come back in the mode `wanted`: flat, cache or mixed. `is_reaped`: what dead
+ * jobs left was removed before `state` was read, so namespaces of jobs are those of living ones. If REAP is a step, it
+ * is the only one. Returns 0 with the steps, or -1 with a text: ENODEV (no modules), ENOTSUP (the firmware does not
+ * allow it), EIO (a module is not healthy), EBUSY (somebody's data would be lost, or cannot be ruled out).
  */
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const words[HM_MEMMODES] = {
-    [HM_MEMMODE_NONE] = "none",   [HM_MEMMODE_FLAT] = "flat",       [HM_MEMMODE_CACHE] = "cache",
-    [HM_MEMMODE_MIXED] = "mixed", [HM_MEMMODE_HALF] = "incomplete",
+    [HM_MEMMODE_NONE] = "none",   [HM_MEMMODE_FLAT] = "flat",   [HM_MEMMODE_CACHE] = "cache",
+    [HM_MEMMODE_MIXED] = "mixed", [HM_MEMMODE_OTHER] = "other", [HM_MEMMODE_HALF] = "incomplete",
 };
 
 const char *hm_memmode_word(enum hm_memmode mode)
@@ -14,19 +14,23 @@ const char *hm_memmode_word(enum hm_memmode mode)
     return words[mode];
 }
 
+enum hm_memmode hm_memmode_find(const char *word)
+{
+    for (enum hm_memmode mode = HM_MEMMODE_FLAT; mode <= HM_MEMMODE_MIXED; mode++)
+        if (strcmp(word, words[mode]) == 0)
+            return mode;
+    return HM_MEMMODE_NONE;
+}
+
 int hm_memmode_parse(const char *feature, enum hm_memmode *mode, struct hm_error *error)
 {
     size_t begin = strlen(HM_MEMMODE_FEATURE);
     bool has_begin = strncmp(feature, HM_MEMMODE_FEATURE, begin) == 0;
-    if (has_begin && strcmp(feature + begin, words[HM_MEMMODE_MIXED]) == 0)
-        return hm_fail(error, EINVAL,
-                       "\"%s\" is only shown: a node is asked for memmode=flat or memmode=cache, and an administrator "
-                       "makes a mixed one with ipmctl",
-                       feature);
-    for (*mode = HM_MEMMODE_FLAT; has_begin && *mode <= HM_MEMMODE_CACHE; (*mode)++)
-        if (strcmp(feature + begin, words[*mode]) == 0)
-            return 0;
-    return hm_fail(error, EINVAL, "\"%.64s\" is not a feature: use memmode=flat or memmode=cache", feature);
+    *mode = has_begin ? hm_memmode_find(feature + begin) : HM_MEMMODE_NONE;
+    if (*mode != HM_MEMMODE_NONE)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.64s\" is not a feature: use memmode=flat, memmode=cache or memmode=mixed",
+                   feature);
 }
 
 /* The mode by what the modules are used for. */

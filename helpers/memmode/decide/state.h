@@ -22,8 +22,9 @@ enum hm_memmode {
     HM_MEMMODE_NONE,  /* no goal is pending, or there is no persistent memory */
     HM_MEMMODE_FLAT,  /* the fast memory is memory of its own; PMem: all is App Direct */
     HM_MEMMODE_CACHE, /* the fast memory is a cache of the slow one; PMem: all is memory (Memory Mode) */
-    HM_MEMMODE_MIXED, /* a part of each module is memory behind a cache, the other App Direct; BIOS: only pending, a
-                         value that is neither that for flat nor that for cache */
+    HM_MEMMODE_MIXED, /* a part of the slow memory is behind a cache; PMem: the other part of each module is App Direct;
+                         HBM: a part of it is a cache, the other memory of its own */
+    HM_MEMMODE_OTHER, /* BIOS, only pending: a value for none of these modes */
     HM_MEMMODE_HALF,  /* goals only: the modules have not all got the same one */
     HM_MEMMODES
 };
@@ -46,6 +47,8 @@ struct hm_memmode_goal {
 struct hm_memmode_abilities {
     bool configures;        /* it takes goals from software */
     bool cache, app_direct; /* allows these uses */
+    unsigned mixed_percent; /* of the modules is memory where the node is asked for mixed, the site says; 0: it is not
+                               asked for that */
 };
 
 /* The attribute of the BIOS, by which the whole node is in one mode. */
@@ -53,6 +56,7 @@ struct hm_memmode_bios {
     char attribute[HM_MEMMODE_VALUE];
     char value[HM_MEMMODE_VALUE], next[HM_MEMMODE_VALUE]; /* now, and from the next boot on */
     enum hm_memmode now, pending;
+    bool has_mixed; /* the configuration has a value for mixed */
 };
 
 struct hm_memmode_modules {
@@ -80,10 +84,13 @@ struct hm_memmode_state {
     struct hm_memmode_spaces spaces;
 };
 
-/* The word of a mode: "flat", "cache", "mixed"; "none", "incomplete" for the others. */
+/* The word of a mode: "flat", "cache", "mixed"; "none", "other", "incomplete". */
 const char *hm_memmode_word(enum hm_memmode mode);
 
-/* Read a feature that a node can be asked to take: "memmode=flat" or "memmode=cache". Returns 0, or -1 (EINVAL). */
+/* The mode of such a word that a node can be asked to take: flat, cache or mixed. HM_MEMMODE_NONE: it is none. */
+enum hm_memmode hm_memmode_find(const char *word);
+
+/* Read a feature that a node can be asked to take: "memmode=flat", and so on. Returns 0, or -1 (EINVAL). */
 int hm_memmode_parse(const char *feature, enum hm_memmode *mode, struct hm_error *error);
 
 /* The mode that the node is in; HM_MEMMODE_NONE where it has no modules. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 /* -u B: bytes. delete takes neither that nor -f. */
 #define XML "-o", "nvmxml"
 #define XML_BYTES XML, "-u", "B"
+#define MIXED "MemoryMode=" /* the share is put behind it */
 
 static const struct {
     const char *name;
@@ -36,12 +38,16 @@ static const struct {
                                {"ipmctl", "create", "-f", XML_BYTES, "-goal", "PersistentMemoryType=AppDirect"}},
     [HM_IPMCTL_CREATE_CACHE] = {"ipmctl create -goal MemoryMode=100",
                                 {"ipmctl", "create", "-f", XML_BYTES, "-goal", "MemoryMode=100"}},
+    [HM_IPMCTL_CREATE_MIXED] = {"ipmctl create -goal MemoryMode=PERCENT PersistentMemoryType=AppDirect",
+                                {"ipmctl", "create", "-f", XML_BYTES, "-goal", MIXED,
+                                 "PersistentMemoryType=AppDirect"}},
     [HM_IPMCTL_DELETE] = {"ipmctl delete -goal", {"ipmctl", "delete", XML, "-goal"}},
 };
 
 struct question {
     const char *path;
     enum hm_ipmctl_command command;
+    unsigned percent; /* of the modules: memory */
     pid_t asker;
 };
 
@@ -71,8 +77,11 @@ static int start(const struct question *question, int output, struct hm_error *e
 {
     char locale[] = "LC_ALL=C", words[MOST_WORDS][64];
     char *environment[] = {locale, NULL}, *arguments[MOST_WORDS] = {NULL};
-    for (int i = 0; i < MOST_WORDS - 1 && commands[question->command].words[i]; i++)
+    for (int i = 0; i < MOST_WORDS - 1 && commands[question->command].words[i]; i++) {
         arguments[i] = hm_text_copy(words[i], commands[question->command].words[i], sizeof(words[i]));
+        if (strcmp(words[i], MIXED) == 0)
+            snprintf(words[i], sizeof(words[i]), MIXED "%u", question->percent);
+    }
     const struct hm_spawn spawn = {.path = question->path,
                                    .arguments = arguments,
                                    .environment = environment,
@@ -131,9 +140,10 @@ static int check_program(const char *path, struct hm_error *error)
     return 0;
 }
 
-int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, struct hm_nvmxml *answer, struct hm_error *error)
+int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, unsigned percent, struct hm_nvmxml *answer,
+                  struct hm_error *error)
 {
-    const struct question question = {path, command, getpid()};
+    const struct question question = {path, command, percent, getpid()};
     struct hm_error why = {{0}};
     if (check_program(path, error) != 0)
         return -1;

@@ -17,7 +17,7 @@
 
 static bool is_mode(const void *value)
 {
-    return strcmp(value, "flat") == 0 || strcmp(value, "cache") == 0;
+    return strcmp(value, "flat") == 0 || strcmp(value, "cache") == 0 || strcmp(value, "mixed") == 0;
 }
 
 static bool is_given(const void *value)

@@ -13,7 +13,7 @@
 #include "core/config/config.h"
 
 struct hm_asked {
-    char mode[16];    /* "flat" or "cache" */
+    char mode[16];    /* "flat", "cache" or "mixed" */
     bool is_unsure;   /* it is not known whether this mode is pending as a whole: the check does not count on it */
     char boot_id[40]; /* of the boot in which it was asked for (base/bootid.h) */
 };

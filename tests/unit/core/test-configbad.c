@@ -19,7 +19,7 @@
     "fsdax_keep_share, "                                                                                               \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
-    "collect_wait, reboot_program, tier, channels, redfish, board, user, group, account, partition or qos"
+    "collect_wait, memmode_mixed, reboot_program, tier, channels, redfish, board, user, group, account, partition or qos"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -68,7 +68,10 @@ static const struct refusal refusals[] = {
     {"board \"b\" { manufacturer = m attribute = a flat = f }",
      "1: board \"b\": it has to give manufacturer, attribute, flat and cache"},
     {"board \"b\" { manufacturer = m attribute = a flat = f cache = f }",
-     "1: board \"b\": flat and cache are the same: give the attribute's value for each mode"},
+     "1: board \"b\": two of flat, cache and mixed are the same: give a value for each mode"},
+    {"board \"b\" { manufacturer = m attribute = a flat = f cache = c mixed = c }",
+     "1: board \"b\": two of flat, cache and mixed are the same: give a value for each mode"},
+    {"memmode_mixed = 100%", "1: memmode_mixed: \"100%\" is out of range: use 0% to 99%"},
     {"board \"b\" { manufacturer = 'a\"b' }",
      "1: board \"b\": manufacturer: \"a\"b\" is not a text: use 1 to 63 characters, no double quotes"},
     /* bytes that libConfuse would treat in its own way */

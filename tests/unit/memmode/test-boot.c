@@ -34,6 +34,7 @@ static void boots_only_with_a_whole_goal(void **state)
         {"the goal is set", FLAT, .state.goal.n_cache = 2, .asked = HM_MEMMODE_CACHE},
         {"the way back", CACHE, .state.goal.n_flat = 2, .asked = HM_MEMMODE_FLAT},
         {"there already", CACHE, .asked = HM_MEMMODE_CACHE},
+        {"mixed is set", FLAT, .state.goal.n_mixed = 2, .asked = HM_MEMMODE_MIXED},
         {"an administrator's goal", FLAT, .state.goal.n_mixed = 2, .asked = HM_MEMMODE_NONE},
         {"no goal", FLAT, .asked = HM_MEMMODE_CACHE,
          .said = "memmode=cache was asked for, and the pending goal is none"},
@@ -73,6 +74,8 @@ static void sees_what_has_come(void **state)
     } rows[] = {
         {"flat", FLAT, .asked = HM_MEMMODE_FLAT},
         {"cache", CACHE, .asked = HM_MEMMODE_CACHE},
+        {"mixed", MIXED, .asked = HM_MEMMODE_MIXED},
+        {"mixed has come as the cache", CACHE, .asked = HM_MEMMODE_MIXED, .said = "came back memmode=cache"},
         {"it was ignored", FLAT, .asked = HM_MEMMODE_CACHE,
          .said = "memmode=cache was asked for before the boot, and the node came back memmode=flat (of 252.0 GiB of "
                  "PMem modules, 0 B are memory, 252.0 GiB App Direct)"},
@@ -107,7 +110,9 @@ static void finds_the_mode_among_features(void **state)
         {",memmode=flat,", HM_MEMMODE_FLAT, NULL},
         {"memmode=flat,memmode=flat", HM_MEMMODE_FLAT, NULL},
         {"memmode=flat,memmode=cache", HM_MEMMODE_NONE, "name memmode=flat and memmode=cache: a node has one mode"},
-        {"memmode=mixed", HM_MEMMODE_NONE, "is only shown"},
+        {"memmode=mixed", HM_MEMMODE_MIXED, NULL},
+        {"memmode=mixed,memmode=cache", HM_MEMMODE_NONE, "name memmode=mixed and memmode=cache: a node has one mode"},
+        {"memmode=other", HM_MEMMODE_NONE, "is not a feature"},
         {"ib&memmode=cache", HM_MEMMODE_NONE, "\"ib&memmode=cache\" is not a feature"},
         {"memmode=cachememmode=cachememmode=cachememmode=cachememmode=cachememmode=cache", HM_MEMMODE_NONE,
          "is not a feature"},

@@ -91,13 +91,17 @@ static const char *answer_to(enum hm_ipmctl_command command)
         return create("goal-flat");
     case HM_IPMCTL_CREATE_CACHE:
         return create("goal-cache");
+    case HM_IPMCTL_CREATE_MIXED:
+        return create("goal-mixed");
     default:
         return delete_goal();
     }
 }
 
-int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, struct hm_nvmxml *answer, struct hm_error *error)
+int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, unsigned percent, struct hm_nvmxml *answer,
+                  struct hm_error *error)
 {
+    assert_int_equal(percent, 50);
     assert_string_equal(path, "/ipmctl");
     assert_true(node.is_locked);
     if (node.fault == GOAL_UNREAD && command == HM_IPMCTL_GOAL && node.calls[0])
@@ -166,6 +170,12 @@ static const struct row {
      .note = SURE},
     {"to flat", "cache-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "C", .left = "goal-flat",
      .note = SURE},
+    {"to mixed", "flat-resources", "goal-none", .wanted = HM_MEMMODE_MIXED, .calls = "C", .left = "goal-mixed",
+     .note = SURE},
+    {"half of mixed, without a word", "cache-resources", "goal-none", CREATE_HALF, .wanted = HM_MEMMODE_MIXED,
+     .status = 1, .calls = "CD", .left = "goal-none", .said = "read back, the pending goal is incomplete, not mixed"},
+    {"mixed, and kept", "flat-resources", "goal-none", .n_kept = 1, .wanted = HM_MEMMODE_MIXED, .status = 1,
+     .calls = "", .left = "goal-none", .said = "kept by users", .is_excused = true},
     {"nothing to do", "flat-resources", "goal-none", .wanted = HM_MEMMODE_FLAT, .calls = "", .left = "goal-none"},
     {"pending", "flat-resources", "goal-cache", .wanted = HM_MEMMODE_CACHE, .calls = "", .left = "goal-cache",
      .note = SURE},
@@ -259,6 +269,7 @@ static void changes(void **state)
 static int begin(void **state)
 {
     int result = scratch_make(state);
+    settings.memmode_mixed_percent = 50;
     snprintf(settings.state_dir, sizeof(settings.state_dir), "%s/state", scratch);
     return result;
 }

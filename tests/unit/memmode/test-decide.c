@@ -26,7 +26,7 @@
 static const struct row {
     const char *name;
     struct hm_memmode_state state; /* abilities and modules are filled in */
-    bool no_modules, no_configuration, no_cache, no_app_direct;
+    bool no_modules, no_configuration, no_cache, no_app_direct, no_mixed;
     enum hm_memmode wanted;
     bool is_reaped;
     const char *steps; /* letters of `letter`; NULL: refused */
@@ -39,6 +39,19 @@ static const struct row {
     {"to the cache", FLAT, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
     {"from the cache", CACHE, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
     {"mixed to the cache", MIXED, .wanted = HM_MEMMODE_CACHE, .steps = "C"},
+    {"to mixed", FLAT, .wanted = HM_MEMMODE_MIXED, .steps = "C"},
+    {"from the cache to mixed", CACHE, .wanted = HM_MEMMODE_MIXED, .steps = "C"},
+    {"mixed already", MIXED, .wanted = HM_MEMMODE_MIXED, .steps = ""},
+    {"mixed already, and another is pending", MIXED, .state.goal.n_flat = 2, .wanted = HM_MEMMODE_MIXED, .steps = "D"},
+    {"mixed is pending", FLAT, .state.goal.n_mixed = 2, .wanted = HM_MEMMODE_MIXED, .steps = ""},
+    {"mixed, and the site does not say how", FLAT, .no_mixed = true, .wanted = HM_MEMMODE_MIXED,
+     .said = "hybridmem.conf does not say how much of the modules is memory then: set memmode_mixed"},
+    {"mixed, 1LM only", FLAT, .no_cache = true, .wanted = HM_MEMMODE_MIXED,
+     .said = "memmode=mixed: the firmware does not allow Memory Mode"},
+    {"mixed, 2LM only", CACHE, .no_app_direct = true, .wanted = HM_MEMMODE_MIXED,
+     .said = "memmode=mixed: the firmware does not allow App Direct"},
+    {"mixed, and kept", FLAT, .state.spaces.n_kept = 1, .wanted = HM_MEMMODE_MIXED, .said = "kept by users",
+     .is_data = true},
     {"mixed to flat", MIXED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
     {"nothing is in use", UNUSED, .wanted = HM_MEMMODE_FLAT, .steps = "C"},
     {"a part is in use", .state.resources = {.app_direct = GIB, .inaccessible = ALL - GIB, .physical = ALL},
@@ -92,9 +105,13 @@ static const struct row {
      .steps = "C"},
     {"by the BIOS, pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_CACHE, .wanted = HM_MEMMODE_CACHE,
      .steps = ""},
+    {"by the BIOS, to mixed", BIOS(HM_MEMMODE_FLAT), .state.bios.has_mixed = true, .wanted = HM_MEMMODE_MIXED,
+     .steps = "C"},
+    {"by the BIOS, a board without mixed", BIOS(HM_MEMMODE_FLAT), .wanted = HM_MEMMODE_MIXED,
+     .said = "the board's section in hybridmem.conf has no value for it: add mixed"},
     {"by the BIOS, back", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_CACHE, .wanted = HM_MEMMODE_FLAT,
      .steps = "D"},
-    {"by the BIOS, another value is pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_MIXED,
+    {"by the BIOS, another value is pending", BIOS(HM_MEMMODE_FLAT), .state.bios.pending = HM_MEMMODE_OTHER,
      .wanted = HM_MEMMODE_CACHE, .steps = "DC"},
     {"by the BIOS, kept", BIOS(HM_MEMMODE_FLAT), .state.spaces.n_kept = 1, .wanted = HM_MEMMODE_CACHE,
      .said = "kept by users", .is_data = true},
@@ -123,8 +140,10 @@ static void decides(void **state)
         struct hm_error error = {{0}};
         char found[HM_MEMMODE_STEPS + 1];
         node.modules.n = row->no_modules ? 0 : 2;
-        node.abilities = (struct hm_memmode_abilities){
-            .configures = !row->no_configuration, .cache = !row->no_cache, .app_direct = !row->no_app_direct};
+        node.abilities = (struct hm_memmode_abilities){.configures = !row->no_configuration,
+                                                       .cache = !row->no_cache,
+                                                       .app_direct = !row->no_app_direct,
+                                                       .mixed_percent = row->no_mixed ? 0 : 50};
         int result = hm_memmode_decide(&node, row->wanted, row->is_reaped, &steps, &error);
         if (row->said && (result == 0 || !strstr(error.text, row->said)))
             fail_msg("%s: refused with \"%s\"", row->name, error.text);
@@ -157,8 +176,9 @@ static void reads_features(void **state)
     } features[] = {
         {"memmode=flat", HM_MEMMODE_FLAT, NULL},
         {"memmode=cache", HM_MEMMODE_CACHE, NULL},
-        {"memmode=mixed", HM_MEMMODE_NONE, "is only shown"},
-        {"memmode=none", HM_MEMMODE_NONE, "\"memmode=none\" is not a feature: use memmode=flat or memmode=cache"},
+        {"memmode=mixed", HM_MEMMODE_MIXED, NULL},
+        {"memmode=other", HM_MEMMODE_NONE, "not a feature"},
+        {"memmode=none", HM_MEMMODE_NONE, "\"memmode=none\" is not a feature: use memmode=flat, memmode=cache or memmode=mixed"},
         {"memmode=incomplete", HM_MEMMODE_NONE, "not a feature"},
         {"memmode=", HM_MEMMODE_NONE, "not a feature"},
         {"memmode=flat,memmode=cache", HM_MEMMODE_NONE, "not a feature"},
