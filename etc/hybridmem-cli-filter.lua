@@ -20,7 +20,7 @@ local M = {}
 
 local constraint = dofile((debug.getinfo(1, "S").source:match("^@(.*/)") or "") .. "hybridmem-constraint.lua")
 
--- The features of nodes by the use of their fast memory: cache, flat and refused, as hybridmem-constraint.lua has them.
+-- The features of nodes by the use of their fast memory: cache, flat, mixed and refused, as hybridmem-constraint.lua has them.
 M.memmode = constraint.memmode
 
 -- The option's text, or nil.

@@ -5,10 +5,11 @@
 local M = {}
 
 -- The features of nodes, by the use of their fast memory. false: the site has no such feature, and none is asked for.
--- cache: the constraint of jobs with --hybrid-mem=memory. flat: that of all other modes but off.
+-- cache: the constraint of jobs with --hybrid-mem=memory. flat: that of all other modes but off. mixed: takes the place
+-- of either for jobs with memory or fsdax that name it in a constraint of their own.
 -- refused: characters that this Slurm does not take in a constraint with a feature that it changes itself: "[]*", and
 -- "[]()|*" before 23.02. For features that no reboot changes: "*".
-M.memmode = { cache = "memmode=cache", flat = false, refused = "[]*" }
+M.memmode = { cache = "memmode=cache", flat = false, mixed = "memmode=mixed", refused = "[]*" }
 
 -- `settings`, a table that a site may have put in the place of `defaults`: what it does not have is as there. Where a
 -- site has put something else there (nil, say), the defaults hold: an error here would refuse every job.
@@ -37,6 +38,9 @@ local function feature_of(text)
     end
     return (mode == "memory" and M.memmode.cache or mode ~= "memory" and M.memmode.flat) or nil
 end
+
+-- The modes that a node with both finds what they need on: memory behind a cache, or persistent memory.
+local FIT_MIXED = { memory = true, fsdax = true }
 
 -- Split at a character of `marks` that is in no parentheses or brackets.
 local function split(text, marks)
@@ -71,7 +75,7 @@ local function family(feature)
 end
 
 local function is_mode(feature)
-    for _, known in pairs({ M.memmode.cache, M.memmode.flat }) do
+    for _, known in pairs({ M.memmode.cache, M.memmode.flat, M.memmode.mixed }) do
         if known and (feature == known or (family(known) and family(feature) == family(known))) then
             return true
         end
@@ -100,7 +104,7 @@ function M.names(constraint, feature)
 end
 
 -- The first feature in a constraint that is a mode of the memory: one of M.memmode, or of their family, as
--- "memmode=mixed" is. `but`: another one than this.
+-- "memmode=other" would be. `but`: another one than this.
 function M.mode_in(constraint, but)
     for _, feature in ipairs(features_of(constraint)) do
         if feature ~= but and is_mode(feature) then
@@ -141,6 +145,12 @@ local function join(constraint, feature)
     return table.concat(parts, "|")
 end
 
+-- The feature that is joined to `own`, of a job with this text of the option.
+local function feature_beside(text, own, feature)
+    local mixed = M.memmode.mixed
+    return FIT_MIXED[text:match("^[^,]*")] and mixed and M.names(own, mixed) and mixed or feature
+end
+
 local MOST_SHOWN = 60 -- characters of a user's text in a line for them
 
 local function none_if_empty(text)
@@ -157,13 +167,14 @@ function M.apply(text, constraint, prefer)
         return true, own.constraint, own.prefer
     end
     for _, name in ipairs({ "constraint", "prefer" }) do
-        local joined, wrong = own[name], nil
+        local joined, wrong, needed = own[name], nil, feature
         if joined then
-            joined, wrong = join(joined, feature)
+            needed = feature_beside(text, joined, feature)
+            joined, wrong = join(joined, needed)
         end
         if wrong then
             return false, string.format("hybridmem: --hybrid-mem=%s needs %s, which cannot be joined to --%s=%s: %s",
-                text:match("^[^,]*"):sub(1, MOST_SHOWN), feature, name, own[name]:sub(1, MOST_SHOWN), wrong)
+                text:match("^[^,]*"):sub(1, MOST_SHOWN), needed, name, own[name]:sub(1, MOST_SHOWN), wrong)
         end
         own[name] = joined
     end

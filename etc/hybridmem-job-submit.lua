@@ -21,11 +21,11 @@ local M = {}
 
 local constraint = dofile((debug.getinfo(1, "S").source:match("^@(.*/)") or "") .. "hybridmem-constraint.lua")
 
--- The features of nodes by the use of their fast memory: cache, flat and refused, as hybridmem-constraint.lua has them.
+-- The features of nodes by the use of their fast memory: cache, flat, mixed and refused, as hybridmem-constraint.lua has them.
 M.memmode = constraint.memmode
 
--- who: which jobs may have the feature M.memmode.cache, by --hybrid-mem=memory or by a constraint of their own: those
--- with one of these accounts, QOS or users, as in M.reboot.who = { qos = { "memmode" } }. nil: all.
+-- who: which jobs may have the feature M.memmode.cache, by --hybrid-mem=memory or by a constraint of their own, or
+-- M.memmode.mixed: those with one of these accounts, QOS or users, as in M.reboot.who = { qos = { "memmode" } }. nil: all.
 -- delay: for how many seconds each job with one of the features waits at least for nodes that have it already, before
 -- Slurm may reboot others for it (a least --delay-boot). Slurm tells this script nothing of nodes: whether a job will
 -- cause a reboot, and when a node has had its last one, is not known here.
@@ -239,8 +239,9 @@ local function is_named(kind, names, own)
     return false
 end
 
--- Is the job one of those that M.reboot.who names? `owner` has its account, QOS and user. If not, tell the user.
-local function may_reboot(owner)
+-- Is the job one of those that M.reboot.who names? `owner` has its account, QOS and user. If not, tell the user, who
+-- asks for this feature.
+local function may_reboot(owner, feature)
     local rules = {}
     for _, kind in ipairs({ "account", "qos", "user" }) do
         local names = M.reboot.who[kind] or {}
@@ -249,7 +250,7 @@ local function may_reboot(owner)
         end
         rules[#rules + 1] = #names > 0 and kind .. " " .. table.concat(names, ", ") or nil
     end
-    slurm.log_user("hybridmem: nodes with %s are for %s", M.memmode.cache,
+    slurm.log_user("hybridmem: nodes with %s are for %s", feature,
         #rules > 0 and "jobs with " .. table.concat(rules, " or ") or "no job here")
     return false
 end
@@ -288,8 +289,12 @@ local function choose_nodes(text, job_desc, job_rec, owner)
     if constraint.mode_in(all) then
         delay_boot(job_desc, job_rec)
     end
-    local is_ruled = M.reboot.who and M.memmode.cache and constraint.names(all, M.memmode.cache)
-    return (not is_ruled or may_reboot(owner)) and slurm.SUCCESS or DENIED
+    for _, feature in pairs({ M.memmode.cache, M.memmode.mixed }) do
+        if M.reboot.who and feature and constraint.names(all, feature) and not may_reboot(owner, feature) then
+            return DENIED
+        end
+    end
+    return slurm.SUCCESS
 end
 
 local function default_partition(part_list)

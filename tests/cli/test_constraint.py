@@ -69,7 +69,8 @@ JOINED = {
 REFUSED = {
     "memmode=flat": "it names memmode=flat: leave that out",
     "a&(b|memmode=flat)": "it names memmode=flat: leave that out",
-    "memmode=mixed": "it names memmode=mixed: leave that out",
+    "memmode=other": "it names memmode=other: leave that out",
+    f"{CACHE}&memmode=mixed": f"it names {CACHE}: leave that out",
     f"{CACHE}|memmode=flat": "it names memmode=flat: leave that out",
     "memmode=flat*2": "it names memmode=flat: leave that out",
     "[a|b]": "Slurm takes none of [ ] * beside it",
@@ -94,7 +95,8 @@ def test_memory_asks_for_a_cached_node_beside_what_the_job_asks_for(lua, own):
 
 @pytest.mark.parametrize("own", REFUSED)
 def test_what_cannot_be_joined_is_refused_in_one_line(lua, own):
-    line = f"hybridmem: --hybrid-mem=memory needs {CACHE}, which cannot be joined to --constraint={own}: {REFUSED[own]}"
+    needed = "memmode=mixed" if "memmode=mixed" in own else CACHE
+    line = f"hybridmem: --hybrid-mem=memory needs {needed}, which cannot be joined to --constraint={own}: {REFUSED[own]}"
     assert submit(lua, "memory", features=own) == (ERROR, {"user": line, "features": own})
     assert filtered(lua, "memory", constraint=own) == (ERROR, {"error": line})
 
@@ -157,6 +159,25 @@ def test_no_constraint_leads_to_a_node_without_the_feature(lua):
             has = {"a": a, "b": b, "f": f}
             for read in (from_left_to_right, ands_first):
                 assert read(after, has) == (f and read(before, has)), (before, after, has, read)
+
+
+MIXED = "memmode=mixed"
+
+
+def test_a_job_may_ask_for_a_mixed_node_itself(lua):
+    """Such a node has memory behind a cache, and persistent memory."""
+    for text in ("memory", "fsdax,size=1G"):
+        assert submit(lua, text, features=MIXED) == (0, {"features": MIXED})
+        assert submit(lua, text, features=f"a|{MIXED}") == (0, {"features": f"a&{MIXED}|{MIXED}"})
+        assert filtered(lua, text, constraint=f"a&{MIXED}") == (0, {})
+    assert submit(lua, "memory", prefer=MIXED) == (0, {"features": CACHE, "prefer": MIXED})
+    returned, told = submit(lua, "spill", features=MIXED)
+    assert returned == ERROR and told["user"].endswith(f"it names {MIXED}: leave that out")
+    site = 'memmode = { flat = "memmode=flat", mixed = false }'
+    assert submit(lua, "memory", site, features=MIXED)[0] == ERROR
+    returned, told = submit(lua, "memory", WHO, features=MIXED)
+    assert (returned, told["user"]) == (DENIED, RULES.replace(CACHE, MIXED))
+    assert submit(lua, "memory", WHO, features=MIXED, qos="big")[0] == 0
 
 
 def test_what_a_job_prefers_is_joined_as_well(lua):
