@@ -25,8 +25,11 @@ COMMANDS = {
     "modules": "show -o nvmxml -u B -dimm",
     "flat": "create -f -o nvmxml -u B -goal PersistentMemoryType=AppDirect",
     "cache": "create -f -o nvmxml -u B -goal MemoryMode=100",
+    "mixed": "create -f -o nvmxml -u B -goal MemoryMode=50 PersistentMemoryType=AppDirect",
     "delete": "delete -o nvmxml -goal",
 }
+
+WITH_APP_DIRECT = ("flat", "mixed")  # creations that ask for the modules' labels
 
 # Calls of the firmware: (opcode, sub-opcode).
 IDENTIFY, SECURITY, OPTIONS, PARTITIONS = (0x01, 0x00), (0x02, 0x00), (0xFD, 0x03), (0x06, 0x02)
@@ -37,10 +40,11 @@ FIRST = [IDENTIFY, OPTIONS, IDENTIFY, PARTITIONS, GET_DATA, GET_DATA, SECURITY] 
 
 @dataclass(frozen=True)
 class Platform:
-    """What the platform is like. `cached`: in Memory Mode; `unused`: the modules are in no mode; `goal`: a goal for
-    Memory Mode is pending."""
+    """What the platform is like. `cached`: in Memory Mode; `mixed`: half of each module is; `unused`: the modules are
+    in no mode; `goal`: a goal for Memory Mode is pending."""
 
     cached: bool = False
+    mixed: bool = False
     unused: bool = False
     goal: bool = False
     configures: bool = True  # the firmware takes goals
@@ -74,8 +78,10 @@ def nfit():
 
 
 def pcat(platform):
-    total, cache = (252, 32) if platform.cached else (284, 0)
-    mode = platform.cached | 4 | 16 * platform.allows_cache  # the mode now; App Direct; what the firmware allows
+    total, cache = (252, 32) if platform.cached or platform.mixed else (284, 0)
+    mode = (
+        platform.cached | platform.mixed | 4 | 16 * platform.allows_cache
+    )  # the mode now; App Direct; what the firmware allows
     body = bytes(4)
     body += struct.pack("<HHBBBHIB2x", 0, 16, platform.configures, 0x17, mode, 0x21, 0, 0)
     body += struct.pack("<HHB3xHHHHI", 1, 20, 3, 27, 0x0101, 0x21, 1, 0x3F | 1 << 16)
@@ -140,7 +146,7 @@ def reads(command, platform):
     """What a module answers to the command's reads of its data, in order. The first two ask for the size. To create a
     goal, the labels are read three times: the beginning, then all. The new goal is read back at once."""
     out = [struct.pack("<II", 0x20000, 0x20000)] * 2 + pieces(configuration(platform))
-    if command == "flat":
+    if command in WITH_APP_DIRECT:
         out += pieces(configuration(platform)) * 8  # no labels
     if command == "cache":
         labels = pieces(label_index(1, 0, 256) + label_index(2, 256, 0))
@@ -152,6 +158,8 @@ def use(platform):
     """The bytes of each module that are memory, and that are App Direct."""
     if platform.unused:
         return 0, 0
+    if platform.mixed:
+        return CAPACITY // 2, CAPACITY // 2
     return (CAPACITY, 0) if platform.cached else (0, CAPACITY)
 
 
@@ -192,7 +200,7 @@ def calls(command, platform):
         "abilities": [],
         "modules": [[*data, SECURITY, HEALTH, CLOCK, *[STATUS] * 4], [DEVICE]],
         "delete": [data, [SECURITY], *([[SET_DATA] * 2] if platform.goal else [])],
-        "flat": begun,
+        **dict.fromkeys(WITH_APP_DIRECT, begun),
         "cache": [
             *begun,
             labels,
@@ -205,7 +213,7 @@ def calls(command, platform):
         ],
     }[command]
     out = [(call, handle) for group in [FIRST, *rest] for handle in HANDLES for call in group]
-    if command == "flat":
+    if command in WITH_APP_DIRECT:
         out += [(GET_DATA, first)] * 8 + [(GET_DATA, second)] * 4 + [(SECURITY, first), (SECURITY, second)]
         out += [(SET_DATA, handle) for n in (2, 4) for handle in HANDLES for _ in range(n)]
         out += [(SET_DATA, first)] * 8 + [(GET_DATA, first)] * 4

@@ -96,7 +96,9 @@ def test_memory_asks_for_a_cached_node_beside_what_the_job_asks_for(lua, own):
 @pytest.mark.parametrize("own", REFUSED)
 def test_what_cannot_be_joined_is_refused_in_one_line(lua, own):
     needed = "memmode=mixed" if "memmode=mixed" in own else CACHE
-    line = f"hybridmem: --hybrid-mem=memory needs {needed}, which cannot be joined to --constraint={own}: {REFUSED[own]}"
+    line = (
+        f"hybridmem: --hybrid-mem=memory needs {needed}, which cannot be joined to --constraint={own}: {REFUSED[own]}"
+    )
     assert submit(lua, "memory", features=own) == (ERROR, {"user": line, "features": own})
     assert filtered(lua, "memory", constraint=own) == (ERROR, {"error": line})
 

@@ -232,7 +232,11 @@ def test_the_state_is_shown_to_people(node, mode, goal):
     shown = json.loads(node.run("memmode", "--json").stdout)
     assert (shown["mode"], shown["pending"], shown["modules"]) == (mode, pending, 2)
     assert shown["bytes"]["physical"] == 252 << 30 and shown["namespaces"] == {"kept": 0, "jobs": 0, "others": 0}
-    assert shown["prevents"] == {"flat": None, "cache": HIDDEN if mode == "flat" else None, "mixed": HIDDEN if mode == "flat" else None}
+    assert shown["prevents"] == {
+        "flat": None,
+        "cache": HIDDEN if mode == "flat" else None,
+        "mixed": HIDDEN if mode == "flat" else None,
+    }
     assert node.changes() == []
 
 

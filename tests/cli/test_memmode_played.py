@@ -26,12 +26,12 @@ case "$*" in
 esac
 {program}/ipmctl load -source {folder}/$(cat state)-$name.pbr -session > /dev/null &&
     {program}/ipmctl start -session -mode playback_manual -tag 0 > /dev/null || exit 99
-[ $name != flat ] && [ $name != cache ] || echo goal > state
+[ $name != flat ] && [ $name != cache ] && [ $name != mixed ] || echo goal > state
 [ $name != delete ] || echo none > state
 exec {program}/ipmctl "$@"
 """
 UNDONE = (
-    "hybridmem memmode: ipmctl create -goal PersistentMemoryType=AppDirect: Create region configuration goal on "
+    "hybridmem memmode: ipmctl create -goal {}PersistentMemoryType=AppDirect: Create region configuration goal on "
     "PMem module 0x0001: Error 188 - Unable to initialize namespace labels.; no goal is left pending\n"
 )
 
@@ -42,7 +42,7 @@ class Played:
 
     def __init__(self, folder, program, configure):
         self.folder, self.script = folder, folder / "ipmctl"
-        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes")
+        self.config = configure(f"run_dir = {folder}/run\nstate_dir = {folder}/notes\nmemmode_mixed = 50%")
         self.note = BootNote(folder)
         cases = "\n".join(f'"{words}") name={name} ;;' for name, words in COMMANDS.items())
         self.script.write_text(SCRIPT.format(program=program, folder=folder, cases=cases))
@@ -82,16 +82,15 @@ def played(ipmctl, configure):
         yield Played(Path(name), ipmctl, configure)
 
 
-@pytest.mark.parametrize("mode", ["flat", "cache"])
+@pytest.mark.parametrize("mode", ["flat", "cache", "mixed"])
 @pytest.mark.parametrize("goal", [False, True])
 def test_the_real_ipmctl_tells_the_mode_and_the_goal(played, mode, goal):
-    played.becomes(cached=mode == "cache", goal=goal)
+    played.becomes(cached=mode == "cache", mixed=mode == "mixed", goal=goal)
     assert played.run().stdout == f"memmode={mode}\n"
     shown = json.loads(played.run("memmode", "--json").stdout)
     assert (shown["mode"], shown["pending"], shown["modules"]) == (mode, "cache" if goal else None, 2)
-    use = {"memory": 252 << 30, "app_direct": 0, "dram_cache": 32 << 30}
-    if mode == "flat":
-        use = {"memory": 0, "app_direct": 252 << 30, "dram_cache": 0}
+    memory, cache = {"flat": (0, 0), "cache": (252 << 30, 32 << 30), "mixed": (126 << 30, 32 << 30)}[mode]
+    use = {"memory": memory, "app_direct": (252 << 30) - memory, "dram_cache": cache}
     assert shown["bytes"] == {"physical": 252 << 30, "inaccessible": 0, **use}
 
 
@@ -117,11 +116,12 @@ def test_the_real_ipmctl_tells_whether_the_firmware_did_it(played):
         assert ("with no module in use" in said) == ("unused" in came)
 
 
+@pytest.mark.parametrize(("mode", "share"), [("flat", ""), ("mixed", "MemoryMode=PERCENT ")])
 @pytest.mark.parametrize("goal", [False, True])
-def test_a_goal_that_a_module_refuses_is_undone(played, goal):
+def test_a_goal_that_a_module_refuses_is_undone(played, goal, mode, share):
     """ipmctl ends with 0 all the same. A goal that was pending before is deleted first."""
     played.becomes(cached=True, goal=goal)
-    assert played.run("memmode=flat", status=1).stderr == UNDONE
+    assert played.run(f"memmode={mode}", status=1).stderr == UNDONE.format(share)
     assert played.changes() == [*(["delete"] if goal else []), "create", "delete"]
     assert json.loads(played.run("memmode", "--json").stdout)["pending"] is None
 

@@ -47,7 +47,9 @@ class Node:
         service = f'redfish "https://{host}:{self.service.port}" {{ credentials = "{self.credentials}" '
         service += f"timeout = {more.get('timeout', '1s')} "
         service += (words or f'ca = "{self.certificate}"') + " }"
-        board = BOARD.format(manufacturer, model, attribute, more.get("cache", "Cache"), more.get("mixed", "mixed = Hybrid"))
+        board = BOARD.format(
+            manufacturer, model, attribute, more.get("cache", "Cache"), more.get("mixed", "mixed = Hybrid")
+        )
         folders = f"run_dir = {self.folder}/run\nstate_dir = {self.folder}/notes\n"
         self.config = self.configure(f"{folders}{service}\n{board}\n")
 
