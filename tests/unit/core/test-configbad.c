@@ -19,7 +19,8 @@
     "fsdax_keep_share, "                                                                                               \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
-    "collect_wait, memmode_mixed, reboot_program, tier, channels, redfish, board, user, group, account, partition or qos"
+    "collect_wait, memmode_mixed, reboot_program, tier, channels, redfish, board, user, group, account, partition or " \
+    "qos"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
