@@ -68,7 +68,7 @@ static void is_believed_in_its_own_form_only(void **state)
         {"", "memmode: "},
         {"hybridmem memmode 1\nmode cache\nboot_id b\n", "it is torn"},
         {"hybridmem memmode 1\nmode none\nboot_id b\nend\n", "mode"},
-        {"hybridmem memmode 1\nmode mixed\nboot_id b\nend\n", "mode"},
+        {"hybridmem memmode 1\nmode other\nboot_id b\nend\n", "mode"},
         {"hybridmem memmode 1\nmode cache\nend\n", "boot_id"},
         {"hybridmem memmode 1\nboot_id b\nend\n", "mode"},
         {"hybridmem job 1\nmode cache\nboot_id b\nend\n", "its version is not one"},
