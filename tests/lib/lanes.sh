@@ -35,10 +35,16 @@ waits() {
 
 # may_start STAGE LANES WAITING...: may the stage run beside those that run now? stage_table says what each kind allows.
 may_start() {
-    local guests
+    local guests kind
     [ ${#lane_stage[@]} -gt 0 ] || return 0
     [ "$2" -gt 1 ] || return 1
-    case $(kind_of "$1") in
+    kind=$(kind_of "$1")
+    if [ "$(running alone)" -gt 0 ]; then
+        [ "$kind" = fill ] && [ "$(running fill)" -eq 0 ]
+        return
+    fi
+    case $kind in
+    alone) [ "$(running guest host)" -eq 0 ] && [ "$(running fill)" -le 1 ] ;;
     guest)
         guests=$2
         [ "$(running host fill)" -gt 0 ] || waits fill "${@:3}" || guests=$(($2 + 1))

@@ -11,10 +11,13 @@
 #   host   needs no guest and waits more than it works: beside it run guests and a stage of kind fill
 #   fill   needs no guest, measures no time of a clock, and runs at low priority: beside it runs any stage. Where fewer
 #          guests run, more stages of kind fill run
-# The longest come first, so that all lanes end at about the same time. Times are measured in guests whose clock counts
-# instructions, so that no stage suffers from those beside it.
+#   alone  guests that have the host's clock, and so take longer on a busy host: beside it runs one stage of kind fill
+# First come those of kind alone: no guest has to end before they start, and a stage of kind fill has the CPU time that
+# they leave. Of the others the longest come first, so that all lanes end at about the same time; they measure times in
+# guests whose clock counts instructions, so that no stage suffers from those beside it.
 stage_table() {
     cat << 'EOF'
+cluster    alone jobs on two machines: one dies, one comes back with another memory
 system     guest real Slurm, kernel and memory tiers in the guest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
 meter      guest placement, and the migrator, against the count from outside the guest
@@ -26,7 +29,6 @@ slurm26    guest one job of each mode, and what depends on Slurm's version, on S
 modes      guest one job of each mode, in one guest
 kmem       guest the slow tier as movable system-ram, in the guest
 reset      guest a guest that is reset with a job running
-cluster    guest jobs on two machines: one dies, one comes back with another memory
 guest      guest the testbed itself
 arm64      guest built for Arm with warnings as errors; the migrator in guests whose kernels have pages of 16 and 64 KiB
 unit       fill  build with sanitizers, cmocka unit tests
@@ -39,9 +41,8 @@ EOF
 }
 
 stage_names() { stage_table | awk '{ print $1 }'; }
-# Others run only where they are named: what modes tests others test, too, and a cluster has the host's clock, so it would
-# suffer from the stages beside it.
-default_stages() { stage_names | grep -vxE 'modes|cluster'; }
+# modes runs only where it is named: what it tests others test, too.
+default_stages() { stage_names | grep -vx modes; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
