@@ -5,26 +5,46 @@ import contextlib
 import json
 import shlex
 import socket
-import subprocess
+import time
+from importlib import machinery, util
 
 import slurm
 
+# testbed-on as a module, as a process for each command would cost a second of an emulated CPU.
+LOADER = machinery.SourceFileLoader("agent", "/usr/local/sbin/testbed-on")
+agent = util.module_from_spec(util.spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(agent)
+
 NODES = ("n1", "n2")
-AGENT_PORT = 700  # of testbed-on
-BOOT_PATIENCE = 180  # seconds for a node's boot
+BOOT_PATIENCE = 360  # seconds for a node's boot, which takes half a minute on a host that does nothing else
 
 
 def on(node, command, check=True):
     """The output of a shell command on a node, as root; None if it failed and `check` is false."""
-    done = slurm.run(f"testbed-on {node} {shlex.quote(command)}", check=False)
-    if check and done.returncode != 0:
-        raise AssertionError(f"{command!r} on {node} gave {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout if done.returncode == 0 else None
+    try:
+        output, status = agent.ask(node, command)
+    except OSError as error:
+        output, status = str(error), agent.LOST
+    if check and status != 0:
+        raise AssertionError(f"{command!r} on {node} gave {status}:\n{output}")
+    return output if status == 0 else None
 
 
 def machine(*words):
     """Has the host do something with a node's machine: kill, boot, stop, cont."""
     slurm.run(f"testbed-machine {' '.join(words)}")
+
+
+@contextlib.contextmanager
+def standing_still(node):
+    """The node's machine stands still, and its clock with it. slurmctld, which may have missed it, then hears of it at
+    once."""
+    machine("stop", node)
+    try:
+        yield
+    finally:
+        machine("cont", node)
+        on(node, f"date -s @{time.time():.3f} && systemctl reload slurmd")
 
 
 def restart_slurmctld():
@@ -39,19 +59,18 @@ def states():
 
 
 def wait_idle():
-    slurm.wait_for(lambda: states() == dict.fromkeys(NODES, "idle"), "idle nodes", every=0.2)
+    slurm.wait_for(lambda: slurm.node_states() == dict.fromkeys(NODES, "IDLE"), "idle nodes", every=0.2)
 
 
 def boot_of(node):
-    """The id of the node's present boot; None while it has none."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return on(node, "systemctl is-active --quiet testbed-node && cat /proc/sys/kernel/random/boot_id", check=False)
+    """The id of the node's present boot; None while its agent does not answer."""
+    return on(node, "cat /proc/sys/kernel/random/boot_id", check=False)
 
 
 def is_on_network(node):
     """Whether the node's kernel answers, with or without an agent there."""
     try:
-        socket.create_connection((node, AGENT_PORT), timeout=1).close()
+        socket.create_connection((node, agent.PORT), timeout=1).close()
     except ConnectionRefusedError:
         return True
     except OSError:

@@ -2,11 +2,13 @@
 """Jobs on two machines: their records, their summary, and what is left when a machine or slurmctld fails meanwhile."""
 
 import contextlib
+import json
 
 import accounting
 import cluster
 import slurm
 from cluster import NODES, Everywhere
+from slurm import Occupied
 
 
 def summary(job_id):
@@ -79,12 +81,11 @@ def test_a_machine_that_dies_takes_no_record_of_another_and_is_clean_after_its_b
 @contextlib.contextmanager
 def squashed():
     """The server of the records takes root of the nodes for nobody."""
-    share = "exportfs -o rw,async,{},no_subtree_check 10.0.5.0/24:" + str(slurm.RECORDS)
-    slurm.run(share.format("root_squash"))
+    slurm.run(f"exportfs -o rw,async,root_squash,no_subtree_check 10.0.5.0/24:{slurm.RECORDS}")
     try:
         yield
     finally:
-        slurm.run(share.format("no_root_squash"))
+        slurm.run("exportfs -ra")  # as testbed-share was told
         # A client keeps what a folder allows until the folder changes.
         slurm.run(f"find {slurm.RECORDS} -maxdepth 1 -type d -exec touch {{}} +")
 
@@ -110,3 +111,47 @@ def test_components_on_two_machines_have_their_modes_and_records_that_nfs_refuse
     assert [of_job[offset]["request"] for offset in (0, 1)] == ["slow", "fast"]
     assert [of_job[offset]["het_job_id"] for offset in (0, 1)] == [leader, leader]
     assert pending() == [0, 0]
+
+
+SERVED = "/srv/records"  # on n2
+
+
+@contextlib.contextmanager
+def records_on_n2():
+    """n1 has its folder of records from n2. It asks a server that does not answer again each second."""
+    cluster.on("n2", f"install -d -m 0751 -g hybridmem {SERVED} && testbed-share {SERVED}")
+    cluster.on("n1", f"mount -t nfs4 -o actimeo=1,timeo=10,retrans=1 n2:{SERVED} {slurm.RECORDS}")
+    try:
+        yield
+    finally:
+        cluster.on("n1", f"umount {slurm.RECORDS}")
+        cluster.on("n2", "testbed-share")
+
+
+def waits_for_nfs():
+    """Does a program that begins or ends a job on n1 wait for the server? Such a wait cannot be interrupted."""
+    looks = "for pid in $(pgrep -x hybridmem-job); do cat /proc/$pid/wchan; done"
+    return "rpc" in (cluster.on("n1", looks, check=False) or "")
+
+
+def served(job_id):
+    """The job's records on n2."""
+    lines = cluster.on("n2", f"cat {SERVED}/2*/*.jsonl", check=False) or ""
+    return [record for record in map(json.loads, lines.splitlines()) if record["job_id"] == job_id]
+
+
+def test_a_server_of_records_that_stands_still_holds_up_a_node_for_a_minute_and_costs_no_record():
+    """An epilog that waits for it is cut after a minute. The node stays in service, and has the next job meanwhile."""
+    with records_on_n2():
+        first = Occupied("alice", 16, "-wn1", "--hybrid-mem=spill")
+        with cluster.standing_still("n2"):
+            first.go.touch()
+            slurm.wait_for(waits_for_nfs, "an epilog that waits for the server", every=0.5)
+            second = Occupied("bob", 16, "-wn1", "--hybrid-mem=spill")
+            assert slurm.wait_job(first.job_id) == "COMPLETED"  # its epilog is over
+            assert cluster.states()["n1"] == "allocated"
+        assert second.end() == "COMPLETED"
+        cluster.wait_idle()
+        cluster.on("n1", "hybridmem reap --grace 0")
+        for job in (first, second):
+            assert [record["exit_code"] for record in served(job.job_id)] == [0]

@@ -19,7 +19,7 @@ helpers/memmode/*                   lint unit cli fuzz cluster
 helpers/namespace/*                 lint unit cli fuzz modes namespaces kmem
 helpers/sites/*                     lint unit cli fuzz system meter cost
 helpers/base/*|helpers/core/*       lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem meter cost arm64
-etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
+etc/*memmode*|etc/*constraint*|etc/*submit*|etc/*reap*|etc/*wipe*|etc/*export*|etc/*collect* lint cli modes system namespaces accounting cluster
 helpers/*|spank/*|etc/*             lint unit cli fuzz modes system namespaces migrator slurm26 accounting reset kmem
 modulefiles/*                       lint cli system
 tests/unit/*                        lint unit
@@ -30,7 +30,7 @@ tests/bench/*                       lint cost
 tests/fixtures/*                    lint unit cli
 tests/meter/*                       lint meter
 tests/testbed/*arm64                lint arm64
-tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on|tests/testbed/*/testbed-node.service lint guest cluster
+tests/testbed/*/cluster.py|tests/testbed/*/switch.py|tests/testbed/*/testbed-machine|tests/testbed/*/testbed-on|tests/testbed/*/testbed-share|tests/testbed/*/testbed-node.service lint guest cluster
 tests/testbed/*                     lint guest modes
 tests/cluster/*                     lint cluster
 tests/arm64/*                       lint arm64

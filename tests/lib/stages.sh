@@ -279,7 +279,7 @@ stage_reset() {
 stage_cluster() {
     local file files=()
     for file in site.conf helpers.conf job_submit.lua; do files+=(--put "tests/cluster/slurm/$file:/etc/slurm/$file"); done
-    slurm='' folder=cluster in_guest 1200 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf \
+    slurm='' folder=cluster in_guest 2400 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf \
         "${files[@]}" --
 }
 
