@@ -124,7 +124,7 @@ def records_on_n2():
     try:
         yield
     finally:
-        cluster.on("n1", f"umount {slurm.RECORDS}")
+        cluster.on("n1", f"umount -l {slurm.RECORDS}")
         cluster.on("n2", "testbed-share")
 
 
@@ -141,7 +141,8 @@ def served(job_id):
 
 
 def test_a_server_of_records_that_stands_still_holds_up_a_node_for_a_minute_and_costs_no_record():
-    """An epilog that waits for it is cut after a minute. The node stays in service, and has the next job meanwhile."""
+    """Slurm gives the node to no job before the epilog is over, and an epilog that waits for the server is cut after a
+    minute. Then the next job begins, while the server still stands still."""
     with records_on_n2():
         first = Occupied("alice", 16, "-wn1", "--hybrid-mem=spill")
         with cluster.standing_still("n2"):
@@ -149,7 +150,7 @@ def test_a_server_of_records_that_stands_still_holds_up_a_node_for_a_minute_and_
             slurm.wait_for(waits_for_nfs, "an epilog that waits for the server", every=0.5)
             second = Occupied("bob", 16, "-wn1", "--hybrid-mem=spill")
             assert slurm.wait_job(first.job_id) == "COMPLETED"  # its epilog is over
-            assert cluster.states()["n1"] == "allocated"
+            assert cluster.states()["n1"] == "allocated"  # and not draining
         assert second.end() == "COMPLETED"
         cluster.wait_idle()
         cluster.on("n1", "hybridmem reap --grace 0")
