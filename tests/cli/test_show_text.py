@@ -62,9 +62,17 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     guided = {
         **{"profile": "/home/a/app.json", "packer": "thermos", "sites": ["00000000000000a1"], "site_count": 1},
         **{"fast_bytes": 10 << 20, "expected_share": 0.75, "seen_share": None, "reason": None},
+        **{"seen_source": "no migrator ran beside the step", "fallback": None},
     }
     other = {**guided, "site_count": 0, "fast_bytes": None, "expected_share": None, "reason": "it is static"}
-    write(tmp_path, record(9, mode="guided", guided=guided), record(10, guided=other), record(11))
+    write(
+        tmp_path,
+        record(9, mode="guided", guided=guided),
+        record(10, guided=other),
+        record(11),
+        record(12, guided={**guided, "seen_share": 0.625}),
+        record(13, guided={**other, "fallback": "migrate"}),
+    )
     text = show(tmp_path, "9").stdout
     assert (
         "  guided       1 sites of 10.0 MiB in the fast tier, by thermos; 75 % of the accesses expected there;" in text
@@ -72,6 +80,8 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     assert "profile /home/a/app.json" in text
     assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
     assert "  guided " not in show(tmp_path, "11").stdout
+    assert " 75 % of the accesses expected there; 62 % seen by the migrator's samples\n" in show(tmp_path, "12").stdout
+    assert "\n  guided       not, but as with migrate: it is static\n" in show(tmp_path, "13").stdout
 
 
 def test_where_a_job_has_left_its_profile_is_shown(tmp_path):

@@ -2,10 +2,12 @@
 """Tests mode guided: a profiled program has the memory of its most used allocation sites in the fast tier."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import slurm
+import stepmigrators
 from migration import FAST, SLOW
 from test_isolate import by_node
 
@@ -188,3 +190,82 @@ def test_a_recorder_that_is_killed_with_its_step_leaves_nothing(unkept):
     assert record["profile"] == {"file": None, "method": "sample", "reason": reason}, slurm.output(job_id)
     assert "/dev/shm/" in slurm.output(job_id).split("left")[1]
     assert not list(Path("/dev/shm").glob("hybridmem-sites.*"))
+
+
+def migrated(record, step):
+    return next(found for found in record["migration"]["steps"] if found["step"] == step)
+
+
+def test_a_program_without_a_profile_runs_as_with_migrate(unkept):
+    """With a profile it is guided, and the migrator ends. A wrong word is refused all the same."""
+    words = "--hybrid-mem=guided,fallback=migrate,interval=200ms,source=damon,fast=24M"
+    job_id = slurm.sbatch("alice", f"srun -n1 {unkept} hot 600", words)
+    pid = slurm.wait_for(lambda: pid_of(unkept), f"the program of job {job_id}")
+    assert sum(by_node(pid)[node] for node in FAST) >= ALL * MIB / 2, "it begins in the fast tier"
+    slurm.wait_for(lambda: stepmigrators.phases(job_id, 0) >= 1, "a decision of its migrator")
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert (record["request"], record["plan"]["mode"]) == (words.split("=", 1)[1], "migrate")
+    guided = record["guided"]
+    assert guided["reason"].startswith("there is no profile of the build ") and guided["fallback"] == "migrate"
+    assert f"hybridmem: {guided['reason'][:60]}" in slurm.output(job_id)
+    assert guided["seen_share"] is None and migrated(record, "0")["phases"] >= 1
+    done = slurm.run(f"srun -n1 {words},packer=best {unkept} hot 0", user="alice", check=False)
+    assert done.returncode != 0 and '"best" is no packer' in done.stderr
+
+
+def steps_with_a_migrator(job_id):
+    return [options["--step"] for options in stepmigrators.migrators(job_id).values()]
+
+
+def test_the_migrator_of_a_fallback_ends_where_all_tasks_are_guided(probe):
+    program, path = probe
+    words = f"--hybrid-mem=guided,profile={path},fast={sum(HOT)}M,packer=knapsack,fallback=migrate"
+    job_id = slurm.sbatch("alice", f"srun -n2 {program} hot 600", words, "-n2")
+    slurm.wait_for(lambda: pid_of(program), f"the program of job {job_id}")
+    slurm.wait_for(lambda: "0" not in steps_with_a_migrator(job_id), "the end of the step's migrator")
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    assert record["guided"]["reason"] is None and record["guided"]["fallback"] is None
+    assert record["plan"]["mode"] == "guided"
+    assert not [warning for warning in record["warnings"] if "migrat" in warning]
+
+
+def placed_by_site(pid):
+    """The memory of the sites in the fast tier, which has a policy of its own, by tier."""
+    found = dict.fromkeys((*FAST, *SLOW), 0)
+    for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
+        if " anon=" in line and f":{SLOW[0]}-{SLOW[-1]}" not in line.split()[1]:
+            for node, count in re.findall(r" N(\d+)=(\d+)", line):
+                found[int(node)] += int(count) * slurm.PAGE
+    return [sum(found[node] for node in tier) for tier in (FAST, SLOW)]
+
+
+def test_a_migrator_mends_a_profile_that_is_wrong(probe):
+    """By the profile the site of 4 MiB is hot, which the program never uses again. The policy of its memory does not
+    keep the migrator from taking it down, for that of 2 MiB."""
+    program, path = probe
+    made = json.loads(path.read_text())
+    for site in made["sites"]:
+        number = 1000 if site["frames"] and site["peak_bytes"] // MIB == 4 else 0
+        site.update(reads=number, writes=0, accesses=number, samples=number)
+    wrong = path.with_name("wrong.json")
+    wrong.write_text(json.dumps(made))
+    words = f"--hybrid-mem=guided,migrate,profile={wrong},fast=4M,interval=200ms,overhead=10%,packer=knapsack"
+    job_id = slurm.sbatch("alice", f"srun -n1 {program} hot 600", words)
+    pid = slurm.wait_for(lambda: pid_of(program), f"the program of job {job_id}")
+    assert sum(placed_by_site(pid)) >= 4 * MIB
+    slurm.wait_for(lambda: placed_by_site(pid)[1] >= 2 * MIB, "the memory of the wrong site in the slow tier")
+    assert sum(by_node(pid)[node] for node in FAST) <= 5 * MIB
+    before = stepmigrators.phases(job_id, 0)
+    stepmigrators.wait_phases(job_id, 0, before + 5)
+    assert placed_by_site(pid)[1] >= 2 * MIB, "nothing moves it back"
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    guided = record["guided"]
+    assert guided["expected_share"] == 1 and guided["site_count"] == 1 and record["plan"]["mode"] == "guided"
+    assert migrated(record, "0")["promoted_bytes"] >= 2 * MIB and guided["seen_share"] > 0.5
+    assert guided["seen_source"].startswith("estimate from ")

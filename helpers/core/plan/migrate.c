@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans the modes with a migrator, migrate and isolate: where memory starts, and what the migrator does. */
+/* Plans the modes with a migrator, migrate and isolate: where memory starts, and what the migrator does, also that of
+ * guided. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static double write_cost(const struct hm_scene *scene, const struct hm_part *fas
     return by_latency > 0 && by_bandwidth > by_latency ? by_bandwidth : by_latency;
 }
 
-static uint64_t choose_cap(struct hm_scene *scene, const struct hm_part *fast)
+uint64_t hm_plan_cap(struct hm_scene *scene, const struct hm_part *fast)
 {
     char size[2][24];
     const struct hm_migrate_keys *keys = &scene->keys;
@@ -141,19 +142,19 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast, const ch
     struct hm_plan *plan = scene->plan;
     char size[24], cap[64] = "";
     const char *hot = plan->migration.keys.hot_by == HM_HOT_BY_WRITES ? "most written" : "hottest";
+    bool is_fallback = hm_request_wants(scene->request, HM_WANTS_GUIDE) && !scene->request->guide.migrate;
+    const char *when = is_fallback ? "a program that cannot be guided has its memory as with migrate, and there" : "then";
     size_t length = strlen(plan->reason);
     if (length > 0 && plan->reason[length - 1] == '.')
         length--;
     if (plan->migration.cap_bytes > 0)
         snprintf(cap, sizeof(cap), ", at most %s of it", hm_size_format(plan->migration.cap_bytes, size, sizeof(size)));
     snprintf(plan->reason + length, sizeof(plan->reason) - length,
-             "; then the migrator keeps the job's %s data in %s%s%s%s.", hot, fast->label, cap,
+             "; %s the migrator keeps the job's %s data in %s%s%s%s.", when, hot, fast->label, cap,
              middle[0] ? ", and the next in " : "", middle);
 }
 
-/* Fill in keys that the request does not give: from the site, then the built-in ones. For hot-by, the mode's own choice
- * comes before the site's; `own` is HM_HOT_BY_UNSAID where the mode has none. */
-static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
+void hm_plan_complete_keys(struct hm_scene *scene, enum hm_hot_by own)
 {
     scene->keys = scene->request->migrate;
     if (scene->keys.hot_by == HM_HOT_BY_UNSAID)
@@ -162,8 +163,7 @@ static void complete_keys(struct hm_scene *scene, enum hm_hot_by own)
     hm_request_complete_keys(&scene->keys, &built_in);
 }
 
-/* Plan the migrator's work, after memory is placed. */
-static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+void hm_plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow, uint64_t cap_bytes)
 {
     struct hm_plan_migration *migration = &scene->plan->migration;
     char middle[200] = "";
@@ -171,7 +171,7 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
     migration->fast_nodes = fast->nodes;
     migration->slow_nodes = slow->nodes;
     migration->keys = scene->keys;
-    migration->cap_bytes = choose_cap(scene, fast);
+    migration->cap_bytes = cap_bytes;
     if (migration->cap_bytes > 0)
         scene->plan->predicted_bandwidth_mbs = -1; /* the prediction is for a placement that the cap does not allow */
     migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
@@ -184,12 +184,12 @@ static void plan_migrator(struct hm_scene *scene, const struct hm_part *fast, co
 int hm_plan_migrate(struct hm_scene *scene)
 {
     struct hm_part fast, slow;
-    complete_keys(scene, HM_HOT_BY_UNSAID);
+    hm_plan_complete_keys(scene, HM_HOT_BY_UNSAID);
     if (hm_plan_spill(scene) < 0)
         return -1;
     hm_scene_part(scene, 0, &fast);
     hm_scene_part(scene, scene->tiers->n_tiers - 1, &slow);
-    plan_migrator(scene, &fast, &slow);
+    hm_plan_migrator(scene, &fast, &slow, hm_plan_cap(scene, &fast));
     return 0;
 }
 
@@ -213,7 +213,7 @@ int hm_plan_isolate(struct hm_scene *scene)
                        "--hybrid-mem=%.48s: the library that sends allocations to the slow tier is not installed on "
                        "this node: %s",
                        scene->request->text, hm_preload_library());
-    complete_keys(scene, HM_HOT_BY_WRITES); /* the site's hot-by is only for migrate */
+    hm_plan_complete_keys(scene, HM_HOT_BY_WRITES); /* the site's hot-by is only for migrate */
     if (scene->keys.hot_by == HM_HOT_BY_WRITES && !can_tell_writes(scene))
         return hm_fail(scene->error, ENODEV,
                        "--hybrid-mem=%.48s: nothing on this node tells writes from reads: that takes a kernel with "
@@ -222,6 +222,6 @@ int hm_plan_isolate(struct hm_scene *scene)
                        scene->request->text);
     scene->plan->policy = HM_POLICY_DEFAULT;
     hm_scene_reason(scene, "Large allocations start in %s, and all else where Linux places it.", slow.label);
-    plan_migrator(scene, &fast, &slow);
+    hm_plan_migrator(scene, &fast, &slow, hm_plan_cap(scene, &fast));
     return 0;
 }

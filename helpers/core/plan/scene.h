@@ -48,6 +48,17 @@ double hm_scene_share(const struct hm_scene *scene, const struct hm_part *fast, 
 /* Plan the balance of the tiers under load, once the migrator's keys and cap are planned. */
 void hm_plan_balance(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow);
 
+/* The most of the fast tier that the keys allow; 0: they do not say. Warns where it is more than the tier has. */
+uint64_t hm_plan_cap(struct hm_scene *scene, const struct hm_part *fast);
+
+/* Plan the migrator's work, after memory is placed. Says in the plan's reason what it does. */
+void hm_plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
+                      uint64_t cap_bytes);
+
+/* Fill in keys of the migrator that the request does not give: from the site, then the built-in ones. For hot-by, the
+ * mode's own choice comes before the site's; `own` is HM_HOT_BY_UNSAID where the mode has none. */
+void hm_plan_complete_keys(struct hm_scene *scene, enum hm_hot_by own);
+
 /* Refuse the request: ENODEV with "--hybrid-mem=...: TEXT: this node has ...". Returns -1. */
 int hm_scene_refuse(const struct hm_scene *scene, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

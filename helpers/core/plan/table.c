@@ -33,6 +33,8 @@ static const struct hm_field keys_table[] = {
 static const struct hm_field guide_keys_table[] = {
     HM_FIELD(hm_guide_keys, profile),
     HM_FIELD(hm_guide_keys, packer),
+    HM_FIELD(hm_guide_keys, migrate),
+    HM_FIELD_WORDS(hm_guide_keys, fallback, hm_fallback_words),
     {.name = NULL},
 };
 

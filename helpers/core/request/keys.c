@@ -19,6 +19,7 @@ const char *const hm_algorithm_words[] = {
 const char *const hm_hot_by_words[] = {
     [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
 
+const char *const hm_fallback_words[] = {[HM_FALLBACK_UNSAID] = "unsaid", [HM_FALLBACK_MIGRATE] = "migrate", NULL};
 const char *const hm_method_words[] = {[HM_METHOD_UNSAID] = "unsaid", [HM_METHOD_SAMPLE] = "sample", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
@@ -167,6 +168,12 @@ static const struct hm_key keys[] = {
          "list)"},
     {"packer", HM_KEYS_GUIDE, set_packer, FIELD(guide.packer), 0, 0, NULL, "the name of a packer", "packer=thermos",
      .about = "how sites are chosen, as for hybridmem sites plan"},
+    {"migrate", HM_KEYS_GUIDE, set_flag, FIELD(guide.migrate), 0, 0, NULL, NULL, "guided,migrate",
+     .about = "without a value: a migrator runs, too, and mends what the profile got wrong; with this, or "
+              "fallback=migrate, guided takes the migrator's keys"},
+    {"fallback", HM_KEYS_GUIDE, set_choice, FIELD(guide.fallback), HM_FALLBACK_MIGRATE, 0,
+     hm_fallback_words + HM_FALLBACK_MIGRATE, "migrate", "fallback=migrate",
+     .about = "what a program that cannot be guided runs as: migrate; default: it is refused"},
     {"method", HM_KEYS_PROFILE, set_choice, FIELD(profile.method), HM_METHOD_SAMPLE, 0,
      hm_method_words + HM_METHOD_SAMPLE, "sample", "method=sample", .about = "how accesses are seen: sample"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
@@ -177,7 +184,8 @@ static const struct hm_key keys[] = {
               "them"},
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
-                   sizeof(enum hm_hot_by) == sizeof(int) && sizeof(enum hm_method) == sizeof(int),
+                   sizeof(enum hm_hot_by) == sizeof(int) && sizeof(enum hm_method) == sizeof(int) &&
+                   sizeof(enum hm_fallback) == sizeof(int),
                "set_choice writes enums as int");
 
 const struct hm_key *hm_key_at(int n)

@@ -162,6 +162,22 @@ static int check_needed(const struct parsing *p)
     return 0;
 }
 
+/* Check that no key of the migrator is there without a migrator. */
+static int check_migrator(const struct parsing *p)
+{
+    const struct hm_mode_row *mode = hm_request_mode(p->request);
+    const struct hm_key *key;
+    if (hm_request_wants(p->request, HM_WANTS_MIGRATOR))
+        return 0;
+    for (int n = 0; (key = hm_key_at(n)); n++)
+        if (key->group == HM_KEYS_MIGRATOR && p->seen & 1u << n)
+            return hm_fail(p->error, EINVAL,
+                           "%s%.*s: %s is the migrator's, and %s has one only with the key migrate, or "
+                           "fallback=migrate: write %s,migrate,%s",
+                           p->start, SHOWN, p->text, key->name, mode->name, mode->name, key->example);
+    return 0;
+}
+
 static struct word word_until_comma(const char *text)
 {
     return (struct word){text, (int)strcspn(text, ",")};
@@ -185,7 +201,7 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (check_needed(&p) < 0)
+    if (check_needed(&p) < 0 || check_migrator(&p) < 0)
         return -1;
     memcpy(request->text, text, length + 1);
     return 0;
@@ -226,5 +242,6 @@ const char *hm_request_mode_name(const struct hm_request *request)
 
 bool hm_request_wants(const struct hm_request *request, unsigned wants)
 {
-    return hm_request_mode(request)->wants & wants;
+    bool has_migrator = request->guide.migrate || request->guide.fallback == HM_FALLBACK_MIGRATE;
+    return (hm_request_mode(request)->wants | (has_migrator ? HM_WANTS_MIGRATOR : 0)) & wants;
 }

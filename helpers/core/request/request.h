@@ -45,10 +45,15 @@ struct hm_profile_keys {
     enum hm_method method;
 };
 
-/* The keys of guided. */
+/* What becomes of a task that cannot be guided. */
+enum hm_fallback { HM_FALLBACK_UNSAID, HM_FALLBACK_MIGRATE };
+
+/* The keys of guided. Its migrator, where it has one, takes the migrator's keys. */
 struct hm_guide_keys {
     char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given */
     char packer[HM_PACKER_NAME];   /* "": not given */
+    bool migrate;                  /* a migrator runs beside what is guided */
+    enum hm_fallback fallback;
 };
 
 struct hm_request {
@@ -85,7 +90,8 @@ const struct hm_mode_row *hm_request_mode(const struct hm_request *request);
 /* The mode's name: "spill". */
 const char *hm_request_mode_name(const struct hm_request *request);
 
-/* Does the request's mode need one of these (HM_WANTS_...)? With HM_WANTS_ANYTHING: does it need anything at all? */
+/* Does the request need one of these (HM_WANTS_...), by its mode or its keys? With HM_WANTS_ANYTHING: does it need
+ * anything at all? */
 bool hm_request_wants(const struct hm_request *request, unsigned wants);
 #define HM_WANTS_ANYTHING (~0u)
 

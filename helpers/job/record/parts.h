@@ -70,7 +70,7 @@ json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const str
 json_t *hm_record_migration(const struct hm_job *job);
 
 /* The record's "guided"; null for a job that was not. */
-json_t *hm_record_guided(const struct hm_guided *guided);
+json_t *hm_record_guided(const struct hm_job *job);
 
 /* The record's "profile"; null for a job of another mode. */
 json_t *hm_record_profile(const struct hm_profiled *profiled);

@@ -130,17 +130,22 @@ int hm_guided_choose(const struct hm_environment *environment, const struct hm_p
                      struct hm_guided *guided, char text[HM_GUIDED_TEXT], struct hm_error *error)
 {
     struct hm_error why = {""};
-    memset(guided, 0, sizeof(*guided));
+    bool has_fallback = plan->request.guide.fallback == HM_FALLBACK_MIGRATE;
+    *guided = (struct hm_guided){.step_id = step->step_id, .is_migrated = has_fallback};
     text[0] = '\0';
-    if (step->step_id == HM_STEP_INTERACTIVE) {
-        guided->is_known = true;
-        hm_text_copy(guided->why, "the shell of an interactive job is not guided: what it starts by srun is",
-                     sizeof(guided->why));
+    bool is_shell = step->step_id == HM_STEP_INTERACTIVE;
+    if (is_shell)
+        hm_fail(&why, ENOTSUP, "the shell of an interactive job is not guided: what it starts by srun is");
+    else if (access(hm_guide_library(), R_OK) != 0)
+        hm_fail_errno(&why, "%s", hm_guide_library());
+    else if (choose(environment, plan, step, guided, text, &why) == 0) {
+        guided->is_migrated = has_fallback && !text[0];
         return 0;
     }
-    if (access(hm_guide_library(), R_OK) != 0)
-        hm_fail_errno(&why, "%s", hm_guide_library());
-    else if (choose(environment, plan, step, guided, text, &why) == 0)
+    if (is_shell || (has_fallback && errno != EINVAL)) {
+        guided->is_known = true;
+        hm_text_copy(guided->why, why.text, sizeof(guided->why));
         return 0;
+    }
     return hm_fail(error, errno, "--hybrid-mem=%.60s: %s", plan->request.text, why.text);
 }

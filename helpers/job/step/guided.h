@@ -14,8 +14,9 @@
 
 /*
  * Finds out what the task's library is to be told: `text`, "" where the program cannot be guided, and guided->why says
- * why. To be called as the user, in the task's working directory. The step's tasks on this
- * node share its fast memory. Returns 0, or -1 with a text where the task must not run.
+ * why: with fallback=migrate for all reasons but a wrong word of the request. To be called as the user, in the task's
+ * working directory. The step's tasks on this node share its fast memory. Returns 0, or -1 with a text where the task
+ * must not run.
  */
 int hm_guided_choose(const struct hm_environment *environment, const struct hm_plan *plan, const struct hm_step *step,
                      struct hm_guided *guided, char text[HM_GUIDED_TEXT], struct hm_error *error);

@@ -5,10 +5,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "base/hear.h"
+#include "base/words.h"
 
 #define SAYS "hybridmem sites "
 #define PATIENCE_MS 60000     /* a profile may have 64 MiB */
@@ -49,7 +51,8 @@ static int run(char *const *words, int extra, char *const *environment, char *pr
     strip(said);
     if (status == 0)
         return 0;
-    return hm_fail(error, EIO, "%s", said[0] ? said : "hybridmem sites did not end as it should");
+    bool is_wrong = WIFEXITED(status) && WEXITSTATUS(status) == HM_WORDS_BAD;
+    return hm_fail(error, is_wrong ? EINVAL : EIO, "%s", said[0] ? said : "hybridmem sites did not end as it should");
 }
 
 /* Where the task's program is looked for: in its PATH, then, as Slurm does, in its working directory. */

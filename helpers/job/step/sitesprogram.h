@@ -20,7 +20,7 @@ int hm_sitesprogram_name(const struct hm_environment *environment, char program[
 /*
  * Runs it with these words, in an environment of what it needs of the task's. `extra`: a descriptor that becomes its
  * descriptor 3; -1: none. Returns 0 with what it has printed, and the first line that it has said; or -1 with a text,
- * where it failed.
+ * where it failed: EINVAL if a word was wrong.
  */
 int hm_sitesprogram_run(const struct hm_environment *environment, const char *const *words, int extra, char *printed,
                         size_t size, char said[HM_ERROR_TEXT], struct hm_error *error);

@@ -85,12 +85,13 @@ static bool has_policy_of_its_own(const struct hm_step *step)
            (policy.mode != step->inherited.mode || !hm_set_equal(&policy.nodes, &step->inherited.nodes));
 }
 
-static int resolve(const struct hm_step *step, struct hm_plan *plan, struct hm_error *error)
+static int resolve(const struct hm_step *step, const struct hm_request *request, struct hm_plan *plan,
+                   struct hm_error *error)
 {
     struct hm_where where = {0};
     if (syscall(SYS_sched_getaffinity, 0, sizeof(where.cpus.word), where.cpus.word) < 0)
         return hm_fail_errno(error, "cannot read the task's CPUs");
-    return hm_plan_resolve(&step->request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
+    return hm_plan_resolve(request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
 }
 
 /* Takes the right to fill in a part of the outcome, which the first task on the node has. */
@@ -116,8 +117,31 @@ static void keep_guided(struct hm_outcome *outcome, const struct hm_guided *guid
     __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
 }
 
-/* Applies a guided plan. A program that cannot be guided runs as without it. */
-static int guide(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+/* The step's migrator may be there for tasks that cannot be guided. The last of the tasks ends it if all are. */
+static void end_fallback(const struct hm_step *step, struct hm_outcome *outcome)
+{
+    if (outcome && !step->request.guide.migrate &&
+        __atomic_add_fetch(&outcome->n_guided, 1, __ATOMIC_ACQ_REL) == step->n_tasks)
+        hm_migrator_dismiss(&step->migrator);
+}
+
+/* Places a task that cannot be guided, and says why once. It runs as without the option, or as with migrate. */
+static int place_unguided(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_guided *guided,
+                          struct hm_plan *plan, struct hm_error *error)
+{
+    struct hm_request request = step->request;
+    request.mode = HM_MODE_MIGRATE;
+    if (guided->is_migrated && (resolve(step, &request, plan, error) != 0 || hm_policy_apply(plan, error) != 0))
+        return -1;
+    /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
+    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
+        is_first(outcome ? &outcome->said_unguided : NULL))
+        say(guided->why);
+    return 0;
+}
+
+/* Applies a guided plan, which becomes another one for a program that cannot be guided. */
+static int guide(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
                  const struct hm_environment *environment, struct hm_error *error)
 {
     static struct hm_guided guided;
@@ -125,20 +149,17 @@ static int guide(const struct hm_step *step, struct hm_outcome *outcome, const s
     if (hm_guided_choose(environment, plan, step, &guided, text, error) != 0)
         return -1;
     keep_guided(outcome, &guided);
-    if (text[0])
-        return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
-    /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
-    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
-        is_first(outcome ? &outcome->said_unguided : NULL))
-        say(guided.why);
-    return 0;
+    if (!text[0])
+        return place_unguided(step, outcome, &guided, plan, error);
+    end_fallback(step, outcome);
+    return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
 }
 
 /*
- * Applies the plan to this process, and to the environment of the program that it becomes. Returns 0, or -1 with a
- * text.
+ * Applies the plan to this process, and to the environment of the program that it becomes. The plan then is what was
+ * applied. Returns 0, or -1 with a text.
  */
-static int apply(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+static int apply(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
                  const struct hm_environment *environment, struct hm_error *error)
 {
     if (hm_request_wants(&plan->request, HM_WANTS_GUIDE))
@@ -198,9 +219,10 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         }
         return 0;
     }
-    if (resolve(step, &plan, &error) == 0) {
+    if (resolve(step, &step->request, &plan, &error) == 0) {
+        int result = apply(step, outcome, &plan, environment, &error);
         keep_plan(outcome, &plan);
-        if (apply(step, outcome, &plan, environment, &error) == 0)
+        if (result == 0)
             return 0;
     }
     if (step->is_asked)

@@ -24,6 +24,7 @@ struct hm_outcome {
     /* the same for a guided task's choice */
     uint32_t has_guided;
     struct hm_guided guided;
+    uint32_t n_guided; /* tasks that are guided */
     /* recorders that tasks have started; and the same as above for why one was not */
     uint32_t n_recorders;
     struct hm_process recorder[HM_OUTCOME_RECORDERS];

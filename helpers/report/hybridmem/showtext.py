@@ -205,10 +205,13 @@ class Printer:
         count, share = fields.whole(guided, "site_count"), fields.figure(guided, "expected_share")
         reason = fields.text(guided, "reason")
         if reason:
-            self.line("guided", f"not: {reason}")
+            fallback = fields.text(guided, "fallback")
+            self.line("guided", f"not, but as with {fallback}: {reason}" if fallback else f"not: {reason}")
         elif count is not None and share is not None:
             size, packer = draw.size(fields.figure(guided, "fast_bytes")), fields.text(guided, "packer")
-            expected = f"{100 * share:.0f} % of the accesses expected there; seen share not measured"
+            seen = fields.figure(guided, "seen_share")
+            seen = "seen share not measured" if seen is None else f"{100 * seen:.0f} % seen by the migrator's samples"
+            expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
             self.line("guided", f"{count} sites of {size} in the fast tier, by {packer}; {expected}")
             self.line("", f"profile {fields.text(guided, 'profile')}")
 

@@ -74,6 +74,16 @@ static const struct row rows[] = {
      .reason = "at most 4.0 GiB"},
     {"optane", "guided,profile=a,fast=1T", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3", .predicted_gbs = -1,
      .reason = "at most 168.0 GiB", .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
+    {"optane", "guided,migrate,fast=4G", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3", .predicted_gbs = -1,
+     .reason = "its nodes in turn; then the migrator keeps the job's hottest data in dram (nodes 0-1), at most 4.0 GiB "
+               "of it."},
+    {"optane", "guided,migrate", SHARED, .config = "migrate = \"fast=50%\"", .policy = HM_POLICY_INTERLEAVE,
+     .nodes = "2-3", .predicted_gbs = -1, .reason = "comes from dram (nodes 0-1), at most 84.0 GiB for each step"},
+    {"optane", "guided,fast=1T,fallback=migrate", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "2-3",
+     .predicted_gbs = -1,
+     .reason = "; a program that cannot be guided has its memory as with migrate, and there the migrator keeps the "
+               "job's hottest data in dram (nodes 0-1), at most 1.0 TiB of it.",
+     .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
     /* spill, shared channels */
     {"optane", "spill", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "dram (nodes 0-1) is filled first, its nodes in turn, and the rest goes to pmem (nodes 2-3), nearest "
@@ -197,6 +207,9 @@ static void test_refusals(void **state)
         {"one", "guided,profile=a", "0",
          "nothing can be guided: only dram (nodes 0-1) has memory that this job can have: this node has dram (nodes "
          "0-1)"},
+        {"optane", "guided,migrate,source=faults", "0",
+         "source=faults does not see memory that is placed by site: use "
+         "another source, as in source=auto"},
         {"cxl", "migrate,socket=remote", "0",
          "nothing can be migrated: only dram (node 1) has memory that this job can have: this node has dram (nodes "
          "0-1), cxl (node 2)"},

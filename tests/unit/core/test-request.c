@@ -68,13 +68,13 @@ static const struct {
     {"off,fast=1M", "off takes no key, and here is \"fast\": write off alone"},
     /* keys of other modes */
     {"spill,fast=10%", "spill takes no key \"fast\": it belongs to isolate, migrate, guided"},
-    {"fast,period=1000", "fast takes no key \"period\": it belongs to isolate, migrate"},
-    {"slow,interval=1s", "slow takes no key \"interval\": it belongs to isolate, migrate"},
-    {"dram,bins=99", "dram takes no key \"bins\": it belongs to isolate, migrate"},
-    {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to isolate, migrate"},
-    {"interleave,source=auto", "interleave takes no key \"source\": it belongs to isolate, migrate"},
-    {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate, profile"},
-    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate"},
+    {"fast,period=1000", "fast takes no key \"period\": it belongs to isolate, migrate, guided"},
+    {"slow,interval=1s", "slow takes no key \"interval\": it belongs to isolate, migrate, guided"},
+    {"dram,bins=99", "dram takes no key \"bins\": it belongs to isolate, migrate, guided"},
+    {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to isolate, migrate, guided"},
+    {"interleave,source=auto", "interleave takes no key \"source\": it belongs to isolate, migrate, guided"},
+    {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate, profile, guided"},
+    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate, guided"},
     /* keys of migrate */
     {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
     {"migrate,size=1G", "migrate takes no key \"size\": it belongs to fsdax"},
@@ -118,11 +118,16 @@ static const struct {
     {"guided,profile=a,packer=", "packer wants the name of a packer, not \"\""},
     {"guided,profile=a,packer=Best", "packer wants the name of a packer, not \"Best\""},
     {"guided,profile=a,packer=abcdefghijklmnop", "packer wants the name of a packer, not \"abcdefghijklmnop\""},
-    {"guided,profile=a,rate=1M", "guided takes no key \"rate\": it belongs to isolate, migrate"},
+    {"guided,profile=a,rate=1M", "rate is the migrator's, and guided has one only with the key migrate, or "
+                                 "fallback=migrate: write guided,migrate,rate=200M"},
+    {"guided,migrate=yes", "migrate takes no value: write guided,migrate"},
+    {"guided,fallback=spill", "fallback wants migrate, not \"spill\""},
+    {"guided,fallback", "fallback wants a value: write fallback=migrate"},
+    {"migrate,migrate", "migrate takes no key \"migrate\": it belongs to guided"},
     {"spill,profile=a", "spill takes no key \"profile\": it belongs to guided"},
     /* keys of profile */
     {"profile,method=mbi", "method wants sample, not \"mbi\""},
-    {"profile,rate=1M", "profile takes no key \"rate\": it belongs to isolate, migrate"},
+    {"profile,rate=1M", "profile takes no key \"rate\": it belongs to isolate, migrate, guided"},
     {"profile,socket=local", "profile takes no key \"socket\": it belongs to fast, slow, dram, pmem, cxl, hbm, "
                              "interleave, spill, isolate, migrate, guided, fsdax"},
     {"guided,method=sample", "guided takes no key \"method\": it belongs to profile"},
@@ -243,6 +248,8 @@ static void test_accepted(void **state)
         {"migrate,bins=16,socket=local", HM_MODE_MIGRATE, HM_SOCKET_LOCAL, "migrate"},
         {"guided,profile=/a/b.json,fast=25%,packer=hotset", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
         {"guided", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
+        {"guided,migrate,source=damon,fast=1G", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
+        {"guided,rate=1M,fallback=migrate", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
         {"profile", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
         {"profile,method=sample,overhead=0.5%", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
         {"guided,socket=local,profile=app.json", HM_MODE_GUIDED, HM_SOCKET_LOCAL, "guided"},
@@ -257,6 +264,8 @@ static void test_accepted(void **state)
         assert_string_equal(request.text, rows[i].text);
         assert_int_equal(request.keep, strstr(rows[i].text, "keep") != NULL);
         assert_string_equal(hm_request_mode_name(&request), rows[i].name);
+        assert_int_equal(hm_request_wants(&request, HM_WANTS_MIGRATOR),
+                         strstr(rows[i].text, "migrate") || strstr(rows[i].text, "isolate"));
     }
 }
 

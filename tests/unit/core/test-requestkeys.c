@@ -65,9 +65,10 @@ static void test_keys_of_the_site_refused(void **state)
     } rows[] = {
         {"", "it is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
         {"bins=99,", "bins=99,: a part after a comma is empty: write KEY=VALUE or KEY=VALUE,KEY=VALUE"},
-        {"migrate",
-         "migrate: unknown key \"migrate\": migrate takes socket, fast, period, interval, bins, algorithm, source, "
+        {"speed=1",
+         "speed=1: unknown key \"speed\": migrate takes socket, fast, period, interval, bins, algorithm, source, "
          "overhead, rate or hot-by"},
+        {"migrate", "migrate: migrate takes no key \"migrate\": it belongs to guided"},
         {"bins=9", "bins=9: bins wants a number of 16 to 1048576, not \"9\""},
         {"bins=99,bins=99", "bins=99,bins=99: bins is there twice: write it once"},
         {"socket=all", "socket=all: socket is the job's to choose: leave it out"},

@@ -328,15 +328,53 @@ static void test_guided(void **state)
     assert_int_equal(json_integer_value(json_object_get(guided, "fast_bytes")), 10 * MIB);
     assert_float_equal(json_real_value(json_object_get(guided, "expected_share")), 0.75, 1e-9);
     assert_true(json_is_null(json_object_get(guided, "seen_share")));
+    assert_string_equal(json_string_value(json_object_get(guided, "seen_source")),
+                        "no migrator ran beside the step: guided,migrate starts one");
     assert_true(json_is_null(json_object_get(guided, "reason")));
     json_decref(record);
-    job.guided = (struct hm_guided){.is_known = true, .why = "it is static"};
+    job.guided = (struct hm_guided){.is_known = true, .is_migrated = true, .why = "it is static"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     guided = json_object_get(record, "guided");
     assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
     assert_true(json_is_null(json_object_get(guided, "expected_share")));
     assert_string_equal(json_string_value(json_object_get(guided, "reason")), "it is static");
+    assert_string_equal(json_string_value(json_object_get(guided, "fallback")), "migrate");
     json_decref(record);
+}
+
+/* The share that was seen is that of the guided step alone, and null where its samples do not tell it. */
+static void test_seen_share(void **state)
+{
+    static const struct {
+        uint32_t step_id;
+        const char *hot_by;
+        double share;
+        const char *source;
+    } rows[] = {
+        {3, "accesses", 0.5, "estimate from 640 samples of damon by the step's migrator (self-reported)"},
+        {3, "writes", 0.5, "the step's migrator counted writes alone"},
+        {3, "accesses", -1, "the samples of the step's migrator do not tell it"},
+        {2, "accesses", 0.5, "no migrator ran beside the step: guided,migrate starts one"},
+    };
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_progress step;
+        hm_progress_init(&step, rows[i].step_id);
+        step.state = HM_PROGRESS_ENDED;
+        step.samples = 640;
+        step.fast_share = rows[i].share;
+        snprintf(step.hot_by, sizeof(step.hot_by), "%s", rows[i].hot_by);
+        snprintf(step.source, sizeof(step.source), "damon");
+        hm_migration_clear(&job.migration);
+        hm_migration_add(&job.migration, &step);
+        job.guided = (struct hm_guided){.is_known = true, .step_id = 3, .expected_share = 0.75};
+        json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
+        const json_t *guided = json_object_get(record, "guided"), *seen = json_object_get(guided, "seen_share");
+        assert_string_equal(json_string_value(json_object_get(guided, "seen_source")), rows[i].source);
+        assert_int_equal(json_is_real(seen), i == 0);
+        assert_float_equal(json_real_value(seen), i == 0 ? 0.5 : 0, 1e-9);
+        json_decref(record);
+    }
 }
 
 /* A step that has left a profile; then one that has not. */
@@ -419,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup(test_migration_without_figures, set_up),
         cmocka_unit_test_setup(test_namespaces, set_up),
         cmocka_unit_test_setup(test_guided, set_up),
+        cmocka_unit_test_setup(test_seen_share, set_up),
         cmocka_unit_test_setup(test_profile, set_up),
         cmocka_unit_test_setup(test_the_cache_of_the_mode_memory, set_up),
     };

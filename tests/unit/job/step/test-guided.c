@@ -117,6 +117,22 @@ static void test_the_shell_of_an_interactive_job_runs_unguided(void **state)
     assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
 }
 
+/* Whatever keeps a program from being guided, with a fallback the task runs. Here nothing is installed. */
+static void test_a_fallback_runs(void **state)
+{
+    static struct hm_plan plan;
+    static struct hm_step step;
+    static char none[HM_GUIDED_TEXT];
+    const struct hm_environment environment = {NULL, NULL, NULL, NULL, NULL};
+    (void)state;
+    step.step_id = 3;
+    plan.request.guide.fallback = HM_FALLBACK_MIGRATE;
+    assert_int_equal(hm_guided_choose(&environment, &plan, &step, &guided, none, NULL), 0);
+    assert_string_equal(none, "");
+    assert_true(guided.is_known && guided.is_migrated && guided.why[0] && guided.step_id == 3);
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_many_sites_are_counted),
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_the_shell_of_an_interactive_job_runs_unguided),
+        cmocka_unit_test(test_a_fallback_runs),
         cmocka_unit_test(test_what_a_task_has_made_up_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
