@@ -62,7 +62,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     guided = {
         **{"profile": "/home/a/app.json", "packer": "thermos", "sites": ["00000000000000a1"], "site_count": 1},
         **{"fast_bytes": 10 << 20, "expected_share": 0.75, "seen_share": None, "reason": None},
-        **{"seen_source": "no migrator ran beside the step", "fallback": None},
+        **{"seen_source": "no migrator ran beside the step", "stale": None, "fallback": None},
     }
     other = {**guided, "site_count": 0, "fast_bytes": None, "expected_share": None, "reason": "it is static"}
     write(
@@ -72,6 +72,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
         record(11),
         record(12, guided={**guided, "seen_share": 0.625}),
         record(13, guided={**other, "fallback": "migrate"}),
+        record(14, guided={**guided, "stale": {"sites": 9, "found": 7}}),
     )
     text = show(tmp_path, "9").stdout
     assert (
@@ -81,6 +82,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
     assert "  guided " not in show(tmp_path, "11").stdout
     assert " 75 % of the accesses expected there; 62 % seen by the migrator's samples\n" in show(tmp_path, "12").stdout
+    assert "of another build: 7 of its 9 sites were found in this one\n" in show(tmp_path, "14").stdout
     assert "\n  guided       not, but as with migrate: it is static\n" in show(tmp_path, "13").stdout
 
 

@@ -43,7 +43,7 @@ def objects(schema, path="profile"):
 def test_the_schema_requires_and_describes_each_key():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     found = dict(objects(SCHEMA))
-    assert len(found) == 7
+    assert len(found) == 8
     for place, schema in found.items():
         assert schema["additionalProperties"] is False
         assert sorted(schema["required"]) == sorted(schema["properties"]), place
@@ -279,10 +279,12 @@ def test_check_tells_builds_apart(tmp_path):
 
 
 def second_run(profile):
-    """Four times as long; A twice as much and as hot, B gone, a new site of a new library."""
+    """Four times as long; A twice as much and as hot, B gone, a new site of a new library, whose functions nobody has
+    looked up, and a further function of the program."""
     profile.update(elapsed_s=50.0, processes=2, exit_code=3)
     profile["program"]["input_class"] = "large"
     profile["objects"].append({"build_id": "0a", "path": "/lib/libnew.so"})
+    profile["objects"][0]["functions"].append({"name": "late", "offset": 1, "bytes": 2})
     a, b, c = profile["sites"][:3]
     a.update(peak_bytes=20 * MIB, mean_bytes=20.0 * MIB, allocations=3, lifetime_s=4.25, reads=600.0, samples=700.0)
     b.update(id="00000000000000ff", frames=[{"object": 2, "offset": 9}])
@@ -302,7 +304,10 @@ def test_merged_profiles(tmp_path):
     assert a["lifetime_s"] == pytest.approx((12.25 + 3 * 4.25) / 4)
     assert found[B]["mean_bytes"] == pytest.approx(40 * MIB * 12.5 / 62.5) and found[B]["samples"] == 350
     assert new["mean_bytes"] == pytest.approx(40 * MIB * 50 / 62.5)
-    assert profile["objects"][new["frames"][0]["object"]] == {"build_id": "0a", "path": "/lib/libnew.so"}
+    assert profile["objects"][new["frames"][0]["object"]] == {
+        **{"build_id": "0a", "path": "/lib/libnew.so", "functions": []}
+    }
+    assert [function["name"] for function in profile["objects"][0]["functions"]] == ["late", "main", "_start"]
     assert found[C]["lifetime_s"] == 0.5 and found[SMALL]["accesses"] is None
     assert (profile["elapsed_s"], profile["processes"], profile["exit_code"]) == (62.5, 3, 3)
     assert profile["sampling"]["samples"] == 2000 and profile["sampling"]["elsewhere"] == 100

@@ -216,6 +216,36 @@ def test_a_profile_of_another_build_is_refused(tmp_path, probe, profile):
     assert policies(guide(profile, other, "where", options=["--fast", "11M", "--any-build"])) == all_slow()
 
 
+# A function that was not there before stands before all others, so none is where it was.
+MOVED = "int moved(int n);\nint moved(int n)\n{\n    return n > 1 ? n * moved(n / 3) : 1;\n}\n"
+CHANGED = """__attribute__((noinline)) static char *caller_7(void)
+{
+    char *memory = xmalloc(8 * MIB);
+    memory[1] = memory[2];
+    sum += (uint64_t)memory[0] * (uint64_t)memory[1];
+    return memory;
+}
+"""
+
+
+def test_sites_of_an_older_build_are_found_by_their_functions(tmp_path, probe, profile):
+    """The function that allocates 8 MiB is another one in the last of the builds, so that its site is not found, and
+    that of 9 MiB has the room."""
+    source = MOVED + (HERE / "sites-probe.c").read_text()
+    later = compiled(tmp_path / "later", text=source)
+    changed = compiled(tmp_path / "changed", text=source.replace("CALLER(7)\n", CHANGED))
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, later], check=True)
+    stale = ("--fast", "11M", "--packer", "knapsack", "--stale")
+    n = sum(bool(site["frames"]) for site in json.loads(profile.read_text())["sites"])
+    for program, found, fast in ((probe, None, "28"), (later, n, "28"), (changed, n - 1, "29")):
+        lines = guide(profile, program, options=[*stale, "--print"]).stdout.splitlines()
+        assert lines[:-5] == ([f"stale_sites {n}", f"stale_found {found}"] if found else [])
+        assert policies(guide(profile, program, "where", options=stale)) == {**all_slow(), **dict.fromkeys(fast, FAST)}
+    done = guide(profile, stripped, "where", options=stale, status=125)
+    assert f"is of another build, and {stripped} has none of its {n} sites: make a new profile\n" in done.stderr
+
+
 def test_the_program_keeps_its_status_input_and_output(probe, profile):
     assert guide(profile, probe, "status", status=7).stderr == ""
     assert guide(profile, probe, "abort", status=-signal.SIGABRT).stderr == ""

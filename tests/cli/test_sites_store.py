@@ -203,6 +203,19 @@ def test_a_profile_of_another_build_is_named(home, folder, profile, tmp_path):
     assert "another build" not in guide(named, home, "--shared", "/none", status=125).stderr
 
 
+def test_the_newest_profile_of_an_older_build_is_taken_if_it_may_be(home, folder, profile, tmp_path):
+    """Where there is one of this build, that is taken, even if it is older."""
+    later = compiled(tmp_path / "probe", "-g")
+    put(folder, profile, "1.0.json", 100)
+    stale = put(folder, profile, "2.0.json", 200)
+    words = ("--shared", "/none", "--stale", "--print")
+    assert f"profile {stale}" in guide(later, home, *words).stdout.splitlines()
+    made = json.loads(profile_of(later, tmp_path / "later.json").read_text())
+    own = put(folder.with_name(made["program"]["build_id"]), tmp_path / "later.json", "3.0.json", 50)
+    lines = guide(later, home, *words).stdout.splitlines()
+    assert lines[0] == f"profile {own}"
+
+
 def test_a_script_has_no_profile_of_its_own(home, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")

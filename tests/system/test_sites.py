@@ -253,7 +253,7 @@ def test_a_migrator_mends_a_profile_that_is_wrong(probe):
         site.update(reads=number, writes=0, accesses=number, samples=number)
     wrong = path.with_name("wrong.json")
     wrong.write_text(json.dumps(made))
-    words = f"--hybrid-mem=guided,migrate,profile={wrong},fast=4M,interval=200ms,overhead=10%,packer=knapsack"
+    words = f"--hybrid-mem=guided,migrate,profile={wrong},fast=4M,interval=200ms,overhead=10%,source=damon"
     job_id = slurm.sbatch("alice", f"srun -n1 {program} hot 600", words)
     pid = slurm.wait_for(lambda: pid_of(program), f"the program of job {job_id}")
     assert sum(placed_by_site(pid)) >= 4 * MIB
@@ -267,5 +267,25 @@ def test_a_migrator_mends_a_profile_that_is_wrong(probe):
     record = slurm.record(job_id)
     guided = record["guided"]
     assert guided["expected_share"] == 1 and guided["site_count"] == 1 and record["plan"]["mode"] == "guided"
-    assert migrated(record, "0")["promoted_bytes"] >= 2 * MIB and guided["seen_share"] > 0.5
-    assert guided["seen_source"].startswith("estimate from ")
+    step = migrated(record, "0")
+    assert step["promoted_bytes"] >= 2 * MIB
+    assert guided["seen_source"].startswith("estimate from ") and guided["seen_share"] > 0.5, (guided, step)
+
+
+def test_a_profile_of_an_older_build_is_used_if_it_may_be(probe):
+    """A function before all others has come since, so none is where it was."""
+    program, path = probe
+    later = program.with_name("later")
+    source = later.with_suffix(".c")
+    source.write_text("int more(int n);\nint more(int n)\n{\n    return n + 1;\n}\n" + SOURCE.read_text())
+    slurm.run(f"gcc -O2 -pthread -o {later} {source}", user="alice")
+    words = f"--hybrid-mem=guided,profile={path},fast={sum(HOT)}M,packer=knapsack,stale=ok"
+    job_id = slurm.sbatch("alice", f"srun -n1 {later} hot 600", words)
+    pid = slurm.wait_for(lambda: pid_of(later), f"the program of job {job_id}")
+    assert sum(HOT) * MIB <= sum(by_node(pid)[node] for node in FAST) < (sum(HOT) + 0.5) * MIB
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    guided = slurm.record(job_id)["guided"]
+    number = sum(bool(site["frames"]) for site in json.loads(path.read_text())["sites"])
+    assert guided["stale"] == {"sites": number, "found": number} and guided["site_count"] == len(HOT)
+    assert guided["profile"] == str(path) and guided["reason"] is None

@@ -35,6 +35,7 @@ static const struct hm_field guide_keys_table[] = {
     HM_FIELD(hm_guide_keys, packer),
     HM_FIELD(hm_guide_keys, migrate),
     HM_FIELD_WORDS(hm_guide_keys, fallback, hm_fallback_words),
+    HM_FIELD_WORDS(hm_guide_keys, stale, hm_stale_words),
     {.name = NULL},
 };
 

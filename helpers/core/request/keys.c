@@ -20,6 +20,7 @@ const char *const hm_hot_by_words[] = {
     [HM_HOT_BY_UNSAID] = "unsaid", [HM_HOT_BY_ACCESSES] = "accesses", [HM_HOT_BY_WRITES] = "writes", NULL};
 
 const char *const hm_fallback_words[] = {[HM_FALLBACK_UNSAID] = "unsaid", [HM_FALLBACK_MIGRATE] = "migrate", NULL};
+const char *const hm_stale_words[] = {[HM_STALE_UNSAID] = "unsaid", [HM_STALE_OK] = "ok", NULL};
 const char *const hm_method_words[] = {[HM_METHOD_UNSAID] = "unsaid", [HM_METHOD_SAMPLE] = "sample", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
@@ -174,6 +175,10 @@ static const struct hm_key keys[] = {
     {"fallback", HM_KEYS_GUIDE, set_choice, FIELD(guide.fallback), HM_FALLBACK_MIGRATE, 0,
      hm_fallback_words + HM_FALLBACK_MIGRATE, "migrate", "fallback=migrate",
      .about = "what a program that cannot be guided runs as: migrate; default: it is refused"},
+    {"stale", HM_KEYS_GUIDE, set_choice, FIELD(guide.stale), HM_STALE_OK, 0, hm_stale_words + HM_STALE_OK, "ok",
+     "stale=ok",
+     .about = "ok: where there is no profile of the build, take one of an older build; sites whose functions did not "
+              "change are found"},
     {"method", HM_KEYS_PROFILE, set_choice, FIELD(profile.method), HM_METHOD_SAMPLE, 0,
      hm_method_words + HM_METHOD_SAMPLE, "sample", "method=sample", .about = "how accesses are seen: sample"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
@@ -185,7 +190,7 @@ static const struct hm_key keys[] = {
 };
 _Static_assert(sizeof(enum hm_socket) == sizeof(int) && sizeof(enum hm_algorithm) == sizeof(int) &&
                    sizeof(enum hm_hot_by) == sizeof(int) && sizeof(enum hm_method) == sizeof(int) &&
-                   sizeof(enum hm_fallback) == sizeof(int),
+                   sizeof(enum hm_fallback) == sizeof(int) && sizeof(enum hm_stale_profile) == sizeof(int),
                "set_choice writes enums as int");
 
 const struct hm_key *hm_key_at(int n)

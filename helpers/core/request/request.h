@@ -48,12 +48,16 @@ struct hm_profile_keys {
 /* What becomes of a task that cannot be guided. */
 enum hm_fallback { HM_FALLBACK_UNSAID, HM_FALLBACK_MIGRATE };
 
+/* May a profile be of another build than the program? */
+enum hm_stale_profile { HM_STALE_UNSAID, HM_STALE_OK };
+
 /* The keys of guided. Its migrator, where it has one, takes the migrator's keys. */
 struct hm_guide_keys {
     char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given */
     char packer[HM_PACKER_NAME];   /* "": not given */
     bool migrate;                  /* a migrator runs beside what is guided */
     enum hm_fallback fallback;
+    enum hm_stale_profile stale;
 };
 
 struct hm_request {

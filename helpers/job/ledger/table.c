@@ -55,6 +55,8 @@ const struct hm_field hm_guided_table[] = {
     HM_FIELD(hm_guided, why),
     HM_FIELD(hm_guided, is_migrated),
     HM_FIELD(hm_guided, step_id),
+    HM_FIELD(hm_guided, stale_sites),
+    HM_FIELD(hm_guided, stale_found),
     HM_FIELD(hm_guided, fast_bytes),
     HM_FIELD(hm_guided, expected_share, .is_right = is_share),
     HM_FIELD(hm_guided, n_sites),

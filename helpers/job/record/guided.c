@@ -52,6 +52,15 @@ static void set_seen(json_t *object, const struct hm_job *job)
     json_object_set_new(object, "seen_source", hm_json_text(text, sizeof(text)));
 }
 
+/* How much of a profile of another build the program has, too. */
+static json_t *stale_of(const struct hm_guided *guided)
+{
+    if (guided->stale_sites == 0)
+        return json_null();
+    return json_pack("{s:o, s:o}", "sites", hm_json_bytes(guided->stale_sites), "found",
+                     hm_json_bytes(guided->stale_found));
+}
+
 json_t *hm_record_guided(const struct hm_job *job)
 {
     const struct hm_guided *guided = &job->guided;
@@ -67,6 +76,7 @@ json_t *hm_record_guided(const struct hm_job *job)
     json_object_set_new(object, "expected_share", is_guided ? json_real(guided->expected_share) : json_null());
     set_seen(object, job);
     json_object_set_new(object, "reason", hm_json_text(guided->why, sizeof(guided->why)));
+    json_object_set_new(object, "stale", stale_of(guided));
     json_object_set_new(object, "fallback", guided->is_migrated ? json_string("migrate") : json_null());
     return object;
 }

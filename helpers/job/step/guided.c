@@ -65,6 +65,10 @@ static int take_line(void *data, const char *key, const char *value)
     struct hm_guided *guided = parsed->guided;
     if (strcmp(key, "fast_bytes") == 0)
         return take_number(value, &guided->fast_bytes);
+    if (strcmp(key, "stale_sites") == 0)
+        return take_number(value, &guided->stale_sites);
+    if (strcmp(key, "stale_found") == 0)
+        return take_number(value, &guided->stale_found);
     if (strcmp(key, "expected_share") == 0)
         return take_share(value, &guided->expected_share);
     if (strcmp(key, "profile") == 0)
@@ -109,6 +113,8 @@ static int choose(const struct hm_environment *environment, const struct hm_plan
         words[n++] = "--packer";
         words[n++] = keys->packer;
     }
+    if (keys->stale == HM_STALE_OK)
+        words[n++] = "--stale";
     words[n++] = "--shared";
     words[n++] = step->config.profile_dir;
     if (keys->profile[0]) {

@@ -214,6 +214,10 @@ class Printer:
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
             self.line("guided", f"{count} sites of {size} in the fast tier, by {packer}; {expected}")
             self.line("", f"profile {fields.text(guided, 'profile')}")
+            stale = guided.get("stale")
+            sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")
+            if sites is not None and found is not None:
+                self.line("", f"of another build: {found} of its {sites} sites were found in this one")
 
     def profile(self, record):
         """Prints where the profile is that the job has left. A job of another mode has no such line."""

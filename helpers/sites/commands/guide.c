@@ -16,12 +16,14 @@
 #include "sites/guide/enter.h"
 #include "sites/profile/buildid.h"
 #include "sites/store/store.h"
+#include "stale.h"
 
 struct work {
     struct hm_sites_guide options;
     struct hm_guide_choice choice;
     struct hm_program program;
     struct hm_buildid_file executable;
+    struct hm_stale stale; /* no site: the profile is of this build */
     char path[PATH_MAX];
 };
 
@@ -69,21 +71,21 @@ static int print(const struct work *work, struct hm_error *error)
     const struct hm_guide_choice *choice = &work->choice;
     static char text[HM_GUIDE_TEXT];
     hm_guide_format(&choice->table, text);
+    if (work->stale.n_sites > 0)
+        printf("stale_sites %zu\nstale_found %zu\n", work->stale.n_sites, work->stale.n_found);
     printf("profile %s\npacker %s\nfast_bytes %" PRIu64 "\nexpected_share %.6f\n" HM_GUIDE_TABLE " %s\n",
            work->options.profile, choice->packer->name, choice->fast_bytes, choice->expected_share, text);
     return fflush(stdout) == 0 ? 0 : hm_fail_errno(error, "the output cannot be written");
 }
 
 /*
- * Adds to the text whether the user's store has a profile of another build of this program, told by its name. Where
- * something of it cannot be read, nothing is added.
+ * Finds the newest profile in a store that is of a program with this name, of whatever build. What cannot be read is
+ * left out. Returns 0, or -1: there is none.
  */
-static void add_other_build(const struct work *work, struct hm_error *error)
+static int find_by_name(const char *store, const char *name, char path[PATH_MAX])
 {
-    char own[PATH_MAX];
     struct hm_store_entry *entries = NULL;
-    const char *name = name_of(work->path);
-    int n = hm_store_own(own, NULL) == 0 ? hm_store_list(own, &entries, NULL) : 0, newest = -1;
+    int n = hm_store_list(store, &entries, NULL), newest = -1;
     for (int i = 0; i < n; i++) {
         struct hm_profile *profile = hm_profile_read(entries[i].path, NULL);
         if (profile && strcmp(name_of(profile->program), name) == 0 &&
@@ -91,12 +93,27 @@ static void add_other_build(const struct work *work, struct hm_error *error)
             newest = i;
         hm_profile_free(profile);
     }
-    if (newest >= 0) {
-        const struct hm_error before = *error;
-        hm_fail(error, ENOENT, "%s; %.300s is of another build of it: make a new profile", before.text,
-                entries[newest].path);
-    }
+    if (newest >= 0)
+        memcpy(path, entries[newest].path, PATH_MAX);
     free(entries);
+    return newest < 0 ? -1 : 0;
+}
+
+/* Looks for a profile of another build of the program, told by its name. Without --stale, the text then names it. */
+static int find_other_build(struct work *work, const char *shared, struct hm_error *error)
+{
+    char own[PATH_MAX];
+    const char *name = name_of(work->path);
+    const struct hm_error before = *error;
+    bool is_found = hm_store_own(own, NULL) == 0 && find_by_name(own, name, work->options.found) == 0;
+    if (!is_found && work->options.takes_stale && shared[0])
+        is_found = find_by_name(shared, name, work->options.found) == 0;
+    if (is_found && work->options.takes_stale)
+        return 0;
+    if (is_found)
+        hm_fail(error, ENOENT, "%s; %.300s is of another build of it: make a new profile", before.text,
+                work->options.found);
+    return -1;
 }
 
 /* Finds the program's profile in the stores, where none was named. Returns 0, or -1 with a text. */
@@ -115,8 +132,26 @@ static int find_profile(struct work *work, struct hm_error *error)
     options->profile = options->found;
     if (hm_store_find(shared, work->executable.build_id, options->found, error) == 0)
         return 0;
-    add_other_build(work, error);
-    return -1;
+    return find_other_build(work, shared, error);
+}
+
+/* Finds the sites of another build's profile in this one. Returns 0, or -1 with a text. */
+static int translate(struct work *work, struct hm_profile *profile, struct hm_error *error)
+{
+    if (hm_stale_translate(profile, work->path, &work->stale) < 0)
+        return hm_fail(error, ENOMEM, "out of memory");
+    if (work->stale.n_found > 0)
+        return 0;
+    return hm_fail(error, ESTALE, "%s is of another build, and %s has none of its %zu sites: make a new profile",
+                   work->options.profile, work->path, work->stale.n_sites);
+}
+
+/* A script has no build-id, and a program without one is refused. */
+static bool is_stale(const struct work *work, const struct hm_profile *profile, bool is_elf)
+{
+    const char *build_id = work->executable.build_id;
+    return work->options.takes_stale && is_elf && build_id[0] && profile->build_id &&
+           strcmp(profile->build_id, build_id) != 0;
 }
 
 /* Chooses the sites, and makes all that the program needs to be guided. Returns 0, or -1 with a text. */
@@ -128,7 +163,8 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
         return -1;
     work->choice.packer = options->choice.packer;
     work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
-    int status = check_build(work, profile, is_elf, error);
+    int status = is_stale(work, profile, is_elf) ? translate(work, profile, error)
+                                                 : check_build(work, profile, is_elf, error);
     if (status == 0)
         status = find_nodes(work, error);
     if (status == 0)

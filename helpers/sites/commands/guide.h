@@ -20,6 +20,7 @@ struct hm_sites_guide {
     bool has_nodes;
     struct hm_layout layout; /* of --nodes */
     bool any_build;
+    bool takes_stale; /* also a profile of an older build */
     bool prints; /* what the program would be told; it is not run */
 };
 

@@ -28,6 +28,9 @@ static void print_help(void)
            "                 those that hybridmem tiers shows)\n"
            "  --any-build    run the program also where it is of another build than the\n"
            "                 profile, or starts the program that the profile is of\n"
+           "  --stale        take a profile of an older build of the program where there is\n"
+           "                 none of this one: the newest of a program of its name. Sites are\n"
+           "                 found by the names of their functions, if these did not change\n"
            "  --shared FOLDER\n"
            "                 profiles that are taken where you have none (default:\n"
            "                 profile_dir of the configuration)\n"
@@ -74,6 +77,7 @@ int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
     const struct hm_word table[] = {
         {"fast", .take = hm_sites_take_fast}, {"packer", .take = hm_sites_take_packer},
         {"nodes", .take = take_nodes},        {"any-build", .flag = &options->any_build},
+        {"stale", .flag = &options->takes_stale},
         {"shared", .text = &options->shared}, {"print", .flag = &options->prints},
     };
     const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};

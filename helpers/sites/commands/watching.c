@@ -71,7 +71,7 @@ struct hm_profile *hm_watching_profile(const struct hm_watching *watching, char 
 {
     struct hm_profile *profile = calloc(1, sizeof(*profile));
     if (profile && hm_watch_report(&watching->watch, watching->sampler.state.name[0] != '\0', profile) == 0 &&
-        describe(watching, words, profile) == 0) {
+        describe(watching, words, profile) == 0 && hm_profile_find_functions(profile) == 0) {
         profile->exit_code = exit_code;
         hm_series_report(watching->series, &watching->watch, profile);
         return profile;

@@ -68,6 +68,11 @@ static int fill(const struct hm_profile *profile, const bool *is_fast, struct hm
         table->id[table->n_ids++] = profile->site[i].id;
     }
     qsort(table->id, table->n_ids, sizeof(table->id[0]), by_id);
+    size_t n = 0; /* two libraries of a profile of an older build may be one now */
+    for (size_t i = 0; i < table->n_ids; i++)
+        if (n == 0 || table->id[n - 1] != table->id[i])
+            table->id[n++] = table->id[i];
+    table->n_ids = n;
     return 0;
 }
 

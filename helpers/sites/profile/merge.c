@@ -42,13 +42,22 @@ static int check(const struct hm_profile *into, const struct hm_profile *from, c
     return 0;
 }
 
+static int add_functions(struct hm_profile_object *into, const struct hm_profile_object *from)
+{
+    int status = 0;
+    for (size_t i = 0; i < from->n_functions && status == 0; i++)
+        status = hm_profile_add_function(into, from->function[i].name, from->function[i].start,
+                                         from->function[i].bytes);
+    return status;
+}
+
 /* The number that an object of `from` has in `into`, where it is added if it is missing. -1: no memory, or no room. */
 static int take_object(struct hm_profile *into, const struct hm_profile_object *object)
 {
     for (size_t i = 0; i < into->n_objects; i++)
         if (is_same_text(into->object[i].build_id, object->build_id) &&
             (object->build_id || is_same_text(into->object[i].path, object->path)))
-            return (int)i;
+            return add_functions(&into->object[i], object) == 0 ? (int)i : -1;
     struct hm_profile_object *more = into->n_objects < HM_PROFILE_OBJECTS
                                          ? reallocarray(into->object, into->n_objects + 1, sizeof(*into->object))
                                          : NULL;
@@ -56,9 +65,10 @@ static int take_object(struct hm_profile *into, const struct hm_profile_object *
         return -1;
     into->object = more;
     struct hm_profile_object *made = &more[into->n_objects++];
-    made->path = strdup(object->path);
-    made->build_id = object->build_id ? strdup(object->build_id) : NULL;
-    return made->path && (made->build_id || !object->build_id) ? (int)into->n_objects - 1 : -1;
+    *made = (struct hm_profile_object){.path = strdup(object->path),
+                                       .build_id = object->build_id ? strdup(object->build_id) : NULL};
+    bool is_whole = made->path && (made->build_id || !object->build_id) && add_functions(made, object) == 0;
+    return is_whole ? (int)into->n_objects - 1 : -1;
 }
 
 const struct hm_profile_site *hm_profile_find(const struct hm_profile *profile, uint64_t id)

@@ -50,14 +50,62 @@ struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile,
     return (struct hm_profile_bounds){fmax(fmin(middle - half, share), 0), fmin(fmax(middle + half, share), 1)};
 }
 
+/* The place of the first function that begins behind this address. */
+static size_t place_behind(const struct hm_profile_object *object, uint64_t address)
+{
+    size_t low = 0, high = object->n_functions;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (object->function[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A return address is behind the call, which may be the last of its function. */
+const struct hm_profile_function *hm_profile_function_at(const struct hm_profile_object *object, uint64_t offset)
+{
+    size_t place = offset > 0 ? place_behind(object, offset - 1) : 0;
+    const struct hm_profile_function *function = place > 0 ? &object->function[place - 1] : NULL;
+    return function && offset - 1 - function->start < function->bytes ? function : NULL;
+}
+
+int hm_profile_add_function(struct hm_profile_object *object, const char *name, uint64_t start, uint64_t bytes)
+{
+    size_t place = place_behind(object, start);
+    if ((place > 0 && object->function[place - 1].start == start) || object->n_functions == HM_PROFILE_FUNCTIONS)
+        return 0;
+    struct hm_profile_function *more =
+        reallocarray(object->function, object->n_functions + 1, sizeof(*object->function));
+    if (!more)
+        return -1;
+    object->function = more;
+    char *copy = strdup(name);
+    if (!copy)
+        return -1;
+    memmove(&more[place + 1], &more[place], (object->n_functions - place) * sizeof(*more));
+    more[place] = (struct hm_profile_function){copy, start, bytes};
+    object->n_functions++;
+    return 0;
+}
+
+static void free_object(struct hm_profile_object *object)
+{
+    for (size_t i = 0; i < object->n_functions; i++)
+        free(object->function[i].name);
+    free(object->function);
+    free(object->build_id);
+    free(object->path);
+}
+
 void hm_profile_free(struct hm_profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; i < profile->n_objects; i++) {
-        free(profile->object[i].build_id);
-        free(profile->object[i].path);
-    }
+    for (size_t i = 0; i < profile->n_objects; i++)
+        free_object(&profile->object[i]);
     free(profile->object);
     free(profile->site);
     free(profile->command);

@@ -17,6 +17,7 @@
 #define HM_PROFILE_DEPTH 10         /* most return addresses of a site */
 #define HM_PROFILE_SITES 65536      /* most sites of a profile */
 #define HM_PROFILE_OBJECTS 4096     /* most programs and libraries of a profile */
+#define HM_PROFILE_FUNCTIONS 65536  /* most functions of an object */
 #define HM_PROFILE_PARTS 32         /* equal parts of the program's time */
 #define HM_PROFILE_FILE (64u << 20) /* bytes; a longer file is refused */
 #define HM_PROFILE_TEXT 4096        /* bytes of a text, with its end */
@@ -25,10 +26,18 @@
 #define HM_PROFILE_COUNTED "mbi"
 #define HM_PROFILE_MOST (INT64_C(1) << 60) /* no count and no size is larger */
 
+/* A function that frames are in. */
+struct hm_profile_function {
+    char *name;
+    uint64_t start, bytes; /* as its object's symbols have it */
+};
+
 /* A program or library that allocates. */
 struct hm_profile_object {
     char *build_id; /* lower-case hexadecimal digits; NULL: it has none */
     char *path;
+    size_t n_functions;
+    struct hm_profile_function *function; /* ascending by start, and each once; those that are known */
 };
 
 /* A return address. */
@@ -36,6 +45,11 @@ struct hm_profile_frame {
     int object;      /* index in `object`; -1: in no file, such as code made at run time */
     uint64_t offset; /* from the start of the object, as its symbols are; 0 where it is in no file */
 };
+
+/* The function of an object that has a return address; NULL: it is not known. Pure. */
+const struct hm_profile_function *hm_profile_function_at(const struct hm_profile_object *object, uint64_t offset);
+/* Adds a function, unless one with that start is there. Returns 0, or -1 (ENOMEM). */
+int hm_profile_add_function(struct hm_profile_object *object, const char *name, uint64_t start, uint64_t bytes);
 
 /* Bounds of a share, 0..1. */
 struct hm_profile_bounds {
@@ -82,6 +96,10 @@ struct hm_profile {
     struct hm_profile_object *object;
     struct hm_profile_site *site;
 };
+
+/* Adds the functions of all frames, from the objects' files, where these are the profile's builds. Returns 0, or -1
+ * (ENOMEM). */
+int hm_profile_find_functions(struct hm_profile *profile);
 
 /*
  * The share of all samples that a site has, with 95 % confidence, by Wilson's score interval (E. B. Wilson, Journal of

@@ -33,6 +33,23 @@ static void take_sampling(struct hm_taker *taker, const json_t *from, struct hm_
     profile->lost = hm_take_count_or_null(taker, from, "lost", 0);
 }
 
+/* Profiles of before functions were kept do not have the member. */
+static void take_functions(struct hm_taker *taker, const json_t *from, struct hm_profile_object *object)
+{
+    const json_t *functions = json_object_get(from, "functions");
+    if (functions && (!json_is_array(functions) || json_array_size(functions) > HM_PROFILE_FUNCTIONS))
+        hm_take_fail(taker, "functions", "an array of at most 65536 objects");
+    for (size_t i = 0; i < json_array_size(functions) && !taker->has_failed; i++) {
+        const json_t *function = json_array_get(functions, i);
+        char *name = hm_take_text(taker, function, "name", false);
+        uint64_t start = (uint64_t)hm_take_count(taker, function, "offset", 0, INT64_MAX);
+        uint64_t bytes = (uint64_t)hm_take_count(taker, function, "bytes", 1, INT64_MAX);
+        if (!taker->has_failed && hm_profile_add_function(object, name, start, bytes) < 0)
+            hm_take_fail_memory(taker);
+        free(name);
+    }
+}
+
 static void take_objects(struct hm_taker *taker, const json_t *from, struct hm_profile *profile)
 {
     taker->place[0] = '\0';
@@ -44,6 +61,7 @@ static void take_objects(struct hm_taker *taker, const json_t *from, struct hm_p
         snprintf(taker->place, HM_TAKE_PLACE, "objects[%zu].", i);
         profile->object[i].build_id = hm_take_build_id(taker, object);
         profile->object[i].path = hm_take_text(taker, object, "path", false);
+        take_functions(taker, object, &profile->object[i]);
     }
 }
 

@@ -69,12 +69,23 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
                      hm_figures_real(site->samples), "confidence", confidence_of(profile, site));
 }
 
+static json_t *functions_of(const struct hm_profile_object *object)
+{
+    json_t *functions = json_array();
+    for (size_t i = 0; i < object->n_functions; i++)
+        json_array_append_new(functions, json_pack("{s:o, s:o, s:o}", "name", text_of(object->function[i].name),
+                                                   "offset", count_of(object->function[i].start), "bytes",
+                                                   count_of(object->function[i].bytes)));
+    return hm_figures_whole(functions, object->n_functions);
+}
+
 static json_t *objects_of(const struct hm_profile *profile)
 {
     json_t *objects = json_array();
     for (size_t i = 0; i < profile->n_objects; i++)
-        json_array_append_new(objects, json_pack("{s:o, s:o}", "build_id", text_of(profile->object[i].build_id), "path",
-                                                 text_of(profile->object[i].path)));
+        json_array_append_new(objects, json_pack("{s:o, s:o, s:o}", "build_id", text_of(profile->object[i].build_id),
+                                                 "path", text_of(profile->object[i].path), "functions",
+                                                 functions_of(&profile->object[i])));
     return hm_figures_whole(objects, profile->n_objects);
 }
 

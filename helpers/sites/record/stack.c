@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "sites/profile/siteid.h"
+
 #define OWN 32        /* most frames of this library and the unwinder before that of the caller */
 #define CACHE 4096    /* stacks whose site is known; a power of two */
 #define PATIENCE 1000 /* looks at an object or entry that another thread fills in */
@@ -43,33 +45,12 @@ void hm_stack_walk(const void *caller, struct hm_stack *stack)
         stack->address[stack->n++] = (uintptr_t)caller;
 }
 
-/* ---------------------------------------------------------- hash */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing, in rounds */
-    return hash ^ (hash >> 29);
-}
-
-static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = mix(hash, at[i]);
-    return mix(hash, n);
-}
-
 /* ---------------------------------------------------------- objects */
 
-/* Where the frames of a stack are. */
+/* Where the frames of a stack are. Until hash_of, the path of the program itself is "". */
 struct place {
     const struct hm_stack *stack;
-    struct {
-        const char *path; /* NULL: in no object; "": the program itself */
-        uintptr_t offset;
-        unsigned char id[HM_BUILDID_MOST];
-        size_t id_length;
-    } frame[HM_SITES_DEPTH];
+    struct hm_siteid_frame frame[HM_SITES_DEPTH];
 };
 
 /* Has the object these `bytes` bytes at `address` in memory that was loaded? */
@@ -154,21 +135,13 @@ void hm_stack_begin(void)
     program[length > 0 ? length : 0] = '\0';
 }
 
-/* The id of a site, by what its objects are called in every run: by build-id, or else by name. */
-static uint64_t hash_of(const struct place *place)
+/* The id of the place's site. */
+static uint64_t hash_of(struct place *place)
 {
-    uint64_t hash = place->stack->n;
-    for (unsigned i = 0; i < place->stack->n; i++) {
-        const char *path = place->frame[i].path, *slash;
-        path = path && !*path ? program : path;
-        slash = path ? strrchr(path, '/') : NULL;
-        if (place->frame[i].id_length > 0)
-            hash = mix_bytes(hash, place->frame[i].id, place->frame[i].id_length);
-        else if (path)
-            hash = mix_bytes(hash, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
-        hash = mix(hash, place->frame[i].offset);
-    }
-    return hash ? hash : 1;
+    for (unsigned i = 0; i < place->stack->n; i++)
+        if (place->frame[i].path && !*place->frame[i].path)
+            place->frame[i].path = program;
+    return hm_siteid(place->frame, place->stack->n);
 }
 
 static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place)
@@ -178,7 +151,7 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
         const char *path = place->frame[i].path;
         struct hm_sites_frame *frame = &entry->frame[i];
         frame->offset = place->frame[i].offset;
-        frame->object = path ? find_object(table, *path ? path : program, place->frame[i].id, place->frame[i].id_length)
+        frame->object = path ? find_object(table, path, place->frame[i].id, place->frame[i].id_length)
                              : HM_SITES_OBJECTS;
     }
     atomic_store_explicit(&entry->state, HM_SITES_FILLED, memory_order_release);
@@ -223,7 +196,7 @@ uint64_t hm_stack_hash(const struct hm_stack *stack)
 {
     uint64_t hash = stack->n;
     for (unsigned i = 0; i < stack->n; i++)
-        hash = mix(hash, stack->address[i]);
+        hash = hm_siteid_mix(hash, stack->address[i]);
     return hash;
 }
 

@@ -63,6 +63,28 @@ static void test_a_profile_is_read(void **state)
     hm_profile_free(profile);
 }
 
+/* A return address belongs to the function whose call it is behind. */
+static void test_functions_of_return_addresses(void **state)
+{
+    static const struct {
+        uint64_t offset;
+        const char *name;
+    } rows[] = {{4560, NULL}, {4561, "main"}, {4585, "main"}, {4720, "main"},   {4721, NULL},
+                {4737, "_start"}, {4770, "_start"}, {4771, NULL}, {0, NULL}, {UINT64_MAX, NULL}};
+    struct hm_profile *profile = read_fixture();
+    (void)state;
+    assert_int_equal(hm_profile_add_function(&profile->object[0], "again", 4560, 8), 0);
+    assert_int_equal(profile->object[0].n_functions, 2);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const struct hm_profile_function *found = hm_profile_function_at(&profile->object[0], rows[i].offset);
+        assert_int_equal(found != NULL, rows[i].name != NULL);
+        if (found)
+            assert_string_equal(found->name, rows[i].name);
+    }
+    assert_null(hm_profile_function_at(&profile->object[1], 4585));
+    hm_profile_free(profile);
+}
+
 /* What is written is what was read, bit by bit. */
 static void test_a_profile_is_written_as_it_was_read(void **state)
 {
@@ -101,6 +123,9 @@ static const struct {
     {"\"why\": null", "\"why\": \"a\\u009bm\"", "it: sampling.why has to be one line without control characters"},
     {"\"unit\": 400000", "\"unit\": 0", "it: sampling.unit has to be a whole number from 1 to 1152921504606846976"},
     {"\"objects\": [", "\"objects\": {}, \"x\": [", "it: objects has to be an array of at most 4096 objects"},
+    {"\"functions\": []", "\"functions\": {}", "it: objects[1].functions has to be an array of at most 65536 objects"},
+    {"\"bytes\": 34", "\"bytes\": 0", "it: objects[0].bytes has to be a whole number from 1 to 9223372036854775807"},
+    {"\"main\"", "4", "it: objects[0].name has to be a text of less than 4096 bytes"},
     {"\"sites\": [", "\"sites\": null, \"x\": [", "it: sites has to be an array of at most 65536 objects"},
     {"00000000000000a1", "a1", "it: sites[0].id has to be 16 lower-case hexadecimal digits"},
     {"00000000000000b2", "00000000000000a1", "it: sites has to be without an id that stands twice"},
@@ -231,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_profile_is_read),
+        cmocka_unit_test(test_functions_of_return_addresses),
         cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_torn_profile),

@@ -331,14 +331,17 @@ static void test_guided(void **state)
     assert_string_equal(json_string_value(json_object_get(guided, "seen_source")),
                         "no migrator ran beside the step: guided,migrate starts one");
     assert_true(json_is_null(json_object_get(guided, "reason")));
+    assert_true(json_is_null(json_object_get(guided, "stale")));
     json_decref(record);
-    job.guided = (struct hm_guided){.is_known = true, .is_migrated = true, .why = "it is static"};
+    job.guided = (struct hm_guided){.is_known = true, .is_migrated = true, .stale_sites = 9, .stale_found = 7, .why = "it is static"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     guided = json_object_get(record, "guided");
     assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
     assert_true(json_is_null(json_object_get(guided, "expected_share")));
     assert_string_equal(json_string_value(json_object_get(guided, "reason")), "it is static");
     assert_string_equal(json_string_value(json_object_get(guided, "fallback")), "migrate");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(guided, "stale"), "sites")), 9);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(guided, "stale"), "found")), 7);
     json_decref(record);
 }
 

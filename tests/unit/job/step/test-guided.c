@@ -31,12 +31,13 @@ static void test_a_choice(void **state)
 {
     (void)state;
     assert_int_equal(
-        parse("profile /home/a/7.0.json\npacker thermos\nfast_bytes 10485760\nexpected_share 0.75\nlater words of it\n"
+        parse("stale_sites 9\nstale_found 7\nprofile /home/a/7.0.json\npacker thermos\nfast_bytes 10485760\nexpected_share 0.75\nlater words of it\n"
               "HYBRIDMEM_GUIDE fast=0@0 slow=2@0 sites=00000000000000a1,ffffffffffffffff\n"),
         0);
     assert_true(guided.is_known);
     assert_string_equal(guided.profile, "/home/a/7.0.json");
     assert_string_equal(guided.packer, "thermos");
+    assert_true(guided.stale_sites == 9 && guided.stale_found == 7);
     assert_int_equal(guided.fast_bytes, 10485760);
     assert_float_equal(guided.expected_share, 0.75, 1e-9);
     assert_int_equal(guided.n_sites, 2);
@@ -73,6 +74,7 @@ static const char *const wrong[] = {
     "packer ",
     "packer a-name-that-is-too-long",
     "fast_bytes -1",
+    "stale_found x",
     "fast_bytes 10M",
     "expected_share 1.5",
     "expected_share nan",

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_BYTES (256u << 20) /* of symbols, and of their names */
+
+/* Reads a part of the file, with a 0 behind it. NULL: the file does not have it, or no memory. */
+static void *read_part(int fd, uint64_t offset, uint64_t length)
+{
+    char *part = offset <= INT64_MAX && length <= MOST_BYTES ? malloc(length + 1) : NULL;
+    if (part && pread(fd, part, length, (off_t)offset) == (ssize_t)length) {
+        part[length] = '\0';
+        return part;
+    }
+    free(part);
+    return NULL;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct hm_symbol *left = a, *right = b;
+    if (left->start != right->start)
+        return left->start < right->start ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+/* Takes the functions of a table of symbols, whose names are in `names`, of `length` bytes and a 0. */
+static void take(const ElfW(Sym) * table, size_t n, uint64_t length, struct hm_symbols *symbols)
+{
+    symbols->symbol = calloc(n + 1, sizeof(*symbols->symbol));
+    size_t found = 0;
+    for (size_t i = 0; i < n && symbols->symbol; i++) {
+        const ElfW(Sym) *from = &table[i];
+        bool is_function = ELF64_ST_TYPE(from->st_info) == STT_FUNC && from->st_shndx != SHN_UNDEF;
+        if (!is_function || from->st_size == 0 || from->st_name >= length)
+            continue;
+        const char *name = symbols->names + from->st_name;
+        size_t end = strnlen(name, HM_SYMBOLS_NAME);
+        if (end > 0 && end < HM_SYMBOLS_NAME)
+            symbols->symbol[found++] = (struct hm_symbol){name, from->st_value, from->st_size};
+    }
+    if (found > 0)
+        qsort(symbols->symbol, found, sizeof(*symbols->symbol), by_start);
+    for (size_t i = 0; i < found; i++)
+        if (symbols->n == 0 || symbols->symbol[symbols->n - 1].start != symbols->symbol[i].start)
+            symbols->symbol[symbols->n++] = symbols->symbol[i];
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct hm_symbol *const *left = a, *const *right = b;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+static void sort_by_name(struct hm_symbols *symbols)
+{
+    symbols->by_name = calloc(symbols->n + 1, sizeof(struct hm_symbol *));
+    for (size_t i = 0; i < symbols->n && symbols->by_name; i++)
+        symbols->by_name[i] = &symbols->symbol[i];
+    if (symbols->by_name)
+        qsort(symbols->by_name, symbols->n, sizeof(struct hm_symbol *), by_name);
+}
+
+/* Takes the section of symbols and that of their names, which it tells. */
+static void take_section(int fd, const ElfW(Shdr) * sections, unsigned n_sections, const ElfW(Shdr) * section,
+                         struct hm_symbols *symbols)
+{
+    const ElfW(Shdr) *names = section->sh_link < n_sections ? &sections[section->sh_link] : NULL;
+    ElfW(Sym) *table = names ? read_part(fd, section->sh_offset, section->sh_size) : NULL;
+    symbols->names = table ? read_part(fd, names->sh_offset, names->sh_size) : NULL;
+    if (symbols->names) {
+        take(table, section->sh_size / sizeof(*table), names->sh_size, symbols);
+        sort_by_name(symbols);
+    }
+    free(table);
+}
+
+static void read_symbols(int fd, struct hm_symbols *symbols)
+{
+    static const unsigned types[] = {SHT_SYMTAB, SHT_DYNSYM};
+    ElfW(Ehdr) elf;
+    unsigned char wanted = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    if (pread(fd, &elf, sizeof(elf), 0) != sizeof(elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf.e_ident[EI_CLASS] != wanted || elf.e_shentsize != sizeof(ElfW(Shdr)))
+        return;
+    ElfW(Shdr) *sections = read_part(fd, elf.e_shoff, elf.e_shnum * sizeof(*sections));
+    for (int type = 0; type < 2 && sections && !symbols->names; type++) /* stripped files have only the second */
+        for (unsigned i = 0; i < elf.e_shnum && !symbols->names; i++)
+            if (sections[i].sh_type == types[type])
+                take_section(fd, sections, elf.e_shnum, &sections[i], symbols);
+    free(sections);
+}
+
+void hm_symbols_read(const char *path, struct hm_symbols *symbols)
+{
+    *symbols = (struct hm_symbols){.n = 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    read_symbols(fd, symbols);
+    close(fd);
+}
+
+void hm_symbols_free(struct hm_symbols *symbols)
+{
+    free(symbols->symbol);
+    free(symbols->by_name);
+    free(symbols->names);
+    *symbols = (struct hm_symbols){.n = 0};
+}
+
+const struct hm_symbol *hm_symbols_at(const struct hm_symbols *symbols, uint64_t address)
+{
+    size_t low = 0, high = symbols->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (symbols->symbol[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct hm_symbol *symbol = low > 0 ? &symbols->symbol[low - 1] : NULL;
+    return symbol && address - symbol->start < symbol->bytes ? symbol : NULL;
+}
+
+const struct hm_symbol *hm_symbols_named(const struct hm_symbols *symbols, const char *name)
+{
+    const struct hm_symbol wanted = {.name = name}, *key = &wanted;
+    const struct hm_symbol **found =
+        symbols->by_name && symbols->n > 0 ? bsearch(&key, symbols->by_name, symbols->n, sizeof(*found), by_name) : NULL;
+    if (!found)
+        return NULL;
+    bool has_before = found > symbols->by_name && strcmp(found[-1]->name, name) == 0;
+    bool has_after = found + 1 < symbols->by_name + symbols->n && strcmp(found[1]->name, name) == 0;
+    return has_before || has_after ? NULL : *found;
+}
