@@ -209,7 +209,8 @@ def test_the_newest_profile_of_an_older_build_is_taken_if_it_may_be(home, folder
     put(folder, profile, "1.0.json", 100)
     stale = put(folder, profile, "2.0.json", 200)
     words = ("--shared", "/none", "--stale", "--print")
-    assert f"profile {stale}" in guide(later, home, *words).stdout.splitlines()
+    done = guide(later, home, *words)
+    assert f"profile {stale}" in done.stdout.splitlines() and done.stderr == ""
     made = json.loads(profile_of(later, tmp_path / "later.json").read_text())
     own = put(folder.with_name(made["program"]["build_id"]), tmp_path / "later.json", "3.0.json", 50)
     lines = guide(later, home, *words).stdout.splitlines()

@@ -269,7 +269,9 @@ def test_a_migrator_mends_a_profile_that_is_wrong(probe):
     assert guided["expected_share"] == 1 and guided["site_count"] == 1 and record["plan"]["mode"] == "guided"
     step = migrated(record, "0")
     assert step["promoted_bytes"] >= 2 * MIB
-    assert guided["seen_source"].startswith("estimate from ") and guided["seen_share"] > 0.5, (guided, step)
+    # What the program uses is in use at each of DAMON's looks, which may tell no share.
+    seen, why = guided["seen_share"], "the samples of the step's migrator do not tell it"
+    assert seen == step["fast_share"] and (guided["seen_source"] == why if seen is None else seen > 0.5)
 
 
 def test_a_profile_of_an_older_build_is_used_if_it_may_be(probe):
@@ -280,7 +282,7 @@ def test_a_profile_of_an_older_build_is_used_if_it_may_be(probe):
     source.write_text("int more(int n);\nint more(int n)\n{\n    return n + 1;\n}\n" + SOURCE.read_text())
     slurm.run(f"gcc -O2 -pthread -o {later} {source}", user="alice")
     words = f"--hybrid-mem=guided,profile={path},fast={sum(HOT)}M,packer=knapsack,stale=ok"
-    job_id = slurm.sbatch("alice", f"srun -n1 {later} hot 600", words)
+    job_id = slurm.sbatch("alice", f"srun -n1 {words} {later} hot 600")
     pid = slurm.wait_for(lambda: pid_of(later), f"the program of job {job_id}")
     assert sum(HOT) * MIB <= sum(by_node(pid)[node] for node in FAST) < (sum(HOT) + 0.5) * MIB
     slurm.run(f"scancel {job_id}")

@@ -143,7 +143,8 @@ static void explain(struct hm_scene *scene, const struct hm_part *fast, const ch
     char size[24], cap[64] = "";
     const char *hot = plan->migration.keys.hot_by == HM_HOT_BY_WRITES ? "most written" : "hottest";
     bool is_fallback = hm_request_wants(scene->request, HM_WANTS_GUIDE) && !scene->request->guide.migrate;
-    const char *when = is_fallback ? "a program that cannot be guided has its memory as with migrate, and there" : "then";
+    const char *when =
+        is_fallback ? "a program that cannot be guided has its memory as with migrate, and there" : "then";
     size_t length = strlen(plan->reason);
     if (length > 0 && plan->reason[length - 1] == '.')
         length--;
@@ -163,7 +164,8 @@ void hm_plan_complete_keys(struct hm_scene *scene, enum hm_hot_by own)
     hm_request_complete_keys(&scene->keys, &built_in);
 }
 
-void hm_plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow, uint64_t cap_bytes)
+void hm_plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow,
+                      uint64_t cap_bytes)
 {
     struct hm_plan_migration *migration = &scene->plan->migration;
     char middle[200] = "";

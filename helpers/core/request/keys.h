@@ -23,9 +23,9 @@ struct hm_key {
 
 /* The words of the enums of request.h, in their order; NULL ends them. In all but the first, "unsaid" stands for a
  * key that is not given; users cannot type it. */
-extern const char *const hm_socket_words[], *const hm_algorithm_words[], *const hm_hot_by_words[],
-                                                *const hm_method_words[], *const hm_fallback_words[],
-                                                *const hm_stale_words[];
+extern const char *const hm_socket_words[],
+    *const hm_algorithm_words[], *const hm_hot_by_words[], *const hm_method_words[], *const hm_fallback_words[],
+                                                                                         *const hm_stale_words[];
 
 /* The n-th key, NULL past the last. */
 const struct hm_key *hm_key_at(int n);

@@ -56,13 +56,13 @@ struct hm_guided {
     bool is_known;
     char profile[HM_CONFIG_PATH_MAX], packer[HM_PACKER_NAME]; /* its absolute path, cut where it is longer */
     char why[HM_WARNING];                                     /* why nothing is guided; "": it is */
-    bool is_migrated; /* as nothing is guided, memory is placed as with migrate (fallback=migrate) */
-    uint32_t step_id; /* of the task */
+    bool is_migrated;                  /* as nothing is guided, memory is placed as with migrate (fallback=migrate) */
+    uint32_t step_id;                  /* of the task */
     uint64_t stale_sites, stale_found; /* sites of a profile of another build, and those that the program has, too */
-    uint64_t fast_bytes;                                      /* of the chosen sites at their peaks, in this task */
-    double expected_share;          /* of the task's accesses that the fast tier would serve, by the profile */
-    uint32_t n_sites;               /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
-    uint64_t site[HM_GUIDED_SITES]; /* their ids */
+    uint64_t fast_bytes;               /* of the chosen sites at their peaks, in this task */
+    double expected_share;             /* of the task's accesses that the fast tier would serve, by the profile */
+    uint32_t n_sites;                  /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
+    uint64_t site[HM_GUIDED_SITES];    /* their ids */
 };
 
 #define HM_PROFILED_FOLDER 256

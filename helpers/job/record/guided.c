@@ -45,8 +45,9 @@ static void set_seen(json_t *object, const struct hm_job *job)
         snprintf(text, sizeof(text), "the samples of the step's migrator do not tell it");
     else if (progress) {
         share = progress->fast_share;
-        snprintf(text, sizeof(text), "estimate from %" PRIu64 " samples of %.16s by the step's migrator (self-reported)",
-                 progress->samples, progress->source);
+        snprintf(text, sizeof(text),
+                 "estimate from %" PRIu64 " samples of %.16s by the step's migrator (self-reported)", progress->samples,
+                 progress->source);
     }
     json_object_set_new(object, "seen_share", share >= 0 ? json_real(share) : json_null());
     json_object_set_new(object, "seen_source", hm_json_text(text, sizeof(text)));

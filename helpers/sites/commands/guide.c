@@ -108,8 +108,10 @@ static int find_other_build(struct work *work, const char *shared, struct hm_err
     bool is_found = hm_store_own(own, NULL) == 0 && find_by_name(own, name, work->options.found) == 0;
     if (!is_found && work->options.takes_stale && shared[0])
         is_found = find_by_name(shared, name, work->options.found) == 0;
-    if (is_found && work->options.takes_stale)
+    if (is_found && work->options.takes_stale) {
+        *error = (struct hm_error){""};
         return 0;
+    }
     if (is_found)
         hm_fail(error, ENOENT, "%s; %.300s is of another build of it: make a new profile", before.text,
                 work->options.found);
@@ -163,8 +165,8 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
         return -1;
     work->choice.packer = options->choice.packer;
     work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
-    int status = is_stale(work, profile, is_elf) ? translate(work, profile, error)
-                                                 : check_build(work, profile, is_elf, error);
+    int status =
+        is_stale(work, profile, is_elf) ? translate(work, profile, error) : check_build(work, profile, is_elf, error);
     if (status == 0)
         status = find_nodes(work, error);
     if (status == 0)

@@ -21,7 +21,7 @@ struct hm_sites_guide {
     struct hm_layout layout; /* of --nodes */
     bool any_build;
     bool takes_stale; /* also a profile of an older build */
-    bool prints; /* what the program would be told; it is not run */
+    bool prints;      /* what the program would be told; it is not run */
 };
 
 /* Returns -1 to go on, or the exit status. */

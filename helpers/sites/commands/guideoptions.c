@@ -75,10 +75,13 @@ static const char *what_is_missing(int argc, char **argv, struct hm_sites_guide 
 int hm_sites_guide_parse(int argc, char **argv, struct hm_sites_guide *options)
 {
     const struct hm_word table[] = {
-        {"fast", .take = hm_sites_take_fast}, {"packer", .take = hm_sites_take_packer},
-        {"nodes", .take = take_nodes},        {"any-build", .flag = &options->any_build},
+        {"fast", .take = hm_sites_take_fast},
+        {"packer", .take = hm_sites_take_packer},
+        {"nodes", .take = take_nodes},
+        {"any-build", .flag = &options->any_build},
         {"stale", .flag = &options->takes_stale},
-        {"shared", .text = &options->shared}, {"print", .flag = &options->prints},
+        {"shared", .text = &options->shared},
+        {"print", .flag = &options->prints},
     };
     const struct hm_words words = {"sites guide", print_help, table, sizeof(table) / sizeof(table[0]), options};
     *options = (struct hm_sites_guide){.choice = {.packer = hm_packer_at(0)}};

@@ -37,8 +37,8 @@ static void look(const struct hm_profile *profile, const struct hm_profile_objec
     bool is_program = profile->build_id && from->build_id && strcmp(profile->build_id, from->build_id) == 0;
     object->path = is_program ? program : from->path;
     object->old = object->now = build_of(from->build_id);
-    object->is_same = !from->build_id || hm_buildid_of_file(object->path, now, NULL) < 0 ||
-                      strcmp(now, from->build_id) == 0;
+    object->is_same =
+        !from->build_id || hm_buildid_of_file(object->path, now, NULL) < 0 || strcmp(now, from->build_id) == 0;
     if (object->is_same)
         return;
     object->now = build_of(now);

@@ -46,8 +46,8 @@ static int add_functions(struct hm_profile_object *into, const struct hm_profile
 {
     int status = 0;
     for (size_t i = 0; i < from->n_functions && status == 0; i++)
-        status = hm_profile_add_function(into, from->function[i].name, from->function[i].start,
-                                         from->function[i].bytes);
+        status =
+            hm_profile_add_function(into, from->function[i].name, from->function[i].start, from->function[i].bytes);
     return status;
 }
 

@@ -132,8 +132,9 @@ const struct hm_symbol *hm_symbols_at(const struct hm_symbols *symbols, uint64_t
 const struct hm_symbol *hm_symbols_named(const struct hm_symbols *symbols, const char *name)
 {
     const struct hm_symbol wanted = {.name = name}, *key = &wanted;
-    const struct hm_symbol **found =
-        symbols->by_name && symbols->n > 0 ? bsearch(&key, symbols->by_name, symbols->n, sizeof(*found), by_name) : NULL;
+    const struct hm_symbol **found = symbols->by_name && symbols->n > 0
+                                         ? bsearch(&key, symbols->by_name, symbols->n, sizeof(*found), by_name)
+                                         : NULL;
     if (!found)
         return NULL;
     bool has_before = found > symbols->by_name && strcmp(found[-1]->name, name) == 0;

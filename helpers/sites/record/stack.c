@@ -151,8 +151,8 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
         const char *path = place->frame[i].path;
         struct hm_sites_frame *frame = &entry->frame[i];
         frame->offset = place->frame[i].offset;
-        frame->object = path ? find_object(table, path, place->frame[i].id, place->frame[i].id_length)
-                             : HM_SITES_OBJECTS;
+        frame->object =
+            path ? find_object(table, path, place->frame[i].id, place->frame[i].id_length) : HM_SITES_OBJECTS;
     }
     atomic_store_explicit(&entry->state, HM_SITES_FILLED, memory_order_release);
 }

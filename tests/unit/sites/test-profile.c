@@ -69,8 +69,8 @@ static void test_functions_of_return_addresses(void **state)
     static const struct {
         uint64_t offset;
         const char *name;
-    } rows[] = {{4560, NULL}, {4561, "main"}, {4585, "main"}, {4720, "main"},   {4721, NULL},
-                {4737, "_start"}, {4770, "_start"}, {4771, NULL}, {0, NULL}, {UINT64_MAX, NULL}};
+    } rows[] = {{4560, NULL},     {4561, "main"},   {4585, "main"}, {4720, "main"}, {4721, NULL},
+                {4737, "_start"}, {4770, "_start"}, {4771, NULL},   {0, NULL},      {UINT64_MAX, NULL}};
     struct hm_profile *profile = read_fixture();
     (void)state;
     assert_int_equal(hm_profile_add_function(&profile->object[0], "again", 4560, 8), 0);

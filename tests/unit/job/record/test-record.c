@@ -333,7 +333,8 @@ static void test_guided(void **state)
     assert_true(json_is_null(json_object_get(guided, "reason")));
     assert_true(json_is_null(json_object_get(guided, "stale")));
     json_decref(record);
-    job.guided = (struct hm_guided){.is_known = true, .is_migrated = true, .stale_sites = 9, .stale_found = 7, .why = "it is static"};
+    job.guided = (struct hm_guided){
+        .is_known = true, .is_migrated = true, .stale_sites = 9, .stale_found = 7, .why = "it is static"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     guided = json_object_get(record, "guided");
     assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
