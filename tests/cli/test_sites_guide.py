@@ -67,7 +67,7 @@ def all_slow():
 def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-guide.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    allocating = "aligned_alloc calloc free malloc malloc_usable_size memalign posix_memalign realloc"
+    allocating = "aligned_alloc calloc free hybridmem_site malloc malloc_usable_size memalign posix_memalign realloc"
     assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} dlclose mmap mmap64".split())
     needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     assert set(re.findall(r"NEEDED.*\[(\S+)\]", needed)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}

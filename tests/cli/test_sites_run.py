@@ -127,7 +127,7 @@ def test_a_profile_says_when_a_site_has_memory(probe, run):
 def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-sites.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
-    allocating = "aligned_alloc calloc free malloc malloc_usable_size memalign posix_memalign realloc"
+    allocating = "aligned_alloc calloc free hybridmem_site malloc malloc_usable_size memalign posix_memalign realloc"
     others = "_Exit _exit dlclose mmap mmap64 mremap munmap"
     assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} {others}".split())
     needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout

@@ -304,7 +304,7 @@ stage_slurm26() {
 
 stage_cost() {
     local name started failed=0
-    for name in decide day history monitor sites; do
+    for name in compile decide day history monitor sites; do
         started=$SECONDS
         if "tests/bench/$name"; then
             echo "$((SECONDS - started)).0s call tests/bench/$name"

@@ -11,6 +11,7 @@
 
 #include "alloc/next.h"
 #include "alloc/preload.h"
+#include "sites/compile/given.h"
 #include "sites/record/stack.h"
 #include "table.h"
 
@@ -69,21 +70,27 @@ static bool look_up(const void *caller)
     return is_fast;
 }
 
-bool hm_guide_is_fast(const void *caller)
+/* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
+static bool is_site_fast(uint64_t given, const void *caller)
 {
     static _Thread_local bool is_inside; /* the walk, or what it calls, allocates */
     if (is_inside)
         return false;
     is_inside = true;
     pthread_once(&once, begin);
-    bool is_fast = is_on && look_up(caller);
+    bool is_fast = is_on && (given != 0 ? hm_guide_has(&table, given) : look_up(caller));
     is_inside = false;
     return is_fast;
+}
+
+bool hm_guide_is_fast(const void *caller)
+{
+    return is_site_fast(0, caller);
 }
 
 bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy)
 {
     (void)bytes;
     *policy = HM_ALLOC_FAST;
-    return hm_guide_is_fast(caller);
+    return is_site_fast(HM_SITES_GIVEN, caller);
 }

@@ -57,7 +57,7 @@ struct hm_profile_bounds {
 };
 
 struct hm_profile_site {
-    uint64_t id; /* hash of the frames by build-id and offset, or of the class: the same in each run */
+    uint64_t id; /* of its code (compile/given.h), or a hash of the frames by build-id and offset, or of the class */
     uint64_t
         class_bytes; /* small allocations of at most this size, from all of the program; 0: one place in the code */
     int n_frames;    /* innermost first; 0 for a class */

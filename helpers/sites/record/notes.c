@@ -15,6 +15,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "blocks.h"
+#include "sites/compile/given.h"
 #include "stack.h"
 #include "table.h"
 
@@ -243,13 +244,21 @@ static void count_end(const struct hm_blocks_part *part)
     }
 }
 
-static void note(const void *memory, size_t bytes, const void *caller, bool is_mapping)
+/* A mapping in a call with an id is one of an allocator that the program has itself, for more than that call. */
+static uint32_t site_of(const void *caller, bool is_mapping)
 {
     struct hm_stack stack;
+    if (HM_SITES_GIVEN != 0 && !is_mapping)
+        return hm_stack_given_site(table, HM_SITES_GIVEN, caller);
+    hm_stack_walk(caller, &stack);
+    return hm_stack_site(table, &stack);
+}
+
+static void note(const void *memory, size_t bytes, const void *caller, bool is_mapping)
+{
     if (!is_ours())
         return;
-    hm_stack_walk(caller, &stack);
-    uint32_t entry = hm_stack_site(table, &stack);
+    uint32_t entry = site_of(caller, is_mapping);
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
     pthread_mutex_lock(&lock);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "base/amount.h"
+#include "sites/compile/given.h"
 #include "sites/profile/siteid.h"
 
 #define OWN 32        /* most frames of this library and the unwinder before that of the caller */
@@ -164,22 +166,44 @@ uint64_t hm_stack_id(const struct hm_stack *stack)
     return hash_of(&place);
 }
 
-static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *stack)
+/* The place of an id in the table; `is_new`: it was free until now, and is to be filled in. */
+static uint32_t find_id(struct hm_sites_table *table, uint64_t id, bool *is_new)
 {
-    struct place place = {.stack = stack};
-    dl_iterate_phdr(look, &place);
-    uint64_t id = hash_of(&place);
+    *is_new = false;
     for (uint32_t i = 0; i < HM_SITES_ENTRIES; i++) {
         uint32_t at = (uint32_t)(id + i) % HM_SITES_ENTRIES;
         uint64_t found = atomic_load_explicit(&table->entry[at].id, memory_order_relaxed);
-        if (found == 0 && atomic_compare_exchange_strong(&table->entry[at].id, &found, id)) {
-            fill(table, &table->entry[at], &place);
-            return at;
-        }
-        if (found == id)
+        *is_new = found == 0 && atomic_compare_exchange_strong(&table->entry[at].id, &found, id);
+        if (*is_new || found == id)
             return at;
     }
     return HM_SITES_ENTRIES;
+}
+
+static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *stack)
+{
+    struct place place = {.stack = stack};
+    bool is_new;
+    dl_iterate_phdr(look, &place);
+    uint32_t at = find_id(table, hash_of(&place), &is_new);
+    if (is_new)
+        fill(table, &table->entry[at], &place);
+    return at;
+}
+
+uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const void *caller)
+{
+    bool is_new;
+    uint32_t at = find_id(table, id, &is_new);
+    if (is_new) {
+        struct hm_stack stack;
+        struct place place = {.stack = &stack};
+        hm_stack_walk(caller, &stack);
+        stack.n = (unsigned)hm_least(stack.n, hm_most(hm_sites_given_frames(id), 1));
+        dl_iterate_phdr(look, &place);
+        fill(table, &table->entry[at], &place);
+    }
+    return at;
 }
 
 /* Sites by their addresses in this process. An element is the upper bits of the addresses' hash and the site's index +

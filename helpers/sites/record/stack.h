@@ -28,6 +28,10 @@ uint64_t hm_stack_id(const struct hm_stack *stack);
 /* A hash of the addresses, for what is remembered in this process only. */
 uint64_t hm_stack_hash(const struct hm_stack *stack);
 
+/* The index of the site with this id in the table, which the program was compiled with (sites/compile/given.h). Its
+ * frames are those of its first allocation. HM_SITES_ENTRIES: there is no room. */
+uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const void *caller);
+
 /* The index of the stack's site in the table; HM_SITES_ENTRIES: there is no room for one. */
 uint32_t hm_stack_site(struct hm_sites_table *table, const struct hm_stack *stack);
 /* Forget which addresses belong to which site. */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libhybridmem-compile.so: the pass of LLVM that gives each call of an allocation function a site's id (given.h). It
+ * runs behind all others, so that it costs them nothing and copies what is left of inlining. An id is the hash of the
+ * source file's name, and of the functions and calls of the path; so it stays where the code is not changed.
+ */
+#include <config.h>
+#undef PIC /* libtool's, and a name in LLVM's headers */
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/Format.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "calls.h"
+#include "given.h"
+#include "paths.h"
+
+using namespace llvm;
+
+namespace hybridmem
+{
+
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+/* MemBrain tells apart paths of four functions, and its largest program grew to 4.8 times its size with them. */
+static cl::opt<unsigned> context("hybridmem-context", cl::desc("functions of a call path that are told apart"),
+                                 cl::init(4));
+static cl::opt<unsigned> growth("hybridmem-growth", cl::desc("most growth of the code by copies, in percent"),
+                                cl::init(400));
+static cl::opt<bool> report("hybridmem-report", cl::desc("print the sites and the growth of each file"));
+
+/* ---------------------------------------------------------- ids */
+
+class Marker
+{
+  public:
+    Marker(Module &module, const Paths &with_paths);
+
+    /* Gives ids to all calls that allocate. */
+    void mark();
+    unsigned n_sites() const
+    {
+        return sites;
+    }
+
+  private:
+    void mark(Function &function);
+    void mark_call(CallBase &call, uint64_t id);
+    void set(Instruction &before, uint64_t id, const CallBase &call);
+
+    Module &module;
+    const Paths &paths;
+    GlobalVariable *variable;
+    DenseSet<const BasicBlock *> cleared; /* blocks that set it to 0 at their beginning */
+    unsigned sites = 0;
+};
+
+/* The variable is the same in all objects of a program and its libraries: that of the first that has it. */
+Marker::Marker(Module &of_module, const Paths &with_paths) : module(of_module), paths(with_paths)
+{
+    const char *name = TEXT(HM_SITES_GIVEN);
+    Type *type = Type::getInt64Ty(module.getContext());
+    variable = new GlobalVariable(module, type, false, GlobalValue::WeakAnyLinkage, ConstantInt::get(type, 0), name,
+                                  nullptr, GlobalValue::InitialExecTLSModel);
+    Comdat *comdat = module.getOrInsertComdat(name);
+    comdat->setSelectionKind(Comdat::Any);
+    variable->setComdat(comdat);
+}
+
+/* The store is volatile: LLVM knows of malloc that it reads no variable of the program. */
+void Marker::set(Instruction &before, uint64_t id, const CallBase &call)
+{
+    IRBuilder<> builder(&before);
+    builder.SetCurrentDebugLocation(call.getDebugLoc());
+    builder.CreateStore(builder.getInt64(id), variable, true);
+}
+
+/* Behind the call it is 0 again, so that no other code's allocation is taken for one of this site. Where an exception
+ * leaves the function, it is not, until the next of these calls. */
+void Marker::mark_call(CallBase &call, uint64_t id)
+{
+    set(call, id, call);
+    auto *invoke = dyn_cast<InvokeInst>(&call);
+    if (!invoke) {
+        set(*call.getNextNode(), 0, call);
+        return;
+    }
+    BasicBlock *normal = invoke->getNormalDest();
+    if (!normal->getSinglePredecessor())
+        normal = SplitEdge(invoke->getParent(), normal);
+    for (BasicBlock *next : {normal, invoke->getUnwindDest()}) {
+        BasicBlock::iterator place = next->getFirstInsertionPt();
+        if (place != next->end() && cleared.insert(next).second)
+            set(*place, 0, call);
+    }
+}
+
+static bool can_mark(const CallBase &call)
+{
+    const auto *plain = dyn_cast<CallInst>(&call);
+    return plain ? !plain->isMustTailCall() : isa<InvokeInst>(call);
+}
+
+void Marker::mark(Function &function)
+{
+    std::vector<CallBase *> calls;
+    for (Instruction &instruction : instructions(function)) {
+        auto *call = dyn_cast<CallBase>(&instruction);
+        if (call && can_mark(*call) && allocation_of(*call) != Allocation::none)
+            calls.push_back(call);
+    }
+    Path path = paths.of(function);
+    StringMap<unsigned> n_calls;
+    for (CallBase *call : calls) {
+        StringRef name = callee_of(*call)->getName();
+        uint64_t id = hash_on(hash_on(path.hash, n_calls[name]++), name);
+        uint64_t inner = allocation_of(*call) == Allocation::inner;
+        id &= (UINT64_C(1) << HM_SITES_GIVEN_INNER_BIT) - 1;
+        id |= static_cast<uint64_t>(path.length) << HM_SITES_GIVEN_LENGTH_BIT | inner << HM_SITES_GIVEN_INNER_BIT;
+        mark_call(*call, id);
+    }
+    sites += calls.size();
+}
+
+void Marker::mark()
+{
+    for (Function &function : module)
+        if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage())
+            mark(function);
+}
+
+/* ---------------------------------------------------------- the pass */
+
+static bool has_allocations(const Module &module)
+{
+    for (const Function &function : module)
+        for (const Instruction &instruction : instructions(function)) {
+            const auto *call = dyn_cast<CallBase>(&instruction);
+            if (call && allocation_of(*call) != Allocation::none)
+                return true;
+        }
+    return false;
+}
+
+/* These lines are no warnings of the compiler, as -Werror would make errors of them. */
+static void tell(const Module &module, const Paths &paths, unsigned n_sites, uint64_t n_instructions)
+{
+    StringRef file = module.getSourceFileName();
+    double before = static_cast<double>(paths.n_instructions()), after = static_cast<double>(n_instructions);
+    if (report)
+        errs() << "hybridmem: " << file << ": " << n_sites << " sites, " << paths.n_copies()
+               << " copies of functions, the code grows by " << format("%.1f", 100 * (after - before) / before)
+               << " %\n";
+    if (paths.n_left() > 0)
+        errs() << "hybridmem: " << file << ": call paths are not told apart at " << paths.n_left()
+               << " calls: the code would grow by more than " << growth << " % (-fhybridmem-growth=PERCENT)\n";
+}
+
+struct SitesPass : PassInfoMixin<SitesPass> {
+    PreservedAnalyses run(Module &module, ModuleAnalysisManager &manager)
+    {
+        /* another run of the pass, such as that of the linker, finds what was done */
+        if (module.getNamedValue(TEXT(HM_SITES_GIVEN)) || !has_allocations(module))
+            return PreservedAnalyses::all();
+        Paths paths(module, std::min(std::max(context.getValue(), 1U), unsigned{HM_SITES_GIVEN_MOST}), growth);
+        paths.tell_apart();
+        if (paths.n_copies() > 0) /* a function all of whose callers have copies is not needed any more */
+            GlobalDCEPass().run(module, manager);
+        uint64_t n_instructions = module.getInstructionCount();
+        Marker marker(module, paths);
+        marker.mark();
+        tell(module, paths, marker.n_sites(), n_instructions);
+        return PreservedAnalyses::none();
+    }
+
+    static bool isRequired()
+    {
+        return true;
+    }
+};
+
+static void add_pass(PassBuilder &builder)
+{
+    builder.registerOptimizerLastEPCallback(
+        [](ModulePassManager &manager, auto &&...) { manager.addPass(SitesPass()); });
+}
+
+} // namespace hybridmem
+
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo()
+{
+    return {LLVM_PLUGIN_API_VERSION, "hybridmem-sites", PACKAGE_VERSION, hybridmem::add_pass};
+}

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests programs that hybridmem-cc and hybridmem-c++ compile: sites by the ids that these give them."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from installed import PREFIX, helper, needs_llvm
+from test_sites import MIB, VALIDATOR
+from test_sites_guide import FAST, all_slow, guide, policies
+
+PROBE = Path(__file__).parent / "sites-probe.c"
+CALLERS = {number + 1 for number in range(8)}  # of xmalloc: the MiB that each allocates
+pytestmark = needs_llvm
+
+
+def compiler(name, *words, status=0, cwd=None):
+    command = [PREFIX / "bin" / name, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def built(path, *words, source=PROBE, name="hybridmem-cc"):
+    compiler(name, "-O2", "-pthread", "-Werror", "-o", path, source, *words)
+    return path
+
+
+def profile_of(program, *words):
+    output = program.with_suffix(".json")
+    done = helper("hybridmem-sites", "run", "-o", output, "--", program, *words)
+    assert done.stderr == ""
+    profile = json.loads(output.read_text())
+    VALIDATOR.validate(profile)
+    return profile
+
+
+def by_peak(profile):
+    return {site["peak_bytes"] / MIB: site["id"] for site in profile["sites"] if site["frames"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """With the probe's source, so that its name has no folder in it."""
+    (tmp_path / "probe.c").write_text(PROBE.read_text())
+    return tmp_path
+
+
+def test_callers_of_one_wrapper_are_told_apart_by_copies(tmp_path):
+    program = built(tmp_path / "probe", "-fhybridmem-context=2")
+    assert set(by_peak(profile_of(program, "hot", "0"))) == CALLERS
+    alone = by_peak(profile_of(built(tmp_path / "alone", "-fhybridmem-context=1"), "hot", "0"))
+    assert set(alone) == {sum(CALLERS)}
+
+
+def test_the_default_is_paths_of_four_functions(tmp_path):
+    """main's three calls lead by one function each to xmalloc's caller: paths of four functions tell them apart, paths
+    of three do not."""
+    source = tmp_path / "deep.c"
+    source.write_text(
+        "#include <stdlib.h>\n#define F __attribute__((noinline))\n"
+        "F static char *last(size_t n) { char *m = malloc(n << 20); m[0] = 1; return m; }\n"
+        "F static char *next(size_t n) { char *m = last(n); m[1] = 1; return m; }\n"
+        "F static char *first(size_t n) { char *m = next(n); m[2] = 1; return m; }\n"
+        "int main(void) { return first(1)[0] + first(2)[0] + first(4)[0] == 3 ? 0 : 1; }\n"
+    )
+    assert set(by_peak(profile_of(built(tmp_path / "four", source=source)))) == {1, 2, 4}
+    assert set(by_peak(profile_of(built(tmp_path / "three", "-fhybridmem-context=3", source=source)))) == {7}
+
+
+def test_ids_stay_where_the_code_stays(folder):
+    """Over a rebuild with debug information, and with a function more that allocates."""
+    old = profile_of(built(folder / "old"), "hot", "0")
+    source = folder / "probe.c"
+    added = "void *unrelated(size_t bytes);\nvoid *unrelated(size_t bytes)\n{\n    return calloc(2, bytes);\n}\n\n"
+    source.write_text(source.read_text().replace("static double cpu_s", added + "static double cpu_s"))
+    words = ["-O2", "-g", "-pthread", "probe.c", "-o"]
+    compiler("hybridmem-cc", *words, "new", cwd=folder)
+    source.write_text(PROBE.read_text())
+    compiler("hybridmem-cc", *words, "again", cwd=folder)
+    again, new = (profile_of(folder / name, "hot", "0") for name in ("again", "new"))
+    assert len({profile["program"]["build_id"] for profile in (old, again, new)}) == 3
+    assert by_peak(again) == by_peak(new) and set(by_peak(new)) == CALLERS
+
+
+def test_a_limit_of_growth_is_kept_and_said(tmp_path):
+    path = tmp_path / "probe"
+    words = ["-O2", "-pthread", "-Werror", "-fhybridmem-context=2", "-o", path, PROBE]
+    done = compiler("hybridmem-cc", "-fhybridmem-growth=0", "-fhybridmem-report", *words)
+    said = rf"hybridmem: {PROBE}: \d+ sites, 0 copies of functions, the code grows by 0.0 %\n"
+    said += rf"hybridmem: {PROBE}: call paths are not told apart at \d+ calls: the code would grow by more than 0 % "
+    assert re.fullmatch(said + r"\(-fhybridmem-growth=PERCENT\)\n", done.stderr), done.stderr
+    assert set(by_peak(profile_of(path, "hot", "0"))) == {sum(CALLERS)}
+    done = compiler("hybridmem-cc", "-fhybridmem-growth=60", "-fhybridmem-report", *words)
+    copies, growth = re.search(r" (\d+) copies of functions, the code grows by ([\d.]+) %\n", done.stderr).groups()
+    assert int(copies) >= 8 and 0 < float(growth) <= 60
+    assert set(by_peak(profile_of(path, "hot", "0"))) == CALLERS
+
+
+def test_a_program_runs_without_hybridmem(tmp_path):
+    program = built(tmp_path / "probe")
+    for what in ("lives", "threads", "forks", "handler"):
+        subprocess.run([program, what], check=True)
+    needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    assert "NEEDED" in needed and "hybridmem" not in needed
+
+
+CPP = """
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+static const std::size_t MIB = 1 << 20;
+static void *volatile sink;
+struct alignas(256) Wide { char bytes[MIB]; };
+template <typename T> __attribute__((noinline)) static std::vector<T> *made(std::size_t bytes)
+{
+    return new std::vector<T>(bytes / sizeof(T), T(1));
+}
+int main()
+{
+    std::unique_ptr<char[]> array(new char[3 * MIB]);
+    std::unique_ptr<Wide> wide(new Wide);
+    std::unique_ptr<char> silent(new (std::nothrow) char);
+    std::unique_ptr<std::vector<double>> numbers(made<double>(5 * MIB)), others(made<double>(7 * MIB));
+    volatile std::size_t too_much = std::size_t(1) << 62;
+    for (void *kept : {static_cast<void *>(array.get()), static_cast<void *>(wide.get())})
+        sink = kept; /* else the compiler needs no memory for them */
+    *silent = 1;
+    try {
+        char *volatile none = new char[too_much];
+        return none != nullptr;
+    } catch (const std::bad_alloc &) {
+        char *last = static_cast<char *>(std::malloc(9 * MIB));
+        sink = last;
+        std::printf("%d\\n", last && (*numbers)[1] + (*others)[2] == 2);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_operators_of_cpp(tmp_path, level):
+    """Frames begin with the function of the C++ library, then the program's."""
+    source = tmp_path / "operators.cc"
+    source.write_text(CPP)
+    words = (level, "-g", "-std=c++17", "-fhybridmem-context=2")
+    program = built(tmp_path / "operators", *words, source=source, name="hybridmem-c++")
+    assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "1\n"
+    again = built(tmp_path / "again", *words, "-DAGAIN", source=source, name="hybridmem-c++")
+    first, second = by_peak(profile_of(program)), by_peak(profile_of(again))
+    assert first == second and {1, 3, 9} <= set(first)
+    # at -O0 two vectors' memory comes from one function of the library's header
+    assert {5, 7} <= set(first) or (level == "-O0" and 12 in first)
+
+
+def test_people_read_functions_and_lines_of_sites_with_ids(tmp_path):
+    program = built(tmp_path / "probe", "-g", "-fhybridmem-context=2")
+    profile_of(program, "hot", "0")
+    text = helper("hybridmem-sites", "show", program.with_suffix(".json")).stdout
+    assert re.search(r" xmalloc \(sites-probe.c:\d+\) < caller_3 \(sites-probe.c:\d+\)$", text, re.MULTILINE)
+    assert "main" not in text  # the id does not stand for it
+
+
+def test_a_program_with_ids_is_guided_also_when_it_is_built_anew(folder):
+    compiler("hybridmem-cc", "-O2", "-pthread", "probe.c", "-o", "old", cwd=folder)
+    profile = profile_of(folder / "old", "where")
+    profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
+    for site in profile["sites"]:
+        number = {2: 750, 8: 250}.get(site["peak_bytes"] / MIB, 0)
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path = folder / "old.json"
+    path.write_text(json.dumps(profile))
+    compiler("hybridmem-cc", "-O2", "-g", "-pthread", "probe.c", "-o", "new", cwd=folder)
+    wanted = {**all_slow(), "2": FAST, "8": FAST}
+    assert policies(guide(path, folder / "old", "where")) == wanted
+    assert policies(guide(path, folder / "new", "where", options=["--fast", "11M", "--any-build"])) == wanted
+
+
+LIBRARY = "#include <stdlib.h>\nvoid *take(size_t bytes);\nvoid *take(size_t bytes) { return malloc(bytes); }\n"
+PROGRAM = """
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *(*take)(size_t) = library ? (void *(*)(size_t))dlsym(library, "take") : NULL;
+    void *volatile own = malloc((size_t)5 << 20);
+    return own && take && take((size_t)3 << 20) ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("with_ids", [("library",), ("program",), ("library", "program")])
+def test_libraries_and_programs_with_and_without_ids(tmp_path, with_ids):
+    """What has ids has the same in each build, what has none has its stack, which another build changes."""
+    found = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for part, text, words in (("library", LIBRARY, ["-shared", "-fPIC"]), ("program", PROGRAM, ["-ldl"])):
+            (folder / f"{part}.c").write_text(text)
+            command = [PREFIX / "bin" / "hybridmem-cc" if part in with_ids else "gcc", "-O1", f"{part}.c", "-o", part]
+            subprocess.run([*command, f"-Wl,-soname,{name}", *words], cwd=folder, check=True)
+        found.append(by_peak(profile_of(folder / "program", folder / "library")))
+    assert set(found[0]) == set(found[1]) == {3, 5}
+    assert (found[0][3] == found[1][3]) == ("library" in with_ids)
+    assert (found[0][5] == found[1][5]) == ("program" in with_ids)
+
+
+def test_flags_of_pkg_config(folder):
+    """Those that the compiler of the same LLVM needs."""
+
+    def told(*words):
+        env = {**os.environ, "PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"}
+        done = subprocess.run(["pkg-config", *words, "hybridmem-sites"], capture_output=True, check=True, env=env)
+        return shlex.split(done.stdout.decode())
+
+    clang = told("--variable=clang")
+    subprocess.run([*clang, *told("--cflags"), "-O2", "-pthread", "-c", "probe.c"], cwd=folder, check=True)
+    subprocess.run([*clang, "probe.o", "-pthread", *told("--libs"), "-o", "flags"], cwd=folder, check=True)
+    compiler("hybridmem-cc", "-O2", "-pthread", "probe.c", "-o", "wrapper", cwd=folder)
+    flags, wrapper = (by_peak(profile_of(folder / name, "hot", "0")) for name in ("flags", "wrapper"))
+    assert flags == wrapper and set(flags) == CALLERS
+
+
+@pytest.mark.parametrize("name", ["hybridmem-cc", "hybridmem-c++", "hybridmem-fc"])
+def test_options_of_the_compilers(name):
+    text = compiler(name, "--help").stdout
+    assert text.startswith(f"Usage: {name} ") and max(map(len, text.splitlines())) <= 80
+    assert all(f"-fhybridmem-{word}" in text for word in ("context=N", "growth=PERCENT", "report"))
+    for option, wanted in (("context", "1 to 10"), ("growth", "0 to 100000")):
+        for wrong in ("", "x", "-1", "11.5", "999999999999999999999"):
+            done = compiler(name, f"-fhybridmem-{option}={wrong}", status=1)
+            said = f"{name}: -fhybridmem-{option}={wrong}: use a whole number from {wanted}\n"
+            assert (done.stdout, done.stderr) == ("", said)
+    said = compiler(name, "-fhybridmem-contxt=2", status=1).stderr
+    assert "-fhybridmem-contxt=2 is no option: use -fhybridmem-context=N" in said
+
+
+def test_fortran_or_why_not(tmp_path):
+    """Flang of LLVM 15 and earlier takes no pass."""
+    source = tmp_path / "field.f90"
+    source.write_text(
+        "program field\n  real(8), allocatable :: values(:)\n  allocate(values(400000))\n  values = 1\n"
+        "  print '(I0)', int(sum(values))\nend program\n"
+    )
+    flang = re.search(r"^compiler=(.*)$", (PREFIX / "bin" / "hybridmem-fc").read_text(), re.MULTILINE)[1]
+    if not os.access(flang, os.X_OK):
+        done = compiler("hybridmem-fc", source, status=1)
+        assert re.fullmatch(rf"hybridmem-fc: there is no {flang}: [^\n]*\(flang, of LLVM 16 or later\)\n", done.stderr)
+        return
+    profiles = []
+    for name in ("first", "second"):
+        compiler("hybridmem-fc", "-O2", source, "-o", tmp_path / name, f"-Wl,-soname,{name}")
+        assert subprocess.run([tmp_path / name], capture_output=True, text=True, check=True).stdout == "400000\n"
+        helper("hybridmem-sites", "run", "-o", tmp_path / f"{name}.json", "--", tmp_path / name)
+        profiles.append(by_peak(json.loads((tmp_path / f"{name}.json").read_text())))
+    assert profiles[0] == profiles[1] and 3200000 / MIB in profiles[0]
