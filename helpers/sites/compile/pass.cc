@@ -17,6 +17,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "calls.h"
 #include "given.h"
@@ -30,12 +31,38 @@ namespace hybridmem
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
 
-/* MemBrain tells apart paths of four functions, and its largest program grew to 4.8 times its size with them. */
+/* MemBrain tells apart paths of four functions, with which one of its programs grows to 4.8 times its size. */
 static cl::opt<unsigned> context("hybridmem-context", cl::desc("functions of a call path that are told apart"),
                                  cl::init(4));
 static cl::opt<unsigned> growth("hybridmem-growth", cl::desc("most growth of the code by copies, in percent"),
                                 cl::init(400));
 static cl::opt<bool> report("hybridmem-report", cl::desc("print the sites and the growth of each file"));
+
+static cl::opt<bool> at_link("hybridmem-at-link", cl::desc("leave all to the linker, which has the whole program"));
+
+/* What the linker's run of the pass has to know is in the module: these flags, and a function's source file. */
+static const char context_flag[] = "hybridmem-context", growth_flag[] = "hybridmem-growth",
+                  report_flag[] = "hybridmem-report";
+
+struct Options {
+    unsigned context, growth;
+    bool is_report;
+};
+
+/* The variable is the same in all objects of a program and its libraries: that of the first that has it. */
+static GlobalVariable *variable_of(Module &module)
+{
+    const char *name = TEXT(HM_SITES_GIVEN);
+    if (GlobalVariable *found = module.getNamedGlobal(name))
+        return found;
+    Type *type = Type::getInt64Ty(module.getContext());
+    auto *made = new GlobalVariable(module, type, false, GlobalValue::WeakAnyLinkage, ConstantInt::get(type, 0), name,
+                                    nullptr, GlobalValue::InitialExecTLSModel);
+    Comdat *comdat = module.getOrInsertComdat(name);
+    comdat->setSelectionKind(Comdat::Any);
+    made->setComdat(comdat);
+    return made;
+}
 
 /* ---------------------------------------------------------- ids */
 
@@ -44,8 +71,8 @@ class Marker
   public:
     Marker(Module &module, const Paths &with_paths);
 
-    /* Gives ids to all calls that allocate. */
-    void mark();
+    /* Gives ids to all calls that allocate; at the link, to those of functions that were left to it. */
+    void mark(bool is_link);
     unsigned n_sites() const
     {
         return sites;
@@ -63,16 +90,9 @@ class Marker
     unsigned sites = 0;
 };
 
-/* The variable is the same in all objects of a program and its libraries: that of the first that has it. */
-Marker::Marker(Module &of_module, const Paths &with_paths) : module(of_module), paths(with_paths)
+Marker::Marker(Module &of_module, const Paths &with_paths)
+    : module(of_module), paths(with_paths), variable(variable_of(of_module))
 {
-    const char *name = TEXT(HM_SITES_GIVEN);
-    Type *type = Type::getInt64Ty(module.getContext());
-    variable = new GlobalVariable(module, type, false, GlobalValue::WeakAnyLinkage, ConstantInt::get(type, 0), name,
-                                  nullptr, GlobalValue::InitialExecTLSModel);
-    Comdat *comdat = module.getOrInsertComdat(name);
-    comdat->setSelectionKind(Comdat::Any);
-    variable->setComdat(comdat);
 }
 
 /* The store is volatile: LLVM knows of malloc that it reads no variable of the program. */
@@ -130,10 +150,11 @@ void Marker::mark(Function &function)
     sites += calls.size();
 }
 
-void Marker::mark()
+void Marker::mark(bool is_link)
 {
     for (Function &function : module)
-        if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage())
+        if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+            (!is_link || function.hasFnAttribute(Paths::file_attribute)))
             mark(function);
 }
 
@@ -151,33 +172,75 @@ static bool has_allocations(const Module &module)
 }
 
 /* These lines are no warnings of the compiler, as -Werror would make errors of them. */
-static void tell(const Module &module, const Paths &paths, unsigned n_sites, uint64_t n_instructions)
+static void tell(const Module &module, const Paths &paths, unsigned n_sites, uint64_t n_instructions,
+                 const Options &options)
 {
     StringRef file = module.getSourceFileName();
     double before = static_cast<double>(paths.n_instructions()), after = static_cast<double>(n_instructions);
-    if (report)
+    if (options.is_report)
         errs() << "hybridmem: " << file << ": " << n_sites << " sites, " << paths.n_copies()
                << " copies of functions, the code grows by " << format("%.1f", 100 * (after - before) / before)
                << " %\n";
     if (paths.n_left() > 0)
         errs() << "hybridmem: " << file << ": call paths are not told apart at " << paths.n_left()
-               << " calls: the code would grow by more than " << growth << " % (-fhybridmem-growth=PERCENT)\n";
+               << " calls: the code would grow by more than " << options.growth << " % (-fhybridmem-growth=PERCENT)\n";
 }
 
-struct SitesPass : PassInfoMixin<SitesPass> {
+static void give_ids(Module &module, ModuleAnalysisManager &manager, const Options &options, bool is_link)
+{
+    Paths paths(module, std::min(std::max(options.context, 1U), unsigned{HM_SITES_GIVEN_MOST}), options.growth);
+    paths.tell_apart();
+    if (paths.n_copies() > 0) /* a function all of whose callers have copies is not needed any more */
+        GlobalDCEPass().run(module, manager);
+    uint64_t n_instructions = module.getInstructionCount();
+    Marker marker(module, paths);
+    marker.mark(is_link);
+    tell(module, paths, marker.n_sites(), n_instructions, options);
+}
+
+static void leave_to_linker(Module &module)
+{
+    for (Function &function : module)
+        if (!function.isDeclaration())
+            function.addFnAttr(Paths::file_attribute, module.getSourceFileName());
+    module.addModuleFlag(Module::Max, context_flag, context);
+    module.addModuleFlag(Module::Max, growth_flag, growth);
+    module.addModuleFlag(Module::Max, report_flag, report);
+    appendToUsed(module, {variable_of(module)}); /* the linker has to see it before the pass runs */
+}
+
+struct FilePass : PassInfoMixin<FilePass> {
     PreservedAnalyses run(Module &module, ModuleAnalysisManager &manager)
     {
-        /* another run of the pass, such as that of the linker, finds what was done */
-        if (module.getNamedValue(TEXT(HM_SITES_GIVEN)) || !has_allocations(module))
+        if (module.getNamedValue(TEXT(HM_SITES_GIVEN)) || (!at_link && !has_allocations(module)))
             return PreservedAnalyses::all();
-        Paths paths(module, std::min(std::max(context.getValue(), 1U), unsigned{HM_SITES_GIVEN_MOST}), growth);
-        paths.tell_apart();
-        if (paths.n_copies() > 0) /* a function all of whose callers have copies is not needed any more */
-            GlobalDCEPass().run(module, manager);
-        uint64_t n_instructions = module.getInstructionCount();
-        Marker marker(module, paths);
-        marker.mark();
-        tell(module, paths, marker.n_sites(), n_instructions);
+        if (at_link)
+            leave_to_linker(module);
+        else
+            give_ids(module, manager, {context, growth, report}, false);
+        return PreservedAnalyses::none();
+    }
+
+    static bool isRequired()
+    {
+        return true;
+    }
+};
+
+static unsigned flag_of(const Module &module, StringRef name)
+{
+    const auto *value = mdconst::extract_or_null<ConstantInt>(module.getModuleFlag(name));
+    return value ? static_cast<unsigned>(value->getZExtValue()) : 0;
+}
+
+struct LinkPass : PassInfoMixin<LinkPass> {
+    PreservedAnalyses run(Module &module, ModuleAnalysisManager &manager)
+    {
+        if (!module.getModuleFlag(context_flag) || !has_allocations(module))
+            return PreservedAnalyses::all();
+        give_ids(module, manager,
+                 {flag_of(module, context_flag), flag_of(module, growth_flag), flag_of(module, report_flag) != 0},
+                 true);
         return PreservedAnalyses::none();
     }
 
@@ -190,7 +253,11 @@ struct SitesPass : PassInfoMixin<SitesPass> {
 static void add_pass(PassBuilder &builder)
 {
     builder.registerOptimizerLastEPCallback(
-        [](ModulePassManager &manager, auto &&...) { manager.addPass(SitesPass()); });
+        [](ModulePassManager &manager, auto &&...) { manager.addPass(FilePass()); });
+#if LLVM_VERSION_MAJOR >= 15
+    builder.registerFullLinkTimeOptimizationLastEPCallback(
+        [](ModulePassManager &manager, auto &&...) { manager.addPass(LinkPass()); });
+#endif
 }
 
 } // namespace hybridmem

@@ -95,7 +95,10 @@ Path Paths::of(const Function &function) const
     auto found = known.find(&function);
     if (found != known.end())
         return found->second;
-    return {hash_on(hash_on(0, module.getSourceFileName()), function.getName()), 1};
+    StringRef file = module.getSourceFileName();
+    if (function.hasFnAttribute(file_attribute))
+        file = function.getFnAttribute(file_attribute).getValueAsString();
+    return {hash_on(hash_on(0, file), function.getName()), 1};
 }
 
 /* ---------------------------------------------------------- copies */

@@ -27,6 +27,9 @@ struct Path {
 class Paths
 {
   public:
+    /* At the link of a whole program: the name of the source file that a function is from. */
+    static constexpr const char *file_attribute = "hybridmem-file";
+
     /* Paths of `length` functions are told apart, the innermost of which calls the allocation function. All copies
      * together have at most `most` percent of the module's instructions. */
     Paths(llvm::Module &module, unsigned length, unsigned most);
