@@ -26,7 +26,10 @@ AC_DEFUN([X_AC_LLVM], [
     # up to LLVM 19 the Fortran compiler is called flang-new; before 16 it takes no pass
     LLVM_FLANG=$hm_llvm_folder/flang
     AS_CASE([$LLVM_MAJOR], [1@<:@0-9@:>@], [LLVM_FLANG=$hm_llvm_folder/flang-new])
-    LLVM_CPPFLAGS="-isystem $("$LLVM_CONFIG" --includedir 2>/dev/null)"
+    hm_llvm_folder=$("$LLVM_CONFIG" --includedir 2>/dev/null)
+    LLVM_CPPFLAGS=
+    # named once more, that folder would come before that of the C++ library, which is before it for a reason
+    AS_IF([test "$hm_llvm_folder" != /usr/include], [LLVM_CPPFLAGS="-isystem $hm_llvm_folder"])
     HM_PLAIN_CXXFLAGS="-std=c++17 -fno-exceptions -Wall -Wextra -Wformat=2 -Wshadow -Wpointer-arith -Wcast-qual -Wvla -Wundef -fvisibility=hidden -fstack-protector-strong"
     AS_IF([test "$enable_werror" = yes], [HM_PLAIN_CXXFLAGS="$HM_PLAIN_CXXFLAGS -Werror"])
     AS_IF([test "$("$LLVM_CONFIG" --has-rtti 2>/dev/null)" != YES], [HM_PLAIN_CXXFLAGS="$HM_PLAIN_CXXFLAGS -fno-rtti"])
