@@ -14,6 +14,7 @@
 #include "base/pagesize.h"
 #include "next.h"
 #include "preload.h"
+#include "small.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -28,28 +29,33 @@ static size_t block_of(size_t bytes)
     return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
 }
 
-/*
- * Place an allocation. Returns NULL where the next library should serve it. `caller` is the return address of malloc.
- */
-static void *place(size_t bytes, const void *caller)
+static void *place_large(size_t bytes, const void *caller)
 {
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes)};
     enum hm_alloc_policy policy;
     char reason[HM_ALLOC_REASON];
-    if (bytes < HM_ALLOC_LEAST || bytes > HM_ALLOCATE_MOST)
+    if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, caller, &policy))
         return NULL;
+    return hm_allocate(bytes, policy, &hint, reason);
+}
+
+/* Place an allocation; what is large is zeroed in any case. Returns NULL where the next library should serve it.
+ * `caller` is the return address of malloc. */
+static void *place(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+{
     int number = errno;
-    void *memory = NULL;
-    if (hm_preload_choose(bytes, caller, &policy))
-        memory = hm_allocate(bytes, policy, &hint, reason);
+    void *memory =
+        bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, caller) : place_large(bytes, caller);
     errno = number;
     return memory;
 }
 
-/* Size of a placed allocation; 0 where `memory` is not one. Placed memory begins at a page, other memory seldom does.
- * So most calls for other memory do not take the lock. */
+/* Size of a placed allocation; 0 where `memory` is not one. Large placed memory begins at a page, other memory seldom
+ * does. So most calls for other memory do not take the lock. */
 static size_t placed_bytes(const void *memory)
 {
+    if (hm_small_has(memory))
+        return hm_small_bytes(memory);
     return (uintptr_t)memory % hm_page_size() == 0 ? hm_allocated_bytes(memory) : 0;
 }
 
@@ -57,7 +63,7 @@ static void *allocate(size_t bytes, const void *caller)
 {
     if (!hm_next_is_ready())
         return hm_arena_take(bytes);
-    void *memory = place(bytes, caller);
+    void *memory = place(1, bytes, false, caller);
     return memory ? memory : hm_next.malloc(bytes);
 }
 
@@ -75,7 +81,7 @@ PUBLIC void *calloc(size_t count, size_t bytes)
     }
     if (!hm_next_is_ready())
         return hm_arena_take(all); /* the arena is static memory and used only once, so it is zeroed */
-    void *memory = place(all, __builtin_return_address(0));
+    void *memory = place(1, all, true, __builtin_return_address(0));
     return memory ? memory : hm_next.calloc(count, bytes);
 }
 
@@ -84,7 +90,9 @@ static void release(void *memory)
     int number = errno;
     if (!memory || hm_arena_has(memory))
         return;
-    if (((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory)) && hm_next_is_ready())
+    if (hm_small_has(memory))
+        hm_small_give(memory);
+    else if (((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory)) && hm_next_is_ready())
         hm_next.free(memory);
     errno = number;
 }
@@ -122,7 +130,7 @@ PUBLIC void *realloc(void *memory, size_t bytes)
         return bytes <= placed && bytes >= placed / 2 ? memory : move(memory, placed, bytes, caller);
     if (!hm_next_is_ready())
         return NULL;
-    void *moved = place(bytes, caller);
+    void *moved = place(1, bytes, false, caller);
     if (!moved)
         return hm_next.realloc(memory, bytes);
     size_t old_bytes = hm_next.malloc_usable_size(memory);
@@ -149,7 +157,7 @@ PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
     if (!hm_next_is_ready())
         return ENOMEM;
     if (is_power_of_two(alignment) && alignment % sizeof(void *) == 0 && is_aligned_by_us(alignment, bytes))
-        placed = place(bytes, __builtin_return_address(0));
+        placed = place(alignment, bytes, false, __builtin_return_address(0));
     if (!placed)
         return hm_next.posix_memalign(memory, alignment, bytes);
     *memory = placed;
@@ -162,7 +170,7 @@ PUBLIC void *aligned_alloc(size_t alignment, size_t bytes)
     if (!hm_next_is_ready())
         return NULL;
     if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
-        placed = place(bytes, __builtin_return_address(0));
+        placed = place(alignment, bytes, false, __builtin_return_address(0));
     return placed ? placed : hm_next.aligned_alloc(alignment, bytes);
 }
 
@@ -172,7 +180,7 @@ PUBLIC void *memalign(size_t alignment, size_t bytes)
     if (!hm_next_is_ready())
         return NULL;
     if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
-        placed = place(bytes, __builtin_return_address(0));
+        placed = place(alignment, bytes, false, __builtin_return_address(0));
     return placed ? placed : hm_next.memalign(alignment, bytes);
 }
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the notes of hybridmem sites run cost, as a ratio to plain malloc, in one run: rounds with libc's own malloc and
- * with that of the library take turns, and the fastest of each counts. A program that makes a million small allocations
- * a second: each is freed after 64 others, and between two the program works for the rest of a microsecond. Prints the
- * ratio, and the ns that a small and a large allocation with its end take more. Its argument is the library.
+ * What the notes of hybridmem sites run, or the guidance of hybridmem sites guide, cost, as a ratio to plain malloc, in
+ * one run: rounds with libc's own malloc and with that of the library take turns, and the fastest of each counts. A
+ * program that makes a million small allocations a second: each is freed after 64 others, and between two the program
+ * works for the rest of a microsecond. Prints the ratio, and the ns that a small and a large allocation with its end
+ * take more. Its argument is the library of the notes; or "guided", where it was started with that of the guidance,
+ * whose size classes of up to 1 KiB are fast. Then it prints also the bytes resident for each byte of small
+ * allocations, of libc's malloc and the library's.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "sites/record/table.h"
 
 #define ROUNDS 60
@@ -21,6 +27,8 @@
 #define LARGE 8192
 #define KEPT 64
 #define PAIR_NS 1000
+#define OBJECTS 100000
+#define LARGEST_OBJECT 1000
 
 void *__libc_malloc(size_t bytes);
 void __libc_free(void *memory);
@@ -114,15 +122,71 @@ static int end(const char *folder)
     return allocations >= (uint64_t)ROUNDS * SMALL_PAIRS ? 0 : 1;
 }
 
+static double resident_bytes(void)
+{
+    unsigned long all, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+    bool is_read = file && fscanf(file, "%lu %lu", &all, &resident) == 2;
+    if (file)
+        fclose(file);
+    return is_read ? (double)resident * (double)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Objects of random sizes, each of which is replaced several times. Returns the bytes resident for each asked for. */
+static double grow(void *(*take)(size_t), void (*give)(void *))
+{
+    static void *object[OBJECTS];
+    static size_t size[OBJECTS];
+    struct hm_random random = {1};
+    double asked = 0, before;
+    memset(object, 1, sizeof(object)); /* their pages are not counted */
+    memset(object, 0, sizeof(object));
+    memset(size, 1, sizeof(size));
+    memset(size, 0, sizeof(size));
+    before = resident_bytes();
+    for (unsigned i = 0; i < 10 * OBJECTS; i++) {
+        size_t at = i < OBJECTS ? i : hm_random_next(&random) % OBJECTS;
+        size_t bytes = 1 + hm_random_next(&random) % LARGEST_OBJECT;
+        asked += (double)bytes - (double)size[at];
+        give(object[at]);
+        object[at] = take(bytes);
+        size[at] = bytes;
+        memset(object[at], 1, bytes);
+    }
+    return (resident_bytes() - before) / asked;
+}
+
+/* The same in a process of its own. */
+static double grow_alone(void *(*take)(size_t), void (*give)(void *))
+{
+    double *found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED)
+        return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        *found = grow(take, give);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return *found;
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = getenv(HM_SITES_FOLDER);
+    bool is_guided = argc == 2 && strcmp(argv[1], "guided") == 0;
     double small[2], bare[2], large[2];
-    if (!folder)
-        return argc == 2 ? start(argv) : 2;
+    if (argc != 2)
+        return 2;
+    if (!folder && !is_guided)
+        return start(argv);
     compare(SMALL_PAIRS, 64, find_steps(), small);
     compare(SMALL_PAIRS, 64, 0, bare);
     compare(LARGE_PAIRS, LARGE, 0, large);
-    printf("%.3f %.0f %.0f %.0f\n", small[1] / small[0], bare[0], bare[1] - bare[0], large[1] - large[0]);
-    return end(folder);
+    printf("%.3f %.0f %.0f %.0f", small[1] / small[0], bare[0], bare[1] - bare[0], large[1] - large[0]);
+    if (is_guided)
+        printf(" %.3f %.3f", grow_alone(__libc_malloc, __libc_free), grow_alone(malloc, free));
+    putchar('\n');
+    return is_guided ? 0 : end(folder);
 }

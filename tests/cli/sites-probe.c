@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
 #include <dirent.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -104,6 +105,117 @@ static void hot(double seconds, int tells)
     for (double end = cpu_s() + seconds; cpu_s() < end;) {
         use(memory[1], 2 * MIB, 75000);
         use(memory[7], MIB / 2, 25000);
+    }
+}
+
+#define SMALL_ROUNDS 400
+#define SMALL_IN_ROUND 100
+
+__attribute__((noinline)) static char *hot_caller(void)
+{
+    return xmalloc(8192);
+}
+
+__attribute__((noinline)) static char *cold_caller(void)
+{
+    return xmalloc(10240);
+}
+
+/* Small allocations of two callers, and of two size classes, take turns. Tells of the first, a middle and the last. */
+static void small(double seconds, int tells)
+{
+    for (int i = 0; i < SMALL_ROUNDS; i++) {
+        char *hot_site = hot_caller(), *cold_site = cold_caller(), *class_128 = NULL, *class_256 = NULL;
+        for (int j = 0; j < SMALL_IN_ROUND; j++) {
+            class_128 = xmalloc(100);
+            class_256 = xmalloc(200);
+        }
+        sum += (uint64_t)(hot_site[0] + cold_site[0] + class_128[0] + class_256[0]);
+        if (tells && (i == 0 || i == SMALL_ROUNDS / 2 || i == SMALL_ROUNDS - 1)) {
+            tell("hot", hot_site);
+            tell("cold", cold_site);
+            tell("128", class_128);
+            tell("256", class_256);
+        }
+    }
+    usleep((useconds_t)(seconds * 1e6));
+}
+
+/* Threads that allocate and free small memory in all ways, while the program forks. */
+static void *churn(void *unused)
+{
+    char *kept[64] = {NULL};
+    unsigned number = 1;
+    (void)unused;
+    for (int i = 0; i < 20000; i++) {
+        char **place = &kept[number % 64], *before = *place;
+        void *aligned = NULL;
+        size_t bytes = (number >> 8) % 12000 + 1, usable = before ? malloc_usable_size(before) : 0;
+        number = number * 1103515245 + 12345;
+        if (before && (before[0] != before[usable - 1] || before[0] != 1))
+            abort();
+        if (number >> 20 & 1) {
+            *place = realloc(before, bytes);
+        } else if (number >> 20 & 2) {
+            free(before);
+            *place = posix_memalign(&aligned, 256, bytes) == 0 ? aligned : NULL;
+            if ((uintptr_t)*place % 256 != 0)
+                abort();
+        } else {
+            free(before);
+            *place = calloc(1, bytes);
+            for (size_t j = 0; *place && j < bytes; j++)
+                if ((*place)[j] != 0)
+                    abort();
+        }
+        if (!*place)
+            abort();
+        memset(*place, 1, malloc_usable_size(*place));
+    }
+    for (int i = 0; i < 64; i++)
+        free(kept[i]);
+    return NULL;
+}
+
+static void allocate_in_fork(void)
+{
+    free(malloc(100));
+    free(malloc(8192));
+}
+
+static void churns(void)
+{
+    pthread_t id[4];
+    int status;
+    pthread_atfork(allocate_in_fork, allocate_in_fork, allocate_in_fork);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&id[i], NULL, churn, NULL);
+    for (int i = 0; i < 20; i++) {
+        if (fork() == 0) {
+            churn(NULL);
+            _exit(0);
+        }
+        if (wait(&status) < 0 || status != 0)
+            abort();
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(id[i], NULL);
+}
+
+/* Addresses are few: more are asked for than there are, and none is used up for ever. */
+static void few(void)
+{
+    const struct rlimit addresses = {128 * MIB, 128 * MIB};
+    static void *memory[100000];
+    setrlimit(RLIMIT_AS, &addresses);
+    for (int round = 0; round < 3; round++) {
+        size_t n = 0;
+        while (n < 100000 && (memory[n] = malloc(8192)) != NULL)
+            n++;
+        if (n < 5000 || n == 100000)
+            abort();
+        while (n > 0)
+            free(memory[--n]);
     }
 }
 
@@ -306,6 +418,12 @@ int main(int argc, char **argv)
         hot(0, 1);
     else if (strcmp(what, "lives") == 0)
         lives();
+    else if (strcmp(what, "small") == 0)
+        small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
+    else if (strcmp(what, "churns") == 0)
+        churns();
+    else if (strcmp(what, "few") == 0)
+        few();
     else if (strcmp(what, "threads") == 0)
         threads();
     else if (strcmp(what, "forks") == 0)

@@ -215,6 +215,20 @@ def test_a_node_with_one_tier_has_no_costs():
     assert done.stderr == "hybridmem sites plan: this node has one tier only: there are no costs to count\n"
 
 
+def test_a_plan_says_what_the_guide_cannot_place(tmp_path):
+    """A size class needs a program with a build-id."""
+    path = tmp_path / "profile.json"
+    made = json.loads(PROFILE.read_text())
+    made["program"]["build_id"] = None
+    small = next(site for site in made["sites"] if site["class_bytes"])
+    small.update(reads=9.0, writes=0.0, accesses=9.0, samples=9.0, confidence={"low": 0.0, "high": 1.0})
+    path.write_text(json.dumps(made))
+    text = " ".join(sites("plan", path, "--fast", "100%").stdout.split())
+    why = "the profile has a part of their size class, or no build-id"
+    assert f"guide 1 of these sites stay in the slow tier with hybridmem sites guide: {why}" in text
+    assert "guide" not in sites("plan", PROFILE, "--fast", "100%").stdout
+
+
 def test_a_plan_without_accesses_is_refused(tmp_path):
     def change(profile):
         profile["sampling"].update(source=None, why="perf is not allowed here", samples=None, elsewhere=None, lost=None)

@@ -101,7 +101,49 @@ def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     assert policies(guide(profile, "sh", "-c", f"true; {probe} where; true", options=options)) == wanted
 
 
-@pytest.mark.parametrize("what", ["lives", "threads", "forks", "handler", "limit", "mappings", "close", "exec"])
+SMALL = {("frames", 400 * 8192): 600, ("class", 128): 300}  # accesses to small allocations
+
+
+@pytest.fixture(scope="module")
+def small(probe, tmp_path_factory):
+    """A profile of the probe's small allocations: those of one caller and of one size class are hot."""
+    path = tmp_path_factory.mktemp("small") / "small.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "small")
+    profile = json.loads(path.read_text())
+    profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=100, lost=0)
+    for site in profile["sites"]:
+        key = ("frames", site["peak_bytes"]) if site["frames"] else ("class", site["class_bytes"])
+        number = SMALL.get(key, 0)
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(profile))
+    return path
+
+
+def test_small_allocations_of_the_chosen_sites_and_classes_have_the_fast_tier(probe, small):
+    """Others that are made in turn with them have the slow one."""
+    found = guide(small, probe, "small", options=["--fast", "64M"])
+    slow = [f"cold {SLOW}", f"256 {SLOW}"]
+    assert sorted(found.stdout.splitlines()) == sorted([f"hot {FAST}", f"128 {FAST}", *slow] * 3) and not found.stderr
+
+
+def test_size_classes_are_those_of_the_program_of_the_profile(tmp_path, probe, small):
+    """Of another program none is chosen, which the program that is guided executes."""
+    other = compiled(tmp_path / "other", "-DOTHER", "-O1")
+    script = f"{other} small; exec {probe} small"
+    lines = guide(small, "sh", "-c", script, options=["--fast", "64M", "--any-build"]).stdout.splitlines()
+    assert [line for line in lines[: len(lines) // 2] if line.startswith("128")] == [f"128 {SLOW}"] * 3
+    assert [line for line in lines[len(lines) // 2 :] if line.startswith("128")] == [f"128 {FAST}"] * 3
+
+
+def test_settings_for_the_programs_own_jemalloc_are_not_for_the_arenas(probe, small):
+    env = {**os.environ, "MALLOC_CONF": "stats_print:true,abort_conf:true,none:1"}
+    done = guide(small, probe, "small", options=["--fast", "64M"], env=env)
+    assert done.stderr == "" and done.stdout.count(FAST) == 6
+
+
+@pytest.mark.parametrize(
+    "what", ["lives", "threads", "forks", "handler", "limit", "mappings", "close", "exec", "churns", "few"]
+)
 def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
     """All of their memory is chosen."""
     path = tmp_path_factory.mktemp("run") / "profile.json"

@@ -45,11 +45,11 @@ def probe():
     return program, profile
 
 
-def pid_of(program):
+def pid_of(program, least=ALL * MIB):
     """The program's process, once it has all of its memory."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            if (path / "exe").readlink() == program and sum(by_node(path.name).values()) >= ALL * MIB:
+            if (path / "exe").readlink() == program and sum(by_node(path.name).values()) >= least:
                 return int(path.name)
         except OSError:
             continue  # it has ended, or is the kernel's
@@ -82,6 +82,38 @@ def test_the_chosen_sites_are_on_the_fast_nodes_and_all_else_on_the_slow_ones(pr
     assert (record["plan"]["mode"], record["plan"]["nodes"]) == ("guided", list(SLOW))
     shown = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
     assert f"{len(HOT)} sites of 10.0 MiB in the fast tier, by knapsack" in shown
+
+
+SMALL = {("frames", 400 * 8192): 400 * 8192, ("class", 128): 40000 * 104}  # bytes of the chosen small allocations
+SMALL_REST = 400 * 10240 + 40000 * 208
+
+
+def test_small_objects_of_the_chosen_sites_are_on_the_fast_nodes(probe):
+    """One caller's allocations of 8 KiB and one size class are chosen; others are made in turn with them."""
+    program, _ = probe
+    path = program.with_name("small.json")
+    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {path} -- {program} small 0", user="alice")
+    made = json.loads(path.read_text())
+    made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
+    for site in made["sites"]:
+        key = ("frames", site["peak_bytes"]) if site["frames"] else ("class", site["class_bytes"])
+        number = 500 if key in SMALL else 0
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+    path.write_text(json.dumps(made))
+    job_id = slurm.sbatch(
+        "alice",
+        f"srun -n1 {program} small 600",
+        f"--chdir={program.parent}",
+        f"--hybrid-mem=guided,profile={path.name},fast=64M",
+    )
+    chosen = sum(SMALL.values())
+    pid = slurm.wait_for(lambda: pid_of(program, chosen + SMALL_REST), f"the program of job {job_id}")
+    found = by_node(pid)
+    slurm.run(f"scancel {job_id}")
+    slurm.wait_job(job_id)
+    assert chosen <= sum(found[node] for node in FAST) < 1.3 * chosen + 4 * MIB  # the kernel gives huge pages
+    assert sum(found[node] for node in SLOW) >= SMALL_REST
+    assert slurm.record(job_id)["guided"]["site_count"] == len(SMALL)
 
 
 def test_what_cannot_be_guided_is_refused_in_one_line(probe):

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `hybridmem sites guide`: runs a program, with the memory of its most used sites in the fast tier. */
+#include <config.h>
+
 #include "guide.h"
 
 #include <errno.h>
@@ -163,6 +165,7 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     struct hm_profile *profile = find_profile(work, error) == 0 ? hm_profile_read(options->profile, error) : NULL;
     if (!profile)
         return -1;
+    work->choice.has_arenas = HM_ARENAS;
     work->choice.packer = options->choice.packer;
     work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
     int status =

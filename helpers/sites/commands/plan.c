@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `hybridmem sites plan`: which sites of a profile should have the fast memory, and what that gives. */
+#include <config.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ static void print_help(void)
 static int make(const struct options *options, struct hm_sites_plan *plan, struct hm_error *error)
 {
     plan->packer = options->choice.packer;
+    plan->has_arenas = HM_ARENAS;
     plan->capacity = hm_sites_capacity(&options->choice, plan->profile);
     if ((options->has_tiers || options->topology) && hm_sites_costs_read(options->topology, &plan->costs, error) < 0)
         return -1;

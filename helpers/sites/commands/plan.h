@@ -16,6 +16,7 @@ struct hm_sites_plan {
     const struct hm_packer *packer;
     struct hm_sites_costs costs;
     uint64_t capacity;
+    bool has_arenas;              /* can the guide here place small allocations? */
     double accesses;              /* of the whole program */
     struct hm_pack_result result; /* its values are accesses */
     size_t *order;

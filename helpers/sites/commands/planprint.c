@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "core/plan/model.h"
 #include "plan.h"
+#include "sites/guide/choose.h"
 
 #define FACT 10 /* column of a fact */
 
@@ -91,6 +92,21 @@ static void put_fact(size_t screen, const char *name, const char *text)
     hm_words_put_row(stdout, screen, FACT, text, "%s", name);
 }
 
+/* Says how many of the chosen sites the guide leaves in the slow tier, if any. */
+static void put_unplaced(const struct hm_sites_plan *plan, size_t screen)
+{
+    char text[160];
+    size_t n = 0;
+    for (size_t i = 0; i < plan->profile->n_sites; i++)
+        n += plan->result.is_fast[i] && !hm_guide_can_place(plan->profile, &plan->profile->site[i], plan->has_arenas);
+    if (n == 0)
+        return;
+    snprintf(text, sizeof(text), "%zu of these sites stay in the slow tier with hybridmem sites guide: %s", n,
+             plan->has_arenas ? "the profile has a part of their size class, or no build-id"
+                              : "their allocations are small, and hybridmem was built without jemalloc");
+    put_fact(screen, "guide", text);
+}
+
 void hm_sites_plan_print(const struct hm_sites_plan *plan)
 {
     const struct hm_pack_result *result = &plan->result;
@@ -110,6 +126,7 @@ void hm_sites_plan_print(const struct hm_sites_plan *plan)
              100 * share_of(plan, result->kept),
              100 * share_of(plan, result->is_exact ? result->value : result->bound));
     put_fact(screen, "expected", text);
+    put_unplaced(plan, screen);
     if (plan->costs.text[0])
         put_fact(screen, "tiers", plan->costs.text);
     if (plan->costs.fast_mbs > 0) {

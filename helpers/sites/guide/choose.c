@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "alloc/hybridmem.h"
@@ -25,17 +26,37 @@ double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_pr
     return byte_s > 0 && held_s > 0 ? fmin(byte_s / held_s, peak) : peak / n;
 }
 
-/* Small allocations share their pages with others, and stay where the program's heap is. */
-bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profile_site *site)
+static bool is_small(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
-    return site->class_bytes == 0 && hm_guide_block_bytes(profile, site) >= HM_ALLOC_LEAST * ROUNDING;
+    return hm_guide_block_bytes(profile, site) < HM_ALLOC_LEAST * ROUNDING;
+}
+
+/* Of a class above the least size, the profile has a part only. */
+static bool can_place_class(const struct hm_profile *profile, uint64_t class_bytes)
+{
+    return profile->build_id && class_bytes <= profile->least_bytes && class_bytes <= HM_ALLOC_LEAST;
+}
+
+/* Without arenas, small allocations share their pages with others, and stay where the program's heap is. */
+bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profile_site *site, bool has_arenas)
+{
+    if (site->class_bytes > 0)
+        return has_arenas && can_place_class(profile, site->class_bytes);
+    return site->allocations > 0 && (has_arenas || !is_small(profile, site));
+}
+
+uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_profile_site *site)
+{
+    bool has_small = site->class_bytes == 0 && is_small(profile, site) && profile->least_bytes > 0;
+    return has_small ? hm_least(profile->least_bytes, HM_ALLOC_LEAST) : HM_ALLOC_LEAST;
 }
 
 /* What the packer sees of a site. */
-static struct hm_pack_item item_of(const struct hm_profile *profile, const struct hm_profile_site *site)
+static struct hm_pack_item item_of(const struct hm_profile *profile, const struct hm_profile_site *site,
+                                   bool has_arenas)
 {
     double accesses = hm_profile_accesses(site);
-    bool is_left = isnan(accesses) || !hm_guide_can_place(profile, site);
+    bool is_left = isnan(accesses) || !hm_guide_can_place(profile, site, has_arenas);
     return (struct hm_pack_item){site->peak_bytes, is_left ? 0 : accesses};
 }
 
@@ -47,7 +68,7 @@ static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice
     const struct hm_pack_scene scene = {.capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST), .series = series};
     int status = item && series ? 0 : -1;
     for (size_t i = 0; status == 0 && i < profile->n_sites; i++) {
-        item[i] = item_of(profile, &profile->site[i]);
+        item[i] = item_of(profile, &profile->site[i], choice->has_arenas);
         series[i] = profile->site[i].has_series ? profile->site[i].series : NULL;
     }
     if (status == 0)
@@ -60,12 +81,19 @@ static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice
 /* Returns 0, or -1: there are more sites than a table has. */
 static int fill(const struct hm_profile *profile, const bool *is_fast, struct hm_guide_table *table)
 {
+    table->n_ids = 0;
+    table->program[0] = '\0';
+    table->least_bytes = HM_ALLOC_LEAST;
     for (size_t i = 0; i < profile->n_sites; i++) {
+        const struct hm_profile_site *site = &profile->site[i];
         if (!is_fast[i])
             continue;
         if (table->n_ids == HM_GUIDE_SITES)
             return -1;
-        table->id[table->n_ids++] = profile->site[i].id;
+        table->id[table->n_ids++] = site->id;
+        table->least_bytes = hm_least(table->least_bytes, hm_guide_least_bytes(profile, site));
+        if (site->class_bytes > 0)
+            snprintf(table->program, sizeof(table->program), "%s", profile->build_id);
     }
     qsort(table->id, table->n_ids, sizeof(table->id[0]), by_id);
     size_t n = 0; /* two libraries of a profile of an older build may be one now */
@@ -82,7 +110,6 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
     struct hm_pack_result result = {.is_fast = calloc(profile->n_sites + 1, sizeof(bool))};
     double accesses = hm_profile_all_accesses(profile);
     int status = -1;
-    choice->table.n_ids = 0;
     if (!(accesses > 0))
         hm_fail(error, ENODATA, "%s has no accesses to choose sites by: %s", path,
                 profile->why ? profile->why : "no sample was taken");

@@ -2,7 +2,6 @@
 /* Mappings of a guided program's own, and unloaded code. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/mempolicy.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include "alloc/hybridmem.h"
-#include "alloc/kernel.h"
 #include "preload.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -41,26 +39,14 @@ static bool find_others(void)
     return is_found;
 }
 
-/* One node is preferred, as for an allocation; several are taken in turn. Where they are full, the kernel takes the
- * nearest others. Where it refuses, the memory is where the process's policy has it. */
-static void bind_fast(void *memory, size_t bytes)
-{
-    const struct hm_set *nodes = hm_guide_fast_nodes();
-    if (hm_set_count(nodes) == 1)
-        (void)hm_kernel_prefer(memory, bytes, hm_set_next(nodes, 0));
-    else
-        (void)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, nodes->word,
-                      (unsigned long)HM_SET_BITS, 0UL);
-}
-
 PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
                                  : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST &&
-        hm_guide_is_fast(__builtin_return_address(0)))
-        bind_fast(memory, bytes);
+        hm_guide_is_fast_site(__builtin_return_address(0)))
+        hm_guide_bind_fast(memory, bytes);
     errno = number;
     return memory;
 }

@@ -5,10 +5,15 @@
  */
 #include "preload.h"
 
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "alloc/kernel.h"
 #include "alloc/next.h"
 #include "alloc/preload.h"
 #include "sites/compile/given.h"
@@ -21,9 +26,33 @@ const char hm_next_library[] = "libhybridmem-guide.so";
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hm_guide_table table;
-static bool is_on; /* else nothing is guided */
+static bool is_on;       /* else nothing is guided */
+static bool has_sites;   /* else stacks need no look */
+static unsigned classes; /* a bit for each size class whose memory is fast */
 static struct hm_layout layout;
 static struct hm_set fast_nodes;
+
+/* The classes are of all small allocations of the program that the profile is of. Another that it executes has its own.
+ */
+static bool is_program_of_classes(void)
+{
+    char build_id[HM_BUILDID_TEXT];
+    hm_stack_program(build_id);
+    return build_id[0] && strcmp(build_id, table.program) == 0;
+}
+
+static void find_classes(void)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < HM_SITES_CLASSES; i++)
+        if (hm_guide_has(&table, hm_sites_class_id(i))) {
+            classes |= 1u << i;
+            n++;
+        }
+    has_sites = table.n_ids > n;
+    if (n > 0 && !is_program_of_classes())
+        classes = 0;
+}
 
 static void begin(void)
 {
@@ -34,7 +63,8 @@ static void begin(void)
         if (layout.node[i].is_fast)
             hm_set_add(&fast_nodes, (unsigned)layout.node[i].id);
     hm_stack_begin();
-    is_on = table.n_ids > 0 && !hm_set_is_empty(&fast_nodes);
+    find_classes();
+    is_on = (has_sites || classes != 0) && !hm_set_is_empty(&fast_nodes);
 }
 
 void hm_layout_read(struct hm_layout *into)
@@ -42,9 +72,30 @@ void hm_layout_read(struct hm_layout *into)
     *into = layout; /* it was read before the first allocation was placed */
 }
 
-const struct hm_set *hm_guide_fast_nodes(void)
+/* One node is preferred, as for an allocation; several are taken in turn. Where they are full, the kernel takes the
+ * nearest others. Where it refuses, the memory is where the process's policy has it. */
+void hm_guide_bind_fast(void *memory, size_t bytes)
 {
-    return &fast_nodes;
+    if (hm_set_count(&fast_nodes) == 1)
+        (void)hm_kernel_prefer(memory, bytes, hm_set_next(&fast_nodes, 0));
+    else
+        (void)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, fast_nodes.word,
+                      (unsigned long)HM_SET_BITS, 0UL);
+}
+
+static _Thread_local bool is_inside; /* of the library: the walk, or what it calls, allocates */
+
+bool hm_guide_enter(void)
+{
+    if (is_inside)
+        return false;
+    is_inside = true;
+    return true;
+}
+
+void hm_guide_leave(void)
+{
+    is_inside = false;
 }
 
 /* Tiers by the stacks' addresses in this process: the upper bits of their hash, 2, and 1 where the site is fast. */
@@ -73,24 +124,39 @@ static bool look_up(const void *caller)
 /* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
 static bool is_site_fast(uint64_t given, const void *caller)
 {
-    static _Thread_local bool is_inside; /* the walk, or what it calls, allocates */
-    if (is_inside)
+    if (!hm_guide_enter())
         return false;
-    is_inside = true;
     pthread_once(&once, begin);
-    bool is_fast = is_on && (given != 0 ? hm_guide_has(&table, given) : look_up(caller));
-    is_inside = false;
+    bool is_fast = is_on && has_sites && (given != 0 ? hm_guide_has(&table, given) : look_up(caller));
+    hm_guide_leave();
     return is_fast;
 }
 
-bool hm_guide_is_fast(const void *caller)
+bool hm_guide_is_fast_site(const void *caller)
 {
     return is_site_fast(0, caller);
 }
 
+bool hm_guide_is_fast(size_t bytes, const void *caller)
+{
+    static atomic_bool has_begun;
+    size_t usable = hm_sites_usable(bytes);
+    if (!atomic_load_explicit(&has_begun, memory_order_acquire)) {
+        if (!hm_guide_enter())
+            return false;
+        pthread_once(&once, begin);
+        hm_guide_leave();
+        atomic_store_explicit(&has_begun, true, memory_order_release);
+    }
+    if (!is_on)
+        return false;
+    if (usable < table.least_bytes)
+        return classes >> hm_sites_class(usable) & 1;
+    return has_sites && is_site_fast(HM_SITES_GIVEN, caller);
+}
+
 bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy)
 {
-    (void)bytes;
     *policy = HM_ALLOC_FAST;
-    return is_site_fast(HM_SITES_GIVEN, caller);
+    return hm_guide_is_fast(bytes, caller);
 }

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/hybridmem.h"
+
+#define PROGRAM " program="
+#define LEAST " least="
 #define SITES " sites="
 #define DIGITS 16
 
@@ -22,16 +26,43 @@ static int take_id(const char *text, uint64_t *id)
     return 0;
 }
 
-int hm_guide_parse(const char *text, struct hm_guide_table *table)
+/* Finds a word before `end`. Returns what follows it, and sets `end` to where it begins; NULL: it is not there. */
+static const char *find(const char *text, const char *word, const char **end)
 {
-    const char *at = strstr(text, SITES);
-    size_t length = at ? (size_t)(at - text) : 0;
-    if (!at || length >= sizeof(table->nodes))
+    const char *at = strstr(text, word);
+    if (!at || at >= *end)
+        return NULL;
+    *end = at;
+    return at + strlen(word);
+}
+
+/* Copies what is before `end`. Returns 0, or -1: it is too long. */
+static int take_text(const char *text, const char *end, char *out, size_t size)
+{
+    size_t length = (size_t)(end - text);
+    if (length >= size)
         return -1;
-    memcpy(table->nodes, text, length);
-    table->nodes[length] = '\0';
-    table->n_ids = 0;
-    at += strlen(SITES);
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return 0;
+}
+
+/* Reads digits up to `end`, without zeros before them. Returns 0, or -1. */
+static int take_least(const char *text, const char *end, uint64_t *bytes)
+{
+    *bytes = 0;
+    if (*text == '0' || text == end || end - text > 6)
+        return -1;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9')
+            return -1;
+        *bytes = *bytes * 10 + (uint64_t)(*text - '0');
+    }
+    return *bytes == HM_ALLOC_LEAST ? -1 : 0;
+}
+
+static int take_sites(const char *at, struct hm_guide_table *table)
+{
     while (*at) {
         uint64_t *id = &table->id[table->n_ids];
         if (table->n_ids == HM_GUIDE_SITES || take_id(at, id) < 0 || (table->n_ids > 0 && *id <= id[-1]))
@@ -46,9 +77,32 @@ int hm_guide_parse(const char *text, struct hm_guide_table *table)
     return 0;
 }
 
+/* From the last word to the first. */
+int hm_guide_parse(const char *text, struct hm_guide_table *table)
+{
+    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_least = end;
+    const char *least = find(text, LEAST, &end), *end_of_program = end;
+    const char *program = find(text, PROGRAM, &end);
+    table->program[0] = '\0';
+    table->least_bytes = HM_ALLOC_LEAST;
+    table->n_ids = 0;
+    if (!sites || take_text(text, end, table->nodes, sizeof(table->nodes)) < 0 ||
+        (least && take_least(least, end_of_least, &table->least_bytes) < 0) ||
+        (program && take_text(program, end_of_program, table->program, sizeof(table->program)) < 0))
+        return -1;
+    if (program && (!table->program[0] || table->program[strspn(table->program, "0123456789abcdef")]))
+        return -1;
+    return take_sites(sites, table);
+}
+
 void hm_guide_format(const struct hm_guide_table *table, char out[HM_GUIDE_TEXT])
 {
-    size_t used = (size_t)snprintf(out, HM_GUIDE_TEXT, "%s" SITES, table->nodes);
+    size_t used = (size_t)snprintf(out, HM_GUIDE_TEXT, "%s", table->nodes);
+    if (table->program[0])
+        used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, PROGRAM "%s", table->program);
+    if (table->least_bytes != HM_ALLOC_LEAST)
+        used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LEAST "%" PRIu64, table->least_bytes);
+    used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, SITES);
     for (size_t i = 0; i < table->n_ids; i++)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, "%s%016" PRIx64, i > 0 ? "," : "", table->id[i]);
 }

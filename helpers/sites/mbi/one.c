@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "cli/trace/program.h"
 #include "commands.h"
 #include "counters.h"
@@ -67,6 +68,8 @@ static int enter(struct work *work, struct hm_error *error)
     const struct hm_mbi_plan *plan = &work->store->plan;
     struct hm_layout layout = work->layout;
     bool is_rest = work->run.part == HM_MBI_REST;
+    work->table.least_bytes = plan->least_bytes;
+    hm_text_copy(work->table.program, plan->build_id ? plan->build_id : "", sizeof(work->table.program));
     for (int i = 0; i < layout.n_nodes && !is_rest; i++)
         layout.node[i].is_fast = !layout.node[i].is_fast;
     for (size_t i = 0; i < plan->n_groups && is_rest; i++)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "alloc/hybridmem.h"
+#include "base/amount.h"
 #include "sites/guide/choose.h"
 #include "sites/guide/table.h"
 
@@ -23,12 +25,24 @@ static int by_peak(const void *a, const void *b)
     return by_id(&left->id, &right->id);
 }
 
-/* Finds the sites that can be placed. Returns their number. */
-static size_t find_sites(const struct hm_profile *profile, const struct hm_profile_site **site)
+/* Small allocations are placed only with arenas, and size classes only in the program of the plan, by its build-id. A
+ * program has many sites of little memory among these, which are not worth a run. */
+static bool is_measured(const struct hm_profile *profile, const struct hm_profile_site *site,
+                        const struct hm_mbi_plan *plan, bool has_arenas, double alone_bytes)
+{
+    if (hm_guide_can_place(profile, site, false))
+        return true;
+    return hm_guide_can_place(profile, site, has_arenas) && (site->class_bytes == 0 || plan->build_id) &&
+           (double)site->peak_bytes >= alone_bytes;
+}
+
+/* Finds the sites that are measured. Returns their number. */
+static size_t find_sites(const struct hm_profile *profile, const struct hm_mbi_plan *plan, bool has_arenas,
+                         double alone_bytes, const struct hm_profile_site **site)
 {
     size_t n = 0;
     for (size_t i = 0; i < profile->n_sites; i++)
-        if (hm_guide_can_place(profile, &profile->site[i]))
+        if (is_measured(profile, &profile->site[i], plan, has_arenas, alone_bytes))
             site[n++] = &profile->site[i];
     qsort(site, n, sizeof(*site), by_peak);
     return n;
@@ -68,22 +82,26 @@ static int fill(struct hm_mbi_plan *plan, const struct hm_profile_site *const *s
 }
 
 int hm_mbi_plan_make(const struct hm_profile *profile, const char *path, double alone, unsigned repetitions,
-                     struct hm_mbi_plan *plan, struct hm_error *error)
+                     bool has_arenas, struct hm_mbi_plan *plan, struct hm_error *error)
 {
     const struct hm_profile_site **site = calloc(profile->n_sites + 1, sizeof(*site));
-    size_t n = site ? find_sites(profile, site) : 0;
+    double alone_bytes = alone * (double)profile->peak_bytes;
+    size_t n = site ? find_sites(profile, plan, has_arenas, alone_bytes, site) : 0;
     int status = -1;
     plan->repetitions = repetitions;
     plan->n_groups = 0;
+    plan->least_bytes = HM_ALLOC_LEAST;
+    for (size_t i = 0; i < n; i++)
+        plan->least_bytes = hm_least(plan->least_bytes, hm_guide_least_bytes(profile, site[i]));
     if (!site)
         hm_fail(error, ENOMEM, "out of memory");
     else if (n == 0)
-        hm_fail(error, ENODATA, "%s: no site has allocations large enough to be placed, so there is nothing to measure",
-                path);
+        hm_fail(error, ENODATA, "%s: no site has %sallocations that can be placed, so there is nothing to measure",
+                path, has_arenas ? "" : "large ");
     else if (n > HM_GUIDE_SITES)
         hm_fail(error, E2BIG, "%s has more than %d sites that can be placed: use a profile with a larger --least", path,
                 HM_GUIDE_SITES);
-    else if (fill(plan, site, n, alone * (double)profile->peak_bytes) < 0)
+    else if (fill(plan, site, n, alone_bytes) < 0)
         hm_fail(error, ENOMEM, "out of memory");
     else
         status = 0;

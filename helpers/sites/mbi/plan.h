@@ -30,6 +30,7 @@ struct hm_mbi_plan {
     char **word;    /* the program and its arguments, and NULL */
     char *build_id; /* of the executable; NULL: it has none, as scripts do */
     unsigned repetitions;
+    uint64_t least_bytes; /* from this size on, allocations are looked at for their site (sites/guide/table.h) */
     size_t n_groups;
     struct hm_mbi_group *group;
 };
@@ -45,12 +46,12 @@ struct hm_mbi_run {
 
 /*
  * Makes the groups, and sets the repetitions. Sites whose peak is at least this share (0..1) of the profile's are alone
- * in their group; smaller ones are put together up to that, and further where there would be too many runs. Sites whose
- * allocations are too small to be placed are in no group. Returns 0, or -1 with a text that begins with `path`:
- * ENODATA where no site can be placed; E2BIG; ENOMEM.
+ * in their group; smaller ones are put together up to that, and further where there would be too many runs. Sites
+ * whose allocations are small are in a group only with arenas, and only from that share on. Returns 0, or -1 with a
+ * text that begins with `path`: ENODATA where no site can be placed; E2BIG; ENOMEM.
  */
 int hm_mbi_plan_make(const struct hm_profile *profile, const char *path, double alone, unsigned repetitions,
-                     struct hm_mbi_plan *plan, struct hm_error *error);
+                     bool has_arenas, struct hm_mbi_plan *plan, struct hm_error *error);
 
 /* The number of runs. Their numbers are from 0 on. */
 size_t hm_mbi_plan_runs(const struct hm_mbi_plan *plan);

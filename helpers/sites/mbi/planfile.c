@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/hybridmem.h"
 #include "cli/draw/figures.h"
 #include "plan.h"
 #include "sites/guide/table.h"
@@ -117,6 +118,9 @@ int hm_mbi_plan_parse(const char *path, const char *text, size_t length, struct 
     take_words(&taker, all, plan);
     plan->build_id = hm_take_build_id(&taker, all);
     plan->repetitions = (unsigned)hm_take_count(&taker, all, "repetitions", 1, HM_MBI_REPETITIONS);
+    plan->least_bytes = json_object_get(all, "least_bytes") ? /* plans of before had no such key */
+                            (uint64_t)hm_take_count(&taker, all, "least_bytes", 1, HM_ALLOC_LEAST)
+                                                            : HM_ALLOC_LEAST;
     if (!taker.has_failed)
         take_groups(&taker, all, plan);
     json_decref(all);
@@ -146,8 +150,8 @@ json_t *hm_mbi_plan_json(const struct hm_mbi_plan *plan)
         json_array_append_new(words, json_string(plan->word[i]));
     for (size_t i = 0; i < plan->n_groups; i++)
         json_array_append_new(groups, group_json(&plan->group[i]));
-    return json_pack("{s:i, s:s, s:o, s:o, s:i, s:o}", "schema", 1, "folder", plan->folder, "words",
+    return json_pack("{s:i, s:s, s:o, s:o, s:i, s:I, s:o}", "schema", 1, "folder", plan->folder, "words",
                      hm_figures_whole(words, plan->n_words), "build_id",
                      plan->build_id ? json_string(plan->build_id) : json_null(), "repetitions", (int)plan->repetitions,
-                     "groups", hm_figures_whole(groups, plan->n_groups));
+                     "least_bytes", (json_int_t)plan->least_bytes, "groups", hm_figures_whole(groups, plan->n_groups));
 }

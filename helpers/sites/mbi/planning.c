@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `hybridmem profile mbi plan`: the runs that measure each site of a program. */
+#include <config.h>
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -171,7 +172,8 @@ static int make(const struct options *options, char **program, int n, struct hm_
         goto done;
     const char *name = options->profile ? options->profile : PROFILE;
     if (describe(&store->plan, program, n, profile, name, error) == 0 &&
-        hm_mbi_plan_make(profile, name, options->alone, (unsigned)options->repetitions, &store->plan, error) == 0 &&
+        hm_mbi_plan_make(profile, name, options->alone, (unsigned)options->repetitions, HM_ARENAS, &store->plan,
+                         error) == 0 &&
         (!options->profile || hm_mbi_store_write(store, PROFILE, hm_profile_json(profile), error) == 0) &&
         hm_mbi_store_script(store, error) == 0 &&
         hm_mbi_store_write(store, "plan.json", hm_mbi_plan_json(&store->plan), error) == 0)

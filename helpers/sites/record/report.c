@@ -80,11 +80,10 @@ static void add_site(const struct hm_watch *watch, int at, const struct numbers 
 static void add_class(const struct hm_watch *watch, unsigned class_number, struct hm_profile *profile)
 {
     const struct hm_watch_class *from = &watch->class[class_number];
-    struct hm_random name = {~(uint64_t)class_number}; /* the same id for the same class in every run */
     if (from->allocations == 0)
         return;
     profile->site[profile->n_sites++] = (struct hm_profile_site){
-        .id = hm_random_next(&name),
+        .id = hm_sites_class_id(class_number),
         .class_bytes = (uint64_t)HM_SITES_CLASS << class_number,
         .allocations = hm_least(from->allocations, HM_PROFILE_MOST),
         .peak_bytes = hm_least(from->peak_bytes, HM_PROFILE_MOST),

@@ -137,6 +137,21 @@ void hm_stack_begin(void)
     program[length > 0 ? length : 0] = '\0';
 }
 
+/* The loader names the program itself first. */
+static int look_first(struct dl_phdr_info *info, size_t size, void *data)
+{
+    unsigned char id[HM_BUILDID_MOST];
+    (void)size;
+    hm_buildid_text(id, id_of(info, id), data);
+    return 1;
+}
+
+void hm_stack_program(char build_id[HM_BUILDID_TEXT])
+{
+    build_id[0] = '\0';
+    dl_iterate_phdr(look_first, build_id);
+}
+
 /* The id of the place's site. */
 static uint64_t hash_of(struct place *place)
 {

@@ -20,6 +20,9 @@ struct hm_stack {
 /* Once, before the others: finds out the program's path, while it can. */
 void hm_stack_begin(void);
 
+/* The build-id of the program that this process executes; "": it has none. */
+void hm_stack_program(char build_id[HM_BUILDID_TEXT]);
+
 /* Gets the stack from the return address `caller` on. Where it is not found, only that one is in it. */
 void hm_stack_walk(const void *caller, struct hm_stack *stack);
 

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/random.h"
 #include "sites/profile/buildid.h"
 
 #define HM_SITES_FOLDER "HYBRIDMEM_SITES" /* environment variable: the folder */
@@ -90,6 +91,21 @@ static inline unsigned hm_sites_class(uint64_t bytes)
 {
     unsigned bits = bytes <= HM_SITES_CLASS ? 0 : 64 - (unsigned)__builtin_clzll((bytes - 1) / HM_SITES_CLASS);
     return bits < HM_SITES_CLASSES ? bits : HM_SITES_CLASSES - 1;
+}
+
+/* The id of a class in profiles: the same in every run. */
+static inline uint64_t hm_sites_class_id(unsigned class_number)
+{
+    struct hm_random name = {~(uint64_t)class_number};
+    return hm_random_next(&name);
+}
+
+/* The bytes that can be used of libc's memory for an allocation, by which the notes tell its class. Of another malloc's
+ * they may be others; then allocations at the border of two classes are taken to be in the other one. */
+static inline uint64_t hm_sites_usable(uint64_t bytes)
+{
+    uint64_t usable = ((bytes + 23) & ~UINT64_C(15)) - 8;
+    return usable < 24 ? 24 : usable;
 }
 
 #endif

@@ -40,6 +40,18 @@ static const struct {
     {"fast=0 slow=1 sites=0000000000000001,0000000000000001", -1},
     {"fast=0 slow=1", -1},
     {"", -1},
+    {"fast=0 slow=1 program=0a least=4096 sites=0000000000000001", 1},
+    {"fast=0 slow=1 program=0123456789abcdef0123456789abcdef01234567 sites=", 0},
+    {"fast=0 slow=1 program=0123456789abcdef0123456789abcdef012345678 sites=", -1},
+    {"fast=0 slow=1 least=131071 sites=", 0},
+    {"fast=0 slow=1 least=131072 sites=", -1}, /* this is what is not said */
+    {"fast=0 slow=1 least=04096 sites=", -1},
+    {"fast=0 slow=1 least=-4096 sites=", -1},
+    {"fast=0 slow=1 least=1000000 sites=", -1},
+    {"fast=0 slow=1 least= sites=", -1},
+    {"fast=0 slow=1 program= sites=", -1},
+    {"fast=0 slow=1 program=0A sites=", -1},
+    {"fast=0 slow=1 least=4096 program=0a sites=", -1},
 };
 
 static void test_tables(void **state)
@@ -66,6 +78,8 @@ static void test_large_tables(void **state)
     static char text[HM_GUIDE_TEXT + 18];
     (void)state;
     memset(table.nodes, 'x', sizeof(table.nodes) - 1);
+    memset(table.program, 'a', sizeof(table.program) - 1);
+    table.least_bytes = 99999;
     for (table.n_ids = 0; table.n_ids < HM_GUIDE_SITES; table.n_ids++)
         table.id[table.n_ids] = UINT64_MAX - HM_GUIDE_SITES + table.n_ids;
     hm_guide_format(&table, text);
@@ -129,20 +143,42 @@ static void test_choices(void **state)
     hm_profile_free(profile);
 }
 
-static void test_small_allocations_are_never_chosen(void **state)
+/* What a size class needs: its accesses, arenas, and that all of it is small, in a program that can be told apart. */
+static const struct {
+    bool has_accesses, has_arenas, has_id;
+    uint64_t class_bytes;
+    bool is_chosen;
+} classes[] = {
+    {true, true, true, 64, true},      {true, true, true, 4096, true}, {false, true, true, 64, false},
+    {true, false, true, 64, false},    {true, true, false, 64, false}, {true, true, true, 8192, false},
+    {true, true, true, 524288, false},
+};
+
+static void test_size_classes(void **state)
 {
     struct hm_error error = {""};
     struct hm_profile *profile = hm_profile_read(STENCIL, &error);
     (void)state;
     assert_non_null(profile);
+    char *build_id = profile->build_id;
+    struct hm_profile_site *small = &profile->site[profile->n_sites - 1];
+    assert_true(small->class_bytes > 0 && build_id);
+    assert_int_equal(profile->least_bytes, 4096);
     choice.packer = hm_packer_at(0);
     choice.capacity_bytes = UINT64_MAX;
-    struct hm_profile_site *small = &profile->site[profile->n_sites - 1];
-    assert_true(small->class_bytes > 0);
-    small->reads = small->writes = 1000;
-    assert_int_equal(hm_guide_choose(profile, STENCIL, &layout, &choice, &error), 0);
-    assert_int_equal(choice.table.n_ids, profile->n_sites - 1);
-    assert_false(hm_guide_has(&choice.table, small->id));
+    for (size_t i = 0; i < N_ROWS(classes); i++) {
+        small->class_bytes = classes[i].class_bytes;
+        small->reads = classes[i].has_accesses ? 1000 : NAN;
+        small->writes = 0;
+        profile->build_id = classes[i].has_id ? build_id : NULL;
+        choice.has_arenas = classes[i].has_arenas;
+        assert_int_equal(hm_guide_choose(profile, STENCIL, &layout, &choice, &error), 0);
+        assert_int_equal(hm_guide_has(&choice.table, small->id), classes[i].is_chosen);
+        assert_string_equal(choice.table.program, classes[i].is_chosen ? build_id : "");
+        assert_int_equal(choice.table.least_bytes, HM_ALLOC_LEAST);
+    }
+    choice.has_arenas = false;
+    profile->build_id = build_id;
     hm_profile_free(profile);
 }
 
@@ -163,26 +199,32 @@ static const struct {
     {0, 10 * MIB, 10 * MIB, 10, 0},
 };
 
-static void test_only_sites_whose_blocks_can_be_placed_are_chosen(void **state)
+static void test_without_arenas_only_sites_whose_blocks_are_large_are_chosen(void **state)
 {
     struct hm_profile_site site = {.id = 0xa1, .reads = 10, .writes = 0};
-    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 1, .site = &site, .elsewhere = 10};
+    const struct hm_profile profile = {
+        .elapsed_s = 10, .least_bytes = 4096, .n_sites = 1, .site = &site, .elsewhere = 10};
     struct hm_error error = {""};
     (void)state;
     choice.packer = hm_packer_at(0);
     choice.capacity_bytes = UINT64_MAX;
-    for (size_t i = 0; i < N_ROWS(blocks); i++) {
-        bool is_chosen = blocks[i].block >= HM_ALLOC_LEAST;
-        site.allocations = blocks[i].allocations;
-        site.peak_bytes = blocks[i].peak_bytes;
-        site.mean_bytes = blocks[i].mean_bytes;
-        site.lifetime_s = blocks[i].lifetime_s;
-        assert_float_equal(hm_guide_block_bytes(&profile, &site), blocks[i].block, 1e-6);
+    for (size_t i = 0; i < 2 * N_ROWS(blocks); i++) {
+        size_t row = i / 2;
+        bool is_large = blocks[row].block >= HM_ALLOC_LEAST;
+        choice.has_arenas = i % 2;
+        bool is_chosen = choice.has_arenas ? blocks[row].allocations > 0 : is_large;
+        site.allocations = blocks[row].allocations;
+        site.peak_bytes = blocks[row].peak_bytes;
+        site.mean_bytes = blocks[row].mean_bytes;
+        site.lifetime_s = blocks[row].lifetime_s;
+        assert_float_equal(hm_guide_block_bytes(&profile, &site), blocks[row].block, 1e-6);
         assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
         assert_int_equal(choice.table.n_ids, is_chosen);
+        assert_int_equal(choice.table.least_bytes, is_chosen && !is_large ? 4096 : HM_ALLOC_LEAST);
         assert_int_equal(choice.fast_bytes, is_chosen ? site.peak_bytes : 0);
         assert_float_equal(choice.expected_share, is_chosen ? 0.5 : 0, 1e-9);
     }
+    choice.has_arenas = false;
 }
 
 /* As in a plan: sites that follow each other have the same room. */
@@ -207,12 +249,13 @@ static void test_sites_that_follow_each_other_share_the_room(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables),
-                                       cmocka_unit_test(test_large_tables),
-                                       cmocka_unit_test(test_nodes),
-                                       cmocka_unit_test(test_choices),
-                                       cmocka_unit_test(test_small_allocations_are_never_chosen),
-                                       cmocka_unit_test(test_only_sites_whose_blocks_can_be_placed_are_chosen),
-                                       cmocka_unit_test(test_sites_that_follow_each_other_share_the_room)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_large_tables),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_size_classes),
+        cmocka_unit_test(test_without_arenas_only_sites_whose_blocks_are_large_are_chosen),
+        cmocka_unit_test(test_sites_that_follow_each_other_share_the_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "alloc/hybridmem.h"
 #include "sites/mbi/sum.h"
 #include "unit/lib/rows.h"
 
@@ -42,7 +43,7 @@ static void test_small_sites_are_put_together(void **state)
     struct hm_mbi_plan plan = {.folder = NULL};
     struct hm_error error = {""};
     (void)state;
-    assert_int_equal(hm_mbi_plan_make(&profile, "a", 0.06, 2, &plan, &error), 0);
+    assert_int_equal(hm_mbi_plan_make(&profile, "a", 0.06, 2, false, &plan, &error), 0);
     /* 50, 40, 4, 3 + 2 + 1 of 100 */
     assert_int_equal(plan.n_groups, 4);
     assert_int_equal(plan.group[0].id[0], 4);
@@ -61,6 +62,31 @@ static void test_small_sites_are_put_together(void **state)
     hm_mbi_plan_free(&plan);
 }
 
+/* A size class needs the build-id, and its stacks no look. Sites of little memory are left out. */
+static void test_with_arenas_small_allocations_are_measured(void **state)
+{
+    static const unsigned mib[] = {10, 50};
+    struct hm_profile_site site[SITES + 1];
+    struct hm_profile profile = make_profile(site, mib, N_ROWS(mib));
+    struct hm_mbi_plan plan = {.folder = NULL};
+    struct hm_error error = {""};
+    char id[] = "0a";
+    (void)state;
+    profile.least_bytes = 4096;
+    site[0].allocations = 100000;
+    for (unsigned i = 0; i < 4; i++) {
+        bool has_id = i % 2, has_ten = i / 2;
+        plan.build_id = profile.build_id = has_id ? id : NULL;
+        assert_int_equal(hm_mbi_plan_make(&profile, "a", has_ten ? 0.1 : 0.5, 1, true, &plan, &error), 0);
+        assert_int_equal(plan.n_groups, 1 + has_id + has_ten);
+        assert_int_equal(plan.group[0].id[0], has_id ? 99 : 2); /* the class has the most */
+        assert_int_equal(plan.group[plan.n_groups - 1].id[0], has_ten ? 1 : 2);
+        assert_int_equal(plan.least_bytes, has_ten ? 4096 : HM_ALLOC_LEAST);
+        plan.build_id = NULL;
+        hm_mbi_plan_free(&plan);
+    }
+}
+
 static void test_a_plan_has_no_more_runs_than_a_job_array(void **state)
 {
     enum { MANY = 2000 };
@@ -75,7 +101,7 @@ static void test_a_plan_has_no_more_runs_than_a_job_array(void **state)
         site[i] = (struct hm_profile_site){
             .id = i + 1, .allocations = 1, .peak_bytes = MIB, .mean_bytes = MIB, .lifetime_s = 10};
     for (unsigned repetitions = 1; repetitions <= HM_MBI_REPETITIONS; repetitions++) {
-        assert_int_equal(hm_mbi_plan_make(&profile, "a", 0, repetitions, &plan, &error), 0);
+        assert_int_equal(hm_mbi_plan_make(&profile, "a", 0, repetitions, false, &plan, &error), 0);
         assert_in_range(hm_mbi_plan_runs(&plan), HM_MBI_RUNS - repetitions, HM_MBI_RUNS);
         n = 0;
         for (size_t i = 0; i < plan.n_groups; i++)
@@ -95,16 +121,17 @@ static void test_without_sites_there_is_no_plan(void **state)
     struct hm_error error = {""};
     (void)state;
     site[0].allocations = 1000;
-    assert_int_equal(hm_mbi_plan_make(&profile, "a", 0, 1, &plan, &error), -1);
+    assert_int_equal(hm_mbi_plan_make(&profile, "a", 0, 1, false, &plan, &error), -1);
     assert_int_equal(errno, ENODATA);
     assert_string_equal(error.text,
-                        "a: no site has allocations large enough to be placed, so there is nothing to measure");
+                        "a: no site has large allocations that can be placed, so there is nothing to measure");
     hm_mbi_plan_free(&plan);
 }
 
-#define PLAN(groups)                                                                                                   \
-    "{\"schema\":1,\"folder\":\"/a\",\"words\":[\"./a\",\"-n "                                                         \
-    "4\"],\"build_id\":\"0a\",\"repetitions\":2,\"groups\":" groups "}"
+#define BEFORE_LEAST                                                                                                   \
+    "{\"schema\":1,\"folder\":\"/a\",\"words\":[\"./a\",\"-n 4\"],\"build_id\":\"0a\",\"repetitions\":2,"
+#define LEAST_PLAN(least, groups) BEFORE_LEAST "\"least_bytes\":" least ",\"groups\":" groups "}"
+#define PLAN(groups) LEAST_PLAN("131072", groups)
 #define ONE "0000000000000001"
 #define TWO "0000000000000002"
 
@@ -114,6 +141,8 @@ static const struct {
 } plans[] = {
     {PLAN("[[\"" ONE "\"],[\"" TWO "\"]]"), NULL},
     {PLAN("[[\"" ONE "\",\"" TWO "\"]]"), NULL},
+    {LEAST_PLAN("4096", "[[\"" ONE "\"]]"), NULL},
+    {LEAST_PLAN("131073", "[[\"" ONE "\"]]"), "a: least_bytes has to be a whole number from 1 to 131072"},
     {PLAN("[]"), "a: groups has to be an array with a group"},
     {PLAN("[[]]"), "a: groups has to be arrays of ids"},
     {PLAN("[[\"1\"]]"), "a: groups has to be arrays of ids, ascending"},
@@ -147,6 +176,17 @@ static void test_plans_are_read_as_they_were_written(void **state)
         json_decref(json);
         hm_mbi_plan_free(&plan);
     }
+}
+
+/* Such plans were made before small allocations could be placed. */
+static void test_a_plan_need_not_say_the_least_size(void **state)
+{
+    static const char text[] = BEFORE_LEAST "\"groups\":[[\"" ONE "\"]]}";
+    struct hm_mbi_plan plan;
+    (void)state;
+    assert_int_equal(hm_mbi_plan_parse("a", text, strlen(text), &plan, NULL), 0);
+    assert_int_equal(plan.least_bytes, HM_ALLOC_LEAST);
+    hm_mbi_plan_free(&plan);
 }
 
 #define RESULT(reason, source, figures)                                                                                \
@@ -213,7 +253,7 @@ static struct summing *begin(unsigned repetitions)
     struct hm_error error = {""};
     assert_non_null(summing);
     summing->profile = make_profile(summing->site, mib, N_ROWS(mib));
-    assert_int_equal(hm_mbi_plan_make(&summing->profile, "a", 0.1, repetitions, &summing->plan, &error), 0);
+    assert_int_equal(hm_mbi_plan_make(&summing->profile, "a", 0.1, repetitions, false, &summing->plan, &error), 0);
     assert_int_equal(summing->plan.n_groups, GROUPS);
     for (size_t i = 0; i < hm_mbi_plan_runs(&summing->plan); i++) {
         summing->result[i] = (struct hm_mbi_result){.read_bytes = bytes[i] / 2, .write_bytes = bytes[i] / 2};
@@ -343,9 +383,11 @@ static void test_what_was_not_measured_has_no_figure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_sites_are_put_together),
+                                       cmocka_unit_test(test_with_arenas_small_allocations_are_measured),
                                        cmocka_unit_test(test_a_plan_has_no_more_runs_than_a_job_array),
                                        cmocka_unit_test(test_without_sites_there_is_no_plan),
                                        cmocka_unit_test(test_plans_are_read_as_they_were_written),
+                                       cmocka_unit_test(test_a_plan_need_not_say_the_least_size),
                                        cmocka_unit_test(test_results_are_read_as_they_were_written),
                                        cmocka_unit_test(test_what_others_did_meanwhile_is_taken_off),
                                        cmocka_unit_test(test_bounds_are_those_of_the_repetitions),

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For preload libraries that place no small allocations. */
+#include "small.h"
+
+void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+{
+    (void)alignment;
+    (void)bytes;
+    (void)is_zeroed;
+    (void)caller;
+    return NULL;
+}
+
+bool hm_small_has(const void *memory)
+{
+    (void)memory;
+    return false;
+}
+
+size_t hm_small_bytes(const void *memory)
+{
+    (void)memory;
+    return 0;
+}
+
+void hm_small_give(void *memory)
+{
+    (void)memory;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small allocations of the chosen sites and size classes: jemalloc has them, in memory of the fast tier where nothing
+ * else is. All others come from the next malloc, whichever that is, so that its pages have none of them.
+ */
+#include <jemalloc/jemalloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "alloc/small.h"
+#include "base/clock.h"
+#include "extents.h"
+#include "jemalloc.h"
+#include "preload.h"
+
+#define ARENAS 4 /* that the threads are spread over; each reserves addresses, and a thread has a cache before it */
+#define NONE UINT32_MAX
+#define PAUSE_NS UINT64_C(1000000000)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT, once_of[ARENAS]; /* PTHREAD_ONCE_INIT is 0 */
+static atomic_bool is_open;
+static unsigned arena[ARENAS];
+static atomic_uint n_threads;
+static _Thread_local unsigned place; /* of this thread's arena, plus 1; 0: none yet */
+/* There was no memory for the arenas. Until then, or until some of theirs is freed, they are not asked again, as that
+ * takes longer than an allocation. */
+static _Atomic uint64_t paused_until_ns;
+
+/* ---------------------------------------------------------- begin and fork */
+
+static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER; /* while jemalloc begins, and over fork */
+static _Thread_local bool has_fork;                            /* this thread forks, and begin_fork has the locks */
+
+/* Nothing is taken or given in other handlers of fork that run between these. A signal handler may fork where it has
+ * interrupted an allocation, which has such a lock perhaps: then none is taken here. */
+static void begin_fork(void)
+{
+    has_fork = hm_guide_enter();
+    if (!has_fork)
+        return;
+    pthread_mutex_lock(&begin_lock);
+    if (hm_jemalloc_fork.before)
+        hm_jemalloc_fork.before();
+}
+
+static void end_fork(void)
+{
+    if (!has_fork)
+        return;
+    if (hm_jemalloc_fork.after)
+        hm_jemalloc_fork.after();
+    pthread_mutex_unlock(&begin_lock);
+    has_fork = false;
+    hm_guide_leave();
+}
+
+/* Where the locks were not taken, a thread that the child has not may have one for ever. */
+static void end_fork_in_child(void)
+{
+    if (!has_fork) {
+        atomic_store(&is_open, false);
+        return;
+    }
+    if (hm_jemalloc_fork.in_child)
+        hm_jemalloc_fork.in_child();
+    pthread_mutex_init(&begin_lock, NULL);
+    has_fork = false;
+    hm_guide_leave();
+}
+
+/* Files are read here, where a thread can be cancelled; malloc must not be such a place. In a child that was forked
+ * meanwhile this is called again. */
+static void begin(void)
+{
+    static bool has_handlers;
+    int before;
+    if (!has_handlers)
+        has_handlers = pthread_atfork(begin_fork, end_fork, end_fork_in_child) == 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_lock(&begin_lock);
+    if (has_handlers && hm_extents_begin() == 0)
+        atomic_store(&is_open, true);
+    pthread_mutex_unlock(&begin_lock);
+    pthread_setcancelstate(before, NULL);
+}
+
+/* Makes this thread's arena. */
+static void make(void)
+{
+    unsigned *mine = &arena[place - 1];
+    if (hm_extents_make_arena(mine) != 0)
+        *mine = NONE;
+}
+
+/* ---------------------------------------------------------- allocations */
+
+static bool is_paused(void)
+{
+    uint64_t until_ns = atomic_load_explicit(&paused_until_ns, memory_order_relaxed);
+    if (until_ns == 0)
+        return false;
+    if (hm_clock_ns(CLOCK_MONOTONIC_COARSE) < until_ns)
+        return true;
+    atomic_store_explicit(&paused_until_ns, 0, memory_order_relaxed);
+    return false;
+}
+
+static unsigned arena_of_thread(void)
+{
+    if (place == 0)
+        place = atomic_fetch_add(&n_threads, 1) % ARENAS + 1;
+    pthread_once(&once_of[place - 1], make);
+    return arena[place - 1];
+}
+
+static void *take(size_t alignment, size_t bytes, bool is_zeroed)
+{
+    pthread_once(&once, begin);
+    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused())
+        return NULL;
+    unsigned mine = arena_of_thread();
+    void *memory = mine == NONE ? NULL
+                                : hm_jemalloc_mallocx(bytes, MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) |
+                                                                 (is_zeroed ? MALLOCX_ZERO : 0));
+    if (!memory)
+        atomic_store(&paused_until_ns, hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
+    return memory;
+}
+
+/* An allocation of no bytes is left to the next malloc, as others mean different things by it. */
+void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+{
+    if (bytes == 0 || !hm_guide_is_fast(bytes, caller) || !hm_guide_enter())
+        return NULL;
+    void *memory = take(alignment, bytes, is_zeroed);
+    hm_guide_leave();
+    return memory;
+}
+
+bool hm_small_has(const void *memory)
+{
+    return hm_extents_have(memory);
+}
+
+size_t hm_small_bytes(const void *memory)
+{
+    bool is_outside = hm_guide_enter();
+    size_t bytes = hm_jemalloc_usable_size((void *)(uintptr_t)memory);
+    if (is_outside)
+        hm_guide_leave();
+    return bytes;
+}
+
+/* In a handler of fork it stays allocated, in the child and in the parent. */
+void hm_small_give(void *memory)
+{
+    if (!hm_guide_enter())
+        return;
+    if (atomic_load_explicit(&is_open, memory_order_relaxed))
+        hm_jemalloc_free(memory);
+    if (atomic_load_explicit(&paused_until_ns, memory_order_relaxed) != 0)
+        atomic_store_explicit(&paused_until_ns, 0, memory_order_relaxed);
+    hm_guide_leave();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "extents.h"
+
+#include <jemalloc/jemalloc.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "alloc/mappings.h"
+#include "jemalloc.h"
+#include "preload.h"
+
+/*
+ * A map of the addresses, so that free can tell whose memory it is: a bit for each unit, in leaves that are made where
+ * they are needed. No unit has memory of others in it.
+ */
+#define UNIT_SHIFT 21
+#define UNIT ((size_t)1 << UNIT_SHIFT)
+#define LEAF_SHIFT 15 /* units of a leaf: 64 GiB */
+#define LEAF_WORDS ((1u << LEAF_SHIFT) / 64)
+#define ADDRESS_BITS 48 /* without a hint, Linux maps nothing above */
+#define LEAVES (1u << (ADDRESS_BITS - LEAF_SHIFT - UNIT_SHIFT))
+
+typedef _Atomic uint64_t word;
+static word *_Atomic leaf[LEAVES];
+
+bool hm_extents_have(const void *memory)
+{
+    uintptr_t unit = (uintptr_t)memory >> UNIT_SHIFT, at = unit >> LEAF_SHIFT;
+    const word *words = at < LEAVES ? atomic_load_explicit(&leaf[at], memory_order_acquire) : NULL;
+    unit &= (1u << LEAF_SHIFT) - 1;
+    return words && (atomic_load_explicit(&words[unit / 64], memory_order_relaxed) >> unit % 64 & 1);
+}
+
+static void *map(size_t bytes, int protection)
+{
+    void *memory = (void *)syscall(SYS_mmap, NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* The leaf of a unit, which is made where there is none. NULL: there is no memory for it. */
+static word *leaf_of(uintptr_t unit)
+{
+    word *_Atomic *place = &leaf[unit >> LEAF_SHIFT];
+    word *words = atomic_load_explicit(place, memory_order_acquire), *made;
+    if (words)
+        return words;
+    made = map(LEAF_WORDS * sizeof(word), PROT_READ | PROT_WRITE);
+    if (!made || atomic_compare_exchange_strong(place, &words, made))
+        return made;
+    munmap(made, LEAF_WORDS * sizeof(word));
+    return words; /* that of another thread */
+}
+
+static bool add(uintptr_t start, size_t bytes)
+{
+    uintptr_t first = start >> UNIT_SHIFT, end = (start + bytes) >> UNIT_SHIFT;
+    for (uintptr_t unit = first; unit < end; unit++) {
+        word *words = unit >> LEAF_SHIFT < LEAVES ? leaf_of(unit) : NULL;
+        if (!words)
+            return false; /* the addresses stay mapped, as bits of some may be set */
+        uintptr_t at = unit & ((1u << LEAF_SHIFT) - 1);
+        atomic_fetch_or_explicit(&words[at / 64], UINT64_C(1) << at % 64, memory_order_relaxed);
+    }
+    return true;
+}
+
+/* Maps whole units that nobody else has a part of. NULL: it is not possible. */
+static void *map_units(size_t bytes)
+{
+    char *base = map(bytes + UNIT, PROT_NONE);
+    if (!base)
+        return NULL;
+    char *start = base + (-(uintptr_t)base & (UNIT - 1)), *end = base + bytes + UNIT;
+    if (start > base)
+        munmap(base, (size_t)(start - base));
+    if (start + bytes < end)
+        munmap(start + bytes, (size_t)(end - start) - bytes);
+    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) {
+        munmap(start, bytes);
+        return NULL;
+    }
+    hm_guide_bind_fast(start, bytes);
+    return add((uintptr_t)start, bytes) ? start : NULL;
+}
+
+/* ---------------------------------------------------------- jemalloc's hooks */
+
+static void *take(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment, bool *zero, bool *commit,
+                  unsigned arena)
+{
+    size_t whole;
+    (void)hooks;
+    (void)arena;
+    if (wanted || alignment > UNIT || __builtin_add_overflow(bytes, UNIT - 1, &whole) || !hm_mappings_take(1))
+        return NULL;
+    void *memory = map_units(whole & ~(UNIT - 1));
+    if (!memory)
+        hm_mappings_give(1);
+    *zero = *commit = true;
+    return memory;
+}
+
+/* jemalloc then keeps the addresses for the arena, and gives the pages back to the kernel. */
+static bool refuse(extent_hooks_t *hooks, void *memory, size_t bytes, bool committed, unsigned arena)
+{
+    (void)hooks;
+    (void)memory;
+    (void)bytes;
+    (void)committed;
+    (void)arena;
+    return true;
+}
+
+static extent_hooks_t hooks;
+
+int hm_extents_begin(void)
+{
+    extent_hooks_t *usual = NULL;
+    size_t bytes = sizeof(usual);
+    if (hm_jemalloc_mallctl("arena.0.extent_hooks", &usual, &bytes, NULL, 0) != 0)
+        return -1;
+    /* To split, merge and purge is as usual. Memory is never decommitted: it would lose its policy. */
+    hooks = (extent_hooks_t){.alloc = take,
+                             .dalloc = refuse,
+                             .purge_lazy = usual->purge_lazy,
+                             .purge_forced = usual->purge_forced,
+                             .split = usual->split,
+                             .merge = usual->merge};
+    return 0;
+}
+
+int hm_extents_make_arena(unsigned *arena)
+{
+    extent_hooks_t *ours = &hooks;
+    size_t bytes = sizeof(*arena);
+    return hm_jemalloc_mallctl("arenas.create", arena, &bytes, &ours, sizeof(ours)) == 0 ? 0 : -1;
+}

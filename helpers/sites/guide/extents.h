@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of the arenas: stretches of addresses on the fast tier's nodes, which are never unmapped. Pages that the
+ * arenas do not use are given back. */
+#ifndef HM_SITES_GUIDE_EXTENTS_H
+#define HM_SITES_GUIDE_EXTENTS_H
+
+#include <stdbool.h>
+
+/* Is this address in one of them? Takes no lock. */
+bool hm_extents_have(const void *memory);
+
+/* Has jemalloc begin, once. Returns 0, or -1. */
+int hm_extents_begin(void);
+
+/* Makes an arena of jemalloc that takes its memory from here. Returns 0, or -1. */
+int hm_extents_make_arena(unsigned *arena);
+
+#endif
