@@ -51,7 +51,8 @@ static int take_back(struct withdrawal *one, bool waits, struct hm_error *error)
     return 1;
 }
 
-/* Offer the feature again, where it was taken back here. Returns 0 or -1. */
+/* Offer the feature again, where it was taken back here. Returns 1 where that was done, 0 where it is offered, or -1: who
+ * takes back another mode at the same time may undo it, so it is looked at again. */
 static int give_back(const struct withdrawal *one, struct hm_error *error)
 {
     char text[8192], features[1024];
@@ -66,7 +67,7 @@ static int give_back(const struct withdrawal *one, struct hm_error *error)
         return 0;
     size_t length = strlen(features);
     snprintf(features + length, sizeof(features) - length, "%s%s", length > 0 ? "," : "", one->feature);
-    return hm_scontrol_offer(one->node, features, error);
+    return hm_scontrol_offer(one->node, features, error) == 0 ? 1 : -1;
 }
 
 /* Has the data gone for which the mode was refused? No lock is taken: the helper looks again, under the lock, before
@@ -98,7 +99,7 @@ int hm_memmode_keep_withdrawn(const char *node, const char *feature, const struc
         if (ends && found == 0)
             return 1;
         quiet = found == 0 ? quiet + 1 : 0;
-        result = found < 0 ? -1 : 0;
+        result = found < 0 ? -1 : ends;
     }
     return result;
 }
@@ -125,7 +126,11 @@ int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_
     snprintf(one.node, sizeof(one.node), "%s", node);
     snprintf(one.feature, sizeof(one.feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(mode));
     const struct hm_spawn_call call = {.run = run, .data = &one, .kept = -1};
-    return hm_spawn_call(&call, error) > 0 ? 0 : -1;
+    pid_t pid = hm_spawn_call(&call, error);
+    if (pid < 0)
+        return -1;
+    setpgid(pid, pid); /* the helper may end before the child comes to setsid(), which fails after this, or has run */
+    return 0;
 }
 
 int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error)

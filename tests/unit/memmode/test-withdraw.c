@@ -22,7 +22,8 @@
 #define BOTH "memmode=flat,memmode=cache"
 
 /* What a look shows, one letter each; the last one stays: b the helper's node boots, d down, i idle, x scontrol fails,
- * r idle, and slurmd has just reported, s scontrol fails after 20 s. The data is gone from the look `gone` on, which
+ * r idle, and slurmd has just reported, w idle, and somebody has just withdrawn all but flat, s scontrol fails after
+ * 20 s. The data is gone from the look `gone` on, which
  * counts from 1; 0: it stays. */
 static const struct row {
     const char *about, *looks, *features;
@@ -42,13 +43,15 @@ static const struct row {
     {"slurmctld is silent", "s", BOTH, -1, 0, 6, .offered = BOTH},
     {"slurmctld is silent after the first", "is", BOTH, -1, 1, 7, .offered = "memmode=flat"},
     {"the data goes before it is taken back", "bbb", BOTH, 1, 0, 1, .offered = BOTH, .gone = 2},
-    {"the data goes afterwards", "i", "skylake," BOTH, 1, 2, 3, .offered = "skylake,memmode=flat,memmode=cache",
+    {"the data goes afterwards", "i", "skylake," BOTH, 1, 2, 4, .offered = "skylake,memmode=flat,memmode=cache",
      .gone = 3},
-    {"it was the only one", "i", "memmode=cache", 1, 2, 2, .offered = "memmode=cache", .gone = 2},
+    {"it was the only one", "i", "memmode=cache", 1, 2, 3, .offered = "memmode=cache", .gone = 2},
     {"the data goes after slurmd has reported", "iir", BOTH, 1, 1, 3, .offered = BOTH, .gone = 3},
-    {"the data goes, and slurmctld is away for a look", "iixi", BOTH, 1, 2, 4, .offered = "memmode=flat,memmode=cache",
+    {"the data goes, and slurmctld is away for a look", "iixi", BOTH, 1, 2, 5, .offered = "memmode=flat,memmode=cache",
      .gone = 3},
     {"the data goes, and slurmctld is silent", "is", BOTH, -1, 1, 7, .offered = "memmode=flat", .gone = 2},
+    {"the data goes, and who withdraws another mode undoes it", "iiwi", BOTH, 1, 3, 4,
+     .offered = "memmode=flat,memmode=cache", .gone = 2},
     {"the site has withdrawn it itself", "i", "memmode=flat", 1, 0, 1, .offered = "memmode=flat", .gone = 2},
 };
 static const struct row *row;
@@ -76,17 +79,17 @@ bool hm_patience_pause(uint64_t *since_ns, unsigned patience_s)
 int hm_scontrol_node(const char *name, char *text, size_t size, struct hm_error *error)
 {
     static const char *const states[] = {
-        ['b'] = "ALLOCATED+POWERING_UP", ['d'] = "DOWN", ['i'] = "IDLE", ['r'] = "IDLE"};
+        ['b'] = "ALLOCATED+POWERING_UP", ['d'] = "DOWN", ['i'] = "IDLE", ['r'] = "IDLE", ['w'] = "IDLE"};
     size_t last = strlen(row->looks) - 1, at = (size_t)node.looks < last ? (size_t)node.looks : last;
     char look = row->looks[at];
-    bool has_reported = look == 'r' && (size_t)node.looks == at;
+    bool is_first = (size_t)node.looks == at;
     node.looks++;
     assert_string_equal(name, "n1");
     node.seconds += look == 's' ? 20 : 2;
     if (look == 'x' || look == 's')
         return hm_fail(error, EIO, "slurmctld is silent");
-    if (has_reported)
-        snprintf(node.features, sizeof(node.features), "%s", row->features);
+    if (is_first && (look == 'r' || look == 'w'))
+        snprintf(node.features, sizeof(node.features), "%s", look == 'r' ? row->features : "memmode=flat");
     snprintf(text, size,
              "NodeName=n1 Arch=x86_64 CPUTot=1 \n AvailableFeatures=%s ActiveFeatures=x State=%s Weight=1\n",
              node.features, states[(int)look]);
