@@ -8,10 +8,11 @@
 #include "memmode/ipmctl/answers.h"
 #include "memmode/ipmctl/ipmctl.h"
 
-/* ipmctl takes whole percents. */
+/* ipmctl takes whole percents. Less than one is not none. */
 static unsigned mixed_percent(const struct hm_hardware *hardware)
 {
-    return (unsigned)(hardware->config->memmode_mixed_percent + 0.5);
+    double percent = hardware->config->memmode_mixed_percent;
+    return percent > 0 && percent < 1 ? 1 : (unsigned)(percent + 0.5);
 }
 
 /* Run a command of ipmctl, and have `take` read its answer into `into`. Returns 0, or -1 with a text that names the

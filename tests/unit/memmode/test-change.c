@@ -33,6 +33,7 @@
 enum fault { NO_FAULT, CREATE_SAYS_ERROR, CREATE_HALF, CREATE_NOTHING, DELETE_NOTHING, CREATE_HALF_STAYS, GOAL_UNREAD };
 
 static struct hm_config settings;
+static unsigned percent_wanted = 50;
 static const struct hm_hardware hardware = {&hm_backend_ipmctl, "/ipmctl", &settings};
 static struct {
     const char *mode, *pending; /* parts of the names of fixtures */
@@ -101,7 +102,7 @@ static const char *answer_to(enum hm_ipmctl_command command)
 int hm_ipmctl_run(const char *path, enum hm_ipmctl_command command, unsigned percent, struct hm_nvmxml *answer,
                   struct hm_error *error)
 {
-    assert_int_equal(percent, 50);
+    assert_int_equal(percent, percent_wanted);
     assert_string_equal(path, "/ipmctl");
     assert_true(node.is_locked);
     if (node.fault == GOAL_UNREAD && command == HM_IPMCTL_GOAL && node.calls[0])
@@ -266,6 +267,26 @@ static void changes(void **state)
     }
 }
 
+static void asks_for_whole_percents(void **state)
+{
+    static const struct {
+        double set;
+        unsigned asked;
+    } shares[] = {{0, 0}, {0.4, 1}, {33.5, 34}, {99, 99}};
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(shares); i++) {
+        struct hm_memmode_state seen;
+        memset(&node, 0, sizeof(node));
+        node.mode = "cache-resources";
+        node.pending = "goal-none";
+        node.is_locked = true;
+        settings.memmode_mixed_percent = shares[i].set;
+        percent_wanted = shares[i].asked;
+        assert_int_equal(hm_memmode_read(&hardware, &seen, NULL), 0);
+        assert_int_equal(seen.abilities.mixed_percent, shares[i].asked);
+    }
+}
+
 static int begin(void **state)
 {
     int result = scratch_make(state);
@@ -276,6 +297,6 @@ static int begin(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(changes), cmocka_unit_test(asks_for_whole_percents)};
     return cmocka_run_group_tests(tests, begin, scratch_drop);
 }
