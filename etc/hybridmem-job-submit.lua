@@ -289,7 +289,7 @@ local function choose_nodes(text, job_desc, job_rec, owner)
     if constraint.mode_in(all) then
         delay_boot(job_desc, job_rec)
     end
-    for _, feature in pairs({ M.memmode.cache, M.memmode.mixed }) do
+    for _, feature in ipairs({ M.memmode.cache, M.memmode.mixed }) do
         if M.reboot.who and feature and constraint.names(all, feature) and not may_reboot(owner, feature) then
             return DENIED
         end
