@@ -8,6 +8,7 @@ import re
 import select
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -143,9 +144,11 @@ def as_the_unit(board):
     return [*words, LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
 
 
-def asks(service, path):
+def asks(service, path, asking):
+    """Wait until the program has asked for this."""
     while ("GET", path) not in service.asked:
-        pass
+        assert asking.poll() is None
+        time.sleep(0.01)
 
 
 def children_of(process):
@@ -162,7 +165,7 @@ def test_what_talks_to_the_service_ends_with_the_program(board):
     board.set(timeout="60s")
     board.service.odd[SYSTEM] = "hangs"
     with subprocess.Popen(as_the_unit(board)) as asking:
-        asks(board.service, SYSTEM)
+        asks(board.service, SYSTEM, asking)
         (child,) = children_of(asking)
         pidfd = os.pidfd_open(int(child))
         asking.kill()
@@ -325,7 +328,7 @@ def test_the_password_is_in_no_argument_nor_variable(board):
     board.service.odd[SYSTEM] = "hangs"
     command = [LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as asking:
-        asks(board.service, SYSTEM)
+        asks(board.service, SYSTEM, asking)
         children = children_of(asking)
         assert len(children) == 1
         for pid in (str(asking.pid), *children):
