@@ -10,6 +10,7 @@ import re
 import select
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,25 @@ def test_a_node_is_made_mixed_with_the_share_of_the_site(node):
     node.config.write_text(node.config.read_text().replace("memmode_mixed = 50%", ""))
     node.set(mode="cache-resources")
     assert "how much of the modules is memory then: set memmode_mixed" in node.fails("memmode=mixed")
+
+
+def test_a_node_keeps_its_mode_for_the_sites_least_time(node):
+    """It counts from the boot. Nor does it hold up a goal that an administrator has set."""
+    up = int(time.clock_gettime(time.CLOCK_BOOTTIME))
+    config = node.config.read_text()
+    node.config.write_text(f"{config}\nmemmode_least = {up + 3600}s\n")
+    node.set(mode="cache-resources")
+    why = f"the node keeps memmode=cache for {up + 3600} s after a boot (memmode_least), and was booted "
+    assert why in node.fails("memmode=flat") and node.changes() == []
+    prevents = json.loads(node.run("memmode", "--json").stdout)["prevents"]
+    assert why in prevents["flat"] and why in prevents["mixed"] and prevents["cache"] is None
+    node.set(goal="goal-flat")
+    node.run("memmode=flat")
+    node.run("memmode=cache")
+    assert node.changes() == ["delete"]
+    node.config.write_text(f"{config}\nmemmode_least = {min(up, 60)}s\n")
+    node.run("memmode=flat")
+    assert node.changes() == ["delete", "create"]
 
 
 def test_no_namespace_is_made_that_the_next_boot_ends(node):

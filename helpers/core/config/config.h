@@ -137,6 +137,7 @@ struct hm_config {
     char reboot_program[HM_CONFIG_PATH_MAX]; /* "": systemctl reboot */
     double memmode_mixed_percent; /* 0: share of PMem modules that is memory on a node that is asked for memmode=mixed;
                                      0: no node is */
+    unsigned memmode_least_s;     /* 0: for how long after a boot a node keeps its memory's mode */
     int n_tiers;
     struct hm_config_tier tier[HM_MAX_TIERS];
     int n_channels;

@@ -81,6 +81,7 @@ static const struct hm_configfield rows[] = {
     TOP("summary_rate", hm_field_number, summary_rate, 1, 6000, NULL),
     TOP("collect_wait", hm_field_seconds, collect_wait_s, 0, 24 * 3600, NULL),
     TOP("memmode_mixed", hm_field_percent, memmode_mixed_percent, 0, 99, NULL),
+    TOP("memmode_least", hm_field_seconds, memmode_least_s, 0, 366 * 24 * 3600, NULL),
     TOP("reboot_program", hm_field_folder, reboot_program, 0, FIELD(reboot_program), NULL),
     TIER("nodes", hm_field_nodes, nodes, 0, 0, NULL),
     TIER("kind", hm_field_choice, kind, HM_KIND_DRAM, 0, hm_kind_words + HM_KIND_DRAM),

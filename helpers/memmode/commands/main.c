@@ -151,10 +151,11 @@ static void excuse(const char *given, const struct hm_memmode_state *state, enum
 {
     struct hm_error why = {{0}};
     char node[HM_MEMMODE_NAME];
-    if (!hm_memmode_is_only_data(state, wanted))
+    const char *reason = hm_memmode_only_for_now(state, wanted);
+    if (!reason)
         return;
     if (hm_memmode_name(given, node, &why) != 0 || hm_memmode_tell(node, state, &why) != 0 ||
-        hm_memmode_withdraw(node, wanted, state, &why) != 0 || hm_memmode_note_job(node, wanted, &why) != 0)
+        hm_memmode_withdraw(node, wanted, state, &why) != 0 || hm_memmode_note_job(node, wanted, reason, &why) != 0)
         log_for_slurmd(&why);
 }
 

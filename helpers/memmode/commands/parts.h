@@ -26,6 +26,9 @@ int hm_memmode_read_pending(const struct hm_hardware *hardware, struct hm_memmod
 /* Ask it and the kernel for the whole state. */
 int hm_memmode_read(const struct hm_hardware *hardware, struct hm_memmode_state *state, struct hm_error *error);
 
+/* Look again at what changes without a boot: the namespaces and the time. Returns 0 or -1. */
+int hm_memmode_look(struct hm_memmode_state *state, struct hm_error *error);
+
 /* Have the node come back from its next boot in the mode `wanted`. `state` gets what was seen of it before anything
  * was changed, and is all 0 where it could not be read. Returns an exit status; where it is not 0, the text says why in
  * one line. */
@@ -50,19 +53,19 @@ int hm_memmode_name(const char *given, char name[HM_MEMMODE_NAME], struct hm_err
 int hm_memmode_tell(const char *node, const struct hm_memmode_state *state, struct hm_error *error);
 
 /* Have slurmctld offer the mode of the node, which was in `state` when it refused it, to no job until slurmd reports to
- * it again, or the data goes that forbids the mode. A process that outlives the caller does it, once slurmctld has
+ * it again, or the node could take the mode. A process that outlives the caller does it, once slurmctld has
  * heard that the helper has failed. Returns 0, or -1 with a text. */
 int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
                         struct hm_error *error);
 
-/* What that process does, in a minute or so. Returns 0; 1 where the mode is offered as before, as the data is gone; or
- * -1 with a text. */
-int hm_memmode_keep_withdrawn(const char *node, const char *feature, const struct hm_memmode_state *state,
+/* What that process does, in a minute or so. Returns 0; 1 where the mode is offered as before, as the node could take
+ * it; or -1 with a text. */
+int hm_memmode_keep_withdrawn(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
                               struct hm_error *error);
 
-/* Write the reason to the job that waits for the node: its AdminComment, unless another has written that. Returns 0, or
- * -1 with a text. */
-int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error);
+/* Write the reason, a few words, to the job that waits for the node: its AdminComment, unless another has written that.
+ * Returns 0, or -1 with a text. */
+int hm_memmode_note_job(const char *node, enum hm_memmode mode, const char *reason, struct hm_error *error);
 
 /* After a boot: is the node in the mode that it was asked to take before it? Where it is not, drain it as the node
  * `given` of Slurm's (as of hm_memmode_name). Where nothing was asked, nothing is done. Returns an exit status, with a

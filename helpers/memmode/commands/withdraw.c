@@ -3,8 +3,8 @@
  * Has slurmctld offer a mode of this node to no job for a time. Without that a job that the node has refused comes back
  * to it every two minutes. It lasts until slurmd reports to slurmctld again, which takes half an hour where
  * SlurmdTimeout is 300 s: each report brings all features of helpers.conf back. One comes right after the helper has
- * failed, so a process that outlives the helper waits for that. It gives the mode back where the data that forbade it
- * goes meanwhile.
+ * failed, so a process that outlives the helper waits for that. It gives the mode back where the node could take it
+ * meanwhile: the data that forbade it has gone, say.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 #include "parts.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
-#include "spaces.h"
 
 #define LOOKS 30           /* until the node counts as one that stays DOWN, as without ReturnToService=2 */
 #define SECURE 5           /* looks in which the mode stays withdrawn, after which it counts as that */
@@ -28,6 +27,7 @@
 
 struct withdrawal {
     char node[HM_MEMMODE_NAME], feature[32];
+    enum hm_memmode mode;
     struct hm_memmode_state state; /* of the node, as it was when the mode was refused */
     bool is_taken;                 /* the feature was taken back here */
 };
@@ -51,8 +51,8 @@ static int take_back(struct withdrawal *one, bool waits, struct hm_error *error)
     return 1;
 }
 
-/* Offer the feature again, where it was taken back here. Returns 1 where that was done, 0 where it is offered, or -1: who
- * takes back another mode at the same time may undo it, so it is looked at again. */
+/* Offer the feature again, where it was taken back here. Returns 1 where that was done, 0 where it is offered, or -1:
+ * who takes back another mode at the same time may undo it, so it is looked at again. */
 static int give_back(const struct withdrawal *one, struct hm_error *error)
 {
     char text[8192], features[1024];
@@ -70,11 +70,20 @@ static int give_back(const struct withdrawal *one, struct hm_error *error)
     return hm_scontrol_offer(one->node, features, error) == 0 ? 1 : -1;
 }
 
-/* Has the data gone for which the mode was refused? No lock is taken: the helper looks again, under the lock, before
+/* Is what the mode was refused for over? No lock is taken: the helper looks again, under the lock, before
  * anything is changed. */
 static bool is_free(struct withdrawal *one)
 {
-    return hm_spaces_read(&one->state.spaces, NULL) == 0 && hm_memmode_loses_nothing(&one->state, true, NULL) == 0;
+    struct hm_memmode_steps steps;
+    return hm_memmode_look(&one->state, NULL) == 0 &&
+           hm_memmode_decide(&one->state, one->mode, true, &steps, NULL) == 0;
+}
+
+static void fill(struct withdrawal *one, const char *node, enum hm_memmode mode, const struct hm_memmode_state *state)
+{
+    *one = (struct withdrawal){.mode = mode, .state = *state};
+    snprintf(one->node, sizeof(one->node), "%s", node);
+    snprintf(one->feature, sizeof(one->feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(mode));
 }
 
 static void pause_between(void)
@@ -84,14 +93,13 @@ static void pause_between(void)
         continue;
 }
 
-int hm_memmode_keep_withdrawn(const char *node, const char *feature, const struct hm_memmode_state *state,
+int hm_memmode_keep_withdrawn(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
                               struct hm_error *error)
 {
-    struct withdrawal one = {.state = *state};
+    struct withdrawal one;
     int quiet = 0, result = -1;
     uint64_t begun_ns = 0;
-    snprintf(one.node, sizeof(one.node), "%s", node);
-    snprintf(one.feature, sizeof(one.feature), "%s", feature);
+    fill(&one, node, mode, state);
     for (int i = 0; i < LOOKS + SECURE && quiet < SECURE && hm_patience_pause(&begun_ns, MOST_S); i++) {
         pause_between();
         bool ends = is_free(&one);
@@ -109,22 +117,21 @@ static int run(void *data)
     const struct withdrawal *one = data;
     struct hm_error why = {{0}};
     setsid(); /* slurmd ends the helper's process group with the helper */
-    int result = hm_memmode_keep_withdrawn(one->node, one->feature, &one->state, &why);
+    int result = hm_memmode_keep_withdrawn(one->node, one->mode, &one->state, &why);
     if (result < 0)
         syslog(LOG_DAEMON | LOG_ERR, "slurmctld may still offer %s of node %s, or not yet again: %s", one->feature,
                one->node, why.text);
     else
         syslog(LOG_DAEMON | LOG_NOTICE, "slurmctld offers %s of node %s %s", one->feature, one->node,
-               result == 0 ? "to no job until slurmd reports again" : "as before: the data there is gone");
+               result == 0 ? "to no job until slurmd reports again" : "as before: the node could take it now");
     return 0;
 }
 
 int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_memmode_state *state,
                         struct hm_error *error)
 {
-    struct withdrawal one = {.state = *state};
-    snprintf(one.node, sizeof(one.node), "%s", node);
-    snprintf(one.feature, sizeof(one.feature), HM_MEMMODE_FEATURE "%s", hm_memmode_word(mode));
+    struct withdrawal one;
+    fill(&one, node, mode, state);
     const struct hm_spawn_call call = {.run = run, .data = &one, .kept = -1};
     pid_t pid = hm_spawn_call(&call, error);
     if (pid < 0)
@@ -133,7 +140,7 @@ int hm_memmode_withdraw(const char *node, enum hm_memmode mode, const struct hm_
     return 0;
 }
 
-int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error *error)
+int hm_memmode_note_job(const char *node, enum hm_memmode mode, const char *reason, struct hm_error *error)
 {
     uint32_t job_id;
     char comment[sizeof(OURS)], name[32], text[192];
@@ -143,7 +150,7 @@ int hm_memmode_note_job(const char *node, enum hm_memmode mode, struct hm_error 
         return found < 0 ? -1 : 0;
     if (hm_scontrol_name(job_id, NULL, name, sizeof(name), error) != 0)
         return -1;
-    snprintf(text, sizeof(text), OURS "node %s cannot take memmode=%s for now: namespaces there hold data", node,
-             hm_memmode_word(mode));
+    snprintf(text, sizeof(text), OURS "node %s cannot take memmode=%s for now: %s", node, hm_memmode_word(mode),
+             reason);
     return hm_scontrol_comment(name, text, error);
 }

@@ -2,6 +2,7 @@
 #include "decide.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "base/size.h"
 
@@ -86,6 +87,18 @@ static int check_data(const struct hm_memmode_spaces *spaces, bool is_reaped, st
     return 0;
 }
 
+/* Each change costs a boot. A goal that somebody has set already is not held up. */
+static int check_time(const struct hm_memmode_state *state, enum hm_memmode wanted, struct hm_error *error)
+{
+    enum hm_memmode used = hm_memmode_used(state);
+    if (used == HM_MEMMODE_NONE || hm_memmode_pending(state) == wanted || state->up_s >= state->least_s)
+        return 0;
+    return hm_fail(error, EBUSY,
+                   "the node keeps memmode=%s for %" PRIu64 " s after a boot (memmode_least), and was booted %" PRIu64
+                   " s ago",
+                   hm_memmode_word(used), state->least_s, state->up_s);
+}
+
 static void add(struct hm_memmode_steps *steps, enum hm_memmode_step step)
 {
     steps->step[steps->n++] = step;
@@ -96,10 +109,15 @@ int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reape
     return check_all_is_seen(state, error) == 0 ? check_data(&state->spaces, is_reaped, error) : -1;
 }
 
-bool hm_memmode_is_only_data(const struct hm_memmode_state *state, enum hm_memmode wanted)
+const char *hm_memmode_only_for_now(const struct hm_memmode_state *state, enum hm_memmode wanted)
 {
-    return hm_memmode_used(state) != wanted && check_platform(state, wanted, NULL) == 0 &&
-           check_all_is_seen(state, NULL) == 0 && check_data(&state->spaces, true, NULL) != 0;
+    if (hm_memmode_used(state) == wanted || check_platform(state, wanted, NULL) != 0 ||
+        check_all_is_seen(state, NULL) != 0)
+        return NULL;
+    if (check_time(state, wanted, NULL) != 0)
+        return "it was booted too short a time ago";
+    /* Namespaces of dead jobs were removed before. */
+    return check_data(&state->spaces, true, NULL) != 0 ? "namespaces there hold data" : NULL;
 }
 
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
@@ -116,7 +134,8 @@ int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode want
         return 0;
     }
     /* The data counts also where the goal is pending: it may have come since. */
-    if (check_platform(state, wanted, error) != 0 || hm_memmode_loses_nothing(state, is_reaped, error) != 0)
+    if (check_platform(state, wanted, error) != 0 || check_all_is_seen(state, error) != 0 ||
+        check_time(state, wanted, error) != 0 || check_data(&state->spaces, is_reaped, error) != 0)
         return -1;
     if (state->spaces.n_jobs > 0) {
         add(steps, HM_MEMMODE_STEP_REAP);

@@ -22,7 +22,8 @@ struct hm_memmode_steps {
  * Decide for a node in `state` that is to come back in the mode `wanted`: flat, cache or mixed. `is_reaped`: what dead
  * jobs left was removed before `state` was read, so namespaces of jobs are those of living ones. If REAP is a step, it
  * is the only one. Returns 0 with the steps, or -1 with a text: ENODEV (no modules), ENOTSUP (the firmware does not
- * allow it), EIO (a module is not healthy), EBUSY (somebody's data would be lost, or cannot be ruled out).
+ * allow it), EIO (a module is not healthy), EBUSY (somebody's data would be lost, or that
+ * cannot be ruled out; or the site wants the node to keep its mode for longer).
  */
 int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode wanted, bool is_reaped,
                       struct hm_memmode_steps *steps, struct hm_error *error);
@@ -31,8 +32,8 @@ int hm_memmode_decide(const struct hm_memmode_state *state, enum hm_memmode want
  * names what may hold data. */
 int hm_memmode_loses_nothing(const struct hm_memmode_state *state, bool is_reaped, struct hm_error *error);
 
-/* Is the node refused the mode `wanted` only for namespaces that are seen, and for no fault of its own? Namespaces of
- * dead jobs were removed before. */
-bool hm_memmode_is_only_data(const struct hm_memmode_state *state, enum hm_memmode wanted);
+/* Is the node refused the mode `wanted` for no fault of its own: for namespaces that are seen, or as it has not kept
+ * its mode for long enough? Returns why, in a few words, or NULL. */
+const char *hm_memmode_only_for_now(const struct hm_memmode_state *state, enum hm_memmode wanted);
 
 #endif

@@ -81,6 +81,8 @@ struct hm_memmode_state {
     struct hm_memmode_abilities abilities;
     struct hm_memmode_modules modules;
     /* always */
+    uint64_t up_s;    /* seconds since the boot */
+    uint64_t least_s; /* for so long after it the site wants the node to keep its mode */
     struct hm_memmode_spaces spaces;
 };
 

@@ -43,6 +43,8 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.summary_rate, 120);
     assert_int_equal(defaults.collect_wait_s, 300);
     assert_string_equal(defaults.reboot_program, "");
+    assert_float_equal(defaults.memmode_mixed_percent, 0, 0);
+    assert_int_equal(defaults.memmode_least_s, 0);
     assert_int_equal(defaults.log_level, HM_LOG_INFO);
     assert_float_equal(defaults.keep_percent, 0, 0);
     assert_int_equal(defaults.keep_quota_bytes, 0);
@@ -66,7 +68,7 @@ static const char full[] =
     "cluster = c1\ninterval = 500ms\nreserve = 2.5%\nreap_grace = 10min\nlog_level = debug\nram = normal\n"
     "resctrl = yes\nresctrl_dir = /mnt/resctrl\nmeter_programs = slurm\n"
     "spool_dir = /srv/spool\nsummary_field = SystemComment\nsummary_rate = 6000\ncollect_wait = 2min\n"
-    "reboot_program = /srv/reboot\n"
+    "reboot_program = /srv/reboot\nmemmode_mixed = 50% memmode_least = 1h\n"
     "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
     "fair_share = cores\nprofile_dir = /srv/profiles\nload = /srv/tiers.load\nmodes = { off, spill,\n fast, }\nmigrate "
@@ -79,7 +81,7 @@ static const char full[] =
     "redfish \"https://%h-bmc:8443\" { system = Self credentials = /srv/bmc ca = /srv/ca.pem\n"
     "  verify = no timeout = 5s }\n"
     "board \"max\" { manufacturer = \"Big Corp.\" model = \"X*\" attribute = Mode flat = Flat cache = \"Cache mode\" "
-    "}\n"
+    "mixed = Hybrid }\n"
     "user \"alice\" { modes = slow }\n"
     "group \"chem-1\" { modes = { spill, interleave } }\n"
     "account \"a.b\" { modes = { dram } weight = 4 }\n"
@@ -112,6 +114,8 @@ static void test_every_word(void **state)
     assert_string_equal(hm_summary_name(config.summary_field), "SystemComment");
     assert_int_equal(config.summary_rate, 6000);
     assert_string_equal(config.reboot_program, "/srv/reboot");
+    assert_float_equal(config.memmode_mixed_percent, 50, 0);
+    assert_int_equal(config.memmode_least_s, 3600);
     assert_int_equal(config.collect_wait_s, 120);
     assert_int_equal(config.log_level, HM_LOG_DEBUG);
     assert_int_equal(config.fsdax_fs, HM_DAX_FS_XFS);
@@ -138,6 +142,7 @@ static void test_every_word(void **state)
     assert_string_equal(config.board[0].attribute, "Mode");
     assert_string_equal(config.board[0].flat, "Flat");
     assert_string_equal(config.board[0].cache, "Cache mode");
+    assert_string_equal(config.board[0].mixed, "Hybrid");
     assert_int_equal(config.n_tiers, 2);
     assert_string_equal(config.tier[0].name, "ddr");
     assert_true(config.tier[0].has_nodes);

@@ -19,8 +19,8 @@
     "fsdax_keep_share, "                                                                                               \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
-    "collect_wait, memmode_mixed, reboot_program, tier, channels, redfish, board, user, group, account, partition or " \
-    "qos"
+    "collect_wait, memmode_mixed, memmode_least, reboot_program, tier, channels, redfish, board, user, group, "        \
+    "account, partition or qos"
 #define LONG_60 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 
 struct refusal {
@@ -144,6 +144,7 @@ static const struct refusal refusals[] = {
      "1: summary_field: \"Extra\" is not one of its values: use none, AdminComment or SystemComment"},
     {"summary_rate = 0", "1: summary_rate: \"0\" is not a number of 1 to 6000"},
     {"summary_rate = 6001", "1: summary_rate: \"6001\" is not a number of 1 to 6000"},
+    {"memmode_least = 8785h", "1: memmode_least: \"8785h\" is out of range: use 0 to 31622400 whole seconds"},
     {"collect_wait = 25h", "1: collect_wait: \"25h\" is out of range: use 0 to 86400 whole seconds"},
     {"reserve = 51%", "1: reserve: \"51%\" is out of range: use 0% to 50%"},
     {"reserve = 200%", "1: reserve: \"200%\" is more than 100%"},

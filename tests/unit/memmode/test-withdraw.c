@@ -13,7 +13,6 @@
 
 #include "base/patience.h"
 #include "memmode/commands/parts.h"
-#include "memmode/commands/spaces.h"
 #include "memmode/decide/offer.h"
 #include "slurm/scontrol.h"
 #include "slurm/squeue.h"
@@ -30,6 +29,7 @@ static const struct row {
     int result, offers, n_looks;
     const char *offered; /* at the end */
     int gone;
+    bool is_young; /* it is no data, but the time since the boot */
 } rows[] = {
     {"back in service", "bddi", BOTH, 0, 1, 9, .offered = "memmode=flat"},
     {"beside a feature of the site's", "i", "skylake," BOTH, 0, 1, 6, .offered = "skylake,memmode=flat"},
@@ -52,6 +52,9 @@ static const struct row {
     {"the data goes, and slurmctld is silent", "is", BOTH, -1, 1, 7, .offered = "memmode=flat", .gone = 2},
     {"the data goes, and who withdraws another mode undoes it", "iiwi", BOTH, 1, 3, 4,
      .offered = "memmode=flat,memmode=cache", .gone = 2},
+    {"it is up for long enough afterwards", "i", BOTH, 1, 2, 3, .offered = "memmode=flat,memmode=cache", .gone = 2,
+     .is_young = true},
+    {"it is not up for long enough", "i", BOTH, 0, 1, 6, .offered = "memmode=flat", .is_young = true},
     {"the site has withdrawn it itself", "i", "memmode=flat", 1, 0, 1, .offered = "memmode=flat", .gone = 2},
 };
 static const struct row *row;
@@ -62,11 +65,12 @@ static struct {
 } node;
 
 /* All namespaces are of users, who keep them. */
-int hm_spaces_read(struct hm_memmode_spaces *spaces, struct hm_error *error)
+int hm_memmode_look(struct hm_memmode_state *state, struct hm_error *error)
 {
     (void)error;
     bool is_gone = row->gone > 0 && ++node.spaces_looks >= row->gone;
-    *spaces = (struct hm_memmode_spaces){.n_kept = !is_gone};
+    state->spaces = (struct hm_memmode_spaces){.n_kept = !row->is_young && !is_gone};
+    state->up_s = is_gone ? state->least_s : 0;
     return 0;
 }
 
@@ -113,8 +117,9 @@ static void takes_the_mode_back(void **state)
         row = &rows[i];
         memset(&node, 0, sizeof(node));
         snprintf(node.features, sizeof(node.features), "%s", row->features);
-        const struct hm_memmode_state then = {.by = HM_MEMMODE_BY_BIOS, .spaces = {.n_kept = 1}};
-        int result = hm_memmode_keep_withdrawn("n1", "memmode=cache", &then, &error);
+        const struct hm_memmode_state then = {
+            .by = HM_MEMMODE_BY_BIOS, .bios.now = HM_MEMMODE_FLAT, .least_s = row->is_young ? 60 : 0};
+        int result = hm_memmode_keep_withdrawn("n1", HM_MEMMODE_CACHE, &then, &error);
         if (result != row->result || (result < 0 && !error.text[0]) || node.offers != row->offers ||
             node.looks != row->n_looks || strcmp(node.features, row->offered) != 0)
             fail_msg("%s: %d, %d offers in %d looks, \"%s\"", row->about, result, node.offers, node.looks,
@@ -183,7 +188,7 @@ static void notes_the_reason(void **state)
         job.found = cases[i].found;
         job.comment = cases[i].comment;
         job.noted[0] = '\0';
-        int result = hm_memmode_note_job("n1", HM_MEMMODE_CACHE, NULL);
+        int result = hm_memmode_note_job("n1", HM_MEMMODE_CACHE, "namespaces there hold data", NULL);
         if (result != cases[i].result || strcmp(job.noted, cases[i].noted) != 0)
             fail_msg("case %zu: %d, \"%s\"", i, result, job.noted);
     }
