@@ -144,17 +144,15 @@ def test_the_clusters_settings_are_those_of_the_guide():
     assert (folders[0] / "helpers.conf").read_text().endswith("\n" + files["helpers-24.11.conf"])
 
 
-@pytest.mark.parametrize("version", ["22.05", "24.11"])
+@pytest.mark.parametrize("version", ["22.05", "24.11", "mixed"])
 def test_the_guides_helpers_conf_has_the_form_that_slurm_reads(version):
     """Up to 22.05, a line has one feature and names no nodes. No name of a feature may be part of another."""
     (text,) = (block.text for block in ALL if block.words == [f"helpers-{version}.conf"])
     lines = [dict(word.split("=", 1) for word in line.split()) for line in text.splitlines()]
     helpers = [line for line in lines if "Helper" in line]
     features = [feature for line in helpers for feature in line["Feature"].split(",")]
-    assert sorted(features) == ["memmode=cache", "memmode=flat"]
-    assert [line["MutuallyExclusive"] for line in lines if "MutuallyExclusive" in line] == [
-        "memmode=flat,memmode=cache"
-    ]
+    assert features == ["memmode=flat", "memmode=cache", "memmode=mixed"][: 3 if version == "mixed" else 2]
+    assert [line["MutuallyExclusive"] for line in lines if "MutuallyExclusive" in line] == [",".join(features)]
     assert {line["Helper"] for line in helpers} == {"/usr/libexec/hybridmem/hybridmem-memmode"}
     assert {"ExecTime", "BootTime"} <= {name for line in lines for name in line}
     old = all("," not in line["Feature"] and "NodeName" not in line for line in helpers)
