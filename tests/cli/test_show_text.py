@@ -82,7 +82,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
     assert "  guided " not in show(tmp_path, "11").stdout
     assert " 75 % of the accesses expected there; 62 % seen by the migrator's samples\n" in show(tmp_path, "12").stdout
-    assert "of another build: 7 of its 9 sites were found in this one\n" in show(tmp_path, "14").stdout
+    assert "of other builds: 7 of its 9 sites were found in these\n" in show(tmp_path, "14").stdout
     assert "\n  guided       not, but as with migrate: it is static\n" in show(tmp_path, "13").stdout
 
 

@@ -200,7 +200,12 @@ def test_a_program_with_ids_is_guided_also_when_it_is_built_anew(folder):
     compiler("hybridmem-cc", "-O2", "-g", "-pthread", "probe.c", "-o", "new", cwd=folder)
     wanted = {**all_slow(), "2": FAST, "8": FAST}
     assert policies(guide(path, folder / "old", "where")) == wanted
-    assert policies(guide(path, folder / "new", "where", options=["--fast", "11M", "--any-build"])) == wanted
+    for option in ("--any-build", "--stale"):
+        assert policies(guide(path, folder / "new", "where", options=["--fast", "11M", option])) == wanted
+    n = sum(bool(site["frames"]) for site in profile["sites"])
+    assert sum(site["given"] for site in profile["sites"]) >= 8
+    lines = guide(path, folder / "new", options=["--fast", "11M", "--stale", "--print"]).stdout.splitlines()
+    assert lines[:2] == [f"stale_sites {n}", f"stale_found {n}"]
 
 
 LIBRARY = "#include <stdlib.h>\nvoid *take(size_t bytes);\nvoid *take(size_t bytes) { return malloc(bytes); }\n"

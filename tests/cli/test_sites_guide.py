@@ -288,6 +288,60 @@ def test_sites_of_an_older_build_are_found_by_their_functions(tmp_path, probe, p
     assert f"is of another build, and {stripped} has none of its {n} sites: make a new profile\n" in done.stderr
 
 
+def test_functions_with_one_name_are_not_taken_for_each_other(tmp_path):
+    """In the old build two functions have the name, in the new one the first of them alone."""
+    part = "#include <stdlib.h>\n__attribute__((noinline)) static char *take(int n)\n{\n    char *p = malloc((size_t)n << 20);\n"
+    part += "    p[0] = 1;\n    return p;\n}\nchar *PART(int n);\nchar *PART(int n)\n{\n    return take(n) + 1;\n}\n"
+    main = "char *one(int n);\nchar *two(int n);\nint main(void)\n{\n    return !one(2) + !two(3);\n}\n"
+    parts = [tmp_path / "one.c", tmp_path / "two.c"]
+    for path in parts:
+        path.write_text(part.replace("PART", path.stem))
+    old = compiled(tmp_path / "old", *parts, text=main)
+    profile = profile_of(old, tmp_path / "profile.json")
+    made = json.loads(profile.read_text())
+    names = [function["name"] for found in made["objects"] for function in found["functions"]]
+    assert "one" in names and "take" not in names
+    parts[1].write_text(parts[1].read_text().replace("take", "other"))
+    new = compiled(tmp_path / "new", *parts, text=main)
+    done = guide(profile, new, options=["--fast", "11M", "--stale"], status=125)
+    assert f"{new} has none of its " in done.stderr
+
+
+def test_a_size_class_of_an_older_build_is_that_of_the_program(tmp_path, small):
+    later = compiled(tmp_path / "later", text=MOVED + (HERE / "sites-probe.c").read_text())
+    found = guide(small, later, "small", options=["--fast", "64M", "--stale"])
+    assert found.stdout.count(f"128 {FAST}") == 3 and found.stdout.count(f"hot {FAST}") == 3 and not found.stderr
+
+
+def test_sites_are_found_where_a_library_was_updated(tmp_path):
+    """The program is the same build, so this takes no --stale; what was not found is told."""
+    text = "#include <stdlib.h>\nvoid *take(void);\nvoid *take(void)\n{\n    return malloc(3 << 20);\n}\n"
+    library = compiled(tmp_path / "lib.so", "-shared", "-fPIC", "-fno-optimize-sibling-calls", text=text)
+    main = f"""#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *take(void);
+/*{TELL}
+int main(void)
+{{
+    char *taken = take();
+    taken[0] = 1;
+    tell("taken", taken);
+    return 0;
+}}
+"""
+    program = compiled(tmp_path / "program", library, text=main)
+    assert guided_by_size(program, tmp_path, 3 * MIB).stdout == f"taken {FAST}\n"
+    profile, options = tmp_path / "profile.json", ["--fast", "64M"]
+    compiled(library, "-shared", "-fPIC", "-fno-optimize-sibling-calls", text=MOVED + text)
+    n = sum(bool(site["frames"]) for site in json.loads(profile.read_text())["sites"])
+    assert guide(profile, program, options=[*options, "--print"]).stdout.startswith(f"stale_sites {n}\nstale_found {n}\n")
+    assert guide(profile, program, options=options).stdout == f"taken {FAST}\n"
+    compiled(library, "-shared", "-fPIC", text=text.replace("3 << 20", "(size_t)3 << rand() % 1 + 20"))
+    assert guide(profile, program, options=[*options, "--print"]).stdout.startswith(f"stale_sites {n}\nstale_found ")
+    assert guide(profile, program, options=options).stdout == f"taken {SLOW}\n"
+
+
 def test_the_program_keeps_its_status_input_and_output(probe, profile):
     assert guide(profile, probe, "status", status=7).stderr == ""
     assert guide(profile, probe, "abort", status=-signal.SIGABRT).stderr == ""

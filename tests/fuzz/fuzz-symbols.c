@@ -35,7 +35,7 @@ static void check(const struct hm_symbols *symbols)
             abort();
         if (hm_symbols_at(symbols, symbol->start) != symbol)
             abort();
-        if (named && named != symbol)
+        if (named && named->start != symbol->start)
             abort();
     }
 }

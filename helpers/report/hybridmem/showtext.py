@@ -217,7 +217,7 @@ class Printer:
             stale = guided.get("stale")
             sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")
             if sites is not None and found is not None:
-                self.line("", f"of another build: {found} of its {sites} sites were found in this one")
+                self.line("", f"of other builds: {found} of its {sites} sites were found in these")
 
     def profile(self, record):
         """Prints where the profile is that the job has left. A job of another mode has no such line."""

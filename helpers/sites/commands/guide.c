@@ -25,7 +25,7 @@ struct work {
     struct hm_guide_choice choice;
     struct hm_program program;
     struct hm_buildid_file executable;
-    struct hm_stale stale; /* no site: the profile is of this build */
+    struct hm_stale stale; /* no site: the profile is of this build, and of these libraries */
     char path[PATH_MAX];
 };
 
@@ -139,12 +139,18 @@ static int find_profile(struct work *work, struct hm_error *error)
     return find_other_build(work, shared, error);
 }
 
-/* Finds the sites of another build's profile in this one. Returns 0, or -1 with a text. */
-static int translate(struct work *work, struct hm_profile *profile, struct hm_error *error)
+/* Finds the sites of another build's profile in this one: of the program, or of its libraries, as an update replaces
+ * them. Returns 0, or -1 with a text. */
+static int translate(struct work *work, struct hm_profile *profile, bool is_stale, struct hm_error *error)
 {
-    if (hm_stale_translate(profile, work->path, &work->stale) < 0)
+    char *build_id = strdup(work->executable.build_id);
+    if (!build_id || hm_stale_translate(profile, work->path, &work->stale) < 0) {
+        free(build_id);
         return hm_fail(error, ENOMEM, "out of memory");
-    if (work->stale.n_found > 0)
+    }
+    free(profile->build_id); /* that of the program of size classes */
+    profile->build_id = build_id;
+    if (work->stale.n_found > 0 || work->stale.n_sites == 0 || !is_stale)
         return 0;
     return hm_fail(error, ESTALE, "%s is of another build, and %s has none of its %zu sites: make a new profile",
                    work->options.profile, work->path, work->stale.n_sites);
@@ -168,8 +174,10 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     work->choice.has_arenas = HM_ARENAS;
     work->choice.packer = options->choice.packer;
     work->choice.capacity_bytes = hm_sites_capacity(&options->choice, profile);
-    int status =
-        is_stale(work, profile, is_elf) ? translate(work, profile, error) : check_build(work, profile, is_elf, error);
+    bool other = is_stale(work, profile, is_elf);
+    int status = other ? 0 : check_build(work, profile, is_elf, error);
+    if (status == 0 && is_elf && !work->options.any_build)
+        status = translate(work, profile, other, error);
     if (status == 0)
         status = find_nodes(work, error);
     if (status == 0)

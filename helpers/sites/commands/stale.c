@@ -29,20 +29,22 @@ static struct build build_of(const char *text)
     return build;
 }
 
-/* A library that is not there now, as the program loads it from elsewhere, is taken for the same. */
-static void look(const struct hm_profile *profile, const struct hm_profile_object *from, const char *program,
+/* A library that is not there now, as the program loads it from elsewhere, is taken for the same, and so is what has
+ * no path, as the kernel's. Returns whether it is the same. */
+static bool look(const struct hm_profile *profile, const struct hm_profile_object *from, const char *program,
                  struct object *object)
 {
     char now[HM_BUILDID_TEXT];
     bool is_program = profile->build_id && from->build_id && strcmp(profile->build_id, from->build_id) == 0;
     object->path = is_program ? program : from->path;
     object->old = object->now = build_of(from->build_id);
-    object->is_same =
-        !from->build_id || hm_buildid_of_file(object->path, now, NULL) < 0 || strcmp(now, from->build_id) == 0;
-    if (object->is_same)
-        return;
-    object->now = build_of(now);
-    hm_symbols_read(object->path, &object->symbols);
+    object->is_same = !from->build_id || object->path[0] != '/' || hm_buildid_of_file(object->path, now, NULL) < 0 ||
+                      strcmp(now, from->build_id) == 0;
+    if (!object->is_same) {
+        object->now = build_of(now);
+        hm_symbols_read(object->path, &object->symbols);
+    }
+    return object->is_same;
 }
 
 /* Where a return address is now. Returns 0, or -1: that is not known. */
@@ -66,7 +68,7 @@ static struct hm_siteid_frame frame_of(const char *path, const struct build *bui
     return frame;
 }
 
-/* Gives a site its id of now. False where it is not found, or has an id that is not made of its frames. */
+/* Gives a site its id of now. False where it is not found. */
 static bool translate(const struct hm_profile *profile, const struct object *objects, struct hm_profile_site *site)
 {
     struct hm_siteid_frame old[HM_PROFILE_DEPTH] = {{.path = NULL}}, now[HM_PROFILE_DEPTH] = {{.path = NULL}};
@@ -90,17 +92,18 @@ static bool translate(const struct hm_profile *profile, const struct object *obj
 int hm_stale_translate(struct hm_profile *profile, const char *path, struct hm_stale *stale)
 {
     struct object *objects = calloc(profile->n_objects + 1, sizeof(*objects));
+    bool is_same = true;
     *stale = (struct hm_stale){0, 0};
     if (!objects)
         return -1;
     for (size_t i = 0; i < profile->n_objects; i++)
-        look(profile, &profile->object[i], path, &objects[i]);
-    for (size_t i = 0; i < profile->n_sites; i++) {
+        is_same = look(profile, &profile->object[i], path, &objects[i]) && is_same;
+    for (size_t i = 0; i < profile->n_sites && !is_same; i++) {
         struct hm_profile_site *site = &profile->site[i];
         if (site->n_frames == 0)
             continue;
         stale->n_sites++;
-        if (translate(profile, objects, site))
+        if (site->is_given || translate(profile, objects, site)) /* an id that was given stays */
             stale->n_found++;
         else
             site->allocations = 0;

@@ -13,11 +13,13 @@ static bool is_there(const struct hm_profile_object *object)
            strcmp(build_id, object->build_id) == 0;
 }
 
-/* The function of a frame that is in this object. Returns 0, or -1. */
+/* Adds the function of a frame that is in this object, unless others have its name: in a later build nobody could tell
+ * which of them it is. Returns 0, or -1. */
 static int add_function(struct hm_profile_object *object, const struct hm_symbols *symbols, uint64_t offset)
 {
     const struct hm_symbol *symbol = offset > 0 ? hm_symbols_at(symbols, offset - 1) : NULL;
-    return symbol ? hm_profile_add_function(object, symbol->name, symbol->start, symbol->bytes) : 0;
+    bool is_named = symbol && hm_symbols_named(symbols, symbol->name) != NULL;
+    return is_named ? hm_profile_add_function(object, symbol->name, symbol->start, symbol->bytes) : 0;
 }
 
 int hm_profile_find_functions(struct hm_profile *profile)

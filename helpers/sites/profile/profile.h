@@ -60,6 +60,7 @@ struct hm_profile_site {
     uint64_t id; /* of its code (compile/given.h), or a hash of the frames by build-id and offset, or of the class */
     uint64_t
         class_bytes; /* small allocations of at most this size, from all of the program; 0: one place in the code */
+    bool is_given;   /* the id is of its code, and the same in all builds that have it */
     int n_frames;    /* innermost first; 0 for a class */
     struct hm_profile_frame frame[HM_PROFILE_DEPTH];
     uint64_t allocations;

@@ -91,6 +91,15 @@ static uint64_t take_id(struct hm_taker *taker, const json_t *from)
     return 0;
 }
 
+/* Profiles of before ids were told apart do not have the member. */
+static bool take_given(struct hm_taker *taker, const json_t *from)
+{
+    const json_t *given = json_object_get(from, "given");
+    if (given && !json_is_boolean(given))
+        hm_take_fail(taker, "given", "true or false");
+    return json_is_true(given);
+}
+
 /* Profiles of before there were series do not have the member. */
 static void take_series(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site)
 {
@@ -123,6 +132,7 @@ static void take_counted(struct hm_taker *taker, const json_t *from, struct hm_p
 static void take_site(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site, size_t n_objects)
 {
     site->id = take_id(taker, from);
+    site->is_given = take_given(taker, from);
     site->class_bytes = hm_take_count_or_null(taker, from, "class_bytes", 1);
     take_frames(taker, from, site, n_objects);
     site->allocations = (uint64_t)hm_take_count(taker, from, "allocations", 0, HM_PROFILE_MOST);

@@ -30,12 +30,18 @@ static int by_start(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* Takes the functions of a table of symbols, whose names are in `names`, of `length` bytes and a 0. */
+static int by_name(const void *a, const void *b)
+{
+    const struct hm_symbol *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->start > right->start) - (left->start < right->start);
+}
+
+/* Takes the functions of a table of symbols, whose names are in symbols->names, of `length` bytes and a 0. */
 static void take(const ElfW(Sym) * table, size_t n, uint64_t length, struct hm_symbols *symbols)
 {
-    symbols->symbol = calloc(n + 1, sizeof(*symbols->symbol));
-    size_t found = 0;
-    for (size_t i = 0; i < n && symbols->symbol; i++) {
+    symbols->named = calloc(n + 1, sizeof(*symbols->named));
+    for (size_t i = 0; i < n && symbols->named; i++) {
         const ElfW(Sym) *from = &table[i];
         bool is_function = ELF64_ST_TYPE(from->st_info) == STT_FUNC && from->st_shndx != SHN_UNDEF;
         if (!is_function || from->st_size == 0 || from->st_name >= length)
@@ -43,28 +49,23 @@ static void take(const ElfW(Sym) * table, size_t n, uint64_t length, struct hm_s
         const char *name = symbols->names + from->st_name;
         size_t end = strnlen(name, HM_SYMBOLS_NAME);
         if (end > 0 && end < HM_SYMBOLS_NAME)
-            symbols->symbol[found++] = (struct hm_symbol){name, from->st_value, from->st_size};
+            symbols->named[symbols->n_named++] = (struct hm_symbol){name, from->st_value, from->st_size};
     }
-    if (found > 0)
-        qsort(symbols->symbol, found, sizeof(*symbols->symbol), by_start);
-    for (size_t i = 0; i < found; i++)
+}
+
+/* Puts what was taken in both orders. */
+static void sort(struct hm_symbols *symbols)
+{
+    size_t n = symbols->n_named, size = sizeof(*symbols->named);
+    symbols->symbol = n > 0 ? calloc(n, size) : NULL;
+    if (!symbols->symbol)
+        return;
+    memcpy(symbols->symbol, symbols->named, n * size);
+    qsort(symbols->named, n, size, by_name);
+    qsort(symbols->symbol, n, size, by_start);
+    for (size_t i = 0; i < n; i++)
         if (symbols->n == 0 || symbols->symbol[symbols->n - 1].start != symbols->symbol[i].start)
             symbols->symbol[symbols->n++] = symbols->symbol[i];
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct hm_symbol *const *left = a, *const *right = b;
-    return strcmp((*left)->name, (*right)->name);
-}
-
-static void sort_by_name(struct hm_symbols *symbols)
-{
-    symbols->by_name = calloc(symbols->n + 1, sizeof(struct hm_symbol *));
-    for (size_t i = 0; i < symbols->n && symbols->by_name; i++)
-        symbols->by_name[i] = &symbols->symbol[i];
-    if (symbols->by_name)
-        qsort(symbols->by_name, symbols->n, sizeof(struct hm_symbol *), by_name);
 }
 
 /* Takes the section of symbols and that of their names, which it tells. */
@@ -76,9 +77,18 @@ static void take_section(int fd, const ElfW(Shdr) * sections, unsigned n_section
     symbols->names = table ? read_part(fd, names->sh_offset, names->sh_size) : NULL;
     if (symbols->names) {
         take(table, section->sh_size / sizeof(*table), names->sh_size, symbols);
-        sort_by_name(symbols);
+        sort(symbols);
     }
     free(table);
+}
+
+/* The first of this type, as a file has one; NULL: none. */
+static const ElfW(Shdr) * find_section(const ElfW(Shdr) * sections, unsigned n, unsigned type)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (sections[i].sh_type == type)
+            return &sections[i];
+    return NULL;
 }
 
 static void read_symbols(int fd, struct hm_symbols *symbols)
@@ -90,10 +100,11 @@ static void read_symbols(int fd, struct hm_symbols *symbols)
         elf.e_ident[EI_CLASS] != wanted || elf.e_shentsize != sizeof(ElfW(Shdr)))
         return;
     ElfW(Shdr) *sections = read_part(fd, elf.e_shoff, elf.e_shnum * sizeof(*sections));
-    for (int type = 0; type < 2 && sections && !symbols->names; type++) /* stripped files have only the second */
-        for (unsigned i = 0; i < elf.e_shnum && !symbols->names; i++)
-            if (sections[i].sh_type == types[type])
-                take_section(fd, sections, elf.e_shnum, &sections[i], symbols);
+    for (int type = 0; type < 2 && sections && !symbols->names; type++) { /* stripped files have only the second */
+        const ElfW(Shdr) *section = find_section(sections, elf.e_shnum, types[type]);
+        if (section)
+            take_section(fd, sections, elf.e_shnum, section, symbols);
+    }
     free(sections);
 }
 
@@ -110,7 +121,7 @@ void hm_symbols_read(const char *path, struct hm_symbols *symbols)
 void hm_symbols_free(struct hm_symbols *symbols)
 {
     free(symbols->symbol);
-    free(symbols->by_name);
+    free(symbols->named);
     free(symbols->names);
     *symbols = (struct hm_symbols){.n = 0};
 }
@@ -129,15 +140,27 @@ const struct hm_symbol *hm_symbols_at(const struct hm_symbols *symbols, uint64_t
     return symbol && address - symbol->start < symbol->bytes ? symbol : NULL;
 }
 
+/* The place of the first that has this name or, `is_behind`, of the first behind all that have it. */
+static size_t place_of(const struct hm_symbols *symbols, const char *name, bool is_behind)
+{
+    size_t low = 0, high = symbols->n_named;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(symbols->named[middle].name, name);
+        if (order < 0 || (is_behind && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of those with one name, the first and the last begin at one place if they are one function. */
 const struct hm_symbol *hm_symbols_named(const struct hm_symbols *symbols, const char *name)
 {
-    const struct hm_symbol wanted = {.name = name}, *key = &wanted;
-    const struct hm_symbol **found = symbols->by_name && symbols->n > 0
-                                         ? bsearch(&key, symbols->by_name, symbols->n, sizeof(*found), by_name)
-                                         : NULL;
-    if (!found)
+    if (symbols->n == 0)
         return NULL;
-    bool has_before = found > symbols->by_name && strcmp(found[-1]->name, name) == 0;
-    bool has_after = found + 1 < symbols->by_name + symbols->n && strcmp(found[1]->name, name) == 0;
-    return has_before || has_after ? NULL : *found;
+    size_t first = place_of(symbols, name, false), end = place_of(symbols, name, true);
+    const struct hm_symbol *named = symbols->named;
+    return first < end && named[first].start == named[end - 1].start ? &named[first] : NULL;
 }

@@ -13,10 +13,11 @@ struct hm_symbol {
     uint64_t start, bytes;
 };
 
-struct hm_symbols { /* ascending by start; where several begin at one place, the first of them */
+struct hm_symbols {
     size_t n;
-    struct hm_symbol *symbol;
-    const struct hm_symbol **by_name; /* the same in order of their names */
+    struct hm_symbol *symbol; /* ascending by start; where several begin at one place, the first name of them */
+    size_t n_named;
+    struct hm_symbol *named; /* all, by their names */
     char *names;
 };
 
@@ -28,7 +29,7 @@ void hm_symbols_free(struct hm_symbols *symbols);
 /* The function that has this address, which is as frames of profiles have it; NULL: none. Pure. */
 const struct hm_symbol *hm_symbols_at(const struct hm_symbols *symbols, uint64_t address);
 
-/* The one function with this name; NULL: there is none, or several. Pure. */
+/* The one function with this name, which may have others; NULL: there is none, or several. Pure. */
 const struct hm_symbol *hm_symbols_named(const struct hm_symbols *symbols, const char *name);
 
 #endif

@@ -60,9 +60,10 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "frames",
-                     frames_of(site), "class_bytes", site->class_bytes ? count_of(site->class_bytes) : json_null(),
-                     "allocations", count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "given",
+                     site->is_given, "frames", frames_of(site), "class_bytes",
+                     site->class_bytes ? count_of(site->class_bytes) : json_null(), "allocations",
+                     count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
                      hm_figures_real(site->mean_bytes), "series", series_of(site), "lifetime_s",
                      hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
                      hm_figures_real(site->reads), "writes", hm_figures_real(site->writes), "samples",

@@ -63,6 +63,7 @@ static void add_site(const struct hm_watch *watch, int at, const struct numbers 
     struct hm_profile_site *to = &profile->site[profile->n_sites++];
     uint64_t ended = from->ended;
     to->id = from->id;
+    to->is_given = from->is_given != 0;
     to->n_frames = (int)hm_least(from->n_frames, HM_PROFILE_DEPTH);
     for (int i = 0; i < to->n_frames; i++) {
         to->frame[i].object = numbers->object[hm_least(from->frame[i].object, HM_SITES_OBJECTS)];

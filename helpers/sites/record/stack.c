@@ -161,8 +161,9 @@ static uint64_t hash_of(struct place *place)
     return hm_siteid(place->frame, place->stack->n);
 }
 
-static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place)
+static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place, bool is_given)
 {
+    entry->is_given = is_given;
     entry->n_frames = place->stack->n;
     for (unsigned i = 0; i < place->stack->n; i++) {
         const char *path = place->frame[i].path;
@@ -202,7 +203,7 @@ static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *
     dl_iterate_phdr(look, &place);
     uint32_t at = find_id(table, hash_of(&place), &is_new);
     if (is_new)
-        fill(table, &table->entry[at], &place);
+        fill(table, &table->entry[at], &place, false);
     return at;
 }
 
@@ -216,7 +217,7 @@ uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const vo
         hm_stack_walk(caller, &stack);
         stack.n = (unsigned)hm_least(stack.n, hm_most(hm_sites_given_frames(id), 1));
         dl_iterate_phdr(look, &place);
-        fill(table, &table->entry[at], &place);
+        fill(table, &table->entry[at], &place, true);
     }
     return at;
 }

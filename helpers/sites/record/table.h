@@ -48,6 +48,7 @@ struct hm_sites_entry {
     _Atomic uint64_t id; /* 0: free */
     atomic_uint state;   /* of the frames */
     uint32_t n_frames;
+    uint32_t is_given; /* the id is one that the program was compiled with (sites/compile/given.h) */
     struct hm_sites_frame frame[HM_SITES_DEPTH];
     _Atomic uint64_t allocations, ended;
     _Atomic int64_t live_bytes, peak_bytes;

@@ -58,6 +58,7 @@ static void test_a_profile_is_read(void **state)
     assert_int_equal(site->frame[0].offset, 8212);
     assert_int_equal(site->allocations, 128);
     assert_float_equal(hm_profile_accesses(site), 150, 0);
+    assert_true(profile->site[3].is_given && !site->is_given);
     assert_int_equal(profile->site[4].class_bytes, 64);
     assert_true(isnan(hm_profile_accesses(&profile->site[4])));
     hm_profile_free(profile);
@@ -128,6 +129,7 @@ static const struct {
     {"\"main\"", "4", "it: objects[0].name has to be a text of less than 4096 bytes"},
     {"\"sites\": [", "\"sites\": null, \"x\": [", "it: sites has to be an array of at most 65536 objects"},
     {"00000000000000a1", "a1", "it: sites[0].id has to be 16 lower-case hexadecimal digits"},
+    {"\"given\": true", "\"given\": 1", "it: sites[3].given has to be true or false"},
     {"00000000000000b2", "00000000000000a1", "it: sites has to be without an id that stands twice"},
     {"\"object\": 1", "\"object\": 2", "it: sites[2].object has to be a whole number from 0 to 1"},
     {"\"offset\": 4585", "\"offset\": -1",
