@@ -7,6 +7,8 @@
 
 #include "rows.h"
 
+#define LEAST_REASON 24 /* bytes of a source's reason, with its name, for which there is room in any case */
+
 static const struct hm_source_row *const rows[HM_SOURCES] = {
 #define HM_SOURCE(word, ...) &hm_source_##word,
 #include "core/request/sources.def"
@@ -25,6 +27,15 @@ char *hm_source_names(char *out, size_t size)
     return out;
 }
 
+/* Adds the reason of the n-th source to the text. A long one is cut, so that there is room for each of the others. */
+static size_t add_reason(char *why, size_t used, int n, const char *text)
+{
+    char reason[HM_WARNING];
+    size_t room = HM_WARNING - 1 - used - (size_t)(HM_SOURCES - 1 - n) * LEAST_REASON;
+    snprintf(reason, room + 1, "%s%s: %s", used ? "; " : "", rows[n]->name, text);
+    return used + (size_t)snprintf(why + used, HM_WARNING - used, "%s", reason);
+}
+
 /* Opens the first source that works. `why` becomes the reasons of those before it. */
 static struct hm_source *open_best(const struct hm_source_setup *setup, char *why, struct hm_error *error)
 {
@@ -35,9 +46,7 @@ static struct hm_source *open_best(const struct hm_source_setup *setup, char *wh
         if (source)
             return source;
         int number = errno;
-        if (used < HM_WARNING)
-            used += (size_t)snprintf(why + used, HM_WARNING - used, "%s%s: %s", used ? "; " : "", rows[i]->name,
-                                     reason.text);
+        used = add_reason(why, used, i, reason.text);
         if (number == ECANCELED) /* told to end: no other source is wanted either */
             break;
     }
