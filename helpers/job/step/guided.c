@@ -150,6 +150,7 @@ int hm_guided_choose(const struct hm_environment *environment, const struct hm_p
     }
     if (is_shell || (has_fallback && errno != EINVAL)) {
         guided->is_known = true;
+        text[0] = '\0'; /* it may have been printed before a line that was wrong */
         hm_text_copy(guided->why, why.text, sizeof(guided->why));
         return 0;
     }

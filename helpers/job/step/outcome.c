@@ -8,25 +8,44 @@
 #include "core/plan/table.h"
 #include "job/ledger/table.h"
 
+/* The job's script or shell, which starts the other steps. */
+static bool is_script(uint32_t step_id)
+{
+    return step_id == HM_STEP_BATCH || step_id == HM_STEP_INTERACTIVE;
+}
+
 /*
  * Is what a step says to be noted, where `is_known` something is already? The first step that has succeeded counts,
- * then the last that has not; that of the job's script or shell, which ends last and starts the others, only if there
- * is nothing else.
+ * then the last that has not; that of the job's script or shell only if there is nothing else.
  */
 static bool is_noted(const struct hm_step *step, bool is_known, bool has_succeeded)
 {
-    return !is_known || (!has_succeeded && step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE);
+    return !is_known || (!has_succeeded && !is_script(step->step_id));
 }
 
 static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
 {
     static struct hm_guided guided; /* a copy, as tasks can write to the other */
+    /* A script ends first where the job is cancelled, and is guided by any profile that is named, for what it starts.
+     */
+    bool has_succeeded = !job->guided.why[0] && !is_script(job->guided.step_id);
     if (__atomic_load_n(&outcome->has_guided, __ATOMIC_ACQUIRE) != 1 ||
-        !is_noted(step, job->guided.is_known, !job->guided.why[0]))
+        !is_noted(step, job->guided.is_known, has_succeeded))
         return;
     guided = outcome->guided;
     if (hm_fields_check(hm_guided_table, &guided, NULL) == 0)
         job->guided = guided;
+}
+
+void hm_outcome_note_mixed(const struct hm_outcome *outcome, const struct hm_step *step, struct hm_job *job)
+{
+    char name[16];
+    uint32_t n_guided = outcome->n_guided, n_unguided = outcome->n_unguided;
+    if (n_guided > 0 && n_unguided > 0 && (uint64_t)n_guided + n_unguided <= step->n_tasks)
+        hm_job_warn(
+            job,
+            "step %s: of its tasks on this node %u are guided and %u are not: the record has the choice of the first",
+            hm_step_name(step->step_id, name, sizeof(name)), n_guided, n_unguided);
 }
 
 void hm_outcome_note_profile(const struct hm_profiled *profiled, const struct hm_step *step, struct hm_job *job)

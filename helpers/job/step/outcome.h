@@ -7,6 +7,8 @@
 
 /* Moves what the tasks have left into the entry. */
 void hm_outcome_collect(struct hm_outcome *outcome, const struct hm_step *step, struct hm_job *job);
+/* Warns if the step has guided tasks and others on this node: the entry has the choice and plan of the first. */
+void hm_outcome_note_mixed(const struct hm_outcome *outcome, const struct hm_step *step, struct hm_job *job);
 /* Notes the profile that the step has left, or why it has not. */
 void hm_outcome_note_profile(const struct hm_profiled *profiled, const struct hm_step *step, struct hm_job *job);
 

@@ -15,13 +15,14 @@
 #include "base/files.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
-#include "guided.h"
+#include "guidedtask.h"
 #include "isolate.h"
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
 #include "outcome.h"
 #include "profiled.h"
+#include "taskparts.h"
 
 _Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
 
@@ -37,8 +38,7 @@ void hm_outcome_unmap(struct hm_outcome *outcome)
         munmap(outcome, sizeof(*outcome));
 }
 
-/* Returns true for the first task that asks. */
-static bool is_first(uint32_t *said)
+bool hm_task_is_first(uint32_t *said)
 {
     return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
 }
@@ -57,8 +57,7 @@ __attribute__((format(printf, 2, 3))) static void warn(struct hm_outcome *outcom
         memcpy(outcome->warning[slot], text, sizeof(text));
 }
 
-/* Writes to the task's standard error: one line, one write. */
-static void say(const char *text)
+void hm_task_say(const char *text)
 {
     char line[HM_ERROR_TEXT + 32];
     int length = snprintf(line, sizeof(line), "hybridmem: %s\n", text);
@@ -69,8 +68,8 @@ static void say(const char *text)
 /* Says why the task must not run. `is_known`: the ledger has the reason already. Returns -1. */
 static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
 {
-    if (is_first(outcome ? &outcome->said_refusal : NULL)) {
-        say(text);
+    if (hm_task_is_first(outcome ? &outcome->said_refusal : NULL)) {
+        hm_task_say(text);
         if (!is_known)
             warn(outcome, "a task was refused: %s", text);
     }
@@ -85,8 +84,8 @@ static bool has_policy_of_its_own(const struct hm_step *step)
            (policy.mode != step->inherited.mode || !hm_set_equal(&policy.nodes, &step->inherited.nodes));
 }
 
-static int resolve(const struct hm_step *step, const struct hm_request *request, struct hm_plan *plan,
-                   struct hm_error *error)
+int hm_task_resolve(const struct hm_step *step, const struct hm_request *request, struct hm_plan *plan,
+                    struct hm_error *error)
 {
     struct hm_where where = {0};
     if (syscall(SYS_sched_getaffinity, 0, sizeof(where.cpus.word), where.cpus.word) < 0)
@@ -94,76 +93,30 @@ static int resolve(const struct hm_step *step, const struct hm_request *request,
     return hm_plan_resolve(request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
 }
 
-/* Takes the right to fill in a part of the outcome, which the first task on the node has. */
-static bool begin_part(uint32_t *has)
+bool hm_task_begin_part(uint32_t *has)
 {
     uint32_t none = 0;
     return __atomic_compare_exchange_n(has, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static void keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
+void hm_task_keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
 {
-    if (!outcome || !begin_part(&outcome->has_plan))
+    if (!outcome || !hm_task_begin_part(&outcome->has_plan))
         return;
     outcome->plan = *plan;
     __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
 }
 
-static void keep_guided(struct hm_outcome *outcome, const struct hm_guided *guided)
-{
-    if (!outcome || !begin_part(&outcome->has_guided))
-        return;
-    outcome->guided = *guided;
-    __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
-}
-
-/* The step's migrator may be there for tasks that cannot be guided. The last of the tasks ends it if all are. */
-static void end_fallback(const struct hm_step *step, struct hm_outcome *outcome)
-{
-    if (outcome && !step->request.guide.migrate &&
-        __atomic_add_fetch(&outcome->n_guided, 1, __ATOMIC_ACQ_REL) == step->n_tasks)
-        hm_migrator_dismiss(&step->migrator);
-}
-
-/* Places a task that cannot be guided, and says why once. It runs as without the option, or as with migrate. */
-static int place_unguided(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_guided *guided,
-                          struct hm_plan *plan, struct hm_error *error)
-{
-    struct hm_request request = step->request;
-    request.mode = HM_MODE_MIGRATE;
-    if (guided->is_migrated && (resolve(step, &request, plan, error) != 0 || hm_policy_apply(plan, error) != 0))
-        return -1;
-    /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
-    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
-        is_first(outcome ? &outcome->said_unguided : NULL))
-        say(guided->why);
-    return 0;
-}
-
-/* Applies a guided plan, which becomes another one for a program that cannot be guided. */
-static int guide(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
-                 const struct hm_environment *environment, struct hm_error *error)
-{
-    static struct hm_guided guided;
-    static char text[HM_GUIDED_TEXT];
-    if (hm_guided_choose(environment, plan, step, &guided, text, error) != 0)
-        return -1;
-    keep_guided(outcome, &guided);
-    if (!text[0])
-        return place_unguided(step, outcome, &guided, plan, error);
-    end_fallback(step, outcome);
-    return hm_policy_apply(plan, error) == 0 ? hm_isolate_enter_guided(environment, text, step->job_id, error) : -1;
-}
-
 /*
- * Applies the plan to this process, and to the environment of the program that it becomes. The plan then is what was
- * applied. Returns 0, or -1 with a text.
+ * Applies the plan to this process, and to the environment of the program that it becomes. A guided plan may become
+ * another one. Returns 0, or -1 with a text.
  */
 static int apply(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
                  const struct hm_environment *environment, struct hm_error *error)
 {
     if (hm_request_wants(&plan->request, HM_WANTS_GUIDE))
-        return guide(step, outcome, plan, environment, error);
+        return hm_guidedtask_place(step, outcome, plan, environment, error);
+    hm_task_keep_plan(outcome, plan);
     if (hm_policy_apply(plan, error) != 0)
         return -1;
     return hm_request_wants(&plan->request, HM_WANTS_PRELOAD)
@@ -185,7 +138,7 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
     if (!hm_mongroup_is_whole(&step->mongroup) ||
         hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) == 0)
         return;
-    if (!is_first(outcome ? &outcome->said_outside : NULL))
+    if (!hm_task_is_first(outcome ? &outcome->said_outside : NULL))
         return;
     hm_mongroup_remove(&step->config, step->job_id, step->uid, &step->mongroup, NULL);
     if (outcome) {
@@ -213,21 +166,18 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     if (has_policy_of_its_own(step)) {
         const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
         hm_migrator_dismiss(&step->migrator);
-        if (is_first(outcome ? &outcome->said_binding : NULL)) {
-            say(text);
+        if (hm_task_is_first(outcome ? &outcome->said_binding : NULL)) {
+            hm_task_say(text);
             warn(outcome, "%s", text);
         }
         return 0;
     }
-    if (resolve(step, &step->request, &plan, &error) == 0) {
-        int result = apply(step, outcome, &plan, environment, &error);
-        keep_plan(outcome, &plan);
-        if (result == 0)
-            return 0;
-    }
+    if (hm_task_resolve(step, &step->request, &plan, &error) == 0 &&
+        apply(step, outcome, &plan, environment, &error) == 0)
+        return 0;
     if (step->is_asked)
         return refuse(outcome, error.text, false);
-    if (is_first(outcome ? &outcome->said_refusal : NULL))
+    if (hm_task_is_first(outcome ? &outcome->said_refusal : NULL))
         warn(outcome, "a task runs without the partition's default mode: %s", error.text);
     return 0;
 }
@@ -289,6 +239,7 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
         hm_outcome_note_profile(&profiled, step, job);
     if (is_last) {
         job->memory_peak = peak > job->memory_peak ? peak : job->memory_peak;
+        hm_outcome_note_mixed(outcome, step, job);
         if (hm_migrator_collect(&step->config, job, step->step_id, &late) != 0)
             hm_job_warn(job, "%s", late.text);
     }

@@ -21,10 +21,10 @@ struct hm_outcome {
     /* 1: `plan` is set, by the first task on the node; 2: it is being written; 0: neither */
     uint32_t has_plan;
     struct hm_plan plan;
-    /* the same for a guided task's choice */
+    /* the same for a guided task's choice; `plan` then is of the same task */
     uint32_t has_guided;
     struct hm_guided guided;
-    uint32_t n_guided; /* tasks that are guided */
+    uint32_t n_guided, n_unguided; /* tasks that are guided, and that are not */
     /* recorders that tasks have started; and the same as above for why one was not */
     uint32_t n_recorders;
     struct hm_process recorder[HM_OUTCOME_RECORDERS];

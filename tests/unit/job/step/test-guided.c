@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "job/ledger/table.h"
 #include "job/step/guided.h"
+#include "job/step/outcome.h"
 #include "slurm/stepname.h"
 #include "unit/lib/rows.h"
 
@@ -135,6 +136,56 @@ static void test_a_fallback_runs(void **state)
     assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
 }
 
+/* What steps say one after the other, each why it is not guided, or that it is; and which of them the record has. */
+static const struct {
+    uint32_t step_id;
+    const char *why;
+    uint32_t kept;
+} steps[] = {
+    {HM_STEP_BATCH, "", HM_STEP_BATCH},
+    {0, "no profile", 0},
+    {1, "it is static", 1},
+    {HM_STEP_BATCH, "", 1},
+    {2, "", 2},
+    {3, "", 2},
+    {4, "no profile", 2},
+    {HM_STEP_INTERACTIVE, "a shell", 2},
+};
+
+static void test_the_first_guided_step_is_noted_and_a_script_last(void **state)
+{
+    static struct hm_job job;
+    static struct hm_step step;
+    static struct hm_outcome outcome;
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(steps); i++) {
+        outcome.has_guided = 1;
+        outcome.guided = (struct hm_guided){.is_known = true, .step_id = steps[i].step_id};
+        snprintf(outcome.guided.why, sizeof(outcome.guided.why), "%s", steps[i].why);
+        step.step_id = steps[i].step_id;
+        hm_outcome_collect(&outcome, &step, &job);
+        assert_int_equal(job.guided.step_id, steps[i].kept);
+    }
+}
+
+static void test_a_step_that_is_guided_in_part_says_so(void **state)
+{
+    static struct hm_job job;
+    static struct hm_step step = {.step_id = 3, .n_tasks = 6};
+    static struct hm_outcome outcome = {.n_guided = 4};
+    (void)state;
+    hm_outcome_note_mixed(&outcome, &step, &job);
+    assert_int_equal(job.n_warnings, 0);
+    outcome.n_unguided = 3; /* more than there are: a task has made it up */
+    hm_outcome_note_mixed(&outcome, &step, &job);
+    assert_int_equal(job.n_warnings, 0);
+    outcome.n_unguided = 2;
+    hm_outcome_note_mixed(&outcome, &step, &job);
+    assert_int_equal(job.n_warnings, 1);
+    assert_string_equal(job.warning[0], "step 3: of its tasks on this node 4 are guided and 2 are not: the record has "
+                                        "the choice of the first");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +195,8 @@ int main(void)
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_the_shell_of_an_interactive_job_runs_unguided),
         cmocka_unit_test(test_a_fallback_runs),
+        cmocka_unit_test(test_the_first_guided_step_is_noted_and_a_script_last),
+        cmocka_unit_test(test_a_step_that_is_guided_in_part_says_so),
         cmocka_unit_test(test_what_a_task_has_made_up_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

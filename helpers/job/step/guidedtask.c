@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guidedtask.h"
+
+#include "core/apply/policy.h"
+#include "guided.h"
+#include "isolate.h"
+#include "job/programs/migrator.h"
+#include "taskparts.h"
+
+/* Returns whether the outcome has this task's choice. */
+static bool keep_guided(struct hm_outcome *outcome, const struct hm_guided *guided)
+{
+    if (!outcome || !hm_task_begin_part(&outcome->has_guided))
+        return false;
+    outcome->guided = *guided;
+    __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The step's migrator may be there for tasks that cannot be guided. The last of the tasks ends it if all are. */
+static void count_guided(const struct hm_step *step, struct hm_outcome *outcome)
+{
+    if (outcome && __atomic_add_fetch(&outcome->n_guided, 1, __ATOMIC_ACQ_REL) == step->n_tasks &&
+        !step->request.guide.migrate)
+        hm_migrator_dismiss(&step->migrator);
+}
+
+/* Places a task that cannot be guided, and says why once. It runs as without the option, or as with migrate. */
+static int place_unguided(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_guided *guided,
+                          struct hm_plan *plan, struct hm_error *error)
+{
+    struct hm_request request = step->request;
+    request.mode = HM_MODE_MIGRATE;
+    if (guided->is_migrated && (hm_task_resolve(step, &request, plan, error) != 0 || hm_policy_apply(plan, error) != 0))
+        return -1;
+    if (outcome)
+        __atomic_fetch_add(&outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
+    /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
+    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
+        hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
+        hm_task_say(guided->why);
+    return 0;
+}
+
+static int place_guided(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+                        const struct hm_environment *environment, const char *text, struct hm_error *error)
+{
+    if (hm_policy_apply(plan, error) != 0 || hm_isolate_enter_guided(environment, text, step->job_id, error) != 0)
+        return -1;
+    count_guided(step, outcome);
+    return 0;
+}
+
+int hm_guidedtask_place(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
+                        const struct hm_environment *environment, struct hm_error *error)
+{
+    static struct hm_guided guided;
+    static char text[HM_GUIDED_TEXT];
+    if (hm_guided_choose(environment, plan, step, &guided, text, error) != 0)
+        return -1;
+    bool is_kept = keep_guided(outcome, &guided);
+    int result = text[0] ? place_guided(step, outcome, plan, environment, text, error)
+                         : place_unguided(step, outcome, &guided, plan, error);
+    if (is_kept)
+        hm_task_keep_plan(outcome, plan);
+    return result;
+}
