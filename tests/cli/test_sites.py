@@ -298,7 +298,7 @@ def second_run(profile):
     profile.update(elapsed_s=50.0, processes=2, exit_code=3)
     profile["program"]["input_class"] = "large"
     profile["objects"].append({"build_id": "0a", "path": "/lib/libnew.so"})
-    profile["objects"][0]["functions"].append({"name": "late", "offset": 1, "bytes": 2})
+    profile["objects"][0]["functions"].insert(0, {"name": "late", "offset": 1, "bytes": 2})
     a, b, c = profile["sites"][:3]
     a.update(peak_bytes=20 * MIB, mean_bytes=20.0 * MIB, allocations=3, lifetime_s=4.25, reads=600.0, samples=700.0)
     b.update(id="00000000000000ff", frames=[{"object": 2, "offset": 9}])

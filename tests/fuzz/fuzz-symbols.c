@@ -31,6 +31,8 @@ static void check(const struct hm_symbols *symbols)
     for (size_t i = 0; i < symbols->n; i++) {
         const struct hm_symbol *symbol = &symbols->symbol[i];
         const struct hm_symbol *named = hm_symbols_named(symbols, symbol->name);
+        if (symbol->bytes == 0 || symbol->bytes > INT64_MAX || symbol->start >= INT64_MAX)
+            abort();
         if (i > 0 && symbols->symbol[i - 1].start >= symbol->start)
             abort();
         if (hm_symbols_at(symbols, symbol->start) != symbol)

@@ -37,16 +37,18 @@ static void take_sampling(struct hm_taker *taker, const json_t *from, struct hm_
 static void take_functions(struct hm_taker *taker, const json_t *from, struct hm_profile_object *object)
 {
     const json_t *functions = json_object_get(from, "functions");
+    int64_t least = 0; /* they ascend */
     if (functions && (!json_is_array(functions) || json_array_size(functions) > HM_PROFILE_FUNCTIONS))
         hm_take_fail(taker, "functions", "an array of at most 65536 objects");
     for (size_t i = 0; i < json_array_size(functions) && !taker->has_failed; i++) {
         const json_t *function = json_array_get(functions, i);
         char *name = hm_take_text(taker, function, "name", false);
-        uint64_t start = (uint64_t)hm_take_count(taker, function, "offset", 0, INT64_MAX);
+        uint64_t start = (uint64_t)hm_take_count(taker, function, "offset", least, INT64_MAX - 1);
         uint64_t bytes = (uint64_t)hm_take_count(taker, function, "bytes", 1, INT64_MAX);
         if (!taker->has_failed && hm_profile_add_function(object, name, start, bytes) < 0)
             hm_take_fail_memory(taker);
         free(name);
+        least = (int64_t)start + 1;
     }
 }
 

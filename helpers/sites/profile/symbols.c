@@ -44,7 +44,8 @@ static void take(const ElfW(Sym) * table, size_t n, uint64_t length, struct hm_s
     for (size_t i = 0; i < n && symbols->named; i++) {
         const ElfW(Sym) *from = &table[i];
         bool is_function = ELF64_ST_TYPE(from->st_info) == STT_FUNC && from->st_shndx != SHN_UNDEF;
-        if (!is_function || from->st_size == 0 || from->st_name >= length)
+        bool is_right = from->st_size > 0 && from->st_size <= INT64_MAX && from->st_value < INT64_MAX;
+        if (!is_function || !is_right || from->st_name >= length)
             continue;
         const char *name = symbols->names + from->st_name;
         size_t end = strnlen(name, HM_SYMBOLS_NAME);

@@ -10,7 +10,7 @@
 
 struct hm_symbol {
     const char *name;
-    uint64_t start, bytes;
+    uint64_t start, bytes; /* as profiles can have them */
 };
 
 struct hm_symbols {

@@ -126,6 +126,8 @@ static const struct {
     {"\"objects\": [", "\"objects\": {}, \"x\": [", "it: objects has to be an array of at most 4096 objects"},
     {"\"functions\": []", "\"functions\": {}", "it: objects[1].functions has to be an array of at most 65536 objects"},
     {"\"bytes\": 34", "\"bytes\": 0", "it: objects[0].bytes has to be a whole number from 1 to 9223372036854775807"},
+    {"\"offset\": 4736", "\"offset\": 4560",
+     "it: objects[0].offset has to be a whole number from 4561 to 9223372036854775806"},
     {"\"main\"", "4", "it: objects[0].name has to be a text of less than 4096 bytes"},
     {"\"sites\": [", "\"sites\": null, \"x\": [", "it: sites has to be an array of at most 65536 objects"},
     {"00000000000000a1", "a1", "it: sites[0].id has to be 16 lower-case hexadecimal digits"},
