@@ -49,7 +49,7 @@ void hm_stack_walk(const void *caller, struct hm_stack *stack)
 
 /* ---------------------------------------------------------- objects */
 
-/* Where the frames of a stack are. Until hash_of, the path of the program itself is "". */
+/* Where the frames of a stack are. */
 struct place {
     const struct hm_stack *stack;
     struct hm_siteid_frame frame[HM_SITES_DEPTH];
@@ -152,13 +152,13 @@ void hm_stack_program(char build_id[HM_BUILDID_TEXT])
     dl_iterate_phdr(look_first, build_id);
 }
 
-/* The id of the place's site. */
-static uint64_t hash_of(struct place *place)
+/* Finds the frames of the place's stack. The loader has "" for the path of the program itself. */
+static void find_place(struct place *place)
 {
+    dl_iterate_phdr(look, place);
     for (unsigned i = 0; i < place->stack->n; i++)
         if (place->frame[i].path && !*place->frame[i].path)
             place->frame[i].path = program;
-    return hm_siteid(place->frame, place->stack->n);
 }
 
 static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, const struct place *place, bool is_given)
@@ -178,8 +178,8 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
 uint64_t hm_stack_id(const struct hm_stack *stack)
 {
     struct place place = {.stack = stack};
-    dl_iterate_phdr(look, &place);
-    return hash_of(&place);
+    find_place(&place);
+    return hm_siteid(place.frame, stack->n);
 }
 
 /* The place of an id in the table; `is_new`: it was free until now, and is to be filled in. */
@@ -200,8 +200,8 @@ static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *
 {
     struct place place = {.stack = stack};
     bool is_new;
-    dl_iterate_phdr(look, &place);
-    uint32_t at = find_id(table, hash_of(&place), &is_new);
+    find_place(&place);
+    uint32_t at = find_id(table, hm_siteid(place.frame, stack->n), &is_new);
     if (is_new)
         fill(table, &table->entry[at], &place, false);
     return at;
@@ -216,7 +216,7 @@ uint32_t hm_stack_given_site(struct hm_sites_table *table, uint64_t id, const vo
         struct place place = {.stack = &stack};
         hm_stack_walk(caller, &stack);
         stack.n = (unsigned)hm_least(stack.n, hm_most(hm_sites_given_frames(id), 1));
-        dl_iterate_phdr(look, &place);
+        find_place(&place);
         fill(table, &table->entry[at], &place, true);
     }
     return at;
