@@ -43,6 +43,45 @@ def by_peak(profile):
     return {site["peak_bytes"] / MIB: site["id"] for site in profile["sites"] if site["frames"]}
 
 
+def is_whole():
+    """Has the linker's LLVM the whole program with -flto?"""
+    return int(re.search(r"of LLVM (\d+) does", compiler("hybridmem-cc", "--help").stdout)[1]) >= 15
+
+
+ONCE = """
+#include <stdlib.h>
+#define F __attribute__((noinline)) static
+F char *run(const unsigned char *code, size_t bytes)
+{
+    static const void *const table[] = {&&end, &&make, &&larger};
+    char *memory = NULL;
+    goto *table[*code++];
+make:
+    memory = malloc(bytes);
+    memory[0] = 1;
+    goto *table[*code++];
+larger:
+    bytes *= 2;
+    goto *table[*code++];
+end:
+    return memory;
+}
+F char *labelled(size_t bytes)
+{
+    char *memory = malloc(bytes);
+    __asm__ volatile("of_assembler: nop");
+    memory[0] = 1;
+    return memory;
+}
+int main(void)
+{
+    static const unsigned char one[] = {1, 0}, two[] = {2, 1, 0};
+    char *a = run(one, 1 << 20), *b = run(two, 1 << 20), *c = labelled(4 << 20), *d = labelled(8 << 20);
+    return a[0] + b[0] + c[0] + d[0] == 4 ? 0 : 1;
+}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path):
     """With the probe's source, so that its name has no folder in it."""
@@ -88,8 +127,46 @@ def test_callers_in_other_files_are_told_apart_at_the_link(tmp_path):
             compiler("hybridmem-cc", "-O2", "-Werror", flag, "-c", f"{name}.c", cwd=tmp_path)
         compiler("hybridmem-cc", "-O2", "-Werror", flag, "x.o", "main.o", "-o", "whole", cwd=tmp_path)
         found[flag] = set(by_peak(profile_of(tmp_path / "whole")))
-    version = int(re.search(r"of LLVM (\d+) does", compiler("hybridmem-cc", "--help").stdout)[1])
-    assert found == {"-fno-lto": {7}, "-flto": {1, 2, 4} if version >= 15 else {7}}
+    assert found == {"-fno-lto": {7}, "-flto": {1, 2, 4} if is_whole() else {7}}
+
+
+def test_ids_do_not_hang_on_the_order_of_linking(tmp_path):
+    """The linker, which has the whole program with -flto, renames functions of one name."""
+    for name, size in (("x", 1), ("y", 2)):
+        (tmp_path / f"{name}.c").write_text(
+            "#include <stdlib.h>\n__attribute__((noinline)) static char *take(size_t n)\n"
+            "{\n    char *m = malloc(n << 20);\n    m[0] = 1;\n    return m;\n}\n"
+            f"char *{name}(void);\nchar *{name}(void) {{ return take({size}); }}\n"
+        )
+    (tmp_path / "main.c").write_text(
+        "char *x(void), *y(void);\nint main(void) { return x()[0] + y()[0] == 2 ? 0 : 1; }\n"
+    )
+    words = ["-O1", "-Werror", "-flto"]
+    for name in ("x", "y", "main"):
+        compiler("hybridmem-cc", *words, "-c", f"{name}.c", cwd=tmp_path)
+    found = []
+    for order in (["x.o", "y.o"], ["y.o", "x.o"]):
+        program = tmp_path / "-".join(order)
+        if is_whole():
+            compiler("hybridmem-cc", *words, "main.o", *order, "-o", program, cwd=tmp_path)
+        else:  # LLVM's own linker is not needed then, and may be missing
+            files = [Path(name).with_suffix(".c") for name in ("main.o", *order)]
+            compiler("hybridmem-cc", "-O1", *files, "-o", program, cwd=tmp_path)
+        found.append(by_peak(profile_of(program)))
+    assert found[0] == found[1] and set(found[0]) == {1, 2}
+
+
+def test_functions_that_cannot_be_copied_work_as_ever(tmp_path):
+    """A copy would jump into the function itself, where a table has the addresses of its labels, or have a label of
+    assembler code twice. Clang's sanitizer of functions has data before their code."""
+    source = tmp_path / "once.c"
+    source.write_text(ONCE)
+    done = compiler("hybridmem-cc", "-O2", "-fhybridmem-report", "-o", tmp_path / "once", source)
+    assert ": 2 sites, 0 copies of functions," in done.stderr
+    assert set(by_peak(profile_of(tmp_path / "once"))) == {1 + 2, 4 + 8}
+    (tmp_path / "operators.cc").write_text(CPP)
+    for flag in ("-fsanitize=undefined", "-fprofile-instr-generate"):
+        compiler("hybridmem-c++", "-O1", "-std=c++17", flag, "-c", "operators.cc", cwd=tmp_path)
 
 
 def test_ids_stay_where_the_code_stays(folder):
@@ -208,7 +285,16 @@ def test_a_program_with_ids_is_guided_also_when_it_is_built_anew(folder):
     assert lines[:2] == [f"stale_sites {n}", f"stale_found {n}"]
 
 
-LIBRARY = "#include <stdlib.h>\nvoid *take(size_t bytes);\nvoid *take(size_t bytes) { return malloc(bytes); }\n"
+LIBRARY = """
+#include <stdlib.h>
+static _Thread_local char much[3 << 10]; /* of the little room for what has a fixed place, a late library gets less */
+void *take(size_t bytes);
+void *take(size_t bytes)
+{
+    much[bytes % sizeof(much)]++;
+    return malloc(bytes);
+}
+"""
 PROGRAM = """
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -233,6 +319,7 @@ def test_libraries_and_programs_with_and_without_ids(tmp_path, with_ids):
             (folder / f"{part}.c").write_text(text)
             command = [PREFIX / "bin" / "hybridmem-cc" if part in with_ids else "gcc", "-O1", f"{part}.c", "-o", part]
             subprocess.run([*command, f"-Wl,-soname,{name}", *words], cwd=folder, check=True)
+        subprocess.run([folder / "program", folder / "library"], check=True)
         found.append(by_peak(profile_of(folder / "program", folder / "library")))
     assert set(found[0]) == set(found[1]) == {3, 5}
     assert (found[0][3] == found[1][3]) == ("library" in with_ids)

@@ -40,7 +40,7 @@ static cl::opt<bool> report("hybridmem-report", cl::desc("print the sites and th
 
 static cl::opt<bool> at_link("hybridmem-at-link", cl::desc("leave all to the linker, which has the whole program"));
 
-/* What the linker's run of the pass has to know is in the module: these flags, and a function's source file. */
+/* What the linker's run of the pass has to know is in the module: these flags, and a function's origin. */
 static const char context_flag[] = "hybridmem-context", growth_flag[] = "hybridmem-growth",
                   report_flag[] = "hybridmem-report";
 
@@ -49,15 +49,19 @@ struct Options {
     bool is_report;
 };
 
-/* The variable is the same in all objects of a program and its libraries: that of the first that has it. */
+/* The variable is the same in all objects of a program and its libraries: that of the first that has it. A library that
+ * is loaded later (dlopen) finds little room for variables of threads whose place is fixed, and needs it for all that
+ * it has as soon as one is: there its place is asked for (general dynamic), unless a program is linked of it. */
 static GlobalVariable *variable_of(Module &module)
 {
     const char *name = TEXT(HM_SITES_GIVEN);
     if (GlobalVariable *found = module.getNamedGlobal(name))
         return found;
     Type *type = Type::getInt64Ty(module.getContext());
-    auto *made = new GlobalVariable(module, type, false, GlobalValue::WeakAnyLinkage, ConstantInt::get(type, 0), name,
-                                    nullptr, GlobalValue::InitialExecTLSModel);
+    bool is_library = module.getPICLevel() != PICLevel::NotPIC && module.getPIELevel() == PIELevel::Default;
+    auto *made =
+        new GlobalVariable(module, type, false, GlobalValue::WeakAnyLinkage, ConstantInt::get(type, 0), name, nullptr,
+                           is_library ? GlobalValue::GeneralDynamicTLSModel : GlobalValue::InitialExecTLSModel);
     Comdat *comdat = module.getOrInsertComdat(name);
     comdat->setSelectionKind(Comdat::Any);
     made->setComdat(comdat);
@@ -154,7 +158,7 @@ void Marker::mark(bool is_link)
 {
     for (Function &function : module)
         if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
-            (!is_link || function.hasFnAttribute(Paths::file_attribute)))
+            (!is_link || function.hasFnAttribute(Paths::origin_attribute)))
             mark(function);
 }
 
@@ -202,7 +206,7 @@ static void leave_to_linker(Module &module)
 {
     for (Function &function : module)
         if (!function.isDeclaration())
-            function.addFnAttr(Paths::file_attribute, module.getSourceFileName());
+            function.addFnAttr(Paths::origin_attribute, Paths::origin_of(function));
     module.addModuleFlag(Module::Max, context_flag, context);
     module.addModuleFlag(Module::Max, growth_flag, growth);
     module.addModuleFlag(Module::Max, report_flag, report);

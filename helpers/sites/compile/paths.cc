@@ -2,8 +2,11 @@
 #include "paths.h"
 
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "calls.h"
@@ -31,10 +34,32 @@ uint64_t hash_on(uint64_t hash, uint64_t number)
 
 /* ---------------------------------------------------------- the call graph */
 
+/* May this stand in the program once only? A label in assembler code may not stand there twice. */
+static bool is_once(const Instruction &instruction)
+{
+    const auto *call = dyn_cast<CallBase>(&instruction);
+    const auto *code = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+    return isa<IndirectBrInst>(instruction) || (call && call->cannotDuplicate()) ||
+           (code && code->getAsmString().find(':') != std::string::npos);
+}
+
+/* Are all parts of the function copied with it? Where the addresses of its labels (goto *) are in a table, the copy
+ * would jump into the function itself; data before its code (clang's sanitizer of functions) says where that code is.
+ */
+static bool is_whole(const Function &function)
+{
+    if (function.hasPrefixData() || function.hasPrologueData())
+        return false;
+    for (const BasicBlock &block : function)
+        if (block.hasAddressTaken())
+            return false;
+    return none_of(instructions(function), is_once);
+}
+
 static bool can_copy(const Function &function)
 {
     return !function.isDeclaration() && !function.isInterposable() && !function.hasFnAttribute(Attribute::Naked) &&
-           !function.hasAvailableExternallyLinkage() && function.getName() != "main";
+           !function.hasAvailableExternallyLinkage() && function.getName() != "main" && is_whole(function);
 }
 
 static bool has_one_caller(const Function &function)
@@ -90,15 +115,17 @@ Function *Paths::source_of(Function *function) const
     return found == source.end() ? function : found->second;
 }
 
+std::string Paths::origin_of(const Function &function)
+{
+    if (function.hasFnAttribute(origin_attribute))
+        return function.getFnAttribute(origin_attribute).getValueAsString().str();
+    return function.getParent()->getSourceFileName() + ":" + function.getName().str();
+}
+
 Path Paths::of(const Function &function) const
 {
     auto found = known.find(&function);
-    if (found != known.end())
-        return found->second;
-    StringRef file = module.getSourceFileName();
-    if (function.hasFnAttribute(file_attribute))
-        file = function.getFnAttribute(file_attribute).getValueAsString();
-    return {hash_on(hash_on(0, file), function.getName()), 1};
+    return found == known.end() ? Path{hash_on(0, origin_of(function)), 1} : found->second;
 }
 
 /* ---------------------------------------------------------- copies */
@@ -134,7 +161,7 @@ void Paths::give_copy(const Call &work)
         return;
     }
     Path caller = of(*work.call->getFunction());
-    Path path = {hash_on(hash_on(caller.hash, work.ordinal), original->getName()), caller.length + 1};
+    Path path = {hash_on(hash_on(caller.hash, work.ordinal), origin_of(*original)), caller.length + 1};
     ValueToValueMapTy map;
     Function *copy = CloneFunction(original, map);
     copy->setName(original->getName() + ".hm." + utohexstr(path.hash, true));

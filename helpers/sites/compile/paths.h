@@ -13,6 +13,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
+#include <string>
 #include <vector>
 
 namespace hybridmem
@@ -27,8 +28,12 @@ struct Path {
 class Paths
 {
   public:
-    /* At the link of a whole program: the name of the source file that a function is from. */
-    static constexpr const char *file_attribute = "hybridmem-file";
+    /* What was left to the linker has its origin with it, as functions of one name in several files get others there.
+     */
+    static constexpr const char *origin_attribute = "hybridmem-origin";
+
+    /* The source file and the name of a function. */
+    static std::string origin_of(const llvm::Function &function);
 
     /* Paths of `length` functions are told apart, the innermost of which calls the allocation function. All copies
      * together have at most `most` percent of the module's instructions. */
