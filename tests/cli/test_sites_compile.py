@@ -356,6 +356,14 @@ def test_options_of_the_compilers(name):
     assert "-fhybridmem-contxt=2 is no option: use -fhybridmem-context=N" in said
 
 
+def test_what_is_not_linked_has_no_words_of_the_linker(folder):
+    """Clang warns of such words, also where -c is in a file of options; of a header they would make two files of one."""
+    (folder / "options").write_text("-c probe.c -o probe.o")
+    compiler("hybridmem-cc", "-Werror", "@options", cwd=folder)
+    (folder / "probe.h").write_text("#include <stdlib.h>\n")
+    compiler("hybridmem-cc", "-Werror", "-x", "c-header", "probe.h", "-o", "probe.h.pch", cwd=folder)
+
+
 def test_fortran_or_why_not(tmp_path):
     """Flang of LLVM 15 and earlier takes no pass."""
     source = tmp_path / "field.f90"
