@@ -357,7 +357,7 @@ def test_options_of_the_compilers(name):
 
 
 def test_what_is_not_linked_has_no_words_of_the_linker(folder):
-    """Clang warns of such words, also where -c is in a file of options; of a header they would make two files of one."""
+    """Clang warns of such words, also where -c is in a file of options; a header would be two files by them."""
     (folder / "options").write_text("-c probe.c -o probe.o")
     compiler("hybridmem-cc", "-Werror", "@options", cwd=folder)
     (folder / "probe.h").write_text("#include <stdlib.h>\n")

@@ -76,6 +76,8 @@ Paths::Paths(Module &of_module, unsigned of_length, unsigned percent) : module(o
         if (function.isDeclaration())
             continue;
         originals.push_back(&function);
+        if (can_copy(function))
+            copyable.insert(&function);
         before += function.getInstructionCount();
     }
     most = before * percent / 100;
@@ -144,7 +146,8 @@ void Paths::add_calls(Function &caller, unsigned most_length)
         if (original != called)
             call->setCalledFunction(original);
         auto found = distance.find(original);
-        if (found == distance.end() || call->getFunctionType() != original->getFunctionType() || !can_copy(*original))
+        if (found == distance.end() || call->getFunctionType() != original->getFunctionType() ||
+            copyable.count(original) == 0)
             continue;
         unsigned ordinal = n_calls[original]++;
         if (found->second <= most_length)

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 #include <string>
@@ -79,6 +80,7 @@ class Paths
     uint64_t before = 0, most = 0, copied = 0;
     std::deque<Call> waiting;
     std::vector<llvm::Function *> originals;
+    llvm::DenseSet<const llvm::Function *> copyable;
     llvm::DenseMap<const llvm::Function *, unsigned> distance; /* fewest functions of a path from here that allocates */
     llvm::DenseMap<const llvm::Function *, llvm::Function *> source; /* of copies */
     llvm::DenseMap<const llvm::Function *, Path> known;              /* of copies */
