@@ -51,8 +51,9 @@ AC_DEFUN([X_AC_LLVM], [
     AC_MSG_RESULT([$have_llvm])
   ])
   AS_IF([test "$have_llvm" = no], [
-    AS_CASE([$with_llvm], [no|auto], [],
-      [AC_MSG_ERROR([--with-llvm: the headers of LLVM 14 or later, or a C++ compiler, are missing (llvm-dev, g++; llvm-devel, gcc-c++)])])
+    AS_CASE([$with_llvm:$llvm_version], [no:*|auto:*], [],
+      [yes:*|*:@<:@0-9@:>@*], [AC_MSG_ERROR([--with-llvm: the headers of LLVM 14 or later, or a C++ compiler, are missing (llvm-dev, g++; llvm-devel, gcc-c++)])],
+      [AC_MSG_ERROR([--with-llvm=$with_llvm is no llvm-config: name one, such as llvm-config-19])])
   ])
   AC_SUBST([LLVM_CPPFLAGS])
   AC_SUBST([HM_PLAIN_CXXFLAGS])
