@@ -257,6 +257,27 @@ def test_operators_of_cpp(tmp_path, level):
     assert {5, 7} <= set(first) or (level == "-O0" and 12 in first)
 
 
+def test_an_exception_leaves_no_id_behind(tmp_path):
+    """Of a call that throws, in a function that sees no exceptions: what the library allocates then has its stack."""
+    (tmp_path / "take.c").write_text("#include <stdlib.h>\nvoid *take(size_t n) { return malloc(n); }\n")
+    subprocess.run(["gcc", "-c", "take.c"], cwd=tmp_path, check=True)
+    source = tmp_path / "throws.cc"
+    source.write_text(
+        '#include <new>\nextern "C" void *take(std::size_t);\n'
+        "static volatile std::size_t none = std::size_t(1) << 62;\nstatic char *volatile kept;\n"
+        "__attribute__((noinline)) static void larger() { kept = new char[none]; }\n"
+        "int main()\n{\n    try {\n        larger();\n    } catch (const std::bad_alloc &) {\n"
+        "        return take(3 << 20) ? 0 : 1;\n    }\n    return 1;\n}\n"
+    )
+    frames = {}
+    for level in ("-O0", "-O2"):
+        words = (level, "-fhybridmem-context=1", tmp_path / "take.o")
+        profile = profile_of(built(tmp_path / level[1:], *words, source=source, name="hybridmem-c++"))
+        frames[level] = [len(site["frames"]) for site in profile["sites"] if site["peak_bytes"] == 3 * MIB]
+    # larger's id stands for two frames, a stack has main's callers, too
+    assert all(len(found) == 1 and found[0] > 2 for found in frames.values()), frames
+
+
 def test_people_read_functions_and_lines_of_sites_with_ids(tmp_path):
     program = built(tmp_path / "probe", "-g", "-fhybridmem-context=2")
     profile_of(program, "hot", "0")

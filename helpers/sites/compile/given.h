@@ -2,8 +2,9 @@
 /*
  * How a program that was compiled by hybridmem-cc tells the preload libraries which site allocates: each of its objects
  * has this variable, weak, of which all of a process have one. It has the site's id during each call of an allocation
- * function, and else 0; after one that an exception has left perhaps not, until its thread's next. A program without it
- * has that of the preload library, which is 0 always; one that runs without the libraries writes it in vain.
+ * function, and else 0; after one that an exception has left, once a function with such calls in its file sees it. A
+ * program without it has that of the preload library, which is 0 always; one that runs without the libraries writes it
+ * in vain.
  */
 #ifndef HM_SITES_GIVEN_H
 #define HM_SITES_GIVEN_H

@@ -85,7 +85,9 @@ class Marker
   private:
     void mark(Function &function);
     void mark_call(CallBase &call, uint64_t id);
-    void set(Instruction &before, uint64_t id, const CallBase &call);
+    void mark_landings(Function &function);
+    void clear_at(BasicBlock &block, const Instruction &like);
+    void set(Instruction &before, uint64_t id, const Instruction &like);
 
     Module &module;
     const Paths &paths;
@@ -100,15 +102,21 @@ Marker::Marker(Module &of_module, const Paths &with_paths)
 }
 
 /* The store is volatile: LLVM knows of malloc that it reads no variable of the program. */
-void Marker::set(Instruction &before, uint64_t id, const CallBase &call)
+void Marker::set(Instruction &before, uint64_t id, const Instruction &like)
 {
     IRBuilder<> builder(&before);
-    builder.SetCurrentDebugLocation(call.getDebugLoc());
+    builder.SetCurrentDebugLocation(like.getDebugLoc());
     builder.CreateStore(builder.getInt64(id), variable, true);
 }
 
-/* Behind the call it is 0 again, so that no other code's allocation is taken for one of this site. Where an exception
- * leaves the function, it is not, until the next of these calls. */
+void Marker::clear_at(BasicBlock &block, const Instruction &like)
+{
+    BasicBlock::iterator place = block.getFirstInsertionPt();
+    if (place != block.end() && cleared.insert(&block).second)
+        set(*place, 0, like);
+}
+
+/* Behind the call it is 0 again, so that no other code's allocation is taken for one of this site. */
 void Marker::mark_call(CallBase &call, uint64_t id)
 {
     set(call, id, call);
@@ -120,11 +128,15 @@ void Marker::mark_call(CallBase &call, uint64_t id)
     BasicBlock *normal = invoke->getNormalDest();
     if (!normal->getSinglePredecessor())
         normal = SplitEdge(invoke->getParent(), normal);
-    for (BasicBlock *next : {normal, invoke->getUnwindDest()}) {
-        BasicBlock::iterator place = next->getFirstInsertionPt();
-        if (place != next->end() && cleared.insert(next).second)
-            set(*place, 0, call);
-    }
+    clear_at(*normal, call);
+}
+
+/* An exception that has left such a call, here or in a function that was called, ends at the first of these blocks. */
+void Marker::mark_landings(Function &function)
+{
+    for (BasicBlock &block : function)
+        if (const Instruction *landing = block.getLandingPadInst())
+            clear_at(block, *landing);
 }
 
 static bool can_mark(const CallBase &call)
@@ -151,6 +163,7 @@ void Marker::mark(Function &function)
         id |= static_cast<uint64_t>(path.length) << HM_SITES_GIVEN_LENGTH_BIT | inner << HM_SITES_GIVEN_INNER_BIT;
         mark_call(*call, id);
     }
+    mark_landings(function);
     sites += calls.size();
 }
 
