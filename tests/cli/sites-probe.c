@@ -202,6 +202,60 @@ static void churns(void)
         pthread_join(id[i], NULL);
 }
 
+static pthread_key_t key;
+static _Thread_local int n_ends;
+
+/* Others' data of the thread is gone by now. */
+static void allocate_at_end(void *memory)
+{
+    char *other = realloc(xmalloc(8192), 9000);
+    free(memory);
+    free(other);
+    if (++n_ends < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(key, xmalloc(100));
+}
+
+static void *end(void *unused)
+{
+    (void)unused;
+    pthread_setspecific(key, xmalloc(8192));
+    return xmalloc(100);
+}
+
+/* Threads allocate and free as they end. */
+static void ends(void)
+{
+    void *memory;
+    free(xmalloc(8192));
+    free(xmalloc(100));
+    pthread_key_create(&key, allocate_at_end);
+    for (int i = 0; i < 20; i++) {
+        pthread_t id;
+        pthread_create(&id, NULL, end, NULL);
+        pthread_join(id, &memory);
+        free(memory);
+    }
+}
+
+static void *end_before(void *unused)
+{
+    (void)unused;
+    pthread_cancel(pthread_self());
+    free(xmalloc(8192));
+    pthread_testcancel();
+    abort();
+}
+
+/* A thread is to end as it allocates: it does so after that. */
+static void cancels(void)
+{
+    pthread_t id;
+    pthread_create(&id, NULL, end_before, NULL);
+    pthread_join(id, NULL);
+    for (int i = 0; i < 100; i++)
+        free(xmalloc(8192));
+}
+
 /* Addresses are few: more are asked for than there are, and none is used up for ever. */
 static void few(void)
 {
@@ -422,6 +476,10 @@ int main(int argc, char **argv)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
     else if (strcmp(what, "churns") == 0)
         churns();
+    else if (strcmp(what, "ends") == 0)
+        ends();
+    else if (strcmp(what, "cancels") == 0)
+        cancels();
     else if (strcmp(what, "few") == 0)
         few();
     else if (strcmp(what, "threads") == 0)

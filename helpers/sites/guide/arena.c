@@ -126,7 +126,11 @@ static void *take(size_t alignment, size_t bytes, bool is_zeroed)
                                                                  (is_zeroed ? MALLOCX_ZERO : 0));
     if (!memory)
         atomic_store(&paused_until_ns, hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
-    return memory;
+    /* Where a thread ends, and its data of jemalloc is gone, jemalloc takes memory of its own arena for all. */
+    if (!memory || hm_extents_have(memory))
+        return memory;
+    hm_jemalloc_free(memory);
+    return NULL;
 }
 
 /* An allocation of no bytes is left to the next malloc, as others mean different things by it. */

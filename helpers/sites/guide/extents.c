@@ -120,6 +120,7 @@ int hm_extents_begin(void)
 {
     extent_hooks_t *usual = NULL;
     size_t bytes = sizeof(usual);
+    hm_mappings_take(0); /* it reads a file the first time, and in an allocation it must not */
     if (hm_jemalloc_mallctl("arena.0.extent_hooks", &usual, &bytes, NULL, 0) != 0)
         return -1;
     /* To split, merge and purge is as usual. Memory is never decommitted: it would lose its policy. */

@@ -9,7 +9,7 @@
 /* Is this address in one of them? Takes no lock. */
 bool hm_extents_have(const void *memory);
 
-/* Has jemalloc begin, once. Returns 0, or -1. */
+/* Has jemalloc begin, once. Files are read, so the thread must not be cancelled here. Returns 0, or -1. */
 int hm_extents_begin(void);
 
 /* Makes an arena of jemalloc that takes its memory from here. Returns 0, or -1. */
