@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +169,7 @@ static void *churn(void *unused)
                 if ((*place)[j] != 0)
                     abort();
         }
-        if (!*place)
+        if (!*place || (uintptr_t)*place % _Alignof(max_align_t) != 0)
             abort();
         memset(*place, 1, malloc_usable_size(*place));
     }
@@ -350,6 +351,28 @@ static void handler(void)
         free(malloc(8192));
 }
 
+static void fork_in_fork(void)
+{
+    static bool is_inner;
+    if (is_inner)
+        return;
+    is_inner = true;
+    fork_in_handler(0);
+    is_inner = false;
+}
+
+/* A program forks while it forks, as in a handler of a signal then. Memory that was freed is used again after that. */
+static void nests(void)
+{
+    pthread_atfork(fork_in_fork, NULL, NULL);
+    char *memory = xmalloc(8192);
+    fork_in_handler(0);
+    uintptr_t before = (uintptr_t)memory;
+    free(memory);
+    if ((uintptr_t)xmalloc(8192) != before)
+        abort();
+}
+
 /* No file may have a byte, and no write beyond that is forgiven. */
 static void limit(void)
 {
@@ -480,6 +503,8 @@ int main(int argc, char **argv)
         ends();
     else if (strcmp(what, "cancels") == 0)
         cancels();
+    else if (strcmp(what, "nests") == 0)
+        nests();
     else if (strcmp(what, "few") == 0)
         few();
     else if (strcmp(what, "threads") == 0)

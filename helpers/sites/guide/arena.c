@@ -6,16 +6,19 @@
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 #include "alloc/small.h"
+#include "base/amount.h"
 #include "base/clock.h"
 #include "extents.h"
 #include "jemalloc.h"
 #include "preload.h"
 
 #define ARENAS 4 /* that the threads are spread over; each reserves addresses, and a thread has a cache before it */
+#define ALIGN _Alignof(max_align_t)
 #define NONE UINT32_MAX
 #define PAUSE_NS UINT64_C(1000000000)
 
@@ -31,42 +34,53 @@ static _Atomic uint64_t paused_until_ns;
 /* ---------------------------------------------------------- begin and fork */
 
 static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER; /* while jemalloc begins, and over fork */
-static _Thread_local bool has_fork;                            /* this thread forks, and begin_fork has the locks */
+static _Thread_local unsigned n_forks;                         /* that this thread is in: a handler may fork in one */
+static _Thread_local bool has_locks;                           /* begin_fork has taken the locks */
 
 /* Nothing is taken or given in other handlers of fork that run between these. A signal handler may fork where it has
  * interrupted an allocation, which has such a lock perhaps: then none is taken here. */
 static void begin_fork(void)
 {
-    has_fork = hm_guide_enter();
-    if (!has_fork)
+    if (n_forks++ > 0)
+        return;
+    has_locks = hm_guide_enter();
+    if (!has_locks)
         return;
     pthread_mutex_lock(&begin_lock);
     if (hm_jemalloc_fork.before)
         hm_jemalloc_fork.before();
 }
 
+/* Is the fork that ends now in no other? None had begun where the handlers were registered meanwhile. */
+static bool is_outer_fork(void)
+{
+    return n_forks == 0 || --n_forks == 0;
+}
+
 static void end_fork(void)
 {
-    if (!has_fork)
+    if (!is_outer_fork() || !has_locks)
         return;
     if (hm_jemalloc_fork.after)
         hm_jemalloc_fork.after();
     pthread_mutex_unlock(&begin_lock);
-    has_fork = false;
+    has_locks = false;
     hm_guide_leave();
 }
 
 /* Where the locks were not taken, a thread that the child has not may have one for ever. */
 static void end_fork_in_child(void)
 {
-    if (!has_fork) {
+    if (!is_outer_fork())
+        return;
+    if (!has_locks) {
         atomic_store(&is_open, false);
         return;
     }
     if (hm_jemalloc_fork.in_child)
         hm_jemalloc_fork.in_child();
     pthread_mutex_init(&begin_lock, NULL);
-    has_fork = false;
+    has_locks = false;
     hm_guide_leave();
 }
 
@@ -115,15 +129,15 @@ static unsigned arena_of_thread(void)
     return arena[place - 1];
 }
 
+/* jemalloc aligns what is smaller than ALIGN to 8 bytes only, and libc does not. */
 static void *take(size_t alignment, size_t bytes, bool is_zeroed)
 {
     pthread_once(&once, begin);
     if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused())
         return NULL;
     unsigned mine = arena_of_thread();
-    void *memory = mine == NONE ? NULL
-                                : hm_jemalloc_mallocx(bytes, MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) |
-                                                                 (is_zeroed ? MALLOCX_ZERO : 0));
+    int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);
+    void *memory = mine == NONE ? NULL : hm_jemalloc_mallocx(hm_most(bytes, ALIGN), flags);
     if (!memory)
         atomic_store(&paused_until_ns, hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
     /* Where a thread ends, and its data of jemalloc is gone, jemalloc takes memory of its own arena for all. */

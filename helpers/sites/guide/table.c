@@ -47,7 +47,7 @@ static int take_text(const char *text, const char *end, char *out, size_t size)
     return 0;
 }
 
-/* Reads digits up to `end`, without zeros before them. Returns 0, or -1. */
+/* Reads digits up to `end`, without zeros before them: less than HM_ALLOC_LEAST. Returns 0, or -1. */
 static int take_least(const char *text, const char *end, uint64_t *bytes)
 {
     *bytes = 0;
@@ -58,7 +58,7 @@ static int take_least(const char *text, const char *end, uint64_t *bytes)
             return -1;
         *bytes = *bytes * 10 + (uint64_t)(*text - '0');
     }
-    return *bytes == HM_ALLOC_LEAST ? -1 : 0;
+    return *bytes < HM_ALLOC_LEAST ? 0 : -1;
 }
 
 static int take_sites(const char *at, struct hm_guide_table *table)

@@ -45,6 +45,7 @@ static const struct {
     {"fast=0 slow=1 program=0123456789abcdef0123456789abcdef012345678 sites=", -1},
     {"fast=0 slow=1 least=131071 sites=", 0},
     {"fast=0 slow=1 least=131072 sites=", -1}, /* this is what is not said */
+    {"fast=0 slow=1 least=131073 sites=", -1},
     {"fast=0 slow=1 least=04096 sites=", -1},
     {"fast=0 slow=1 least=-4096 sites=", -1},
     {"fast=0 slow=1 least=1000000 sites=", -1},
