@@ -15,13 +15,18 @@ AC_DEFUN([X_AC_JEMALLOC], [
   AS_IF([test "$with_jemalloc" != no], [
     AC_MSG_CHECKING([for jemalloc 5 and libjemalloc_pic.a])
     hm_archive=$($CC -print-file-name=libjemalloc_pic.a)
-    AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+    hm_save_LIBS=$LIBS
+    LIBS="$hm_archive -pthread -lm -ldl"
+    # linked, as some builds of jemalloc have other names for its functions, or need libraries that are not here
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[
       #include <jemalloc/jemalloc.h>
       #if JEMALLOC_VERSION_MAJOR < 5
       #error too old
       #endif
       extent_hooks_t hooks;
-      ]])], [AS_IF([test -f "$hm_archive" && test -n "$OBJCOPY"], [have_jemalloc=yes; JEMALLOC_ARCHIVE=$hm_archive])])
+      ]], [[return mallocx(1, MALLOCX_ARENA(0)) == 0;]])],
+      [AS_IF([test -n "$OBJCOPY"], [have_jemalloc=yes; JEMALLOC_ARCHIVE=$hm_archive])])
+    LIBS=$hm_save_LIBS
     AC_MSG_RESULT([$have_jemalloc])
     AS_IF([test "$with_jemalloc" = yes && test "$have_jemalloc" = no],
       [AC_MSG_ERROR([--with-jemalloc: jemalloc 5 or its libjemalloc_pic.a is missing (libjemalloc-dev), or objcopy is])])
