@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
 #include <dirent.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -361,6 +362,43 @@ static void fork_in_fork(void)
     is_inner = false;
 }
 
+static pthread_barrier_t barrier;
+
+static int wait_in_loader(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    (void)object;
+    (void)size;
+    (void)unused;
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    return 1;
+}
+
+static void *hold(void *unused)
+{
+    dl_iterate_phdr(wait_in_loader, unused);
+    return NULL;
+}
+
+/* A program forks while a thread of it has the loader's lock, which the child then has for ever. */
+static void loader(void)
+{
+    pthread_t id;
+    int status = 0;
+    pthread_barrier_init(&barrier, NULL, 2);
+    pthread_create(&id, NULL, hold, NULL);
+    pthread_barrier_wait(&barrier);
+    if (fork() == 0) {
+        free(caller_0());
+        free(xmalloc(8192));
+        _exit(5);
+    }
+    if (wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 5)
+        abort();
+    pthread_barrier_wait(&barrier);
+    pthread_join(id, NULL);
+}
+
 /* A program forks while it forks, as in a handler of a signal then. Memory that was freed is used again after that. */
 static void nests(void)
 {
@@ -505,6 +543,8 @@ int main(int argc, char **argv)
         cancels();
     else if (strcmp(what, "nests") == 0)
         nests();
+    else if (strcmp(what, "loader") == 0)
+        loader();
     else if (strcmp(what, "few") == 0)
         few();
     else if (strcmp(what, "threads") == 0)

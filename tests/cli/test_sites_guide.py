@@ -141,7 +141,20 @@ def test_settings_for_the_programs_own_jemalloc_are_not_for_the_arenas(probe, sm
     assert done.stderr == "" and done.stdout.count(FAST) == 6
 
 
-AT_ONCE = ["lives", "threads", "forks", "handler", "limit", "mappings", "close", "exec", "churns", "few", "ends"]
+AT_ONCE = [
+    "lives",
+    "threads",
+    "forks",
+    "handler",
+    "limit",
+    "mappings",
+    "close",
+    "exec",
+    "churns",
+    "few",
+    "ends",
+    "loader",
+]
 LATE = ["cancels", "nests"]  # the arenas begin in main: no size class is chosen, of which there is memory before it
 
 
@@ -149,7 +162,7 @@ LATE = ["cancels", "nests"]  # the arenas begin in main: no size class is chosen
 def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
     """All of their memory is chosen."""
     path = tmp_path_factory.mktemp("run") / "profile.json"
-    helper("hybridmem-sites", "run", "-o", path, "--", probe, "lives" if what == "exec" else what)
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "lives" if what in ("exec", "loader") else what)
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
     for site in made["sites"]:
