@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program whose allocations are known, for the tests of hybridmem sites. The first argument chooses what it does. */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <link.h>
 #include <malloc.h>

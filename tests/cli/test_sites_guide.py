@@ -162,7 +162,7 @@ LATE = ["cancels", "nests"]  # the arenas begin in main: no size class is chosen
 def test_programs_that_do_unusual_things_go_on(probe, tmp_path_factory, what):
     """All of their memory is chosen."""
     path = tmp_path_factory.mktemp("run") / "profile.json"
-    helper("hybridmem-sites", "run", "-o", path, "--", probe, "lives" if what in ("exec", "loader") else what)
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "lives" if what == "exec" else what)
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1, elsewhere=0, lost=0)
     for site in made["sites"]:

@@ -5,13 +5,11 @@
  */
 #include "preload.h"
 
-#include <errno.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,24 +54,6 @@ static void find_classes(void)
         classes = 0;
 }
 
-/* In the child of a process with threads, one that is gone may have a lock of the loader, which is needed to read a
- * stack: glibc does not free all of these. So no stack is read there. */
-static atomic_bool has_threads, is_child_of_threads;
-
-static void look_before_fork(void)
-{
-    int number = errno;
-    struct stat threads; /* each is a folder in it, which has two links more */
-    has_threads = stat("/proc/self/task", &threads) < 0 || threads.st_nlink != 3;
-    errno = number;
-}
-
-static void look_in_child(void)
-{
-    if (has_threads)
-        is_child_of_threads = true;
-}
-
 static void begin(void)
 {
     const char *text = secure_getenv(HM_GUIDE_TABLE);
@@ -82,9 +62,8 @@ static void begin(void)
     for (int i = 0; i < layout.n_nodes; i++)
         if (layout.node[i].is_fast)
             hm_set_add(&fast_nodes, (unsigned)layout.node[i].id);
-    hm_stack_begin();
     find_classes();
-    has_sites = has_sites && pthread_atfork(look_before_fork, NULL, look_in_child) == 0;
+    has_sites = has_sites && hm_stack_begin() == 0;
     is_on = (has_sites || classes != 0) && !hm_set_is_empty(&fast_nodes);
 }
 
@@ -131,8 +110,6 @@ void hm_guide_forget_code(void)
 static bool look_up(const void *caller)
 {
     struct hm_stack stack;
-    if (is_child_of_threads)
-        return false;
     hm_stack_walk(caller, &stack);
     uint64_t hash = hm_stack_hash(&stack) & ~UINT64_C(3);
     _Atomic uint64_t *place = &known[hash >> 14 & (CACHE - 1)];

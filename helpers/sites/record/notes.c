@@ -137,7 +137,8 @@ static bool begin_notes(void)
     folder = secure_getenv(HM_SITES_FOLDER);
     if (!folder || folder[0] != '/')
         return false;
-    hm_stack_begin();
+    if (hm_stack_begin() < 0)
+        return false;
     table = open_table();
     return table && open_process() && pthread_atfork(begin_fork, end_fork, end_fork_in_child) == 0;
 }

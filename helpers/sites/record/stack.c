@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -14,6 +19,32 @@
 #define OWN 32        /* most frames of this library and the unwinder before that of the caller */
 #define CACHE 4096    /* stacks whose site is known; a power of two */
 #define PATIENCE 1000 /* looks at an object or entry that another thread fills in */
+/* Does the unwinder take a lock of the loader? From glibc 2.35 on, GCC 12's does not. */
+#if defined DLFO_STRUCT_HAS_EH_DBASE && __GNUC__ >= 12
+#define WALK_LOCKS false
+#else
+#define WALK_LOCKS true
+#endif
+
+/* ---------------------------------------------------------- fork */
+
+/* In the child of a process with threads, one that is gone may have a lock of the loader: glibc does not free all of
+ * these. So the loader is not asked there, and sites are those that the process has met before. */
+static atomic_bool has_threads, is_child_of_threads;
+
+static void look_before_fork(void)
+{
+    int number = errno;
+    struct stat threads; /* each is a folder in it, which has two links more */
+    has_threads = stat("/proc/self/task", &threads) < 0 || threads.st_nlink != 3;
+    errno = number;
+}
+
+static void look_in_child(void)
+{
+    if (has_threads)
+        is_child_of_threads = true;
+}
 
 /* ---------------------------------------------------------- walk */
 
@@ -42,7 +73,8 @@ void hm_stack_walk(const void *caller, struct hm_stack *stack)
 {
     struct walk walk = {stack, (uintptr_t)caller, 0, false};
     stack->n = 0;
-    _Unwind_Backtrace(visit, &walk);
+    if (!WALK_LOCKS || !is_child_of_threads)
+        _Unwind_Backtrace(visit, &walk);
     if (stack->n == 0)
         stack->address[stack->n++] = (uintptr_t)caller;
 }
@@ -131,10 +163,11 @@ static uint32_t find_object(struct hm_sites_table *table, const char *path, cons
 
 static char program[HM_SITES_PATH]; /* this process executes it */
 
-void hm_stack_begin(void)
+int hm_stack_begin(void)
 {
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     program[length > 0 ? length : 0] = '\0';
+    return pthread_atfork(look_before_fork, NULL, look_in_child) == 0 ? 0 : -1;
 }
 
 /* The loader names the program itself first. */
@@ -178,6 +211,8 @@ static void fill(struct hm_sites_table *table, struct hm_sites_entry *entry, con
 uint64_t hm_stack_id(const struct hm_stack *stack)
 {
     struct place place = {.stack = stack};
+    if (is_child_of_threads)
+        return 0;
     find_place(&place);
     return hm_siteid(place.frame, stack->n);
 }
@@ -189,6 +224,8 @@ static uint32_t find_id(struct hm_sites_table *table, uint64_t id, bool *is_new)
     for (uint32_t i = 0; i < HM_SITES_ENTRIES; i++) {
         uint32_t at = (uint32_t)(id + i) % HM_SITES_ENTRIES;
         uint64_t found = atomic_load_explicit(&table->entry[at].id, memory_order_relaxed);
+        if (found == 0 && is_child_of_threads)
+            break;
         *is_new = found == 0 && atomic_compare_exchange_strong(&table->entry[at].id, &found, id);
         if (*is_new || found == id)
             return at;
@@ -200,6 +237,8 @@ static uint32_t find_entry(struct hm_sites_table *table, const struct hm_stack *
 {
     struct place place = {.stack = stack};
     bool is_new;
+    if (is_child_of_threads)
+        return HM_SITES_ENTRIES;
     find_place(&place);
     uint32_t at = find_id(table, hm_siteid(place.frame, stack->n), &is_new);
     if (is_new)
