@@ -223,6 +223,13 @@ def test_a_handler_that_forks_in_an_allocation(probe, run):
     assert profile["processes"] >= 1
 
 
+def test_a_child_of_a_process_with_threads_meets_no_new_site(probe, run):
+    """A thread that the child does not have may have the loader's lock, as here. The child's two are left out."""
+    profile, done = run(probe, "loader", timeout=20)
+    assert profile["left_out"] == 2
+    assert re.search(r"as their site was new in a child of a process with threads, .*: 2\n$", done.stderr)
+
+
 def test_a_limit_of_files_does_not_end_the_program(probe, run):
     profile, done = run(probe, "limit")
     assert profile["left_out"] > 0

@@ -73,7 +73,9 @@ static void explain(const struct work *work, const struct hm_profile *profile)
     else if (profile->processes > 0 && profile->n_sites == 0)
         tell(work, "has allocated nothing that was seen: it may have a malloc of its own");
     if (profile->left_out > 0)
-        fprintf(stderr, HM_SITES_RUN ": allocations that are not in the profile, as there was no room: %llu\n",
+        fprintf(stderr,
+                HM_SITES_RUN ": allocations that are not in the profile, as their site was new in a child of a process "
+                             "with threads, or as there was no room: %llu\n",
                 (unsigned long long)profile->left_out);
 }
 

@@ -85,7 +85,7 @@ struct hm_profile {
     uint64_t least_bytes; /* smaller allocations are in classes */
     uint64_t processes;   /* that were seen */
     uint64_t peak_bytes;  /* of all sites together, at one time */
-    /* allocations that belong to no site, as there was no room to note them */
+    /* allocations that belong to no site, as there was no room to note them, or as record/stack.h says */
     uint64_t left_out;
     char *source; /* of the samples; NULL: there was none, and `why` says why not */
     char *why;

@@ -59,7 +59,7 @@ struct hm_sites_table {
     uint64_t magic, bytes;                  /* of this struct */
     uint64_t least_bytes;                   /* smaller allocations are counted by classes */
     _Atomic uint64_t processes;             /* files of processes that were made */
-    _Atomic uint64_t left_out;              /* allocations that were not noted, as there was no room */
+    _Atomic uint64_t left_out;              /* allocations that were not noted (profile/profile.h) */
     _Atomic int64_t live_bytes, peak_bytes; /* of all entries */
     struct hm_sites_object object[HM_SITES_OBJECTS];
     struct hm_sites_entry entry[HM_SITES_ENTRIES];
