@@ -6,6 +6,7 @@ import json
 
 import accounting
 import cluster
+import pytest
 import slurm
 from cluster import NODES, Everywhere
 from slurm import Occupied
@@ -140,6 +141,7 @@ def served(job_id):
     return [record for record in map(json.loads, lines.splitlines()) if record["job_id"] == job_id]
 
 
+@pytest.mark.clusterlong
 def test_a_server_of_records_that_stands_still_holds_up_a_node_for_a_minute_and_costs_no_record():
     """Slurm gives the node to no job before the epilog is over, and an epilog that waits for the server is cut after a
     minute. Then the next job begins, while the server still stands still."""

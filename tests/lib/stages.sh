@@ -18,6 +18,7 @@
 stage_table() {
     cat << 'EOF'
 cluster    alone jobs on two machines: one dies, one comes back with another memory
+clusterlong alone a server of records that stands still, a unit of systemd by its own trigger: a minute each
 system     guest real Slurm, kernel and memory tiers in the guest
 namespaces guest persistent memory: file systems and memory of jobs, in the guest
 meter      guest placement, and the migrator, against the count from outside the guest
@@ -41,8 +42,8 @@ EOF
 }
 
 stage_names() { stage_table | awk '{ print $1 }'; }
-# modes runs only where it is named: what it tests others test, too.
-default_stages() { stage_names | grep -vx modes; }
+# Others run only where they are named: what modes tests others test, too, and clusterlong waits for most of its time.
+default_stages() { stage_names | grep -vxE 'modes|clusterlong'; }
 is_stage() { stage_names | grep -qFx -- "$1"; }
 kind_of() { stage_table | awk -v name="$1" '$1 == name { print $2 }'; }
 
@@ -276,11 +277,19 @@ stage_reset() {
     in_guest 1800 --qemu-arg=-action --qemu-arg=reboot=reset "${caches[@]}" -- -m reset
 }
 
-stage_cluster() {
+on_cluster() {
     local file files=()
     for file in site.conf helpers.conf job_submit.lua; do files+=(--put "tests/cluster/slurm/$file:/etc/slurm/$file"); done
     slurm='' folder=cluster in_guest 2400 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf \
-        "${files[@]}" --
+        "${files[@]}" -- "$@"
+}
+
+stage_cluster() {
+    on_cluster -m 'not clusterlong'
+}
+
+stage_clusterlong() {
+    on_cluster -m clusterlong
 }
 
 stage_accounting() {
