@@ -25,6 +25,11 @@ char *hm_step_name(uint32_t step_id, char *out, size_t size)
     return out;
 }
 
+bool hm_step_is_script(uint32_t step_id)
+{
+    return step_id == HM_STEP_BATCH || step_id == HM_STEP_INTERACTIVE;
+}
+
 int hm_step_parse(const char *text, uint32_t *step_id)
 {
     uint64_t number;

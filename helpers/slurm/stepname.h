@@ -3,6 +3,7 @@
 #ifndef HM_SLURM_STEPNAME_H
 #define HM_SLURM_STEPNAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@
 
 /* Write "batch", "extern", "interactive" or the step's number. Returns `out`; 16 bytes are enough. */
 char *hm_step_name(uint32_t step_id, char *out, size_t size);
+
+/* Is it the job's script or shell, which starts the other steps? */
+bool hm_step_is_script(uint32_t step_id);
 
 /* Read a step's name or number, as hm_step_name writes it. Returns 0, or -1 (EINVAL, ERANGE) for anything else. */
 int hm_step_parse(const char *text, uint32_t *step_id);

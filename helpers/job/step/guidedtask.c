@@ -36,8 +36,7 @@ static int place_unguided(const struct hm_step *step, struct hm_outcome *outcome
     if (outcome)
         __atomic_fetch_add(&outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
     /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
-    if (step->step_id != HM_STEP_BATCH && step->step_id != HM_STEP_INTERACTIVE &&
-        hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
+    if (!hm_step_is_script(step->step_id) && hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
         hm_task_say(guided->why);
     return 0;
 }

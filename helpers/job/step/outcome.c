@@ -8,19 +8,13 @@
 #include "core/plan/table.h"
 #include "job/ledger/table.h"
 
-/* The job's script or shell, which starts the other steps. */
-static bool is_script(uint32_t step_id)
-{
-    return step_id == HM_STEP_BATCH || step_id == HM_STEP_INTERACTIVE;
-}
-
 /*
  * Is what a step says to be noted, where `is_known` something is already? The first step that has succeeded counts,
  * then the last that has not; that of the job's script or shell only if there is nothing else.
  */
 static bool is_noted(const struct hm_step *step, bool is_known, bool has_succeeded)
 {
-    return !is_known || (!has_succeeded && !is_script(step->step_id));
+    return !is_known || (!has_succeeded && !hm_step_is_script(step->step_id));
 }
 
 static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job, const struct hm_step *step)
@@ -28,7 +22,7 @@ static void collect_guided(const struct hm_outcome *outcome, struct hm_job *job,
     static struct hm_guided guided; /* a copy, as tasks can write to the other */
     /* A script ends first where the job is cancelled, and is guided by any profile that is named, for what it starts.
      */
-    bool has_succeeded = !job->guided.why[0] && !is_script(job->guided.step_id);
+    bool has_succeeded = !job->guided.why[0] && !hm_step_is_script(job->guided.step_id);
     if (__atomic_load_n(&outcome->has_guided, __ATOMIC_ACQUIRE) != 1 ||
         !is_noted(step, job->guided.is_known, has_succeeded))
         return;

@@ -14,7 +14,6 @@
 #include "base/follow.h"
 #include "base/spawn.h"
 #include "cli/trace/program.h"
-#include "sites/profile/buildid.h"
 
 #define BATCH 128         /* frames that are asked for at a time */
 #define WORD 20           /* bytes of an address */
@@ -87,14 +86,6 @@ static bool ask(const char *program, const char *object, struct hm_sites_name *n
     return hm_spawn_follow(pid, ends[0], PATIENCE_MS, take_line) == 0;
 }
 
-/* Is the file at the object's path the build that the profile was made with? */
-static bool is_same_build(const struct hm_profile_object *object)
-{
-    char build_id[HM_BUILDID_TEXT];
-    return object->build_id && object->path[0] == '/' && hm_buildid_of_file(object->path, build_id, NULL) == 0 &&
-           strcmp(build_id, object->build_id) == 0;
-}
-
 /* The frames of all sites, in order and each once. */
 static struct hm_sites_names list(const struct hm_profile *profile)
 {
@@ -122,7 +113,7 @@ struct hm_sites_names hm_sites_names_find(const struct hm_profile *profile)
         int object = names.name[first].frame.object;
         for (end = first; end < names.n && names.name[end].frame.object == object;)
             end++;
-        bool goes_on = is_same_build(&profile->object[object]);
+        bool goes_on = hm_profile_is_there(&profile->object[object]);
         for (size_t at = first; at < end && goes_on; at += BATCH)
             goes_on = ask(program, profile->object[object].path, &names.name[at], hm_least(end - at, BATCH));
     }

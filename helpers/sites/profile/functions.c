@@ -6,7 +6,7 @@
 #include "profile.h"
 #include "symbols.h"
 
-static bool is_there(const struct hm_profile_object *object)
+bool hm_profile_is_there(const struct hm_profile_object *object)
 {
     char build_id[HM_BUILDID_TEXT];
     return object->build_id && object->path[0] == '/' && hm_buildid_of_file(object->path, build_id, NULL) == 0 &&
@@ -28,7 +28,7 @@ int hm_profile_find_functions(struct hm_profile *profile)
     for (size_t o = 0; o < profile->n_objects && status == 0; o++) {
         struct hm_profile_object *object = &profile->object[o];
         struct hm_symbols symbols = {.n = 0};
-        if (is_there(object))
+        if (hm_profile_is_there(object))
             hm_symbols_read(object->path, &symbols);
         for (size_t i = 0; i < profile->n_sites && symbols.n > 0; i++)
             for (int f = 0; f < profile->site[i].n_frames && status == 0; f++)

@@ -98,6 +98,9 @@ struct hm_profile {
     struct hm_profile_site *site;
 };
 
+/* Is the file at the object's path the build that the profile was made with? */
+bool hm_profile_is_there(const struct hm_profile_object *object);
+
 /* Adds the functions of all frames, from the objects' files, where these are the profile's builds. Returns 0, or -1
  * (ENOMEM). */
 int hm_profile_find_functions(struct hm_profile *profile);
