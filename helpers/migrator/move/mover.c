@@ -53,7 +53,6 @@ void hm_mover_free(struct hm_mover *mover)
 
 void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages)
 {
-    hm_nodes_refresh(mover->nodes);
     mover->room_pages = room_pages;
     mover->budget_pages = budget_pages;
     mover->moved = (struct hm_moved){0};

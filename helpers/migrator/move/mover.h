@@ -69,7 +69,8 @@ int hm_mover_init(struct hm_mover *mover, struct hm_nodes *nodes, const struct h
                   const struct hm_maps *maps, bool (*stop)(void *data), void *data, struct hm_error *error);
 void hm_mover_free(struct hm_mover *mover);
 
-/* Begins a new phase: reads again what is free on the nodes. The limits are in pages; UINT64_MAX: no limit. */
+/* Begins a new phase. What is free on the nodes was read a moment ago (hm_nodes_refresh). The limits are in pages;
+ * UINT64_MAX: no limit. */
 void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget_pages);
 /*
  * Carries the moves out. Earlier moves get room first, with one exception: each group of up to some thousand moves is

@@ -4,8 +4,8 @@
 #include "base/amount.h"
 
 /* If the kernel found no room on a node although it has file cache, this cache does not count as free for this many
- * refreshes (two in each phase). */
-#define WITHOUT_FILES 16
+ * refreshes (one in each phase). */
+#define WITHOUT_FILES 8
 
 static int index_of(const struct hm_nodes *nodes, int id)
 {

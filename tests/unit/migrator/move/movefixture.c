@@ -41,11 +41,6 @@ bool hm_pool_may_take(const char *sysfs, const struct hm_nodes *all, unsigned ti
     return !(tier == 0 && is_reserved);
 }
 
-void hm_nodes_refresh(struct hm_nodes *all)
-{
-    (void)all;
-}
-
 static bool stop(void *data)
 {
     (void)data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A mover over the kernel model of movekernel.h. Nodes 0 and 1 are fast, 2 and 3 slow; 0 is near 2, 1 near 3. A test
- * program must link with the --wrap options that movekernel.h names. movefixture.c replaces hm_ranks_is_ours and
- * hm_nodes_refresh.
+ * program must link with the --wrap options that movekernel.h names. movefixture.c replaces hm_ranks_is_ours.
  */
 #ifndef MOVEFIXTURE_H
 #define MOVEFIXTURE_H
