@@ -118,14 +118,14 @@ static void ask_for_array(struct hm_job *job, bool may_ask)
 }
 
 /* Returns -1 where the record could not be written to any place. */
-static int write_record(const struct hm_config *config, const struct hm_job *job, bool may_be_stored)
+static int write_record(const struct hm_config *config, const struct hm_job *job, enum hm_store_way way)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
     struct hm_error error = {0};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
     hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, may_be_stored, &error);
+    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, way, &error);
     if (result < 0)
         hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and waits in the ledger: %s", job->job_id,
                error.text);
@@ -134,6 +134,17 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
                error.text);
     free(tiers);
     return result;
+}
+
+/*
+ * The job's own epilog appends the record itself. Others have more to do, which must not wait where the folder of
+ * records hangs: the next job's prolog, say, has memory to make for it.
+ */
+static enum hm_store_way way_of(bool is_own_epilog, bool is_again)
+{
+    if (!is_own_epilog)
+        return HM_STORE_LATER;
+    return is_again ? HM_STORE_AGAIN : HM_STORE_AT_ONCE;
 }
 
 /*
@@ -174,7 +185,7 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
         note_status(job, *exit_status);
     if (job->recorded)
         ask_for_array(job, is_own_epilog);
-    bool is_kept = job->recorded && write_record(config, job, found->is_again) < 0;
+    bool is_kept = job->recorded && write_record(config, job, way_of(is_own_epilog, found->is_again)) < 0;
     int result = hm_claim_let_go(config, job, is_kept, found);
     found->is_left = found->is_left && result == 0;
     return result;

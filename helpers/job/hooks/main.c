@@ -158,7 +158,6 @@ static void put_off(const struct hm_config *config, const struct arguments *argu
     if (left->text[0] && hm_wipe_hand_over(config, (uint32_t)arguments->number[JOB], left->text, &error) != 0)
         hm_log(HM_LOG_ERROR, "namespaces that belong to no job could not be removed: %s", error.text);
     hm_damon_reap(config);
-    hm_reap_records(config);
 }
 
 static int begin(const struct hm_config *config, const char *config_error, const struct arguments *arguments)
@@ -202,6 +201,7 @@ static int end(const struct hm_config *config, const char *config_error, const s
     const struct hm_reap how = {.grace_s = config->reap_grace_s, .namespaces = {.has_left = has_left}};
     struct hm_error left = clean_up(config, config_error, arguments, how);
     put_off(config, arguments, &left);
+    (void)hm_reap_records(config);
     return 0;
 }
 
@@ -217,6 +217,8 @@ static int reap(const struct hm_config *config, const char *config_error, const 
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     put_off(config, arguments, &left);
+    while (hm_reap_records(config)) { /* nobody waits for it */
+    }
     return 0;
 }
 

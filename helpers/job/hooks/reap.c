@@ -25,12 +25,14 @@
 #define UNSEEN_S 600 /* least time that every job gets for starting its first step: a site's prolog may take long */
 
 /*
- * Is the grace of a dead job over? It is measured by CLOCK_BOOTTIME, which nobody can set: CLOCK_REALTIME may be set
- * back.
+ * Is the grace of a dead job over, in which its epilog may still come? Where somebody has begun to end it, and was cut
+ * short, as by a folder of records that hangs, nobody else will come. The grace is measured by CLOCK_BOOTTIME, which
+ * nobody can set: CLOCK_REALTIME may be set back.
  */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
-    return hm_boot_is_past(job->boot_id) || hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
+    return job->end_ns != 0 || hm_boot_is_past(job->boot_id) ||
+           hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
 }
 
 /*
@@ -228,7 +230,7 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     return result == 1;
 }
 
-void hm_reap_records(const struct hm_config *config)
+bool hm_reap_records(const struct hm_config *config)
 {
     struct hm_error error = {0};
     int appended = hm_store_retry(config, &error);
@@ -236,4 +238,5 @@ void hm_reap_records(const struct hm_config *config)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);
     else if (appended < 0)
         hm_log(HM_LOG_WARNING, "records are still kept back: %s", error.text);
+    return appended > 0;
 }

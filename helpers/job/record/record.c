@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "job/store/store.h"
 #include "parts.h"
 #include "slurm/stepname.h"
 
@@ -167,7 +166,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 }
 
 int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
-                    const char *samples_path, int64_t end_ns, bool may_be_stored, struct hm_error *error)
+                    const char *samples_path, int64_t end_ns, enum hm_store_way way, struct hm_error *error)
 {
     struct hm_error why = {{0}};
     struct hm_samples *samples = malloc(sizeof(*samples));
@@ -182,12 +181,8 @@ int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers
         hm_fail(error, ENOMEM, "no memory to build the record");
         goto done;
     }
-    const struct hm_store_key key = {.node = job->node,
-                                     .job_id = job->job_id,
-                                     .uid = job->uid,
-                                     .gid = job->gid,
-                                     .end_ns = end_ns,
-                                     .may_be_stored = may_be_stored};
+    const struct hm_store_key key = {
+        .node = job->node, .job_id = job->job_id, .uid = job->uid, .gid = job->gid, .end_ns = end_ns, .way = way};
     result = hm_store_put(config, &key, line, error);
 done:
     free(line);

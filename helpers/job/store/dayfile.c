@@ -95,7 +95,7 @@ int hm_store_append(const struct hm_config *config, const struct hm_store_key *k
     char day[11], node[HM_STORE_NODE], file[HM_STORE_NODE + 8];
     int in_day = -1, result = -1;
     gid_t readers;
-    const size_t n_same = key->may_be_stored ? identity_of(line) : 0;
+    const size_t n_same = key->way != HM_STORE_AT_ONCE ? identity_of(line) : 0;
     if (find_readers(config, &readers, error) != 0)
         return -1;
     hm_store_day(key->end_ns, day);

@@ -135,7 +135,7 @@ static int retry_one(const struct hm_config *config, int folder, const char *nam
     char *line = read_line(folder, name, error);
     if (!line)
         return -1;
-    key.may_be_stored = true; /* by a process that was killed before it could remove the file */
+    key.way = HM_STORE_AGAIN; /* appended perhaps by a process that was killed before it could remove the file */
     int result = hm_store_append(config, &key, line, error);
     *stop = result != 0;
     if (result == 0 && unlinkat(folder, name, 0) != 0)

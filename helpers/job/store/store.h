@@ -11,12 +11,19 @@
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "core/config/config.h"
+
+/*
+ * - HM_STORE_AT_ONCE: append it.
+ * - HM_STORE_AGAIN: an earlier process may have appended this record: if it is there, it is not appended again.
+ * - HM_STORE_LATER: put it into pending/, which is on the node's own disk, and leave the rest to hm_store_retry. A
+ *   record folder that hangs then holds up nothing. If that fails, it is appended as with HM_STORE_AGAIN.
+ */
+enum hm_store_way { HM_STORE_AT_ONCE, HM_STORE_AGAIN, HM_STORE_LATER };
 
 struct hm_store_key {
     const char *node; /* the store makes a safe file name of it: all but letters, digits, "_", "-" and dots after the
@@ -24,21 +31,22 @@ struct hm_store_key {
     uint32_t job_id;
     uid_t uid; /* the job's user */
     gid_t gid;
-    int64_t end_ns;     /* CLOCK_REALTIME; its day, in UTC, names the folder */
-    bool may_be_stored; /* an earlier process may have appended this record: if it is there, it is not appended again */
+    int64_t end_ns; /* CLOCK_REALTIME; its day, in UTC, names the folder */
+    enum hm_store_way way;
 };
 
 /*
  * Appends one line (without its newline) to the node's file of the day, then to the user's own copy (not for root). The
  * record folder is made only if it is inside the state folder: elsewhere it may be on a file system that is not mounted
  * at the moment. Returns 0; 1 if the line was put into pending/ instead; -1 if it could not be stored at all.
- * error->text says what failed: it has a text with -1 and 1, and with 0 if only the copy failed.
+ * error->text says what failed: it has a text with -1, with 1 unless the record was to wait, and with 0 if only the
+ * copy failed.
  */
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error);
 
 /*
- * Appends the records in pending/, oldest first, until one cannot be written. A job waits meanwhile: so one call
+ * Appends the records in pending/, oldest first, until one cannot be written. Slurm may wait meanwhile: so one call
  * appends at most HM_STORE_PASS records and begins none after 5 s; the next call goes on. A file in pending/ that is
  * not a record is left out, and the others are appended all the same. Returns how many were appended, or -1 with a text
  * if one failed, if such a file is there, or if pending/ cannot be opened or listed. Several processes may call it at

@@ -36,7 +36,7 @@ const char *name_by_slurm;
 bool is_likely_asked;
 char drained[HM_ERROR_TEXT];
 int64_t ended_ns, *killed_with_ns;
-bool was_again;
+enum hm_store_way way;
 
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int given_ms, struct hm_error *why);
 int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, struct hm_error *why);
@@ -118,7 +118,7 @@ int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, stru
 }
 
 int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
-                    const char *samples, int64_t end_ns, bool may_be_stored, struct hm_error *why)
+                    const char *samples, int64_t end_ns, enum hm_store_way how, struct hm_error *why)
 {
     (void)of, (void)tiers, (void)samples, (void)why;
     if (killed_with_ns) {
@@ -136,7 +136,7 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
     }
     recorded = *what;
     ended_ns = end_ns;
-    was_again = may_be_stored;
+    way = how;
     return is_record_lost ? -1 : 0;
 }
 

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #include "job/ledger/ledger.h"
+#include "job/store/store.h"
 
-/* State of a test. finish_set_up resets all of it but `error`, `waited`, `ended_ns` and `was_again`. */
+/* State of a test. finish_set_up resets all of it but `error`, `waited`, `ended_ns` and `way`. */
 extern struct hm_error error;
 extern struct hm_config config;
 extern struct hm_job job;
@@ -29,7 +30,7 @@ extern bool waited;                         /* the removal was told to wait for 
 extern char drained[HM_ERROR_TEXT];         /* "NODE: REASON" of the last drain; "": none */
 extern struct hm_job recorded;              /* the job as it came to hm_record_write; job_id 0: no record was written */
 extern int64_t ended_ns;                    /* end of the job in the record */
-extern bool was_again;                      /* the record was written as one that may be stored already */
+extern enum hm_store_way way;               /* how the record was to be stored */
 extern bool is_record_lost;                 /* the record cannot be written */
 extern const struct hm_change *late_change; /* a step changes this while helpers are being stopped; NULL: none */
 /* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */

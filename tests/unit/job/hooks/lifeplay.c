@@ -58,7 +58,6 @@ static void prolog(void)
     reap(GRACE_S);
     if (is_entered)
         hm_provide_memory(&world.config, JOB, &error);
-    hm_reap_records(&world.config);
 }
 
 static void epilog(void)
@@ -77,7 +76,8 @@ static void end_other(void)
 static void last_reap(void)
 {
     reap(0);
-    hm_reap_records(&world.config);
+    while (hm_reap_records(&world.config)) {
+    }
 }
 
 /* The slurmstepd of a step, until its end. */

@@ -167,6 +167,30 @@ static void a_job_that_was_taken_for_dead_lives_again(void **state)
     assert_true(job.dead_ns > 1);
 }
 
+/*
+ * The job's own epilog has begun, and was cut short, as by a record folder that hangs. No grace is waited for, as no
+ * other epilog will come.
+ */
+static void an_end_that_was_cut_short_is_completed_at_once(void **state)
+{
+    (void)state;
+    snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", scratch);
+    job.recorded = job.has_ended = true;
+    job.end_ns = 1;
+    leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME));
+    assert_int_equal(hm_process_identify(getpid(), &job.finisher), 0); /* as if the epilog were still there */
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), 0);
+    job.finisher.pid = 0;
+    assert_int_equal(hm_ledger_write(&config, &job, NULL), 0);
+    reap(NULL, true);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, NULL), -1);
+    char *record = scratch_path("state/pending/0000000000000000001_7_%u_%u_node.json", job.uid, job.gid);
+    assert_int_equal(access(record, F_OK), 0);
+    assert_int_equal(access(scratch_path("state/records"), F_OK), -1);
+}
+
 static void an_entry_that_cannot_be_read_stays_while_its_job_may_live(void **state)
 {
     (void)state;
@@ -259,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup(a_job_that_runs_by_what_slurmctld_says_stays, reap_set_up),
         cmocka_unit_test_setup(a_reap_asks_for_eight_jobs_at_most, reap_set_up),
         cmocka_unit_test_setup(a_job_that_was_taken_for_dead_lives_again, reap_set_up),
+        cmocka_unit_test_setup(an_end_that_was_cut_short_is_completed_at_once, reap_set_up),
         cmocka_unit_test_setup(an_entry_that_cannot_be_read_stays_while_its_job_may_live, reap_set_up),
         cmocka_unit_test_setup(a_job_without_a_cgroup_is_looked_for, reap_set_up),
         cmocka_unit_test_setup(the_ledger_is_moved_when_its_last_job_has_ended, reap_set_up),

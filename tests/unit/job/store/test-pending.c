@@ -111,7 +111,29 @@ static void test_missing_folder(void **state)
     assert_int_equal(hm_store_retry(&config, &error), 0);
 }
 
-/* A pass appends HM_STORE_PASS records at most: a job waits for its prolog's pass, and must not wait for them all. */
+#define IDENTITY "{\"job_id\":7,\"end\":\"x\""
+
+/* Whoever may not be held up by the record folder does not even look at it, unless the state folder takes no file. */
+static void test_what_is_to_wait_does_not_touch_the_records(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    key.way = HM_STORE_LATER;
+    assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", &error), 1);
+    assert_string_equal(error.text, "");
+    assert_int_equal(count_in("records"), 0);
+    assert_int_equal(count_in("state/pending"), 1);
+    for (int i = 0; i < 2; i++) { /* by a process that was killed before it could tell, the second time */
+        assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", &error), 1);
+        assert_int_equal(hm_store_retry(&config, &error), 1);
+    }
+    assert_int_equal(rmdir(path_of("state/pending")), 0);
+    put_file("state/pending", "no folder\n");
+    assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", &error), 0);
+    assert_text("records/" DAY "/n1.jsonl", IDENTITY "}\n");
+}
+
+/* A pass appends HM_STORE_PASS records at most: Slurm waits for its epilog's pass, and must not wait for them all. */
 static void test_a_pass_is_bounded(void **state)
 {
     (void)state;
@@ -220,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pending_names),
+        cmocka_unit_test_setup_teardown(test_what_is_to_wait_does_not_touch_the_records, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),

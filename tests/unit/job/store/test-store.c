@@ -211,7 +211,7 @@ static void test_a_record_is_appended_once(void **state)
     };
     (void)state;
     key.uid = 0;
-    key.may_be_stored = true;
+    key.way = HM_STORE_AGAIN;
     assert_int_equal(hm_store_put(&config, &key, "{}", NULL), 0);
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         char wanted[160];

@@ -251,7 +251,7 @@ static void test_long_lines_in_the_copy(void **state)
     struct stat before, after;
     (void)state;
     assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", NULL), 0);
-    key.may_be_stored = true;
+    key.way = HM_STORE_AGAIN;
     snprintf(name, sizeof(name), "records/by-user/%u/" DAY "/n1.jsonl", key.uid);
     for (unsigned more = 0; more < 2; more++) {
         write_long(name, LONGEST + more);
