@@ -25,11 +25,46 @@ def check_records(of_node, mode):
         assert record["memory"]["peak_bytes"] >= Everywhere.MIB * slurm.MIB
 
 
+UNIT = "hybridmem-collect"
+
+
+@contextlib.contextmanager
+def readers_on_the_server():
+    """SlurmUser is in the group of the records' readers also here, on the server of the records: it looks up groups
+    itself (manage-gids, as Debian sets it), so the group that the unit has counts for nothing."""
+    forget = "date +%s > /proc/net/rpc/auth.unix.gid/flush"
+    slurm.run(f"gpasswd -a slurm hybridmem && {forget}")
+    try:
+        yield
+    finally:
+        slurm.run(f"gpasswd -d slurm hybridmem && {forget}")
+
+
+def summary_by_the_unit(job_id):
+    """As summary(), by the collector's unit under systemd: on n1, as the controller has no systemd."""
+    accounting.wait_stored([job_id])
+    slurm.wait_no_jobs()  # a job is in the queue until EpilogSlurmctld has ended
+    (entry,) = accounting.SPOOL.glob(f"{job_id}.*.json")
+    with readers_on_the_server():
+        cluster.on("n1", f"install -d -o slurm -m 0700 {entry.parent}")
+        cluster.on("n1", f"install -o slurm -m 0600 /dev/stdin {entry} <<< '{entry.read_text()}'")
+        entry.unlink()
+        cluster.on("n1", f"systemctl start {UNIT}")
+        slurm.wait_for(lambda: accounting.row(job_id)["AdminComment"] or said(), "a summary", every=0.5)
+        assert not said() and cluster.on("n1", f"systemctl is-active {UNIT} && systemctl stop {UNIT}") == "active\n"
+    return accounting.summary(accounting.row(job_id))
+
+
+def said():
+    """What the collector has told the system's log, which is nothing where all is well."""
+    return cluster.on("n1", "journalctl -b -t hybridmem-collect -o cat")
+
+
 def test_a_job_on_two_machines_has_a_record_of_each_and_one_summary():
     job = Everywhere("spill")
     of_node = job.end()
     check_records(of_node, "spill")
-    found = summary(job.job_id)
+    found = summary_by_the_unit(job.job_id)
     peaks = {node: record["memory"]["peak_bytes"] for node, record in of_node.items()}
     assert (found["nodes"], found["reported"], found["missing"]) == (2, 2, "")
     assert found["memory"]["peak_bytes"]["sum"] == sum(peaks.values())

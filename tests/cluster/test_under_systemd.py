@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A unit of systemd as it is installed, in its sandbox, started by its timer. What starts at boot is in
-test_two_machines.py (the reap) and test_memory_mode.py (the check of the mode)."""
+"""Units of systemd as they are installed, in their sandboxes: started by a timer, by an epilog, or to stay. What starts
+at boot is in test_two_machines.py (the reap) and test_memory_mode.py (the check of the mode)."""
 
 import contextlib
 
@@ -9,6 +9,7 @@ import pytest
 import slurm
 from slurm import Occupied
 
+LOCK = "/run/hybridmem/root/node/namespace.lock"  # held while namespaces are changed
 METRICS = "/var/lib/prometheus/node-exporter/hybridmem.prom"
 SPILL = ("-wn1", "--hybrid-mem=spill")
 
@@ -52,3 +53,30 @@ def test_the_timer_writes_the_metrics_of_the_nodes_jobs():
     assert "hybridmem_window_jobs{" in cluster.on("n1", f"cat {METRICS}")
     assert shown.strip(), "the timer was never due"
     cluster.on("n1", "systemctl restart hybridmem-export.timer")
+
+
+@contextlib.contextmanager
+def limited_wipe():
+    """An epilog on n1 may wipe for a second, and another process changes namespaces for longer."""
+    config = str(slurm.CONFIG)
+    cluster.on("n1", f"cp {config} {config}.before && echo 'fsdax_wipe_limit = 1s' >> {config}")
+    cluster.on("n1", f"systemd-run --quiet --unit=another flock {LOCK} sleep infinity")
+    slurm.wait_for(lambda: cluster.on("n1", f"flock -n {LOCK} true", check=False) is None, "its lock", every=0.2)
+    try:
+        yield
+    finally:
+        cluster.on("n1", f"mv {config}.before {config}; systemctl stop another")
+
+
+def test_what_an_epilog_has_no_time_to_wipe_a_unit_of_the_job_wipes():
+    job = Occupied("alice", 16, "-wn1", "--hybrid-mem=fsdax,size=64M")
+    unit = f"hybridmem-wipe@{job.job_id}-*.service"
+    with limited_wipe():
+        assert job.end() == "COMPLETED"
+        active = f"systemctl list-units --state=activating --no-legend '{unit}'"
+        slurm.wait_for(lambda: cluster.on("n1", active).strip(), "the unit of the job", every=0.5)
+        cluster.wait_idle()
+        assert len(cluster.left_on("n1")) > 0
+    slurm.wait_for(lambda: not cluster.left_on("n1"), "the end of the wipe", every=0.5)
+    slurm.wait_for(lambda: "Deactivated successfully" in said(unit), "the end of the unit", every=0.5)
+    assert slurm.record(job.job_id)["exit_code"] == 0

@@ -8,7 +8,9 @@ finds what is already done."""
 import collections
 import contextlib
 import os
+import stat
 import time
+from pathlib import Path
 
 from . import commands, database, jobrecords, merge, program, settings, spool, summaries, words
 from .failure import Failure
@@ -247,6 +249,15 @@ def arguments():
     return parser
 
 
+def refusal(folder, group):
+    """What to do where the folder of the records may not be listed. Where this process has the folder's group, and the
+    group may, an NFS server has decided by groups of its own, which know nothing of those of the service's unit."""
+    status = Path(folder).stat()
+    if status.st_mode & stat.S_IRGRP and status.st_gid in (os.getegid(), *os.getgroups()):
+        return f"its NFS server looks up groups itself (manage-gids): make the user a member of {group} on the server"
+    return f"make the user who runs this a member of {group} (record_group)"
+
+
 def check_records(folder, group):
     """Checks that the folder of the records can be listed, as only users who may read all records can list it. Raises
     Failure with advice."""
@@ -254,8 +265,7 @@ def check_records(folder, group):
         with os.scandir(folder):
             return
     except PermissionError as error:
-        said = f"cannot read record_dir {folder}: make the user who runs this a member of {group} (record_group)"
-        raise Failure(said) from error
+        raise Failure(f"cannot read record_dir {folder}: {refusal(folder, group)}") from error
     except FileNotFoundError as error:
         raise Failure(f"there is no record_dir {folder}: make it, or mount it here") from error
     except OSError as error:
