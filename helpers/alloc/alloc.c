@@ -49,7 +49,7 @@ PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_
 PUBLIC void hm_free(void *memory)
 {
     int number = errno;
-    if (memory && !hm_deallocate(memory))
+    if (memory && !hm_deallocate(memory, NULL))
         free(memory);
     errno = number;
 }

@@ -180,11 +180,30 @@ void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_allo
     return memory;
 }
 
-bool hm_deallocate(void *memory)
+static bool is_fast(int node)
+{
+    for (int i = 0; i < layout.n_nodes; i++)
+        if (layout.node[i].id == node)
+            return layout.node[i].is_fast;
+    return false;
+}
+
+static size_t fast_bytes_of(const struct hm_known *known)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < known->n_runs; i++)
+        if (is_fast(known->run[i].node))
+            bytes += known->run[i].bytes;
+    return bytes < known->bytes ? bytes : known->bytes;
+}
+
+bool hm_deallocate(void *memory, size_t *fast_bytes)
 {
     hm_known_lock();
     struct hm_known *known = hm_known_find(memory);
     if (known) {
+        if (fast_bytes)
+            *fast_bytes = fast_bytes_of(known);
         hm_room_give(&layout, known->run, known->n_runs);
         hm_known_remove(known);
     }
@@ -202,6 +221,15 @@ size_t hm_allocated_bytes(const void *memory)
     hm_known_lock();
     const struct hm_known *known = hm_known_find(memory);
     size_t bytes = known ? known->bytes : 0;
+    hm_known_unlock();
+    return bytes;
+}
+
+size_t hm_allocated_fast_bytes(const void *memory)
+{
+    hm_known_lock();
+    const struct hm_known *known = hm_known_find(memory);
+    size_t bytes = known ? fast_bytes_of(known) : 0;
     hm_known_unlock();
     return bytes;
 }

@@ -17,10 +17,14 @@
  */
 void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason);
 
-/* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. */
-bool hm_deallocate(void *memory);
+/* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. `fast_bytes`,
+ * which may be NULL, becomes what hm_allocated_fast_bytes would say. */
+bool hm_deallocate(void *memory, size_t *fast_bytes);
 
 /* Size of the allocation at `memory`, in bytes; 0 where it did not come from hm_allocate. */
 size_t hm_allocated_bytes(const void *memory);
+
+/* How many of the allocation's bytes were placed on nodes of the fast tier, at most as many as were asked for. */
+size_t hm_allocated_fast_bytes(const void *memory);
 
 #endif

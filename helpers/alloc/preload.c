@@ -21,22 +21,28 @@
 /* Blocks of an allocation, each on one node (hybridmem.h). There are few, as each block is a mapping (mappings.h).
  * There are up to twice as many where block_of rounds the size of a block down to huge pages. */
 #define BLOCKS 8
+#define PARTS 32 /* blocks where a share of an allocation goes to a tier: each socket has some of them */
 
 /* The size of a block, in bytes: whole huge pages where possible, so that each node gets the same share. */
-static size_t block_of(size_t bytes)
+static size_t block_of(size_t bytes, size_t blocks)
 {
-    size_t block = bytes / BLOCKS;
+    size_t block = bytes / blocks;
     return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
 }
 
 static void *place_large(size_t bytes, const void *caller)
 {
-    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes)};
-    enum hm_alloc_policy policy;
+    struct hm_preload_choice choice;
     char reason[HM_ALLOC_REASON];
-    if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, caller, &policy))
+    if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, caller, &choice))
         return NULL;
-    return hm_allocate(bytes, policy, &hint, reason);
+    bool is_split = choice.policy == HM_ALLOC_SPILL;
+    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, is_split ? PARTS : BLOCKS),
+                                       .fast_share = choice.fast_share};
+    void *memory = hm_allocate(bytes, choice.policy, &hint, reason);
+    if (choice.fast_bytes > 0)
+        hm_preload_count(choice.fast_bytes, memory ? hm_allocated_fast_bytes(memory) : 0);
+    return memory;
 }
 
 /* Place an allocation; what is large is zeroed in any case. Returns NULL where the next library should serve it.
@@ -85,6 +91,17 @@ PUBLIC void *calloc(size_t count, size_t bytes)
     return memory ? memory : hm_next.calloc(count, bytes);
 }
 
+/* Frees large placed memory. False: it is none. */
+static bool release_large(void *memory)
+{
+    size_t fast_bytes = 0;
+    if ((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory, &fast_bytes))
+        return false;
+    if (fast_bytes > 0)
+        hm_preload_count(fast_bytes, 0);
+    return true;
+}
+
 static void release(void *memory)
 {
     int number = errno;
@@ -92,7 +109,7 @@ static void release(void *memory)
         return;
     if (hm_small_has(memory))
         hm_small_give(memory);
-    else if (((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory)) && hm_next_is_ready())
+    else if (!release_large(memory) && hm_next_is_ready())
         hm_next.free(memory);
     errno = number;
 }
@@ -103,10 +120,13 @@ PUBLIC void free(void *memory)
 }
 
 /* Move the content of an allocation to a new one of `bytes` bytes, and free the old one. Where no new one can be made,
- * the old one stays as it is, and NULL is returned. */
+ * the old one stays as it is, and NULL is returned. The old one leaves its part of the fast tier to the new one. */
 static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
 {
+    size_t fast_bytes = hm_allocated_fast_bytes(memory);
+    hm_preload_count(fast_bytes, 0);
     void *moved = allocate(bytes, caller);
+    hm_preload_count(0, fast_bytes);
     if (!moved)
         return NULL;
     memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);

@@ -55,11 +55,21 @@ bool hm_preload_is_slow(const struct hm_preload_rules *rules, size_t bytes, cons
  * off, so that all allocations go to the next malloc. */
 void hm_preload_read(struct hm_preload_rules *rules);
 
+/* ---------------------------------------------------------- for preload.c, defined by each preload library */
+
+struct hm_preload_choice {
+    enum hm_alloc_policy policy;
+    double fast_share; /* of HM_ALLOC_SPILL, 0..1 */
+    size_t fast_bytes; /* that were taken of what the library may place in the fast tier; 0: nothing is counted */
+};
+
 /*
- * For preload.c, defined by each preload library: which tier should have an allocation of this size, HM_ALLOC_LEAST or
- * more? Returns false where the next library should serve it. `caller` is the return address of the function that the
- * program has called. May change errno.
+ * Which tier should have an allocation of this size, HM_ALLOC_LEAST or more? Returns false where the next library
+ * should serve it. `caller` is the return address of the function that the program has called. May change errno.
  */
-bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy);
+bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice);
+
+/* Of an allocation, `now_bytes` of the fast tier are to be counted, no longer `counted_bytes`. */
+void hm_preload_count(size_t counted_bytes, size_t now_bytes);
 
 #endif

@@ -16,7 +16,7 @@ static void read_rules(void)
     hm_preload_read(&rules);
 }
 
-bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy)
+bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
 {
     struct hm_preload_site site = {NULL, NULL, 0};
     Dl_info info;
@@ -26,6 +26,13 @@ bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *p
         site.module = info.dli_fname;
         site.offset = (uint64_t)((const char *)caller - (const char *)info.dli_fbase);
     }
-    *policy = HM_ALLOC_SLOW;
+    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_SLOW};
     return hm_preload_is_slow(&rules, bytes, &site);
+}
+
+/* This library places nothing in the fast tier. */
+void hm_preload_count(size_t counted_bytes, size_t now_bytes)
+{
+    (void)counted_bytes;
+    (void)now_bytes;
 }

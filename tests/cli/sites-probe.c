@@ -299,6 +299,23 @@ static void lives(void)
             sum += (uint64_t)(uintptr_t)malloc(100);
 }
 
+/* Memory that is freed, unmapped and made larger makes room for more. Tells of what is there in the end. */
+static void again(void)
+{
+    char *grown = NULL, *mapped = MAP_FAILED;
+    for (int i = 0; i < 3; i++) {
+        free(grown);
+        if (mapped != MAP_FAILED)
+            munmap(mapped, 9 * MIB);
+        mapped = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        grown = realloc(caller_1(), 3 * MIB);
+        if (!grown || mapped == MAP_FAILED)
+            abort();
+    }
+    tell("grown", grown);
+    tell("mapped", mapped);
+}
+
 static void *thread(void *unused)
 {
     (void)unused;
@@ -532,6 +549,8 @@ int main(int argc, char **argv)
         hot(argc > 2 ? atof(argv[2]) : 0.5, 0);
     else if (strcmp(what, "where") == 0)
         hot(0, 1);
+    else if (strcmp(what, "again") == 0)
+        again();
     else if (strcmp(what, "lives") == 0)
         lives();
     else if (strcmp(what, "small") == 0)

@@ -61,10 +61,17 @@ def test_the_cache_of_a_node_in_memory_mode_is_beside_the_peak(tmp_path, gib, sa
 def test_what_a_profile_has_chosen_is_shown(tmp_path):
     guided = {
         **{"profile": "/home/a/app.json", "packer": "thermos", "sites": ["00000000000000a1"], "site_count": 1},
-        **{"fast_bytes": 10 << 20, "expected_share": 0.75, "seen_share": None, "reason": None},
+        **{"fast_bytes": 10 << 20, "limit_bytes": 16 << 20, "expected_share": 0.75, "seen_share": None, "reason": None},
         **{"seen_source": "no migrator ran beside the step", "stale": None, "fallback": None},
     }
-    other = {**guided, "site_count": 0, "fast_bytes": None, "expected_share": None, "reason": "it is static"}
+    other = {
+        **guided,
+        "site_count": 0,
+        "fast_bytes": None,
+        "limit_bytes": None,
+        "expected_share": None,
+        "reason": "it is static",
+    }
     write(
         tmp_path,
         record(9, mode="guided", guided=guided),
@@ -75,9 +82,8 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
         record(14, guided={**guided, "stale": {"sites": 9, "found": 7}}),
     )
     text = show(tmp_path, "9").stdout
-    assert (
-        "  guided       1 sites of 10.0 MiB in the fast tier, by thermos; 75 % of the accesses expected there;" in text
-    )
+    words = "1 sites of 10.0 MiB in the fast tier, at most 16.0 MiB, by thermos; 75 % of the accesses expected there;"
+    assert f"  guided       {words}" in text
     assert "profile /home/a/app.json" in text
     assert "\n  guided       not: it is static\n" in show(tmp_path, "10").stdout
     assert "  guided " not in show(tmp_path, "11").stdout

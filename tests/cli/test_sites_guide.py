@@ -29,9 +29,9 @@ def compiled(path, *words, text=None):
     return path
 
 
-def profile_of(program, path):
+def profile_of(program, path, what="where"):
     """The program's profile. Its accesses are not those that were sampled, which differ, but HOT."""
-    helper("hybridmem-sites", "run", "-o", path, "--", program, "where")
+    helper("hybridmem-sites", "run", "-o", path, "--", program, what)
     profile = json.loads(path.read_text())
     profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
     for site in profile["sites"]:
@@ -68,7 +68,8 @@ def test_the_library_exports_what_it_replaces_and_wants_only_libc():
     library = PREFIX / "lib" / "hybridmem" / "libhybridmem-guide.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     allocating = "aligned_alloc calloc free hybridmem_site malloc malloc_usable_size memalign posix_memalign realloc"
-    assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} dlclose mmap mmap64".split())
+    mapping = "dlclose mmap mmap64 mremap munmap"
+    assert sorted(re.findall(r" [A-Z] (\w+)", symbols)) == sorted(f"{allocating} {mapping}".split())
     needed = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
     assert set(re.findall(r"NEEDED.*\[(\S+)\]", needed)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
 
@@ -87,7 +88,35 @@ def test_what_was_chosen_can_be_printed(probe, profile):
     lines = guide(profile, probe, "where", options=["--fast", "11M", "--print"]).stdout.splitlines()
     assert lines[:4] == [f"profile {profile}", "packer gain", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
     ids = sorted(site["id"] for site in json.loads(profile.read_text())["sites"] if site["peak_bytes"] / MIB in (2, 8))
-    assert lines[4:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 sites={','.join(ids)}"]
+    assert lines[4:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 limit={11 * MIB} sites={','.join(ids)}"]
+
+
+def changed(profile, path, change):
+    """The profile with `change` made to each site that has frames."""
+    made = json.loads(profile.read_text())
+    for site in made["sites"]:
+        if site["frames"]:
+            change(site)
+    path.write_text(json.dumps(made))
+    return path
+
+
+def test_sites_that_have_grown_have_no_more_than_their_share(tmp_path, probe, profile):
+    """By the profile all have room in 2.5 MiB, of which the first to come has 2 MiB."""
+    small = {"peak_bytes": MIB // 2, "mean_bytes": MIB // 2, "series": None}
+    old = changed(profile, tmp_path / "old.json", lambda site: site.update(small))
+    assert json.loads(old.read_text())["peak_bytes"] > 11 * MIB
+    found = policies(guide(old, probe, "where", options=["--fast", f"{5 * MIB // 2}"]))
+    assert found == {**all_slow(), "9": SLOW, "2": FAST}
+
+
+def test_memory_that_is_given_back_leaves_room(tmp_path, probe):
+    path = profile_of(probe, tmp_path / "again.json", "again")
+    hot = changed(path, path, lambda site: site.update(reads=100, accesses=100, samples=100))
+    largest = {9 * MIB, 3 * MIB, 2 * MIB}
+    assert {site["peak_bytes"] for site in json.loads(hot.read_text())["sites"] if site["frames"]} >= largest
+    done = guide(hot, probe, "again", options=["--fast", "15M"])
+    assert policies(done) == {"grown": FAST, "mapped": FAST}
 
 
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):

@@ -81,7 +81,7 @@ def test_the_chosen_sites_are_on_the_fast_nodes_and_all_else_on_the_slow_ones(pr
     assert guided["seen_share"] is None and guided["reason"] is None
     assert (record["plan"]["mode"], record["plan"]["nodes"]) == ("guided", list(SLOW))
     shown = slurm.run(f"hybridmem show {job_id}", user="alice").stdout
-    assert f"{len(HOT)} sites of 10.0 MiB in the fast tier, by knapsack" in shown
+    assert f"{len(HOT)} sites of 10.0 MiB in the fast tier, at most 10.0 MiB, by knapsack" in shown
 
 
 SMALL = {("frames", 400 * 8192): 400 * 8192, ("class", 128): 40000 * 104}  # bytes of the chosen small allocations

@@ -60,6 +60,7 @@ struct hm_guided {
     uint32_t step_id;                  /* of the task */
     uint64_t stale_sites, stale_found; /* sites of a profile of another build, and those that the program has, too */
     uint64_t fast_bytes;               /* of the chosen sites at their peaks, in this task */
+    uint64_t limit_bytes;              /* of the fast tier, for the sites of each of the task's processes */
     double expected_share;             /* of the task's accesses that the fast tier would serve, by the profile */
     uint32_t n_sites;                  /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
     uint64_t site[HM_GUIDED_SITES];    /* their ids */

@@ -58,6 +58,7 @@ const struct hm_field hm_guided_table[] = {
     HM_FIELD(hm_guided, stale_sites),
     HM_FIELD(hm_guided, stale_found),
     HM_FIELD(hm_guided, fast_bytes),
+    HM_FIELD(hm_guided, limit_bytes),
     HM_FIELD(hm_guided, expected_share, .is_right = is_share),
     HM_FIELD(hm_guided, n_sites),
     HM_FIELD_LIST(hm_guided, site, HM_COUNTED_BY(hm_guided, n_sites), .may_exceed = true),

@@ -74,6 +74,7 @@ json_t *hm_record_guided(const struct hm_job *job)
     json_object_set_new(object, "sites", sites_of(guided));
     json_object_set_new(object, "site_count", json_integer((json_int_t)guided->n_sites));
     json_object_set_new(object, "fast_bytes", is_guided ? hm_json_bytes(guided->fast_bytes) : json_null());
+    json_object_set_new(object, "limit_bytes", is_guided ? hm_json_bytes(guided->limit_bytes) : json_null());
     json_object_set_new(object, "expected_share", is_guided ? json_real(guided->expected_share) : json_null());
     set_seen(object, job);
     json_object_set_new(object, "reason", hm_json_text(guided->why, sizeof(guided->why)));

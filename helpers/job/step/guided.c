@@ -108,7 +108,8 @@ static int choose(const struct hm_environment *environment, const struct hm_plan
     if (hm_sitesprogram_name(environment, program, error) < 0 ||
         (keys->profile[0] && hm_sitesprogram_absolute(keys->profile, profile, error) < 0))
         return -1;
-    snprintf(bytes, sizeof(bytes), "%" PRIu64, plan->guide.fast_bytes / (step->n_tasks > 0 ? step->n_tasks : 1));
+    guided->limit_bytes = plan->guide.fast_bytes / (step->n_tasks > 0 ? step->n_tasks : 1);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, guided->limit_bytes);
     if (keys->packer[0]) {
         words[n++] = "--packer";
         words[n++] = keys->packer;

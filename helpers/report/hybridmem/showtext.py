@@ -209,10 +209,12 @@ class Printer:
             self.line("guided", f"not, but as with {fallback}: {reason}" if fallback else f"not: {reason}")
         elif count is not None and share is not None:
             size, packer = draw.size(fields.figure(guided, "fast_bytes")), fields.text(guided, "packer")
+            limit = fields.figure(guided, "limit_bytes")  # records of an earlier version have none
+            most = "" if limit is None else f", at most {draw.size(limit)}"
             seen = fields.figure(guided, "seen_share")
             seen = "seen share not measured" if seen is None else f"{100 * seen:.0f} % seen by the migrator's samples"
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
-            self.line("guided", f"{count} sites of {size} in the fast tier, by {packer}; {expected}")
+            self.line("guided", f"{count} sites of {size} in the fast tier{most}, by {packer}; {expected}")
             self.line("", f"profile {fields.text(guided, 'profile')}")
             stale = guided.get("stale")
             sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")

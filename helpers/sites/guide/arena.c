@@ -18,6 +18,7 @@
 #include "preload.h"
 
 #define ARENAS 4 /* that the threads are spread over; each reserves addresses, and a thread has a cache before it */
+#define BYTES_FOR_ARENA ((uint64_t)64 << 20)
 #define ALIGN _Alignof(max_align_t)
 #define NONE UINT32_MAX
 #define PAUSE_NS UINT64_C(1000000000)
@@ -121,10 +122,17 @@ static bool is_paused(void)
     return false;
 }
 
+/* Where fast memory is limited, fewer arenas leave less of it unused. */
+static unsigned arenas(void)
+{
+    uint64_t fitting = hm_guide_limit.most_bytes / BYTES_FOR_ARENA;
+    return fitting < 1 ? 1 : fitting < ARENAS ? (unsigned)fitting : ARENAS;
+}
+
 static unsigned arena_of_thread(void)
 {
     if (place == 0)
-        place = atomic_fetch_add(&n_threads, 1) % ARENAS + 1;
+        place = atomic_fetch_add(&n_threads, 1) % arenas() + 1;
     pthread_once(&once_of[place - 1], make);
     return arena[place - 1];
 }

@@ -124,6 +124,7 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
                 HM_GUIDE_SITES, path);
     else
         status = 0;
+    choice->table.limit_bytes = choice->capacity_bytes; /* a program may have more at its sites than its profile says */
     choice->fast_bytes = result.bytes;
     choice->expected_share = result.kept / accesses;
     free(result.is_fast);

@@ -4,6 +4,7 @@
 #include <jemalloc/jemalloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #define LEAF_SHIFT 15 /* units of a leaf: 64 GiB */
 #define LEAF_WORDS ((1u << LEAF_SHIFT) / 64)
 #define ADDRESS_BITS 48 /* without a hint, Linux maps nothing above */
+#define GROWTH 16       /* arenas take at most this part of what the process may have at a time */
 #define LEAVES (1u << (ADDRESS_BITS - LEAF_SHIFT - UNIT_SHIFT))
 
 typedef _Atomic uint64_t word;
@@ -67,6 +69,9 @@ static bool add(uintptr_t start, size_t bytes)
     return true;
 }
 
+/* What an arena takes as it is made is for jemalloc's own data: it has no need of the fast tier. */
+static _Thread_local bool is_making;
+
 /* Maps whole units that nobody else has a part of. NULL: it is not possible. */
 static void *map_units(size_t bytes)
 {
@@ -82,7 +87,8 @@ static void *map_units(size_t bytes)
         munmap(start, bytes);
         return NULL;
     }
-    hm_guide_bind_fast(start, bytes);
+    if (!is_making)
+        hm_guide_bind_fast(start, bytes);
     return add((uintptr_t)start, bytes) ? start : NULL;
 }
 
@@ -96,9 +102,17 @@ static void *take(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alig
     (void)arena;
     if (wanted || alignment > UNIT || __builtin_add_overflow(bytes, UNIT - 1, &whole) || !hm_mappings_take(1))
         return NULL;
-    void *memory = map_units(whole & ~(UNIT - 1));
-    if (!memory)
+    whole &= ~(UNIT - 1);
+    size_t counted = is_making ? 0 : whole;
+    void *memory = NULL;
+    if (counted == 0 || hm_limit_take(&hm_guide_limit, counted, counted) > 0)
+        memory = map_units(whole);
+    else
+        counted = 0;
+    if (!memory) {
+        hm_limit_give(&hm_guide_limit, counted);
         hm_mappings_give(1);
+    }
     *zero = *commit = true;
     return memory;
 }
@@ -133,9 +147,27 @@ int hm_extents_begin(void)
     return 0;
 }
 
+/* Arenas take more addresses at a time the more they have. Where these are few, they are not to take far more than they
+ * use. */
+static void limit_growth(unsigned arena)
+{
+    size_t most = hm_guide_limit.most_bytes / GROWTH;
+    char name[48];
+    if (most < UNIT)
+        most = UNIT;
+    snprintf(name, sizeof(name), "arena.%u.retain_grow_limit", arena);
+    if (hm_guide_limit.most_bytes != UINT64_MAX)
+        hm_jemalloc_mallctl(name, NULL, NULL, &most, sizeof(most));
+}
+
 int hm_extents_make_arena(unsigned *arena)
 {
     extent_hooks_t *ours = &hooks;
     size_t bytes = sizeof(*arena);
-    return hm_jemalloc_mallctl("arenas.create", arena, &bytes, &ours, sizeof(ours)) == 0 ? 0 : -1;
+    is_making = true;
+    int status = hm_jemalloc_mallctl("arenas.create", arena, &bytes, &ours, sizeof(ours)) == 0 ? 0 : -1;
+    is_making = false;
+    if (status == 0)
+        limit_growth(*arena);
+    return status;
 }

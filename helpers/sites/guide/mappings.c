@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mappings of a guided program's own, and unloaded code. */
+/* Mappings of a guided program's own, and unloaded code. What they have of the fast tier counts until it is unmapped.
+ */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,6 +17,8 @@
 
 static struct {
     void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*dlclose)(void *);
 } others;
 static atomic_bool has_others;
@@ -31,7 +35,7 @@ static bool find_others(void)
         return false;
     int number = errno;
     is_looking = true;
-    bool is_found = FIND(mmap) && FIND(dlclose);
+    bool is_found = FIND(mmap) && FIND(munmap) && FIND(mremap) && FIND(dlclose);
     is_looking = false;
     errno = number;
     if (is_found)
@@ -44,8 +48,10 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
     void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
                                  : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
     int number = errno;
+    if (memory != MAP_FAILED && (flags & MAP_FIXED))
+        hm_limit_unmap(&hm_guide_limit, memory, bytes);
     if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST &&
-        hm_guide_is_fast_site(__builtin_return_address(0)))
+        hm_guide_is_fast_site(__builtin_return_address(0)) && hm_limit_map(&hm_guide_limit, memory, bytes))
         hm_guide_bind_fast(memory, bytes);
     errno = number;
     return memory;
@@ -53,6 +59,30 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
 
 PUBLIC void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off64_t offset)
     __attribute__((alias("mmap")));
+
+/* Before it is unmapped, as another thread may have the addresses then. */
+PUBLIC int munmap(void *address, size_t bytes)
+{
+    hm_limit_unmap(&hm_guide_limit, address, bytes);
+    return find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
+}
+
+/* The policy goes with the memory, and is that of what it grows by, too. */
+PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    void *wanted = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
+    va_end(more);
+    bool is_counted = hm_limit_unmap(&hm_guide_limit, address, bytes) > 0;
+    void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
+                                 : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
+    if (is_counted && memory != MAP_FAILED)
+        hm_limit_note(&hm_guide_limit, memory, new_bytes);
+    else if (is_counted)
+        hm_limit_note(&hm_guide_limit, address, bytes);
+    return memory;
+}
 
 PUBLIC int dlclose(void *handle)
 {

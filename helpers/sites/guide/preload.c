@@ -21,6 +21,9 @@
 #include "table.h"
 
 #define CACHE 4096 /* stacks whose tier is known; a power of two */
+#define MIB ((size_t)1 << 20)
+#define ARENA_BYTES (2 * MIB)
+#define PART 8 /* least part of an allocation that is worth a place of its own */
 
 const char hm_next_library[] = "libhybridmem-guide.so";
 
@@ -31,6 +34,7 @@ static bool has_sites;   /* else stacks need no look */
 static unsigned classes; /* a bit for each size class whose memory is fast */
 static struct hm_layout layout;
 static struct hm_set fast_nodes;
+struct hm_limit hm_guide_limit = {.most_bytes = UINT64_MAX};
 
 /* The classes are of all small allocations of the program that the profile is of. Another that it executes has its own.
  */
@@ -54,6 +58,15 @@ static void find_classes(void)
         classes = 0;
 }
 
+/* The first small allocation takes the addresses of many, which are not to be missing elsewhere. */
+static void set_limit(void)
+{
+    bool has_small = classes != 0 || table.least_bytes < HM_ALLOC_LEAST;
+    if (table.limit_bytes > 0 &&
+        __builtin_add_overflow(table.limit_bytes, has_small ? ARENA_BYTES : 0, &hm_guide_limit.most_bytes))
+        hm_guide_limit.most_bytes = UINT64_MAX;
+}
+
 static void begin(void)
 {
     const char *text = secure_getenv(HM_GUIDE_TABLE);
@@ -63,6 +76,7 @@ static void begin(void)
         if (layout.node[i].is_fast)
             hm_set_add(&fast_nodes, (unsigned)layout.node[i].id);
     find_classes();
+    set_limit();
     has_sites = has_sites && hm_stack_begin() == 0;
     is_on = (has_sites || classes != 0) && !hm_set_is_empty(&fast_nodes);
 }
@@ -155,8 +169,24 @@ bool hm_guide_is_fast(size_t bytes, const void *caller)
     return has_sites && is_site_fast(HM_SITES_GIVEN, caller);
 }
 
-bool hm_preload_choose(size_t bytes, const void *caller, enum hm_alloc_policy *policy)
+/* What is left for an allocation may be a part of it: so much is better than nothing. */
+bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
 {
-    *policy = HM_ALLOC_FAST;
-    return hm_guide_is_fast(bytes, caller);
+    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST};
+    if (!hm_guide_is_fast(bytes, caller))
+        return false;
+    if (hm_guide_limit.most_bytes == UINT64_MAX)
+        return true;
+    choice->fast_bytes = hm_limit_take(&hm_guide_limit, bytes, bytes < MIB ? bytes : bytes / PART);
+    if (choice->fast_bytes < bytes) {
+        choice->policy = HM_ALLOC_SPILL;
+        choice->fast_share = (double)choice->fast_bytes / (double)bytes;
+    }
+    return choice->fast_bytes > 0;
+}
+
+void hm_preload_count(size_t counted_bytes, size_t now_bytes)
+{
+    hm_limit_add(&hm_guide_limit, now_bytes);
+    hm_limit_give(&hm_guide_limit, counted_bytes);
 }

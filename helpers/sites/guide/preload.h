@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "limit.h"
+
 /* Does an allocation of so many bytes belong to the fast tier, by its size class or its site? `caller` is the return
  * address of the function that the program has called. May change errno. */
 bool hm_guide_is_fast(size_t bytes, const void *caller);
@@ -14,6 +16,9 @@ bool hm_guide_is_fast_site(const void *caller);
 
 /* Lets new pages of this range come from the fast tier's nodes, as far as these have some. */
 void hm_guide_bind_fast(void *memory, size_t bytes);
+
+/* What this process may have of the fast tier. */
+extern struct hm_limit hm_guide_limit;
 
 /* Has this thread come from the library itself? Then its allocations are not guided. */
 bool hm_guide_enter(void); /* returns whether it had not; then hm_guide_leave has to follow */

@@ -10,6 +10,7 @@
 
 #define PROGRAM " program="
 #define LEAST " least="
+#define LIMIT " limit="
 #define SITES " sites="
 #define DIGITS 16
 
@@ -47,18 +48,17 @@ static int take_text(const char *text, const char *end, char *out, size_t size)
     return 0;
 }
 
-/* Reads digits up to `end`, without zeros before them: less than HM_ALLOC_LEAST. Returns 0, or -1. */
-static int take_least(const char *text, const char *end, uint64_t *bytes)
+/* Reads digits up to `end`, without zeros before them: 1 to `most`. Returns 0, or -1. */
+static int take_number(const char *text, const char *end, uint64_t most, uint64_t *number)
 {
-    *bytes = 0;
-    if (*text == '0' || text == end || end - text > 6)
+    *number = 0;
+    if (*text == '0')
         return -1;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9')
+    for (; text < end; text++)
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(*text - '0'), number))
             return -1;
-        *bytes = *bytes * 10 + (uint64_t)(*text - '0');
-    }
-    return *bytes < HM_ALLOC_LEAST ? 0 : -1;
+    return *number > 0 && *number <= most ? 0 : -1;
 }
 
 static int take_sites(const char *at, struct hm_guide_table *table)
@@ -80,14 +80,17 @@ static int take_sites(const char *at, struct hm_guide_table *table)
 /* From the last word to the first. */
 int hm_guide_parse(const char *text, struct hm_guide_table *table)
 {
-    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_least = end;
+    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_limit = end;
+    const char *limit = find(text, LIMIT, &end), *end_of_least = end;
     const char *least = find(text, LEAST, &end), *end_of_program = end;
     const char *program = find(text, PROGRAM, &end);
     table->program[0] = '\0';
     table->least_bytes = HM_ALLOC_LEAST;
+    table->limit_bytes = 0;
     table->n_ids = 0;
     if (!sites || take_text(text, end, table->nodes, sizeof(table->nodes)) < 0 ||
-        (least && take_least(least, end_of_least, &table->least_bytes) < 0) ||
+        (limit && take_number(limit, end_of_limit, UINT64_MAX, &table->limit_bytes) < 0) ||
+        (least && take_number(least, end_of_least, HM_ALLOC_LEAST - 1, &table->least_bytes) < 0) ||
         (program && take_text(program, end_of_program, table->program, sizeof(table->program)) < 0))
         return -1;
     if (program && (!table->program[0] || table->program[strspn(table->program, "0123456789abcdef")]))
@@ -102,6 +105,8 @@ void hm_guide_format(const struct hm_guide_table *table, char out[HM_GUIDE_TEXT]
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, PROGRAM "%s", table->program);
     if (table->least_bytes != HM_ALLOC_LEAST)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LEAST "%" PRIu64, table->least_bytes);
+    if (table->limit_bytes > 0)
+        used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LIMIT "%" PRIu64, table->limit_bytes);
     used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, SITES);
     for (size_t i = 0; i < table->n_ids; i++)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, "%s%016" PRIx64, i > 0 ? "," : "", table->id[i]);

@@ -7,9 +7,10 @@
  *     fast=0@0,1@1 slow=2@0,3@1 sites=00000000000000a1,00000000000000b2
  *
  * Before the sites, where small allocations are among them, the build-id of the program whose size classes these are,
- * and the size from which on allocations belong to sites (default: HM_ALLOC_LEAST):
+ * and the size from which on allocations belong to sites (default: HM_ALLOC_LEAST); and the bytes that a process may
+ * have of the fast tier in this way (default: no limit):
  *
- *     fast=0 slow=1 program=c0ffee00 least=4096 sites=00000000000000a1,6c1e186443822970
+ *     fast=0 slow=1 program=c0ffee00 least=4096 limit=1048576 sites=00000000000000a1,6c1e186443822970
  */
 #ifndef HM_SITES_GUIDE_TABLE_H
 #define HM_SITES_GUIDE_TABLE_H
@@ -24,12 +25,13 @@
 #define HM_GUIDE_TABLE "HYBRIDMEM_GUIDE" /* the variable */
 #define HM_GUIDE_NODES 2048              /* bytes of the nodes' text, with its end */
 #define HM_GUIDE_SITES 4096              /* Linux allows a variable 128 KiB */
-#define HM_GUIDE_TEXT (HM_GUIDE_NODES + 48 + HM_BUILDID_TEXT + HM_GUIDE_SITES * 17)
+#define HM_GUIDE_TEXT (HM_GUIDE_NODES + 76 + HM_BUILDID_TEXT + HM_GUIDE_SITES * 17)
 
 struct hm_guide_table {
     char nodes[HM_GUIDE_NODES];    /* as alloc/preload.h has them */
     char program[HM_BUILDID_TEXT]; /* in which size classes are meant; "": none is */
     uint64_t least_bytes;          /* smaller allocations are in size classes */
+    uint64_t limit_bytes;          /* 0: none */
     size_t n_ids;
     uint64_t id[HM_GUIDE_SITES]; /* ascending, each once */
 };

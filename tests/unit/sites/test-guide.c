@@ -14,6 +14,7 @@
 #include "alloc/hybridmem.h"
 #include "alloc/preload.h"
 #include "sites/guide/choose.h"
+#include "sites/guide/limit.h"
 #include "unit/lib/rows.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -53,6 +54,13 @@ static const struct {
     {"fast=0 slow=1 program= sites=", -1},
     {"fast=0 slow=1 program=0A sites=", -1},
     {"fast=0 slow=1 least=4096 program=0a sites=", -1},
+    {"fast=0 slow=1 program=0a least=4096 limit=18446744073709551615 sites=0000000000000001", 1},
+    {"fast=0 slow=1 limit=18446744073709551616 sites=", -1},
+    {"fast=0 slow=1 limit=0 sites=", -1}, /* it is not said where there is none */
+    {"fast=0 slow=1 limit= sites=", -1},
+    {"fast=0 slow=1 limit=-1 sites=", -1},
+    {"fast=0 slow=1 limit=1M sites=", -1},
+    {"fast=0 slow=1 limit=1 least=4096 sites=", -1},
 };
 
 static void test_tables(void **state)
@@ -81,6 +89,7 @@ static void test_large_tables(void **state)
     memset(table.nodes, 'x', sizeof(table.nodes) - 1);
     memset(table.program, 'a', sizeof(table.program) - 1);
     table.least_bytes = 99999;
+    table.limit_bytes = UINT64_MAX;
     for (table.n_ids = 0; table.n_ids < HM_GUIDE_SITES; table.n_ids++)
         table.id[table.n_ids] = UINT64_MAX - HM_GUIDE_SITES + table.n_ids;
     hm_guide_format(&table, text);
@@ -136,6 +145,7 @@ static void test_choices(void **state)
         assert_int_equal(hm_guide_choose(profile, STENCIL, &layout, &choice, &error), 0);
         assert_string_equal(choice.table.nodes, "fast=0@0 slow=2,3@1");
         assert_int_equal(choice.table.n_ids, rows[i].n);
+        assert_int_equal(choice.table.limit_bytes, rows[i].capacity); /* also where the sites would have more */
         for (size_t j = 0; j < rows[i].n; j++)
             assert_true(hm_guide_has(&choice.table, rows[i].id[j]));
         assert_int_equal(choice.fast_bytes, rows[i].fast);
@@ -248,6 +258,65 @@ static void test_sites_that_follow_each_other_share_the_room(void **state)
     assert_float_equal(choice.expected_share, 1, 1e-9);
 }
 
+static struct hm_limit limit;
+
+/* All, a part where that is large enough, or nothing; and never more than there is. */
+static void test_limits(void **state)
+{
+    (void)state;
+    limit = (struct hm_limit){.most_bytes = 100};
+    assert_int_equal(hm_limit_take(&limit, 60, 60), 60);
+    assert_int_equal(hm_limit_take(&limit, 41, 41), 0);
+    assert_int_equal(hm_limit_take(&limit, 80, 41), 0);
+    assert_int_equal(hm_limit_take(&limit, 80, 10), 40);
+    assert_int_equal(hm_limit_take(&limit, 1, 1), 0);
+    hm_limit_add(&limit, 50); /* a block is moved to a larger one */
+    assert_int_equal(hm_limit_take(&limit, 1, 1), 0);
+    hm_limit_give(&limit, 50);
+    hm_limit_give(&limit, 40);
+    assert_int_equal(hm_limit_take(&limit, UINT64_MAX, 1), 40);
+    limit = (struct hm_limit){.most_bytes = UINT64_MAX};
+    assert_int_equal(hm_limit_take(&limit, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+    assert_int_equal(hm_limit_take(&limit, 1, 1), 1);
+}
+
+static const void *at(uint64_t page)
+{
+    return (const void *)(uintptr_t)(page << 12);
+}
+
+/* Mappings count until they are unmapped, at once or in parts. */
+static void test_limited_mappings(void **state)
+{
+    (void)state;
+    limit = (struct hm_limit){.most_bytes = 10 << 12};
+    assert_true(hm_limit_map(&limit, at(100), 7 << 12));
+    assert_false(hm_limit_map(&limit, at(200), 4 << 12));
+    assert_true(hm_limit_map(&limit, at(200), (2 << 12) + 1));
+    assert_int_equal(hm_limit_unmap(&limit, at(50), 50 << 12), 0);
+    assert_int_equal(hm_limit_unmap(&limit, at(102), 3 << 12), 3 << 12);
+    assert_int_equal(hm_limit_unmap(&limit, at(102), 3 << 12), 0);
+    assert_int_equal(hm_limit_unmap(&limit, at(106), 95 << 12), 2 << 12);
+    hm_limit_note(&limit, at(300), 9 << 12); /* as it has grown */
+    assert_int_equal(hm_limit_take(&limit, 1, 1), 0);
+    assert_int_equal(hm_limit_unmap(&limit, at(0), SIZE_MAX >> 1), 14 << 12);
+    assert_int_equal(hm_limit_take(&limit, UINT64_MAX, 1), 10 << 12);
+}
+
+/* What cannot be noted is not placed, and nothing of it is missing later. */
+static void test_many_mappings(void **state)
+{
+    (void)state;
+    limit = (struct hm_limit){.most_bytes = UINT64_MAX - 1};
+    for (uint64_t i = 0; i < HM_LIMIT_MAPPINGS; i++)
+        assert_true(hm_limit_map(&limit, at(1 + 4 * i), 3 << 12));
+    assert_false(hm_limit_map(&limit, at(1000000), 1));
+    assert_int_equal(hm_limit_unmap(&limit, at(2), 1 << 12), 2 << 12); /* its end finds no slot */
+    assert_int_equal(hm_limit_unmap(&limit, at(0), SIZE_MAX >> 1), (3 * HM_LIMIT_MAPPINGS - 2) << 12);
+    assert_false(hm_limit_map(&limit, at(1), UINT64_C(1) << 41));
+    assert_int_equal(hm_limit_take(&limit, UINT64_MAX - 1, UINT64_MAX - 1), UINT64_MAX - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +324,9 @@ int main(void)
         cmocka_unit_test(test_large_tables),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limited_mappings),
+        cmocka_unit_test(test_many_mappings),
         cmocka_unit_test(test_size_classes),
         cmocka_unit_test(test_without_arenas_only_sites_whose_blocks_are_large_are_chosen),
         cmocka_unit_test(test_sites_that_follow_each_other_share_the_room)};

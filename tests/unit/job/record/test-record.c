@@ -316,6 +316,7 @@ static void test_guided(void **state)
                                     .profile = "/home/a/app.json",
                                     .packer = "thermos",
                                     .fast_bytes = 10 * MIB,
+                                    .limit_bytes = 16 * MIB,
                                     .expected_share = 0.75,
                                     .n_sites = HM_GUIDED_SITES + 1,
                                     .site = {0xa1}};
@@ -326,6 +327,7 @@ static void test_guided(void **state)
     assert_string_equal(json_string_value(json_array_get(sites, 0)), "00000000000000a1");
     assert_int_equal(json_integer_value(json_object_get(guided, "site_count")), HM_GUIDED_SITES + 1);
     assert_int_equal(json_integer_value(json_object_get(guided, "fast_bytes")), 10 * MIB);
+    assert_int_equal(json_integer_value(json_object_get(guided, "limit_bytes")), 16 * MIB);
     assert_float_equal(json_real_value(json_object_get(guided, "expected_share")), 0.75, 1e-9);
     assert_true(json_is_null(json_object_get(guided, "seen_share")));
     assert_string_equal(json_string_value(json_object_get(guided, "seen_source")),
@@ -338,6 +340,7 @@ static void test_guided(void **state)
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     guided = json_object_get(record, "guided");
     assert_true(json_is_null(json_object_get(guided, "fast_bytes")));
+    assert_true(json_is_null(json_object_get(guided, "limit_bytes")));
     assert_true(json_is_null(json_object_get(guided, "expected_share")));
     assert_string_equal(json_string_value(json_object_get(guided, "reason")), "it is static");
     assert_string_equal(json_string_value(json_object_get(guided, "fallback")), "migrate");

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "limit.h"
+
+#define UNIT_SHIFT 12
+#define SIZE_BITS 28 /* of a mapping's size: up to 1 TiB */
+#define MOST_UNITS ((UINT64_C(1) << SIZE_BITS) - 1)
+#define ADDRESS_BITS (64 - SIZE_BITS)
+
+uint64_t hm_limit_take(struct hm_limit *limit, uint64_t bytes, uint64_t least)
+{
+    if (limit->most_bytes == UINT64_MAX)
+        return bytes;
+    uint64_t used = atomic_load_explicit(&limit->used, memory_order_relaxed), taken;
+    do {
+        uint64_t left = used < limit->most_bytes ? limit->most_bytes - used : 0;
+        taken = bytes <= left ? bytes : left >= least ? left : 0;
+    } while (taken > 0 && !atomic_compare_exchange_weak(&limit->used, &used, used + taken));
+    return taken;
+}
+
+void hm_limit_add(struct hm_limit *limit, uint64_t bytes)
+{
+    if (limit->most_bytes != UINT64_MAX)
+        atomic_fetch_add(&limit->used, bytes);
+}
+
+void hm_limit_give(struct hm_limit *limit, uint64_t bytes)
+{
+    if (limit->most_bytes != UINT64_MAX)
+        atomic_fetch_sub(&limit->used, bytes);
+}
+
+/* ---------------------------------------------------------- mappings */
+
+struct range {
+    uint64_t start, end; /* in units; empty where they are equal */
+};
+
+/* The units that a range of addresses has a part of. */
+static struct range range_of(const void *memory, size_t bytes)
+{
+    uint64_t start = (uintptr_t)memory;
+    return (struct range){start >> UNIT_SHIFT, (start + bytes + (1 << UNIT_SHIFT) - 1) >> UNIT_SHIFT};
+}
+
+static uint64_t pack(struct range range)
+{
+    return range.start << SIZE_BITS | (range.end - range.start);
+}
+
+static struct range unpack(uint64_t word)
+{
+    return (struct range){word >> SIZE_BITS, (word >> SIZE_BITS) + (word & MOST_UNITS)};
+}
+
+/* Notes a range. False: it is too large, or no slot is free. */
+static bool note(struct hm_limit *limit, struct range range)
+{
+    uint64_t none;
+    if (range.end - range.start > MOST_UNITS || range.start >> ADDRESS_BITS)
+        return false;
+    for (unsigned i = 0; i < HM_LIMIT_MAPPINGS; i++) {
+        unsigned n = atomic_load(&limit->n_mappings);
+        while (n <= i && !atomic_compare_exchange_weak(&limit->n_mappings, &n, i + 1))
+            ;
+        none = 0;
+        if (atomic_compare_exchange_strong(&limit->mapping[i], &none, pack(range)))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t bytes_of(struct range range)
+{
+    return (range.end - range.start) << UNIT_SHIFT;
+}
+
+bool hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes)
+{
+    struct range range = range_of(memory, bytes);
+    if (limit->most_bytes == UINT64_MAX)
+        return true;
+    if (hm_limit_take(limit, bytes_of(range), bytes_of(range)) == 0)
+        return false;
+    if (note(limit, range))
+        return true;
+    hm_limit_give(limit, bytes_of(range));
+    return false;
+}
+
+void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes)
+{
+    struct range range = range_of(memory, bytes);
+    if (limit->most_bytes != UINT64_MAX && note(limit, range))
+        hm_limit_add(limit, bytes_of(range));
+}
+
+/* Takes a range out of a slot, and notes what remains of it. Returns the bytes that were taken out. What finds no slot
+ * is given back, too. */
+static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range gone)
+{
+    uint64_t word = atomic_load(slot);
+    struct range before = unpack(word);
+    if (word == 0 || gone.end <= before.start || before.end <= gone.start ||
+        !atomic_compare_exchange_strong(slot, &word, 0))
+        return 0;
+    const struct range rest[] = {{before.start, gone.start}, {gone.end, before.end}};
+    uint64_t bytes = bytes_of(before);
+    for (int i = 0; i < 2; i++)
+        if (rest[i].start < rest[i].end && note(limit, rest[i]))
+            bytes -= bytes_of(rest[i]);
+    return bytes;
+}
+
+uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes)
+{
+    struct range gone = range_of(memory, bytes);
+    uint64_t given = 0;
+    for (unsigned i = 0; i < atomic_load_explicit(&limit->n_mappings, memory_order_relaxed); i++)
+        given += cut(limit, &limit->mapping[i], gone);
+    hm_limit_give(limit, given);
+    return given;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fast memory that a guided process may still have placed: a count of bytes, and the process's own mappings that
+ * are counted. No lock is taken, so signal handlers and children of fork may call all of it. Pure.
+ */
+#ifndef HM_SITES_GUIDE_LIMIT_H
+#define HM_SITES_GUIDE_LIMIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HM_LIMIT_MAPPINGS 2048
+
+struct hm_limit {
+    uint64_t most_bytes;    /* UINT64_MAX: nothing is limited */
+    _Atomic uint64_t used;  /* bytes; more than most_bytes only while a block is moved to a larger one */
+    atomic_uint n_mappings; /* slots that were ever used */
+    _Atomic uint64_t mapping[HM_LIMIT_MAPPINGS]; /* address and size in units of 4 KiB; 0: free */
+};
+
+/*
+ * Takes `bytes`, or what is left where that is at least `least` bytes (1 or more). Returns how many were taken: 0,
+ * none.
+ */
+uint64_t hm_limit_take(struct hm_limit *limit, uint64_t bytes, uint64_t least);
+/* Takes them whether or not they are left. */
+void hm_limit_add(struct hm_limit *limit, uint64_t bytes);
+void hm_limit_give(struct hm_limit *limit, uint64_t bytes);
+
+/* Takes the bytes of a mapping. False where they are not left, or there are too many mappings. */
+bool hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes);
+/* The same for a mapping that has its place already. */
+void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes);
+/* Gives back what of this range was taken by hm_limit_map. Returns these bytes. */
+uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes);
+
+#endif
