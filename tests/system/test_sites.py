@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 import slurm
 import stepmigrators
-from migration import FAST, SLOW
+from migration import FAST, SLOW, killed, scarce_fast
 from test_isolate import by_node
 
 SOURCE = Path(__file__).parents[1] / "cli" / "sites-probe.c"
 MIB = slurm.MIB
 HOT = {2: 750, 8: 250}  # accesses to the sites that the probe uses, by their MiB; it has one of each size up to 8 MiB
 ALL = sum(range(1, 9))
+LITTLE_KEPT_KIB = 4096  # what the kernel keeps free of all nodes
 STORE = slurm.home("alice") / ".local/share/hybridmem/profiles"
 
 
@@ -88,8 +89,9 @@ SMALL = {("frames", 400 * 8192): 400 * 8192, ("class", 128): 40000 * 104}  # byt
 SMALL_REST = 400 * 10240 + 40000 * 208
 
 
-def test_small_objects_of_the_chosen_sites_are_on_the_fast_nodes(probe):
-    """One caller's allocations of 8 KiB and one size class are chosen; others are made in turn with them."""
+@pytest.fixture(scope="module")
+def small(probe):
+    """The program with a profile by which one caller's allocations of 8 KiB and one size class are hot."""
     program, _ = probe
     path = program.with_name("small.json")
     slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {path} -- {program} small 0", user="alice")
@@ -100,20 +102,38 @@ def test_small_objects_of_the_chosen_sites_are_on_the_fast_nodes(probe):
         number = 500 if key in SMALL else 0
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
     path.write_text(json.dumps(made))
-    job_id = slurm.sbatch(
-        "alice",
-        f"srun -n1 {program} small 600",
-        f"--chdir={program.parent}",
-        f"--hybrid-mem=guided,profile={path.name},fast=64M",
-    )
-    chosen = sum(SMALL.values())
-    pid = slurm.wait_for(lambda: pid_of(program, chosen + SMALL_REST), f"the program of job {job_id}")
+    return program, path
+
+
+def run_small(small):
+    """Runs the program until it has its memory. Returns the job and its memory by node."""
+    program, path = small
+    words = f"--hybrid-mem=guided,profile={path},fast=64M"
+    job_id = slurm.sbatch("alice", f"srun -n1 {program} small 600", words)
+    least = sum(SMALL.values()) + SMALL_REST
+    pid = slurm.wait_for(lambda: pid_of(program, least), f"the program of job {job_id}")
     found = by_node(pid)
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
+    return job_id, found
+
+
+def test_small_objects_of_the_chosen_sites_are_on_the_fast_nodes(small):
+    """Others are made in turn with them."""
+    job_id, found = run_small(small)
+    chosen = sum(SMALL.values())
     assert chosen <= sum(found[node] for node in FAST) < 1.3 * chosen + 4 * MIB  # the kernel gives huge pages
     assert sum(found[node] for node in SLOW) >= SMALL_REST
     assert slurm.record(job_id)["guided"]["site_count"] == len(SMALL)
+
+
+def test_small_objects_find_room_where_the_fast_nodes_are_full(small):
+    """The policy of their pages is a preference: nobody is killed for want of fast memory while slow is free."""
+    begun = killed()
+    with scarce_fast(0, LITTLE_KEPT_KIB):
+        _, found = run_small(small)
+    assert sum(found[node] for node in SLOW) >= sum(SMALL.values()) + SMALL_REST - MIB
+    assert killed() == begun
 
 
 def test_what_cannot_be_guided_is_refused_in_one_line(probe):
