@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import migration
+import siteprofile
 import slurm
 
 PROGRAM = Path("/opt/memtierd")  # memtierd, where the bench was given it
@@ -34,6 +35,8 @@ OURS = [
     {"interval": "2s", "overhead": "5%"},
     {"interval": "5s", "overhead": "10%"},
 ]
+# Each packer chooses by the same profile.
+GUIDED = [{"packer": name} for name in ("gain", "thermos", "hotset", "knapsack")]
 # As in memtierd's own examples, where a range is hot that is written in each of some looks; the second forgets slowly.
 MEMTIERD = [
     {"scanintervalms": 5000, "heatmax": 0.01, "heatretention": 0.8},
@@ -50,6 +53,11 @@ def no_migrator(_setting):
 @contextlib.contextmanager
 def ours(setting):
     yield ",".join(["migrate", *(f"{key}={value}" for key, value in setting.items())])
+
+
+@contextlib.contextmanager
+def interleave(_setting):
+    yield "interleave"
 
 
 @contextlib.contextmanager
@@ -179,11 +187,15 @@ class Contender(NamedTuple):
     settings: list
     stop: str  # the watermark of a fast node to which it fills it
     is_filling: bool = True  # does it fill room that comes later?
+    starter: object = None  # (program, setting, bytes of a rank in the fast tier): words that start the program
 
 
 CONTENDERS = {
     "none": Contender(no_migrator, [{}], "low", is_filling=False),
+    "interleave": Contender(interleave, [{}], "low", is_filling=False),
     "ours": Contender(ours, OURS, "high"),
+    # It is the profile that says what is not to be filled.
+    "guided": Contender(no_migrator, GUIDED, "low", starter=siteprofile.guide),
     "numa_balancing": Contender(numa_balancing, NUMA_BALANCING, "high"),
     "tpp": Contender(tpp, NUMA_BALANCING, "high"),
     "damon": Contender(damon, DAMON, "min"),

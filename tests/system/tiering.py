@@ -20,6 +20,7 @@ import contenders
 import costs
 import migration
 import room
+import siteprofile
 import slurm
 
 PATIENCE = 3000  # seconds of the guest for one part of a run
@@ -35,11 +36,12 @@ class Ranks:
     """A program's ranks: the files that they need, the job that they are, their progress, and what is looked at
     meanwhile."""
 
-    def __init__(self, program):
+    def __init__(self, program, starter=""):
+        """`starter`: words that start the program, which is their last argument."""
         self.program, self.folder, self.done = program, slurm.folder_of("alice"), [0] * migration.RANKS
         program.prepare(self.folder, program.units)
         slurm.run(f"chown -R alice: {self.folder}")
-        command = program.command.replace("UNITS", str(program.units))
+        command = siteprofile.started(program, starter).replace("UNITS", str(program.units))
         (self.folder / "rank.sh").write_text(
             f"cd {self.folder}\ntouch here.$SLURM_PROCID\nuntil [ -e go ]; do sleep 0.2; done\n{command}\n"
         )
@@ -113,8 +115,9 @@ def measure(ranks, place, mark):
 def run_once(program, contender, setting, share, mark):
     """Runs the program once, so that its ranks hold `share` percent of their memory in the fast tier, and sets the
     marks. Returns the run's figures."""
-    ranks = Ranks(program)
-    place = room.Room(program.footprint_mib * slurm.MIB * share // 100, contender.stop, contender.is_filling)
+    target = program.footprint_mib * slurm.MIB * share // 100
+    ranks = Ranks(program, contender.starter(program, setting, target // migration.RANKS) if contender.starter else "")
+    place = room.Room(target, contender.stop, contender.is_filling)
     with contextlib.ExitStack() as stack:
         # The kernel's balancing would move the same pages: only its own contenders use it.
         stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
@@ -133,6 +136,8 @@ def main():
     contender = contenders.CONTENDERS[name]
     runs = []
     for program in programs or codes.PROGRAM:
+        if contender.starter:
+            siteprofile.make(Ranks, codes.PROGRAM[program])
         for number, setting in enumerate(contender.settings[: int(count)]):
             mark = f"{program}.{name}.{number}"
             print(f"== {mark} {setting}", flush=True)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles real programs (codes.py) by allocation site, and has them guided, for contenders.py."""
+
+import json
+import re
+import shutil
+
+import migration
+import slurm
+
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"  # 2: users sample their own programs
+PATIENCE = 6000  # seconds of the guest
+
+
+def path_of(program):
+    """By its description, as several programs are Python's."""
+    first = re.match(r"\w+", program.about)[0]
+    return slurm.home("alice") / f"{first}.sites.json"
+
+
+def started(program, starter):
+    """The command of a rank, with its program started by other words."""
+    assert f"{program.name} " in program.command
+    return program.command.replace(f"{program.name} ", f"{starter} {program.name} ", 1)
+
+
+def make(ranks_of, program):
+    """Makes the profile of a whole run, unless there is one: that of all ranks, each recorded alone. `ranks_of`
+    (program, starter): its ranks."""
+    path = path_of(program)
+    if path.exists():
+        return
+    ranks = ranks_of(program, "hybridmem sites run -o $HOME/profile.$SLURM_PROCID.json --")
+    with migration.written({PARANOID: 2}):
+        ranks.start("off")
+        ranks.go()
+        slurm.wait_for(
+            lambda: ranks.slowest() >= program.stop or slurm.end_of(ranks.job_id), "the profiled run", PATIENCE, every=5
+        )
+        slurm.run(f"kill {' '.join(map(str, ranks.pids()))}", check=False)
+        slurm.wait_job(ranks.job_id)
+    parts = [slurm.home("alice") / f"profile.{rank}.json" for rank in range(migration.RANKS)]
+    slurm.run(f"hybridmem sites merge -o {path} {' '.join(map(str, parts))}", user="alice")
+    shutil.copy(path, f"/tmp/{path.name}")
+    print(slurm.run(f"hybridmem sites show {path}", user="alice").stdout, flush=True)
+
+
+def guide(program, setting, fast_bytes):
+    """Words that run the program with the memory of the sites that the packer chooses in the fast tier."""
+    words = f"--fast {fast_bytes} --packer {setting['packer']}"
+    plan = json.loads(slurm.run(f"hybridmem sites plan --json {words} {path_of(program)}", user="alice").stdout)
+    print("   planned", {key: plan[key] for key in ("fast_bytes", "expected_share", "bound_share")}, flush=True)
+    return f"hybridmem sites guide {words} {path_of(program)} --"
