@@ -17,6 +17,7 @@
 /* from linux/mempolicy.h */
 #define MPOL_DEFAULT 0
 #define MPOL_PREFERRED 1
+#define MPOL_INTERLEAVE 3
 #define MPOL_F_STATIC_NODES (1 << 15)
 #define MPOL_F_MEMS_ALLOWED (1 << 2)
 
@@ -40,6 +41,14 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node)
     /* MPOL_F_STATIC_NODES: when the cpuset changes, a slow node must not become a fast one. NODES + 1, as the kernel
      * reads one bit less than it is told. */
     return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, 0UL);
+}
+
+int hm_kernel_prefer_any(void *memory, size_t bytes, const struct hm_set *nodes)
+{
+    if (hm_set_count(nodes) == 1)
+        return hm_kernel_prefer(memory, bytes, hm_set_next(nodes, 0));
+    return (int)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, nodes->word,
+                        (unsigned long)HM_SET_BITS, 0UL);
 }
 
 int hm_kernel_default(void *memory, size_t bytes)

@@ -17,6 +17,9 @@ void *hm_kernel_map(size_t bytes);
  * so no process is killed because one node is full. */
 int hm_kernel_prefer(void *memory, size_t bytes, int node);
 
+/* The same for several nodes, of which pages are taken in turn; one is preferred. The set is not empty. */
+int hm_kernel_prefer_any(void *memory, size_t bytes, const struct hm_set *nodes);
+
 /* Go back to the process's own policy for the whole range, which is then one mapping again. */
 int hm_kernel_default(void *memory, size_t bytes);
 

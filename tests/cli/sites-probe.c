@@ -144,6 +144,24 @@ static void small(double seconds, int tells)
     usleep((useconds_t)(seconds * 1e6));
 }
 
+__attribute__((noinline)) static char *late_caller(size_t bytes)
+{
+    char *memory = xmalloc(bytes);
+    sum += (uint64_t)memory[0];
+    return memory;
+}
+
+/* A site of which there is much is used once. One that is used all the time comes after it; a power of two. */
+static void late(size_t cold_mib, size_t hot_mib, double seconds)
+{
+    char *cold_memory = xmalloc(cold_mib * MIB), *hot_memory = late_caller(hot_mib * MIB);
+    sum += (uint64_t)cold_memory[0];
+    printf("hot %p\n", (void *)hot_memory);
+    fflush(stdout);
+    for (double end = cpu_s() + seconds; cpu_s() < end;)
+        use(hot_memory, hot_mib * MIB, 100000);
+}
+
 /* Threads that allocate and free small memory in all ways, while the program forks. */
 static void *churn(void *unused)
 {
@@ -555,6 +573,8 @@ int main(int argc, char **argv)
         lives();
     else if (strcmp(what, "small") == 0)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
+    else if (strcmp(what, "late") == 0 && argc > 4)
+        late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), atof(argv[4]));
     else if (strcmp(what, "churns") == 0)
         churns();
     else if (strcmp(what, "ends") == 0)

@@ -472,3 +472,18 @@ def test_a_profile_without_accesses_is_refused(tmp_path, probe):
     done = guide(path, probe, "where", status=125)
     assert done.stdout == ""
     assert done.stderr == f"hybridmem sites guide: {path} has no accesses to choose sites by: perf is not allowed\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--fast", "25%"], "with --online, --fast is a size, as in --fast 4G"),
+        (["--fast", "4M", "--stale"], "--online needs no profile"),
+        (["--fast", "4M", "app.json"], "with --online there is no profile: give the program after --"),
+        ([], "--fast is missing"),
+    ],
+)
+def test_online_takes_no_profile(words, why):
+    done = helper("hybridmem-sites", "guide", "--online", *words, "--", "true", status=2)
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"hybridmem sites guide: {why}") and done.stderr.count("\n") == 1

@@ -13,6 +13,7 @@
 
 #include "cli/trace/program.h"
 #include "commands.h"
+#include "online.h"
 #include "run.h"
 #include "sites/guide/choose.h"
 #include "sites/guide/enter.h"
@@ -35,12 +36,11 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Finds both tiers' nodes. Returns 0, or -1 with a text. */
-static int find_nodes(struct work *work, struct hm_error *error)
+int hm_sites_guide_nodes(struct hm_sites_guide *options, struct hm_error *error)
 {
-    struct hm_layout *layout = &work->options.layout;
+    struct hm_layout *layout = &options->layout;
     int n[2] = {0, 0};
-    if (!work->options.has_nodes)
+    if (!options->has_nodes)
         hm_layout_read(layout);
     for (int i = 0; i < layout->n_nodes; i++)
         n[layout->node[i].is_fast]++;
@@ -179,7 +179,7 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     if (status == 0 && is_elf && !work->options.any_build)
         status = translate(work, profile, other, error);
     if (status == 0)
-        status = find_nodes(work, error);
+        status = hm_sites_guide_nodes(&work->options, error);
     if (status == 0)
         status = hm_guide_choose(profile, options->profile, &options->layout, &work->choice, error);
     hm_profile_free(profile);
@@ -229,6 +229,11 @@ int hm_sites_guide(int argc, char **argv)
         return HM_SITES_RUN_FAILED;
     }
     int status = hm_sites_guide_parse(argc, argv, &work->options);
+    if (status < 0 && work->options.is_online) {
+        status = hm_sites_online_run(&work->options);
+        free(work);
+        return status;
+    }
     bool is_run = status < 0;
     if (is_run)
         status = run(work, &error);

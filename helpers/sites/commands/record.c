@@ -19,15 +19,19 @@
 #include "cli/trace/program.h"
 #include "commands.h"
 #include "keep.h"
+#include "online.h"
 #include "watching.h"
 
 #define NAME "hybridmem sites record"
+#define HM_LATENCY_MOST 1000
 #define RESULT 3 /* descriptor that gets one line at the end */
 
 struct work {
     const char *name; /* of the profile in the store */
     pid_t pid;
-    double overhead;
+    double overhead; /* 0: the default */
+    bool is_guided;  /* while it is recorded */
+    struct hm_online_setup online;
     char **program;
     struct hm_watching watching;
 };
@@ -46,6 +50,13 @@ static void print_help(void)
          "  --name NAME         of the profile in the store\n"
          "  --pid PID           the process\n"
          "  --overhead PERCENT  of the CPUs' time, for sampling (default: 2%)\n"
+         "  --guide NODES       guide the program, too, between the tiers' NUMA nodes, as in\n"
+         "                      \"fast=0,1 slow=2,3\"; --overhead is for all of it (default:\n"
+         "                      1%)\n"
+         "  --fast SIZE         with --guide: of the fast tier, for its sites\n"
+         "  --packer NAME       with --guide: how sites are chosen\n"
+         "  --latency RATIO     with --guide: of the slow tier, as a multiple of the fast\n"
+         "                      one's\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n"
          "\n"
@@ -79,7 +90,7 @@ static void follow(struct work *work, int process)
     struct pollfd events[] = {{.fd = process, .events = POLLIN}, {.events = POLLIN}};
     do {
         events[1].fd = hm_sampler_fd(&work->watching.sampler);
-        (void)poll(events, 2, HM_WATCHING_LOOK_MS);
+        (void)poll(events, 2, hm_watching_look_ms(&work->watching));
         hm_watching_look(&work->watching);
     } while (!(events[0].revents & POLLIN));
     hm_watching_end(&work->watching);
@@ -107,6 +118,9 @@ static int record(struct work *work, int process, const char *path)
     struct hm_error error = {""};
     detach();
     follow(work, process);
+    if (work->watching.online)
+        (void)hm_sites_online_write(work->watching.online, work->online.packer->name, work->watching.sampler.state.name,
+                                    RESULT);
     int status = keep(work, &error);
     hm_watching_close(&work->watching);
     (void)dprintf(RESULT, "%s %s\n", status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
@@ -135,6 +149,16 @@ static int prepare(struct work *work, char path[PATH_MAX], struct hm_error *erro
     return hm_sites_can_keep(executable->build_id, work->name, path, error);
 }
 
+static void begin(struct work *work, struct hm_error *error)
+{
+    double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
+    double overhead = work->overhead > 0 ? work->overhead : usual;
+    work->online.overhead = overhead;
+    hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->is_guided ? overhead / 2 : overhead);
+    if (work->is_guided)
+        (void)hm_watching_guide(&work->watching, &work->online, error);
+}
+
 /* Runs in the child: opens the recording, says so by a line through `out`, and records. Returns the exit status. */
 static int run_child(struct work *work, const char *path, int out)
 {
@@ -144,7 +168,7 @@ static int run_child(struct work *work, const char *path, int out)
     if (process < 0)
         hm_fail_errno(&error, "the process %d cannot be watched", (int)work->pid);
     else if (hm_watching_open(&work->watching, HM_WATCHING_LEAST, &error) == 0)
-        hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->overhead);
+        begin(work, &error);
     int length = error.text[0] ? dprintf(out, "!%s", error.text)
                                : dprintf(out, HM_SITES_FOLDER " %s", work->watching.watch.folder);
     close(out);
@@ -197,6 +221,36 @@ static int take_overhead(void *data, const char *text, struct hm_error *error)
     return hm_watching_take_overhead(text, &work->overhead, error);
 }
 
+static int take_guide(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    work->is_guided = true;
+    return hm_sites_take_nodes(text, &work->online.layout, error);
+}
+
+static int take_fast(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    return hm_size_parse(text, &work->online.capacity, error);
+}
+
+static int take_packer(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    work->online.packer = hm_packer_find(text, error);
+    return work->online.packer ? 0 : -1;
+}
+
+static int take_latency(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    char *end;
+    work->online.slow = strtod(text, &end);
+    if (end > text && !*end && work->online.slow >= 1 && work->online.slow <= HM_LATENCY_MOST)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is out of range: use 1 to %d", text, HM_LATENCY_MOST);
+}
+
 static int take_name(void *data, const char *text, struct hm_error *error)
 {
     struct work *work = data;
@@ -207,8 +261,10 @@ static int take_name(void *data, const char *text, struct hm_error *error)
 
 static int run(int argc, char **argv, struct work *work)
 {
-    const struct hm_word table[] = {
-        {"name", .take = take_name}, {"pid", .take = take_pid}, {"overhead", .take = take_overhead}};
+    const struct hm_word table[] = {{"name", .take = take_name},         {"pid", .take = take_pid},
+                                    {"overhead", .take = take_overhead}, {"guide", .take = take_guide},
+                                    {"fast", .take = take_fast},         {"packer", .take = take_packer},
+                                    {"latency", .take = take_latency}};
     const struct hm_words words = {"sites record", print_help, table, sizeof(table) / sizeof(table[0]), work};
     char path[PATH_MAX];
     struct hm_error error = {""};
@@ -233,7 +289,7 @@ int hm_sites_record(int argc, char **argv)
         fputs(NAME ": out of memory\n", stderr);
         return HM_SITES_FAILED;
     }
-    work->overhead = HM_WATCHING_OVERHEAD;
+    work->online.packer = hm_packer_at(0);
     int status = run(argc, argv, work);
     free(work);
     return hm_output_end(NAME, 0, status);

@@ -13,6 +13,8 @@
 #include "base/installed.h"
 #include "cli/trace/program.h"
 #include "commands.h"
+#include "online.h"
+#include "sites/guide/enter.h"
 #include "watching.h"
 
 struct work {
@@ -24,7 +26,7 @@ struct work {
 
 static void tell(const struct work *work, const char *text)
 {
-    fprintf(stderr, HM_SITES_RUN ": %s %s\n", work->options.program[0], text);
+    fprintf(stderr, "%s: %s %s\n", work->options.command, work->options.program[0], text);
 }
 
 /* Puts the library into the environment that the program gets, before others that are there. */
@@ -48,7 +50,7 @@ static void follow(struct work *work)
             [SIGNALS] = {.fd = work->program.signals, .events = POLLIN},
             [SAMPLES] = {.fd = hm_sampler_fd(&work->watching.sampler), .events = POLLIN},
         };
-        if (poll(events, N_EVENTS, HM_WATCHING_LOOK_MS) < 0)
+        if (poll(events, N_EVENTS, hm_watching_look_ms(&work->watching)) < 0)
             continue;
         hm_watching_look(&work->watching);
         if (events[SIGNALS].revents)
@@ -74,9 +76,9 @@ static void explain(const struct work *work, const struct hm_profile *profile)
         tell(work, "has allocated nothing that was seen: it may have a malloc of its own");
     if (profile->left_out > 0)
         fprintf(stderr,
-                HM_SITES_RUN ": allocations that are not in the profile, as their site was new in a child of a process "
-                             "with threads, or as there was no room: %llu\n",
-                (unsigned long long)profile->left_out);
+                "%s: allocations that are not in the profile, as their site was new in a child of a process with "
+                "threads, or as there was no room: %llu\n",
+                work->options.command, (unsigned long long)profile->left_out);
 }
 
 static int write_profile(struct work *work, struct hm_error *error)
@@ -88,7 +90,7 @@ static int write_profile(struct work *work, struct hm_error *error)
     if (!profile)
         return hm_fail(error, ENOMEM, "no profile: out of memory");
     profile->class_text = class_text ? strndup(class_text, HM_PROFILE_TEXT - 1) : NULL;
-    int result = hm_sites_write(profile, &work->file, error);
+    int result = work->options.output ? hm_sites_write(profile, &work->file, error) : 0;
     if (result == 0)
         explain(work, profile);
     hm_profile_free(profile);
@@ -100,7 +102,7 @@ static int run(struct work *work, struct hm_error *error)
 {
     const struct hm_sites_run *options = &work->options;
     struct hm_watching *watching = &work->watching;
-    if (hm_newfile_open(&work->file, options->output, "app.json", error) != 0)
+    if (options->output && hm_newfile_open(&work->file, options->output, "app.json", error) != 0)
         return HM_SITES_RUN_FAILED;
     if (hm_program_find(options->program[0], watching->path, error) != 0)
         return errno == ENOENT ? HM_SITES_RUN_NOT_FOUND : HM_SITES_RUN_CANNOT_RUN;
@@ -109,29 +111,37 @@ static int run(struct work *work, struct hm_error *error)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    hm_watching_begin(watching, options->source, options->overhead);
+    hm_watching_begin(watching, options->source, options->online ? options->overhead / 2 : options->overhead);
+    if (options->online && (hm_watching_guide(watching, options->online, error) != 0 ||
+                            hm_guide_set_policy(&options->online->layout, true, error) != 0))
+        return HM_SITES_RUN_FAILED;
     if (hm_program_start(&work->program, watching->path, options->program, -1, -1, error) != 0)
         return HM_SITES_RUN_CANNOT_RUN;
     follow(work);
+    if (options->online)
+        hm_sites_online_tell(watching->online, options->command);
     return write_profile(work, error) == 0 ? 0 : HM_SITES_RUN_FAILED;
 }
 
-int hm_sites_run(int argc, char **argv)
+int hm_sites_run_program(const struct hm_sites_run *options)
 {
     struct hm_error error = {""};
-    struct hm_sites_run options;
-    int status = hm_sites_run_parse(argc, argv, &options);
-    if (status >= 0)
-        return status;
     struct work *work = calloc(1, sizeof(*work));
     if (!work)
-        return hm_sites_run_fail(HM_SITES_RUN_FAILED, "out of memory");
-    work->options = options;
+        return hm_sites_run_fail(options, HM_SITES_RUN_FAILED, "out of memory");
+    work->options = *options;
     work->file.fd = -1;
-    status = run(work, &error);
+    int status = run(work, &error);
     hm_watching_close(&work->watching);
     hm_newfile_close(&work->file);
     const struct hm_program program = work->program;
     free(work);
-    return status != 0 ? hm_sites_run_fail(status, error.text) : hm_program_end(&program);
+    return status != 0 ? hm_sites_run_fail(options, status, error.text) : hm_program_end(&program);
+}
+
+int hm_sites_run(int argc, char **argv)
+{
+    struct hm_sites_run options;
+    int status = hm_sites_run_parse(argc, argv, &options);
+    return status >= 0 ? status : hm_sites_run_program(&options);
 }

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "sites/online/online.h"
+
 #define HM_SITES_RUN "hybridmem sites run"
 
 enum {
@@ -15,8 +17,10 @@ enum {
 };
 
 struct hm_sites_run {
-    const char *output;
-    const char *input_class; /* NULL: not said */
+    const char *command;                  /* its name, for what it says */
+    const char *output;                   /* NULL: no profile is left */
+    const struct hm_online_setup *online; /* the program is guided; NULL: it is not */
+    const char *input_class;              /* NULL: not said */
     const char *source;
     double overhead; /* 0..1 */
     uint64_t least_bytes;
@@ -26,6 +30,8 @@ struct hm_sites_run {
 /* Returns -1 to go on, or the exit status. */
 int hm_sites_run_parse(int argc, char **argv, struct hm_sites_run *options);
 /* Prints the text. Returns `status`. */
-int hm_sites_run_fail(int status, const char *text);
+int hm_sites_run_fail(const struct hm_sites_run *options, int status, const char *text);
+/* Runs the program with these options. Returns the exit status. */
+int hm_sites_run_program(const struct hm_sites_run *options);
 
 #endif

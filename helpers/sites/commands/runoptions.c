@@ -53,9 +53,9 @@ static int take_source(void *data, const char *text, struct hm_error *error)
     return hm_sampler_knows(text, error) ? 0 : -1;
 }
 
-int hm_sites_run_fail(int status, const char *text)
+int hm_sites_run_fail(const struct hm_sites_run *options, int status, const char *text)
 {
-    fprintf(stderr, HM_SITES_RUN ": %s\n", text);
+    fprintf(stderr, "%s: %s\n", options->command, text);
     return status;
 }
 
@@ -69,17 +69,21 @@ int hm_sites_run_parse(int argc, char **argv, struct hm_sites_run *options)
         {"source", .take = take_source},
     };
     const struct hm_words words = {"sites run", print_help, table, sizeof(table) / sizeof(table[0]), options};
-    *options = (struct hm_sites_run){
-        .source = HM_SOURCE_AUTO, .overhead = HM_WATCHING_OVERHEAD, .least_bytes = HM_WATCHING_LEAST};
+    *options = (struct hm_sites_run){.command = HM_SITES_RUN,
+                                     .source = HM_SOURCE_AUTO,
+                                     .overhead = HM_WATCHING_OVERHEAD,
+                                     .least_bytes = HM_WATCHING_LEAST};
     int status = hm_words_parse_before(argc, argv, &words);
     if (status >= 0)
         return status;
     if (!options->output)
-        return hm_sites_run_fail(HM_SITES_RUN_BAD, "-o is missing: name the profile, as in: hybridmem sites run -o "
-                                                   "app.json -- ./app");
+        return hm_sites_run_fail(options, HM_SITES_RUN_BAD,
+                                 "-o is missing: name the profile, as in: hybridmem sites run -o "
+                                 "app.json -- ./app");
     if (optind == argc || !*argv[optind])
-        return hm_sites_run_fail(HM_SITES_RUN_BAD, "the program is missing: give one, as in: hybridmem sites run -o "
-                                                   "app.json -- ./app");
+        return hm_sites_run_fail(options, HM_SITES_RUN_BAD,
+                                 "the program is missing: give one, as in: hybridmem sites run -o "
+                                 "app.json -- ./app");
     options->program = argv + optind;
     return -1;
 }

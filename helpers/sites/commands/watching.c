@@ -22,10 +22,32 @@ void hm_watching_begin(struct hm_watching *watching, const char *source, double 
     hm_watch_begin(&watching->watch);
 }
 
+int hm_watching_guide(struct hm_watching *watching, const struct hm_online_setup *setup, struct hm_error *error)
+{
+    watching->online = hm_online_open(setup, &watching->watch, &watching->sampler, error);
+    return watching->online ? 0 : -1;
+}
+
+int hm_watching_look_ms(const struct hm_watching *watching)
+{
+    return watching->online ? HM_ONLINE_LOOK_MS : HM_WATCHING_LOOK_MS;
+}
+
+static double thread_s(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 : 0;
+}
+
 void hm_watching_look(struct hm_watching *watching)
 {
-    hm_sampler_read(&watching->sampler, hm_watch_look(&watching->watch));
+    bool has_changed = hm_watch_look(&watching->watch);
+    double start_s = thread_s();
+    hm_sampler_read(&watching->sampler, has_changed);
+    watching->read_s += thread_s() - start_s;
     hm_series_look(watching->series, &watching->watch);
+    if (watching->online)
+        hm_online_look(watching->online, watching->read_s);
 }
 
 void hm_watching_end(struct hm_watching *watching)
@@ -82,6 +104,7 @@ struct hm_profile *hm_watching_profile(const struct hm_watching *watching, char 
 
 void hm_watching_close(struct hm_watching *watching)
 {
+    hm_online_close(watching->online);
     hm_sampler_close(&watching->sampler);
     hm_series_close(watching->series);
     hm_watch_close(&watching->watch);

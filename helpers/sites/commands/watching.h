@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "series.h"
+#include "sites/online/online.h"
 #include "sites/profile/buildid.h"
 #include "sites/record/sampler.h"
 
@@ -22,6 +23,8 @@ struct hm_watching {
     struct hm_watch watch;
     struct hm_series *series;
     struct hm_sampler sampler;
+    double read_s;            /* CPU time that its samples took to read */
+    struct hm_online *online; /* NULL: the program is not guided */
     time_t start;
 };
 
@@ -29,7 +32,12 @@ struct hm_watching {
 int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error);
 /* The program starts now. */
 void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead);
-/* Looks at the program; to be called each HM_WATCHING_LOOK_MS, or when hm_sampler_fd is readable. */
+/* The program is guided while it runs; after hm_watching_begin, which has half of the overhead for its samples. The
+ * setup stays the caller's. Returns 0, or -1 with a text. */
+int hm_watching_guide(struct hm_watching *watching, const struct hm_online_setup *setup, struct hm_error *error);
+/* How long to wait between two looks. */
+int hm_watching_look_ms(const struct hm_watching *watching);
+/* Looks at the program; to be called each hm_watching_look_ms, or when hm_sampler_fd is readable. */
 void hm_watching_look(struct hm_watching *watching);
 /* The program has ended. */
 void hm_watching_end(struct hm_watching *watching);

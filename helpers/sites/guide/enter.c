@@ -21,14 +21,14 @@ static int set_environment(const struct hm_guide_table *table, struct hm_error *
     return status == 0 ? 0 : hm_fail(error, ENOMEM, "out of memory");
 }
 
-static int set_policy(const struct hm_layout *layout, struct hm_error *error)
+int hm_guide_set_policy(const struct hm_layout *layout, bool is_fast, struct hm_error *error)
 {
     struct hm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
         return hm_fail(error, ENOMEM, "out of memory");
     plan->policy = HM_POLICY_INTERLEAVE;
     for (int i = 0; i < layout->n_nodes; i++)
-        if (!layout->node[i].is_fast)
+        if (layout->node[i].is_fast == is_fast)
             hm_set_add(&plan->nodes, (unsigned)layout->node[i].id);
     int status = hm_policy_apply(plan, error);
     free(plan);
@@ -37,5 +37,5 @@ static int set_policy(const struct hm_layout *layout, struct hm_error *error)
 
 int hm_guide_enter(const struct hm_guide_table *table, const struct hm_layout *layout, struct hm_error *error)
 {
-    return set_environment(table, error) == 0 ? set_policy(layout, error) : -1;
+    return set_environment(table, error) == 0 ? hm_guide_set_policy(layout, false, error) : -1;
 }

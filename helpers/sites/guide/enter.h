@@ -12,4 +12,8 @@
  */
 int hm_guide_enter(const struct hm_guide_table *table, const struct hm_layout *layout, struct hm_error *error);
 
+/* New memory of this process, and of programs that it starts, comes from the nodes of one of the tiers in turn. Where
+ * they are full, the kernel takes the nearest others. Returns 0, or -1 with a text. */
+int hm_guide_set_policy(const struct hm_layout *layout, bool is_fast, struct hm_error *error);
+
 #endif

@@ -5,13 +5,10 @@
  */
 #include "preload.h"
 
-#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "alloc/kernel.h"
 #include "alloc/next.h"
@@ -86,15 +83,11 @@ void hm_layout_read(struct hm_layout *into)
     *into = layout; /* it was read before the first allocation was placed */
 }
 
-/* One node is preferred, as for an allocation; several are taken in turn. Where they are full, the kernel takes the
- * nearest others. Where it refuses, the memory is where the process's policy has it. */
+/* Where the nodes are full, the kernel takes the nearest others. Where it refuses, the memory is where the process's
+ * policy has it. */
 void hm_guide_bind_fast(void *memory, size_t bytes)
 {
-    if (hm_set_count(&fast_nodes) == 1)
-        (void)hm_kernel_prefer(memory, bytes, hm_set_next(&fast_nodes, 0));
-    else
-        (void)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, fast_nodes.word,
-                      (unsigned long)HM_SET_BITS, 0UL);
+    (void)hm_kernel_prefer_any(memory, bytes, &fast_nodes);
 }
 
 static _Thread_local bool is_inside; /* of the library: the walk, or what it calls, allocates */

@@ -138,7 +138,8 @@ static struct hm_blocks_part end(uint32_t at)
         return (struct hm_blocks_part){.bytes = 0};
     uint32_t number = slot[at] - 1;
     struct hm_sites_block *block = &process->block[number];
-    struct hm_blocks_part part = {block->bytes, block->born_ns, block->entry, block->is_inherited, true};
+    struct hm_blocks_part part = {block->bytes,        block->born_ns,   block->entry,
+                                  block->is_inherited, block->is_placed, true};
     clear_slot(at);
     set_address(block, 0);
     spare[n_spare++] = number;
@@ -164,7 +165,7 @@ struct hm_blocks_part hm_blocks_drop_any(void)
     return (struct hm_blocks_part){.entry = HM_SITES_ENTRIES};
 }
 
-bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping)
+bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed)
 {
     uint32_t at = find(address), n = atomic_load(&process->n_blocks), number = n;
     if (is_mapping && n_mappings == MAPPINGS)
@@ -177,6 +178,7 @@ bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t n
     block->bytes = bytes;
     block->born_ns = now_ns;
     block->entry = entry;
+    block->is_placed = is_placed;
     block->is_inherited = 0;
     if (number == n)
         atomic_store(&process->n_blocks, n + 1);
@@ -206,7 +208,7 @@ struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
         /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
         if (address <= start && (stop <= after || slot[find(after)]))
             return end(find(start));
-        struct hm_blocks_part part = {0, block->born_ns, block->entry, block->is_inherited, false};
+        struct hm_blocks_part part = {0, block->born_ns, block->entry, block->is_inherited, block->is_placed, false};
         if (address <= start) {
             part.bytes = after - start;
             block->bytes = stop - after;

@@ -19,7 +19,7 @@ bool hm_blocks_open(int fd, const char *path, pid_t pid);
 struct hm_sites_process *hm_blocks_process(void);
 
 /* Nothing that is known begins at this address. Returns false where there is no room. */
-bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping);
+bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed);
 
 /* What has ended. */
 struct hm_blocks_part {
@@ -27,7 +27,8 @@ struct hm_blocks_part {
     uint64_t born_ns;
     uint32_t entry;
     bool is_inherited;
-    bool is_last; /* nothing is left of the allocation */
+    bool is_placed; /* its pages have a policy of their own (place.h) */
+    bool is_last;   /* nothing is left of the allocation */
 };
 
 /* The allocation that begins there ends. */

@@ -15,6 +15,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "blocks.h"
+#include "place.h"
 #include "sites/compile/given.h"
 #include "stack.h"
 #include "table.h"
@@ -262,14 +263,19 @@ static void note(const void *memory, size_t bytes, const void *caller, bool is_m
     uint32_t entry = site_of(caller, is_mapping);
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
+    bool is_placed = entry < HM_SITES_ENTRIES && hm_place_begin(table, entry, memory, bytes);
     pthread_mutex_lock(&lock);
     struct hm_blocks_part unseen = hm_blocks_drop((uintptr_t)memory); /* another that was there, whose end was missed */
     bool is_noted = entry < HM_SITES_ENTRIES &&
-                    hm_blocks_add((uintptr_t)memory, bytes, entry, hm_clock_ns(CLOCK_MONOTONIC), is_mapping);
+                    hm_blocks_add((uintptr_t)memory, bytes, entry, hm_clock_ns(CLOCK_MONOTONIC), is_mapping, is_placed);
     pthread_mutex_unlock(&lock);
     pthread_setcancelstate(before, NULL);
     count_end(&unseen);
+    if (unseen.is_placed)
+        hm_place_forget();
     if (!is_noted) {
+        if (is_placed)
+            hm_place_forget();
         atomic_fetch_add(&table->left_out, 1);
         return;
     }
@@ -294,6 +300,8 @@ void hm_notes_drop(const void *memory)
     pthread_mutex_lock(&lock);
     struct hm_blocks_part part = hm_blocks_drop((uintptr_t)memory);
     pthread_mutex_unlock(&lock);
+    if (part.is_placed)
+        hm_place_end(memory, part.bytes);
     count_end(&part);
 }
 
@@ -306,6 +314,8 @@ void hm_notes_unmap(const void *memory, size_t bytes)
         pthread_mutex_lock(&lock);
         part = hm_blocks_cut((uintptr_t)memory, bytes);
         pthread_mutex_unlock(&lock);
+        if (part.is_placed && part.is_last)
+            hm_place_forget();
         count_end(&part);
     } while (part.bytes > 0);
 }

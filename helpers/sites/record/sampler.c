@@ -51,10 +51,11 @@ static void take(void *data, const struct hm_observation *seen, size_t count)
     struct hm_sampler *sampler = data;
     for (size_t i = 0; i < count; i++) {
         uint32_t space = HM_PAGE_SPACE(seen[i].page);
-        if (space < sampler->ranks.n)
-            hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid,
-                         HM_PAGE_NUMBER(seen[i].page) << hm_page_shift(), (double)seen[i].reads,
-                         (double)seen[i].writes);
+        if (space >= sampler->ranks.n)
+            continue;
+        sampler->last[sampler->n_last++ % HM_SAMPLER_LAST] = seen[i].page;
+        hm_watch_hit(sampler->watch, sampler->ranks.rank[space].pid, HM_PAGE_NUMBER(seen[i].page) << hm_page_shift(),
+                     (double)seen[i].reads, (double)seen[i].writes);
     }
 }
 
@@ -76,6 +77,7 @@ static int follow(struct hm_sampler *sampler, struct hm_error *error)
     for (size_t i = 0; i < watch->n; i++)
         pids[i] = watch->watched[i].process.pid;
     hm_ranks_free(&sampler->ranks);
+    sampler->n_last = 0;
     int status = hm_ranks_init_list(&sampler->ranks, pids, (uint32_t)watch->n, geteuid(), error);
     free(pids);
     if (status == 0)

@@ -7,14 +7,17 @@
 #include "watch.h"
 
 #define HM_SAMPLER_WHY 1024
+#define HM_SAMPLER_LAST 1024 /* pages of the last samples that are kept */
 
 struct hm_sampler {
     struct hm_source *source; /* NULL: there is none */
     struct hm_ranks ranks;
     struct hm_watch *watch;
-    bool is_watching;             /* the source was told of processes */
-    char why[HM_SAMPLER_WHY];     /* why there is no source, or no better one; "": nothing to say */
-    struct hm_source_state state; /* of the source, also after it was closed */
+    bool is_watching;         /* the source was told of processes */
+    char why[HM_SAMPLER_WHY]; /* why there is no source, or no better one; "": nothing to say */
+    uint64_t n_last;          /* samples, of which `last` has the last ones; 0 after processes have come or gone */
+    uint64_t last[HM_SAMPLER_LAST]; /* their pages, with a process's number in `ranks` (migrator/decide/decide.h) */
+    struct hm_source_state state;   /* of the source, also after it was closed */
 };
 
 /* Is this a source that sees single addresses and needs nothing beside this process? Else leaves a text. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
+#include "base/set.h"
 #include "sites/profile/buildid.h"
 
 #define HM_SITES_FOLDER "HYBRIDMEM_SITES" /* environment variable: the folder */
@@ -32,6 +33,10 @@
 /* Where an object or a site of the table is filled in by one process while others look for it. */
 enum { HM_SITES_FREE, HM_SITES_BEING_FILLED, HM_SITES_FILLED };
 
+/* Where new memory of a site goes, as the recorder has decided while the program runs. ANY: where it has not, to the
+ * fast tier as long as all sites have no more than fast_bytes. */
+enum { HM_SITES_ANY, HM_SITES_FAST, HM_SITES_SLOW };
+
 struct hm_sites_object {
     atomic_uint state;
     uint32_t id_length; /* of the build-id; 0: it has none */
@@ -49,6 +54,7 @@ struct hm_sites_entry {
     atomic_uint state;   /* of the frames */
     uint32_t n_frames;
     uint32_t is_given; /* the id is one that the program was compiled with (sites/compile/given.h) */
+    atomic_uint tier;  /* HM_SITES_ANY ...; the recorder's to set */
     struct hm_sites_frame frame[HM_SITES_DEPTH];
     _Atomic uint64_t allocations, ended;
     _Atomic int64_t live_bytes, peak_bytes;
@@ -58,6 +64,8 @@ struct hm_sites_entry {
 struct hm_sites_table {
     uint64_t magic, bytes;                  /* of this struct */
     uint64_t least_bytes;                   /* smaller allocations are counted by classes */
+    struct hm_set fast_nodes, slow_nodes;   /* of the tiers; empty where nothing is placed */
+    uint64_t fast_bytes;                    /* that sites may have in the fast one */
     _Atomic uint64_t processes;             /* files of processes that were made */
     _Atomic uint64_t left_out;              /* allocations that were not noted (profile/profile.h) */
     _Atomic int64_t live_bytes, peak_bytes; /* of all entries */
@@ -71,7 +79,8 @@ struct hm_sites_block {
     uint64_t bytes;
     uint64_t born_ns; /* CLOCK_MONOTONIC */
     uint32_t entry;
-    uint32_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
+    uint16_t is_placed;    /* its pages have a policy of their own (place.h) */
+    uint16_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */
 };
 
 struct hm_sites_small {

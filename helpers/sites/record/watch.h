@@ -32,6 +32,7 @@ struct hm_watched {
     char name[32];                      /* of its file */
     bool has_changes;                   /* `now` was read */
     uint64_t read_ns;                   /* the look after which that was */
+    double cpu_s;                       /* that it has used, as far as it was looked at (sites/online) */
     unsigned changes;                   /* of the file, when `now` was read */
     struct hm_watch_ranges now, before; /* its memory when it was last read, and the time before */
 };

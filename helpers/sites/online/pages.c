@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/amount.h"
+#include "base/pagesize.h"
+
+#define STRETCHES 65536 /* that are looked at; the smallest of more are left out */
+#define LOOKS 16384     /* pages that are looked up, at least one by tier for each stretch */
+
+static bool never_stop(void *data)
+{
+    (void)data;
+    return false; /* a phase's moves are bounded by what is paid for */
+}
+
+int hm_online_pages_open(struct hm_online_pages *pages, const struct hm_set tiers[2], const struct hm_ranks *ranks,
+                         struct hm_error *error)
+{
+    *pages = (struct hm_online_pages){.ranks = ranks};
+    hm_devices_init(&pages->devices);
+    if (hm_nodes_init(&pages->nodes, tiers, 2, UINT64_MAX, error) != 0)
+        return -1;
+    return hm_mover_init(&pages->mover, &pages->nodes, ranks, NULL, never_stop, NULL, error);
+}
+
+static void free_maps(struct hm_online_pages *pages)
+{
+    for (uint32_t i = 0; i < pages->n_maps; i++)
+        hm_maps_free(&pages->maps[i]);
+    free(pages->maps);
+    pages->maps = NULL;
+    pages->n_maps = 0;
+}
+
+static void free_stretches(struct hm_online_pages *pages)
+{
+    free(pages->extent);
+    free(pages->entry);
+    pages->extent = NULL;
+    pages->entry = NULL;
+    pages->n = 0;
+}
+
+void hm_online_pages_close(struct hm_online_pages *pages)
+{
+    free_maps(pages);
+    free_stretches(pages);
+    if (pages->mover.batch)
+        hm_mover_free(&pages->mover);
+}
+
+/* ---------------------------------------------------------- where it is */
+
+struct stretch {
+    uint64_t first, n_pages; /* as in decide/decide.h */
+    uint32_t entry;
+};
+
+struct stretches {
+    struct stretch *stretch;
+    size_t n, room;
+};
+
+/* Adds the whole pages of a range. What follows the last one, of the same site, is joined to it. */
+static int add(struct stretches *list, uint32_t space, const struct hm_watch_range *range)
+{
+    uint64_t bytes = hm_page_size(), end = range->end / bytes, first = (range->start + bytes - 1) / bytes;
+    struct stretch *last = list->n > 0 ? &list->stretch[list->n - 1] : NULL;
+    if (first >= end || end >> HM_PAGE_BITS || range->start > UINT64_MAX - bytes)
+        return 0;
+    uint64_t from = HM_PAGE(space, first);
+    if (last && last->entry == range->entry && from <= last->first + last->n_pages + 1 && from > last->first) {
+        last->n_pages = hm_most(last->n_pages, from - last->first + (end - first));
+        return 0;
+    }
+    if (list->n == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 1024;
+        struct stretch *more = realloc(list->stretch, room * sizeof(*more));
+        if (!more)
+            return -1;
+        list->stretch = more;
+        list->room = room;
+    }
+    list->stretch[list->n++] = (struct stretch){from, end - first, range->entry};
+    return 0;
+}
+
+static int collect(struct hm_online_pages *pages, const struct hm_watch *watch, struct stretches *list)
+{
+    int status = 0;
+    for (size_t i = 0; i < watch->n && status == 0; i++) {
+        int space = hm_ranks_space(pages->ranks, watch->watched[i].process.pid);
+        if (space < 0 || (uint32_t)space >= pages->n_maps)
+            continue;
+        const struct hm_maps_reader reader = {
+            .pid = watch->watched[i].process.pid, .space = (uint32_t)space, .devices = &pages->devices};
+        if (hm_maps_read(&pages->maps[space], &reader, NULL) != 0)
+            continue; /* it has ended */
+        struct hm_watch_ranges ranges = hm_watch_read_ranges(watch->watched[i].fd);
+        for (size_t k = 0; k < ranges.n && status == 0; k++)
+            status = add(list, (uint32_t)space, &ranges.range[k]);
+        free(ranges.range);
+    }
+    return status;
+}
+
+/* Leaves out the smallest, until there are not too many. */
+static void thin(struct stretches *list)
+{
+    for (uint64_t least = 2; list->n > STRETCHES; least *= 2) {
+        size_t n = 0;
+        for (size_t i = 0; i < list->n; i++)
+            if (list->stretch[i].n_pages >= least)
+                list->stretch[n++] = list->stretch[i];
+        list->n = n;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct stretch *left = a, *right = b;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+static int keep(struct hm_online_pages *pages, const struct stretches *list)
+{
+    pages->extent = calloc(list->n + 1, sizeof(*pages->extent));
+    pages->entry = calloc(list->n + 1, sizeof(*pages->entry));
+    if (!pages->extent || !pages->entry)
+        return -1;
+    if (list->n > 0)
+        qsort(list->stretch, list->n, sizeof(*list->stretch), compare);
+    pages->n = list->n;
+    for (size_t i = 0; i < list->n; i++) {
+        pages->extent[i].first = list->stretch[i].first;
+        pages->extent[i].n_pages = list->stretch[i].n_pages;
+        pages->entry[i] = list->stretch[i].entry;
+    }
+    return 0;
+}
+
+static struct hm_residence residence_of(const struct hm_online_pages *pages)
+{
+    return (struct hm_residence){pages->ranks, pages->maps, &pages->nodes, pages->mover.batch, NULL};
+}
+
+int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *watch)
+{
+    struct stretches list = {NULL, 0, 0};
+    free_maps(pages);
+    free_stretches(pages);
+    pages->maps = calloc(pages->ranks->n + 1, sizeof(*pages->maps));
+    pages->n_maps = pages->maps ? pages->ranks->n : 0;
+    pages->mover.maps = pages->maps;
+    int status = pages->maps ? collect(pages, watch, &list) : -1;
+    thin(&list);
+    if (status == 0)
+        status = keep(pages, &list);
+    free(list.stretch);
+    if (status != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    hm_nodes_refresh(&pages->nodes);
+    const struct hm_residence residence = residence_of(pages);
+    hm_residence_fill(&residence, pages->extent, pages->n, LOOKS);
+    return 0;
+}
+
+void hm_online_pages_look(const struct hm_online_pages *pages, const uint64_t *page, int8_t *tier, size_t n)
+{
+    const struct hm_residence residence = residence_of(pages);
+    hm_residence_look(&residence, page, tier, n);
+}
+
+uint64_t hm_online_pages_room(const struct hm_online_pages *pages)
+{
+    return hm_nodes_room(&pages->nodes, 0);
+}
+
+/* ---------------------------------------------------------- moves */
+
+struct order { /* a stretch, and when its turn is */
+    double rank;
+    size_t at;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *left = a, *right = b;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+/* Plans moves of stretches in one direction, at most `limit` pages. The hottest go up first, the coldest down. Returns
+ * how many moves there are then. */
+static size_t plan(const struct hm_online_pages *pages, const struct order *order, const bool *is_fast, bool goes_up,
+                   uint64_t limit, struct hm_move *move, size_t n)
+{
+    unsigned from = goes_up ? 1 : 0;
+    for (size_t i = 0; i < pages->n && limit > 0; i++) {
+        size_t at = order[goes_up ? pages->n - 1 - i : i].at;
+        const struct hm_extent *extent = &pages->extent[at];
+        if (is_fast[pages->entry[at]] != goes_up || extent->tier_pages[from] == 0)
+            continue;
+        move[n++] = (struct hm_move){
+            .first = extent->first, .n_pages = extent->n_pages, .limit = limit, .from = from, .to = 1 - from};
+        limit = hm_less(limit, extent->tier_pages[from]);
+    }
+    return n;
+}
+
+int hm_online_pages_move(struct hm_online_pages *pages, const bool *is_fast, const double *rank, uint64_t capacity,
+                         uint64_t budget)
+{
+    struct order *order = calloc(pages->n + 1, sizeof(*order));
+    struct hm_move *move = calloc(2 * pages->n + 1, sizeof(*move));
+    uint64_t used = 0, up = 0, others = 0, bytes = hm_page_size();
+    int status = order && move ? 0 : -1;
+    for (size_t i = 0; status == 0 && i < pages->n; i++) {
+        const uint64_t *tier_pages = pages->extent[i].tier_pages;
+        bool is_chosen = is_fast[pages->entry[i]];
+        order[i] = (struct order){rank[pages->entry[i]], i};
+        used += tier_pages[0];
+        up += is_chosen ? tier_pages[1] : 0;
+        others += is_chosen ? 0 : tier_pages[0];
+    }
+    uint64_t most = hm_least(capacity / bytes, used + hm_nodes_room(&pages->nodes, 0) / bytes);
+    uint64_t down = hm_least(hm_less(used + up, most), others);
+    double part = up + down > budget ? (double)budget / (double)(up + down) : 1;
+    hm_mover_begin(&pages->mover, hm_less(most, used), budget);
+    if (status == 0) {
+        qsort(order, pages->n, sizeof(*order), compare_order);
+        size_t n = plan(pages, order, is_fast, false, (uint64_t)((double)down * part), move, 0);
+        n = plan(pages, order, is_fast, true, (uint64_t)((double)up * part), move, n);
+        hm_mover_run(&pages->mover, move, n);
+    }
+    free(order);
+    free(move);
+    errno = ENOMEM;
+    return status;
+}
