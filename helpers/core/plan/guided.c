@@ -23,6 +23,32 @@ static int choose_keys(struct hm_scene *scene, bool has_migrator)
                    scene->request->text, scene->keys.source);
 }
 
+/* New memory starts as with spill; what is in the fast tier then follows from what is seen of the sites. */
+static int plan_online(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow)
+{
+    struct hm_plan *plan = scene->plan;
+    char size[24];
+    hm_plan_complete_keys(scene, HM_HOT_BY_UNSAID);
+    scene->keys.source[0] = '\0'; /* a migrator's; here single addresses are sampled */
+    if (hm_plan_spill(scene) < 0)
+        return -1;
+    uint64_t cap = hm_plan_cap(scene, fast);
+    plan->predicted_bandwidth_mbs = cap > 0 ? -1 : plan->predicted_bandwidth_mbs;
+    plan->guide = (struct hm_plan_guide){
+        .is_wanted = true,
+        .fast_nodes = fast->nodes,
+        .slow_nodes = slow->nodes,
+        .fast_bytes = cap > 0 ? hm_least(cap, fast->capacity_bytes) : fast->capacity_bytes,
+        .overhead_percent = scene->keys.overhead_percent,
+        .read_latency = hm_plan_read_latency(fast, slow),
+    };
+    hm_scene_reason(scene,
+                    "New memory comes from %s, at most %s for each step, and then from %s, until the program's "
+                    "allocation sites are known; then those that are used most have %s.",
+                    fast->label, hm_size_format(plan->guide.fast_bytes, size, sizeof(size)), slow->label, fast->label);
+    return 0;
+}
+
 int hm_plan_guided(struct hm_scene *scene)
 {
     struct hm_plan *plan = scene->plan;
@@ -34,13 +60,16 @@ int hm_plan_guided(struct hm_scene *scene)
     if (scene->tiers->n_tiers == 1 || fast.n_nodes == 0 || slow.n_nodes == 0)
         return hm_scene_refuse(scene, "nothing can be guided: only %s has memory that this job can have",
                                fast.n_nodes > 0 ? fast.label : slow.label);
+    if (scene->request->guide.online)
+        return plan_online(scene, &fast, &slow);
     if (choose_keys(scene, has_migrator) < 0)
         return -1;
     uint64_t cap = hm_plan_cap(scene, &fast);
     uint64_t fast_bytes = cap > 0 ? hm_least(cap, fast.capacity_bytes) : fast.capacity_bytes;
     plan->policy = HM_POLICY_INTERLEAVE;
     plan->nodes = slow.nodes;
-    plan->guide = (struct hm_plan_guide){true, fast.nodes, slow.nodes, fast_bytes};
+    plan->guide = (struct hm_plan_guide){
+        .is_wanted = true, .fast_nodes = fast.nodes, .slow_nodes = slow.nodes, .fast_bytes = fast_bytes};
     hm_scene_reason(
         scene,
         "Memory of the allocation sites that the profile chooses comes from %s, at most %s for each step, and "

@@ -44,6 +44,11 @@ static double latency_ratio(double fast, double slow)
     return fast > 0 && slow > fast ? slow / fast : 0;
 }
 
+double hm_plan_read_latency(const struct hm_part *fast, const struct hm_part *slow)
+{
+    return latency_ratio(read_latency(fast), read_latency(slow));
+}
+
 /* How many reads keep the slow tier busy for as long as one write does, by its bandwidths (a store does not wait for
  * the latency). 1 where a bandwidth is unknown, or writes are not slower. */
 static double reads_per_write(const struct hm_part *part)
@@ -176,7 +181,7 @@ void hm_plan_migrator(struct hm_scene *scene, const struct hm_part *fast, const 
     migration->cap_bytes = cap_bytes;
     if (migration->cap_bytes > 0)
         scene->plan->predicted_bandwidth_mbs = -1; /* the prediction is for a placement that the cap does not allow */
-    migration->read_latency = latency_ratio(read_latency(fast), read_latency(slow));
+    migration->read_latency = hm_plan_read_latency(fast, slow);
     migration->write_latency = write_cost(scene, fast, slow, migration->read_latency);
     plan_middle(scene, fast, middle, sizeof(middle));
     hm_plan_balance(scene, fast, slow);

@@ -99,6 +99,9 @@ struct hm_plan_guide {
     bool is_wanted;
     struct hm_set fast_nodes, slow_nodes;
     uint64_t fast_bytes; /* fast memory for the sites of a step on this node; all of the part by default */
+    /* online: */
+    double overhead_percent; /* of the CPUs' time */
+    double read_latency;     /* of the slow tier, as a multiple of the fast one's; 0: not known */
 };
 
 struct hm_plan {

@@ -48,6 +48,8 @@ double hm_scene_share(const struct hm_scene *scene, const struct hm_part *fast, 
 /* Plan the balance of the tiers under load, once the migrator's keys and cap are planned. */
 void hm_plan_balance(struct hm_scene *scene, const struct hm_part *fast, const struct hm_part *slow);
 
+/* How many times longer a read of the slow part takes; 0: it is not longer, or not known. */
+double hm_plan_read_latency(const struct hm_part *fast, const struct hm_part *slow);
 /* The most of the fast tier that the keys allow; 0: they do not say. Warns where it is more than the tier has. */
 uint64_t hm_plan_cap(struct hm_scene *scene, const struct hm_part *fast);
 

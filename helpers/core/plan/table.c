@@ -34,6 +34,7 @@ static const struct hm_field guide_keys_table[] = {
     HM_FIELD(hm_guide_keys, profile),
     HM_FIELD(hm_guide_keys, packer),
     HM_FIELD(hm_guide_keys, migrate),
+    HM_FIELD(hm_guide_keys, online),
     HM_FIELD_WORDS(hm_guide_keys, fallback, hm_fallback_words),
     HM_FIELD_WORDS(hm_guide_keys, stale, hm_stale_words),
     {.name = NULL},
@@ -108,6 +109,8 @@ static const struct hm_field guide_table[] = {
     HM_FIELD(hm_plan_guide, fast_nodes),
     HM_FIELD(hm_plan_guide, slow_nodes),
     HM_FIELD(hm_plan_guide, fast_bytes),
+    HM_FIELD(hm_plan_guide, overhead_percent),
+    HM_FIELD(hm_plan_guide, read_latency),
     {.name = NULL},
 };
 

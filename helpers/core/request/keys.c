@@ -172,6 +172,9 @@ static const struct hm_key keys[] = {
     {"migrate", HM_KEYS_GUIDE, set_flag, FIELD(guide.migrate), 0, 0, NULL, NULL, "guided,migrate",
      .about = "without a value: a migrator runs, too, and mends what the profile got wrong; with this, or "
               "fallback=migrate, guided takes the migrator's keys"},
+    {"online", HM_KEYS_GUIDE, set_flag, FIELD(guide.online), 0, 0, NULL, NULL, "guided,online",
+     .about = "without a value: sites are learned and moved while the job runs, without a profile; with this, guided "
+              "takes fast, packer, overhead and socket"},
     {"fallback", HM_KEYS_GUIDE, set_choice, FIELD(guide.fallback), HM_FALLBACK_MIGRATE, 0,
      hm_fallback_words + HM_FALLBACK_MIGRATE, "migrate", "fallback=migrate",
      .about = "what a program that cannot be guided runs as: migrate; default: it is refused"},

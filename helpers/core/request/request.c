@@ -162,6 +162,25 @@ static int check_needed(const struct parsing *p)
     return 0;
 }
 
+/* Check that nothing is there that guidance online does not use: a profile, or a migrator, which would move the same
+ * memory. */
+static int check_online(const struct parsing *p)
+{
+    static const char *const used[] = {"socket", "fast", "packer", "overhead", "online"};
+    const struct hm_key *key;
+    for (int n = 0; p->request->guide.online && (key = hm_key_at(n)); n++) {
+        bool is_used = false;
+        for (int i = 0; i < N_ROWS(used); i++)
+            is_used |= strcmp(key->name, used[i]) == 0;
+        if (p->seen & 1u << n && !is_used)
+            return hm_fail(p->error, EINVAL,
+                           "%s%.*s: guided,online learns sites while the job runs, and takes no %s: use socket, fast, "
+                           "packer or overhead",
+                           p->start, SHOWN, p->text, key->name);
+    }
+    return 0;
+}
+
 /* Check that no key of the migrator is there without a migrator. */
 static int check_migrator(const struct parsing *p)
 {
@@ -201,7 +220,7 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (check_needed(&p) < 0 || check_migrator(&p) < 0)
+    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0)
         return -1;
     memcpy(request->text, text, length + 1);
     return 0;
@@ -243,5 +262,7 @@ const char *hm_request_mode_name(const struct hm_request *request)
 bool hm_request_wants(const struct hm_request *request, unsigned wants)
 {
     bool has_migrator = request->guide.migrate || request->guide.fallback == HM_FALLBACK_MIGRATE;
-    return (hm_request_mode(request)->wants | (has_migrator ? HM_WANTS_MIGRATOR : 0)) & wants;
+    return (hm_request_mode(request)->wants | (has_migrator ? HM_WANTS_MIGRATOR : 0) |
+            (request->guide.online ? HM_WANTS_PROFILE : 0)) &
+           wants;
 }

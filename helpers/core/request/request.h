@@ -56,6 +56,7 @@ struct hm_guide_keys {
     char profile[HM_REQUEST_TEXT]; /* path of the profile, as typed; "": not given */
     char packer[HM_PACKER_NAME];   /* "": not given */
     bool migrate;                  /* a migrator runs beside what is guided */
+    bool online;                   /* sites are learned while the program runs; there is no profile to read */
     enum hm_fallback fallback;
     enum hm_stale_profile stale;
 };
@@ -63,7 +64,8 @@ struct hm_guide_keys {
 struct hm_request {
     enum hm_mode mode;
     enum hm_socket socket;
-    struct hm_migrate_keys migrate; /* guided has its fast= there, and profile its overhead= */
+    /* guided has its fast= there, profile its overhead=, and guided,online both */
+    struct hm_migrate_keys migrate;
     struct hm_guide_keys guide;
     struct hm_profile_keys profile;
     uint64_t size_bytes;        /* for fsdax: size of all sockets' file systems together; 0 in other modes */

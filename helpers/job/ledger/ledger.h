@@ -49,7 +49,8 @@ struct hm_mongroup {
     char why[HM_WARNING];
 };
 
-#define HM_GUIDED_SITES 32 /* sites that are noted; others are counted */
+#define HM_GUIDED_MOST 8192 /* sites that a program may have */
+#define HM_GUIDED_SITES 32  /* sites that are noted; others are counted */
 
 /* How the job's memory is guided, as its first task on the node has found out. */
 struct hm_guided {
@@ -62,8 +63,14 @@ struct hm_guided {
     uint64_t fast_bytes;               /* of the chosen sites at their peaks, in this task */
     uint64_t limit_bytes;              /* of the fast tier, for the sites of each of the task's processes */
     double expected_share;             /* of the task's accesses that the fast tier would serve, by the profile */
-    uint32_t n_sites;                  /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
-    uint64_t site[HM_GUIDED_SITES];    /* their ids */
+    /* online: what the recorders of the step's tasks have seen, and moved */
+    bool is_online;
+    uint64_t decisions, promoted_bytes, demoted_bytes;
+    double seen_share; /* of the sampled accesses that the fast tier served; with `samples` */
+    uint64_t samples;  /* behind it; 0: it is not known */
+    char source[HM_SOURCE_NAME];
+    uint32_t n_sites;               /* chosen; may exceed HM_GUIDED_SITES: only the first ones are in `site` */
+    uint64_t site[HM_GUIDED_SITES]; /* their ids */
 };
 
 #define HM_PROFILED_FOLDER 256

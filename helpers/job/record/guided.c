@@ -37,7 +37,12 @@ static void set_seen(json_t *object, const struct hm_job *job)
     const struct hm_progress *progress = migrator_of(job);
     char text[HM_WARNING] = "no migrator ran beside the step: guided,migrate starts one";
     double share = -1;
-    if (job->guided.why[0])
+    if (job->guided.is_online && job->guided.samples > 0) {
+        share = job->guided.seen_share;
+        snprintf(text, sizeof(text),
+                 "estimate from %" PRIu64 " samples of %.16s by the step's recorder (self-reported)",
+                 job->guided.samples, job->guided.source);
+    } else if (job->guided.why[0])
         snprintf(text, sizeof(text), "nothing was guided");
     else if (progress && strcmp(progress->hot_by, "accesses") != 0)
         snprintf(text, sizeof(text), "the step's migrator counted writes alone");
@@ -62,6 +67,15 @@ static json_t *stale_of(const struct hm_guided *guided)
                      hm_json_bytes(guided->stale_found));
 }
 
+/* What guidance online has done. */
+static json_t *online_of(const struct hm_guided *guided)
+{
+    if (!guided->is_online)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o}", "decisions", hm_json_bytes(guided->decisions), "promoted_bytes",
+                     hm_json_bytes(guided->promoted_bytes), "demoted_bytes", hm_json_bytes(guided->demoted_bytes));
+}
+
 json_t *hm_record_guided(const struct hm_job *job)
 {
     const struct hm_guided *guided = &job->guided;
@@ -79,6 +93,7 @@ json_t *hm_record_guided(const struct hm_job *job)
     set_seen(object, job);
     json_object_set_new(object, "reason", hm_json_text(guided->why, sizeof(guided->why)));
     json_object_set_new(object, "stale", stale_of(guided));
+    json_object_set_new(object, "online", online_of(guided));
     json_object_set_new(object, "fallback", guided->is_migrated ? json_string("migrate") : json_null());
     return object;
 }

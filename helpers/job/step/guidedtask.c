@@ -5,6 +5,7 @@
 #include "guided.h"
 #include "isolate.h"
 #include "job/programs/migrator.h"
+#include "profiled.h"
 #include "taskparts.h"
 
 /* Returns whether the outcome has this task's choice. */
@@ -50,11 +51,28 @@ static int place_guided(const struct hm_step *step, struct hm_outcome *outcome, 
     return 0;
 }
 
+/* Starts the recorder that guides the task. Where there can be none, the task runs as with spill, and one line says
+ * why; a job's script has that in the record alone. */
+static int place_online(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_plan *plan,
+                        const struct hm_environment *environment, struct hm_error *error)
+{
+    struct hm_error why = {""};
+    hm_task_keep_plan(outcome, plan);
+    bool is_guided = hm_profiled_begin(step, plan, outcome, environment, &why) == 0;
+    if (outcome)
+        __atomic_fetch_add(is_guided ? &outcome->n_guided : &outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
+    if (!is_guided && !hm_step_is_script(step->step_id) && hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
+        hm_task_say(why.text);
+    return hm_policy_apply(plan, error);
+}
+
 int hm_guidedtask_place(const struct hm_step *step, struct hm_outcome *outcome, struct hm_plan *plan,
                         const struct hm_environment *environment, struct hm_error *error)
 {
     static struct hm_guided guided;
     static char text[HM_GUIDED_TEXT];
+    if (plan->request.guide.online)
+        return place_online(step, outcome, plan, environment, error);
     if (hm_guided_choose(environment, plan, step, &guided, text, error) != 0)
         return -1;
     bool is_kept = keep_guided(outcome, &guided);

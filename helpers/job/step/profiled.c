@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,8 @@
 #define RESULTS (HM_OUTCOME_RECORDERS * (HM_CONFIG_PATH_MAX + 64)) /* bytes of all recorders' lines */
 #define PATIENCE_MS 30000                                          /* for profiles to be written */
 #define PAUSE_NS 20000000L
+#define GUIDED "guided " /* begins the line of guidance online */
+#define NODES 1024
 #define MOST_WORDS 64 /* of the program's command, for the profile */
 
 int hm_profiled_open_results(void)
@@ -64,20 +67,50 @@ int hm_profiled_parse(char *printed, struct hm_profiled_start *start)
     return start->file[0] && start->folder[0] && start->pid > 0 ? 0 : -1;
 }
 
+/* Adds the words by which the recorder guides. The step's tasks on this node share its fast memory. Returns how many,
+ * or -1 with a text. */
+static int add_guide(const struct hm_step *step, const struct hm_plan *plan, const char **words, struct hm_error *error)
+{
+    static char nodes[NODES], bytes[24], latency[24];
+    int n = 0;
+    if (hm_isolate_nodes(plan, &step->tiers.topology, nodes, sizeof(nodes)) != 0)
+        return hm_fail(error, ENAMETOOLONG, "the tiers have more nodes than can be named");
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, plan->guide.fast_bytes / (step->n_tasks > 0 ? step->n_tasks : 1));
+    snprintf(latency, sizeof(latency), "%.9g", plan->guide.read_latency);
+    words[n++] = "--guide";
+    words[n++] = nodes;
+    words[n++] = "--fast";
+    words[n++] = bytes;
+    if (plan->guide.read_latency > 0) {
+        words[n++] = "--latency";
+        words[n++] = latency;
+    }
+    if (plan->request.guide.packer[0]) {
+        words[n++] = "--packer";
+        words[n++] = plan->request.guide.packer;
+    }
+    return n;
+}
+
 /* Runs the recorder. Returns 0, or -1 with a text. */
-static int start_recorder(const struct hm_step *step, const struct hm_environment *environment,
-                          struct hm_profiled_start *start, struct hm_error *error)
+static int start_recorder(const struct hm_step *step, const struct hm_plan *plan,
+                          const struct hm_environment *environment, struct hm_profiled_start *start,
+                          struct hm_error *error)
 {
     static char printed[4 * PATH_MAX];
     char program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24], part[16];
-    const char *words[MOST_WORDS + 12] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
-    int n = 6;
+    const char *words[MOST_WORDS + 20] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
+    double percent = plan ? plan->guide.overhead_percent : step->request.migrate.overhead_percent;
+    int n = 6, more = plan ? add_guide(step, plan, words + n, error) : 0;
+    if (more < 0)
+        return -1;
+    n += more;
     if (hm_sitesprogram_name(environment, program, error) < 0)
         return -1;
     snprintf(name, sizeof(name), "%u.%s", step->job_id, hm_step_name(step->step_id, part, sizeof(part)));
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
-    if (step->request.migrate.overhead_percent > 0) {
-        snprintf(overhead, sizeof(overhead), "%.2f%%", step->request.migrate.overhead_percent);
+    if (percent > 0) {
+        snprintf(overhead, sizeof(overhead), "%.2f%%", percent);
         words[n++] = "--overhead";
         words[n++] = overhead;
     }
@@ -103,27 +136,35 @@ static void note(struct hm_outcome *outcome, const struct hm_profiled_start *sta
         outcome->recorder[at] = process;
 }
 
-void hm_profiled_begin(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
+/* Keeps the first reason why a task has no recorder. */
+static void keep_why(struct hm_outcome *outcome, const char *why)
 {
-    static struct hm_profiled_start start;
-    struct hm_error error = {""};
-    if (step->step_id == HM_STEP_INTERACTIVE)
-        hm_fail(&error, ENOTSUP, "the shell of an interactive job is not profiled: what it starts by srun is");
-    else if (!outcome || step->results <= 0)
-        hm_fail(&error, ENOMEM, "no memory for the results of recorders");
-    else if (access(hm_sites_library(), R_OK) != 0)
-        hm_fail_errno(&error, "%s", hm_sites_library());
-    else if (start_recorder(step, environment, &start, &error) == 0) {
-        note(outcome, &start);
-        if (hm_isolate_enter_profiled(environment, start.folder, step->job_id, &error) == 0)
-            return;
-    }
     uint32_t none = 0;
     if (!outcome ||
         !__atomic_compare_exchange_n(&outcome->has_unprofiled, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
-    hm_text_copy(outcome->unprofiled, error.text, sizeof(outcome->unprofiled));
+    hm_text_copy(outcome->unprofiled, why, sizeof(outcome->unprofiled));
     __atomic_store_n(&outcome->has_unprofiled, 1, __ATOMIC_RELEASE);
+}
+
+int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, struct hm_outcome *outcome,
+                      const struct hm_environment *environment, struct hm_error *error)
+{
+    static struct hm_profiled_start start;
+    const char *what = plan ? "guided" : "profiled";
+    if (step->step_id == HM_STEP_INTERACTIVE)
+        hm_fail(error, ENOTSUP, "the shell of an interactive job is not %s: what it starts by srun is", what);
+    else if (!outcome || step->results <= 0)
+        hm_fail(error, ENOMEM, "no memory for the results of recorders");
+    else if (access(hm_sites_library(), R_OK) != 0)
+        hm_fail_errno(error, "%s", hm_sites_library());
+    else if (start_recorder(step, plan, environment, &start, error) == 0) {
+        note(outcome, &start);
+        if (hm_isolate_enter_profiled(environment, start.folder, step->job_id, error) == 0)
+            return 0;
+    }
+    keep_why(outcome, error->text);
+    return -1;
 }
 
 /* ---------------------------------------------------------- the end */
@@ -138,12 +179,18 @@ static bool is_any_running(const struct hm_outcome *outcome, uint32_t n)
     return false;
 }
 
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
 /* The value of the first line with this key, "" where there is none. */
 static void find_line(const char *results, const char *key, char *out, size_t size)
 {
     size_t length = strlen(key);
     out[0] = '\0';
-    for (const char *line = results; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+    for (const char *line = results; *line; line = next_line(line))
         if (strncmp(line, key, length) == 0 && line[length] == ' ') {
             size_t found = strcspn(line + length + 1, "\n");
             snprintf(out, size, "%.*s", (int)(found < size ? found : size - 1), line + length + 1);
@@ -154,8 +201,8 @@ static void find_line(const char *results, const char *key, char *out, size_t si
 void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled)
 {
     uint32_t n_lines = 0;
-    for (const char *at = results; (at = strchr(at, '\n')) != NULL; at++)
-        n_lines++;
+    for (const char *line = results; *line; line = next_line(line))
+        n_lines += strncmp(line, GUIDED, strlen(GUIDED)) != 0;
     find_line(results, "profile", profiled->file, sizeof(profiled->file));
     if (profiled->file[0] != '/')
         profiled->file[0] = '\0';
@@ -165,7 +212,20 @@ void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *prof
                  n);
 }
 
-void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcome, struct hm_profiled *profiled)
+/* Puts what came of guidance online into the outcome, which tasks can write to no more. */
+static void keep_guided(const struct hm_step *step, const char *results, const struct hm_profiled *profiled,
+                        struct hm_outcome *outcome)
+{
+    struct hm_guided *guided = &outcome->guided;
+    *guided = (struct hm_guided){.is_known = true, .is_online = true, .step_id = step->step_id};
+    bool is_told = hm_profiled_read_guided(results, guided);
+    hm_text_copy(guided->profile, profiled->file, sizeof(guided->profile));
+    if (!is_told)
+        hm_text_copy(guided->why, profiled->why[0] ? profiled->why : "no task was guided", sizeof(guided->why));
+    __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
+}
+
+void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, struct hm_profiled *profiled)
 {
     static char results[RESULTS + 1];
     uint32_t n = __atomic_load_n(&outcome->n_recorders, __ATOMIC_ACQUIRE);
@@ -183,4 +243,6 @@ void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcom
         memcpy(profiled->why, outcome->unprofiled, sizeof(profiled->why));
         profiled->why[sizeof(profiled->why) - 1] = '\0';
     }
+    if (step->request.guide.online)
+        keep_guided(step, n > 0 ? results : "", profiled, outcome);
 }

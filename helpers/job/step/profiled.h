@@ -12,14 +12,19 @@
  * Returns the descriptor, or -1 with errno. */
 int hm_profiled_open_results(void);
 
-/* Starts the recorder of the calling task, which is the user's, and sets the environment of its program. */
-void hm_profiled_begin(const struct hm_step *step, struct hm_outcome *outcome,
-                       const struct hm_environment *environment);
+/*
+ * Starts the recorder of the calling task, which is the user's, and sets the environment of its program. `plan`: the
+ * recorder guides the program by it, too; NULL: it does not. Returns 0, or -1 with a text, which the outcome has, too:
+ * the task runs without it.
+ */
+int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, struct hm_outcome *outcome,
+                      const struct hm_environment *environment, struct hm_error *error);
 
 /*
- * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went.
+ * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went. Of a
+ * step that is guided online, the outcome then has what came of that.
  */
-void hm_profiled_end(const struct hm_step *step, const struct hm_outcome *outcome, struct hm_profiled *profiled);
+void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, struct hm_profiled *profiled);
 
 /* What the recorder has printed, lines "KEY VALUE". */
 struct hm_profiled_start {
@@ -29,6 +34,12 @@ struct hm_profiled_start {
 
 /* Reads it. `printed` is changed. Returns 0, or -1 where it is none of ours. Pure. */
 int hm_profiled_parse(char *printed, struct hm_profiled_start *start);
+
+/*
+ * Reads the first line "guided KEY=VALUE ..." that the recorders have left of guidance online, and adds what all have
+ * moved. A value that cannot be is left out. Returns whether there is one. Pure.
+ */
+bool hm_profiled_read_guided(const char *results, struct hm_guided *guided);
 
 /* Reads the lines that the recorders have left, of `n` recorders. Pure. */
 void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled);

@@ -159,8 +159,8 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         return 0;
     if (step->refusal[0])
         return refuse(outcome, step->refusal, true);
-    if (hm_request_wants(&step->request, HM_WANTS_PROFILE))
-        hm_profiled_begin(step, outcome, environment);
+    if (step->request.mode == HM_MODE_PROFILE)
+        (void)hm_profiled_begin(step, NULL, outcome, environment, &error);
     if (!hm_request_wants(&step->request, HM_WANTS_PLACEMENT))
         return 0;
     if (has_policy_of_its_own(step)) {

@@ -24,6 +24,8 @@
 #define PERIOD "period wants a number of accesses from 100 to 1099511627776, not "
 #define INTERVAL "interval wants a time of 100ms to 24h, digits and ms, s, min or h, as in 10s, not "
 #define BINS "bins wants a number of 16 to 1048576, not "
+#define ONLINE "guided,online learns sites while the job runs, and takes no "
+#define ONLINE_TAKES ": use socket, fast, packer or overhead"
 #define OVERHEAD "overhead wants a share of the CPUs of 0.01% to 10%, as in 1%, not "
 #define RATE "rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "
 
@@ -123,6 +125,10 @@ static const struct {
     {"guided,migrate=yes", "migrate takes no value: write guided,migrate"},
     {"guided,fallback=spill", "fallback wants migrate, not \"spill\""},
     {"guided,stale=yes", "stale wants ok, not \"yes\""},
+    {"guided,online,profile=a", ONLINE "profile" ONLINE_TAKES},
+    {"guided,online,migrate", ONLINE "migrate" ONLINE_TAKES},
+    {"guided,online,interval=1s", ONLINE "interval" ONLINE_TAKES},
+    {"guided,online=yes", "online takes no value: write guided,online"},
     {"guided,fallback", "fallback wants a value: write fallback=migrate"},
     {"migrate,migrate", "migrate takes no key \"migrate\": it belongs to guided"},
     {"spill,profile=a", "spill takes no key \"profile\": it belongs to guided"},

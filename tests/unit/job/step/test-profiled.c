@@ -74,7 +74,39 @@ static const struct {
     {"failed no space\nfailed other\n", 2, "", "no space"},
     {"profile a\n", 1, "", ""},
     {"made up\n\n\nprofile", 1, "", ""},
+    {"guided phases=1\nprofile /a\n", 1, "/a", ""},
+    {"guided phases=1\n", 1, "", "1 of 1 recorders on this node left no profile"},
 };
+
+static void test_what_guidance_online_has_left(void **state)
+{
+    struct hm_guided guided = {.is_known = true};
+    (void)state;
+    assert_false(hm_profiled_read_guided("profile /a\n", &guided));
+    assert_true(
+        hm_profiled_read_guided("profile /a\n"
+                                "guided packer=gain phases=3 promoted_bytes=10 demoted_bytes=4 fast_bytes=8 samples=99 "
+                                "source=clock expected_share=0.75 seen_share=7 later=1 site_count=2 sites=a1,b2\n"
+                                "guided packer=other phases=5 promoted_bytes=1 demoted_bytes=2 why=none\n",
+                                &guided));
+    assert_string_equal(guided.packer, "gain");
+    assert_string_equal(guided.source, "clock");
+    assert_string_equal(guided.why, "");
+    assert_int_equal(guided.decisions, 3);
+    assert_int_equal(guided.promoted_bytes, 11);
+    assert_int_equal(guided.demoted_bytes, 6);
+    assert_int_equal(guided.fast_bytes, 8);
+    assert_int_equal(guided.samples, 99);
+    assert_true(guided.expected_share == 0.75 && guided.seen_share == 0);
+    assert_int_equal(guided.n_sites, 2);
+    assert_true(guided.site[0] == 0xa1 && guided.site[1] == 0xb2);
+    assert_true(
+        hm_profiled_read_guided("guided site_count=9999 seen_share=nan packer=a_name_that_is_longer_than_any why=no "
+                                "evidence: it",
+                                &guided));
+    assert_string_equal(guided.why, "no evidence: it");
+    assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
+}
 
 static void test_how_it_went(void **state)
 {
@@ -160,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_recorder_that_has_started),
         cmocka_unit_test(test_what_is_none_of_ours),
+        cmocka_unit_test(test_what_guidance_online_has_left),
         cmocka_unit_test(test_how_it_went),
         cmocka_unit_test(test_a_task_without_a_recorder_is_told),
         cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),

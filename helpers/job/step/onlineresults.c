@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what recorders have left of guidance online (sites/commands/online.c). Users can write it: all is checked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/size.h"
+#include "profiled.h"
+
+#define GUIDED "guided "
+#define LINE 2048
+
+static void take_number(const char *value, uint64_t *number)
+{
+    uint64_t found;
+    if (hm_size_parse_number(value, 0, UINT64_MAX, &found, NULL) == 0)
+        *number = found;
+}
+
+static void take_share(const char *value, double *share)
+{
+    char *end;
+    double found = strtod(value, &end);
+    if (end > value && !*end && found >= 0 && found <= 1)
+        *share = found;
+}
+
+static void take_sites(char *value, struct hm_guided *guided)
+{
+    char *rest = NULL;
+    unsigned n = 0;
+    for (char *id = strtok_r(value, ",", &rest); id && n < HM_GUIDED_SITES; id = strtok_r(NULL, ",", &rest))
+        guided->site[n++] = strtoull(id, NULL, 16);
+}
+
+/* Takes one word KEY=VALUE of the first line. */
+static void take(char *word, struct hm_guided *guided)
+{
+    uint64_t count = HM_GUIDED_MOST + 1;
+    char *value = strchr(word, '=');
+    const struct {
+        const char *key;
+        uint64_t *number;
+        double *share;
+    } rows[] = {
+        {"fast_bytes", &guided->fast_bytes, NULL},
+        {"samples", &guided->samples, NULL},
+        {"phases", &guided->decisions, NULL},
+        {"site_count", &count, NULL},
+        {"expected_share", NULL, &guided->expected_share},
+        {"seen_share", NULL, &guided->seen_share},
+    };
+    if (!value)
+        return;
+    *value++ = '\0';
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(word, rows[i].key) == 0 && rows[i].number)
+            take_number(value, rows[i].number);
+        else if (strcmp(word, rows[i].key) == 0)
+            take_share(value, rows[i].share);
+    if (strcmp(word, "site_count") == 0 && count <= HM_GUIDED_MOST)
+        guided->n_sites = (uint32_t)count;
+    else if (strcmp(word, "packer") == 0)
+        hm_text_copy(guided->packer, value, sizeof(guided->packer));
+    else if (strcmp(word, "source") == 0)
+        hm_text_copy(guided->source, value, sizeof(guided->source));
+    else if (strcmp(word, "sites") == 0)
+        take_sites(value, guided);
+}
+
+/* Adds a number of a line. */
+static void add_number(const char *line, const char *key, uint64_t *sum)
+{
+    const char *end = strchr(line, '\n'), *at = strstr(line, key);
+    if (at && end && at < end)
+        *sum += strtoull(at + strlen(key), NULL, 10);
+}
+
+static void take_line(const char *from, struct hm_guided *guided)
+{
+    char line[LINE], *why, *rest = NULL;
+    size_t length = strcspn(from, "\n");
+    length = length < sizeof(line) ? length : sizeof(line) - 1;
+    memcpy(line, from, length);
+    line[length] = '\0';
+    if ((why = strstr(line, " why=")) != NULL) {
+        hm_text_copy(guided->why, why + strlen(" why="), sizeof(guided->why));
+        *why = '\0';
+    }
+    for (char *word = strtok_r(line + strlen(GUIDED), " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        take(word, guided);
+}
+
+bool hm_profiled_read_guided(const char *results, struct hm_guided *guided)
+{
+    bool is_first = true;
+    for (const char *line = results; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, GUIDED, strlen(GUIDED)) != 0)
+            continue;
+        if (is_first)
+            take_line(line, guided);
+        is_first = false;
+        add_number(line, " promoted_bytes=", &guided->promoted_bytes);
+        add_number(line, " demoted_bytes=", &guided->demoted_bytes);
+    }
+    return !is_first;
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests guidance online: the sites of a program are learned while it runs, and their memory is moved."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import slurm
+from migration import FAST, nodes_of
+from test_sites import SOURCE, pid_of
+
+MIB = slurm.MIB
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+COLD, HOT, ROOM = 24, 8, 28  # MiB: the cold site comes first, and leaves the hot one no room in the fast tier
+
+
+@pytest.fixture(scope="module")
+def probe():
+    before = PARANOID.read_text()
+    PARANOID.write_text("2")  # users may sample their own threads, as many sites have it
+    program = slurm.folder_of("alice") / "probe"
+    slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
+    yield program
+    PARANOID.write_text(before)
+
+
+def fast_share(pid, output):
+    """Which part of the hot site's memory is in the fast tier: the program has printed its address."""
+    start = int(re.search(r"hot 0x(\w+)", output.read_text())[1], 16) // slurm.PAGE * slurm.PAGE
+    nodes = nodes_of(pid, start, HOT * MIB // slurm.PAGE)
+    return sum(node in FAST for node in nodes) / len(nodes)
+
+
+@pytest.fixture(autouse=True)
+def no_job_is_left(clean_node):
+    yield
+    slurm.run("scancel --user=alice")
+
+
+def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
+    output = probe.with_name("late.txt")
+    words = f"--hybrid-mem=guided,online,fast={ROOM}M,overhead=10%"
+    job_id = slurm.sbatch("alice", f"srun -n1 {words} {probe} late {COLD} {HOT} 600 > {output}", "--hybrid-mem=off")
+    pid = slurm.wait_for(lambda: pid_of(probe, (COLD + HOT) * MIB), f"the program of job {job_id}")
+    slurm.wait_for(lambda: fast_share(pid, output) > 0.9, "the hot memory in the fast tier")
+    slurm.run(f"kill {pid}")
+    slurm.wait_job(job_id)
+    record = slurm.record(job_id)
+    guided = record["guided"]
+    assert record["plan"]["mode"] == "guided" and guided["reason"] is None
+    assert guided["site_count"] == 1 and guided["expected_share"] > 0.9
+    assert 0.99 * HOT * MIB <= guided["fast_bytes"] <= HOT * MIB, "its whole pages"
+    assert 0 <= guided["seen_share"] <= 1 and "by the step's recorder (self-reported)" in guided["seen_source"]
+    assert guided["online"]["promoted_bytes"] >= 0.9 * HOT * MIB and guided["online"]["decisions"] >= 1
+    made = json.loads(Path(guided["profile"]).read_text())
+    hot = max(made["sites"], key=lambda site: site["accesses"] or 0)
+    assert guided["sites"] == [hot["id"]] and hot["peak_bytes"] == HOT * MIB
+
+
+def test_a_program_that_cannot_be_guided_runs_and_a_line_says_why(probe):
+    static = probe.with_name("static")
+    slurm.run(f"gcc -O2 -static -pthread -o {static} {SOURCE}", user="alice")
+    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=guided,online {static} status; echo $?", "--hybrid-mem=off")
+    slurm.wait_job(job_id)
+    why = f"{static} is linked statically: its allocations cannot be seen"
+    assert slurm.output(job_id).count(f"hybridmem: {why}") == 1 and "\n7\n" in slurm.output(job_id)
+    guided = slurm.record(job_id)["guided"]
+    assert guided["reason"] == why and guided["sites"] == [] and guided["seen_share"] is None
