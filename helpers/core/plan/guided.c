@@ -2,6 +2,8 @@
 /* Plans the mode guided: all memory is in the slow tier, but that of the sites which the task chooses by the profile.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "base/size.h"
@@ -42,10 +44,12 @@ static int plan_online(struct hm_scene *scene, const struct hm_part *fast, const
         .overhead_percent = scene->keys.overhead_percent,
         .read_latency = hm_plan_read_latency(fast, slow),
     };
-    hm_scene_reason(scene,
-                    "New memory comes from %s, at most %s for each step, and then from %s, until the program's "
-                    "allocation sites are known; then those that are used most have %s.",
-                    fast->label, hm_size_format(plan->guide.fast_bytes, size, sizeof(size)), slow->label, fast->label);
+    size_t length = strlen(plan->reason);
+    length -= length > 0 && plan->reason[length - 1] == '.';
+    snprintf(plan->reason + length, sizeof(plan->reason) - length,
+             "; once the program's allocation sites are known, those that are used most have %s, at most %s for each "
+             "step.",
+             fast->label, hm_size_format(plan->guide.fast_bytes, size, sizeof(size)));
     return 0;
 }
 

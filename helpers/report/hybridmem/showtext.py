@@ -216,7 +216,8 @@ class Printer:
             seen = "seen share not measured" if seen is None else f"{100 * seen:.0f} % seen by the {who}'s samples"
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
             self.line("guided", f"{count} sites of {size} in the fast tier{most}, by {packer}; {expected}")
-            self.line("", f"profile {fields.text(guided, 'profile')}")
+            if profile := fields.text(guided, "profile"):
+                self.line("", f"profile {profile}")
             stale = guided.get("stale")
             sites, found = fields.whole(stale, "sites"), fields.whole(stale, "found")
             if sites is not None and found is not None:

@@ -118,7 +118,7 @@ static int run(struct work *work, struct hm_error *error)
     if (hm_program_start(&work->program, watching->path, options->program, -1, -1, error) != 0)
         return HM_SITES_RUN_CANNOT_RUN;
     follow(work);
-    if (options->online)
+    if (options->online && watching->watch.table->processes > 0) /* else a line says why it was not seen */
         hm_sites_online_tell(watching->online, options->command);
     return write_profile(work, error) == 0 ? 0 : HM_SITES_RUN_FAILED;
 }

@@ -84,6 +84,12 @@ static const struct row rows[] = {
      .reason = "; a program that cannot be guided has its memory as with migrate, and there the migrator keeps the "
                "job's hottest data in dram (nodes 0-1), at most 1.0 TiB of it.",
      .warning = "fast=: 1.0 TiB are more than dram (nodes 0-1) has: 168.0 GiB"},
+    {"optane", "guided,online,fast=4G", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "and the rest goes to pmem (nodes 2-3), nearest node first; once the program's allocation sites are "
+               "known, those that are used most have dram (nodes 0-1), at most 4.0 GiB for each step."},
+    {"optane", "guided,online", SHARED, .config = "migrate = \"fast=50%,source=faults\"",
+     .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
+     .reason = "have dram (nodes 0-1), at most 84.0 GiB for each step."},
     /* spill, shared channels */
     {"optane", "spill", SHARED, .policy = HM_POLICY_INTERLEAVE, .nodes = "0-1", .predicted_gbs = -1,
      .reason = "dram (nodes 0-1) is filled first, its nodes in turn, and the rest goes to pmem (nodes 2-3), nearest "
