@@ -174,6 +174,19 @@ def test_a_job_asks_for_nodes_in_its_mode_whatever_its_constraint():
         assert refused.returncode != 0 and "nodes with memmode=cache are for jobs with user alice" in refused.stderr
 
 
+def test_a_client_of_slurms_api_gets_the_same_nodes():
+    """It runs neither a cli_filter nor our plugin, and may send the option under the name that it has in a prolog."""
+    source = Path(__file__).parent / "programs" / "slurm" / "apisubmit.c"
+    slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/apisubmit {source} -lslurm")
+    option = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+    for name in (option, f"SPANK_{option}"):
+        held = slurm.run(f"apisubmit {name}=memory", user="alice").stdout.strip()
+        assert told(held)["Features"] == "memmode=cache"
+        slurm.run(f"scancel {held}")
+    refused = slurm.run(f"apisubmit {option}=spill SPANK_{option}=memory", user="alice", check=False)
+    assert refused.returncode != 0 and "--hybrid-mem is in the job's environment 2 times" in refused.stderr
+
+
 def test_a_job_on_a_node_without_a_cache_ends_before_its_first_instruction():
     job_id = slurm.sbatch("alice", "echo ran", "--hybrid-mem=memory")
     assert slurm.wait_job(job_id) == "FAILED"
