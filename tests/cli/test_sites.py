@@ -390,9 +390,9 @@ def other_input(profile):
     """A as hot, but for chance: 20 more of 1000 samples hit it; B larger; C hotter; D gone, a new site in its place."""
     a, b, c, d = profile["sites"][:4]
     profile["sampling"]["elsewhere"] = 0.0
-    a.update(samples=420.0)
-    b.update(peak_bytes=50 * MIB)
-    c.update(samples=400.0, reads=400.0, writes=0.0)
+    a.update(samples=420.0, reads=320.0)
+    b.update(samples=330.0, reads=280.0, peak_bytes=50 * MIB)
+    c.update(samples=200.0, reads=200.0, writes=0.0)
     d.update(id="00000000000000ff")
 
 
@@ -402,16 +402,16 @@ def test_what_differs_between_two_profiles(tmp_path):
     assert (diff["same_build"], diff["matched_by_name"], diff["without_names"], diff["same"]) == (True, 0, 0, 2)
     found = {site["what"]: site for site in diff["sites"]}
     assert set(found) == {"came", "went", "peak", "accesses"} and len(diff["sites"]) == 4
-    all_new = 400 + 350 + 400 + 50
+    all_new = 420 + 330 + 200 + 50
     assert found["came"]["old"] is None
     assert found["came"]["new"] == {"id": "00000000000000ff", "peak_bytes": 29 * MIB, "share": 50 / all_new}
     assert (found["went"]["old"]["id"], found["went"]["new"]) == (D, None)
     assert (found["peak"]["old"]["peak_bytes"], found["peak"]["new"]["peak_bytes"]) == (40 * MIB, 50 * MIB)
-    assert (found["accesses"]["old"]["id"], found["accesses"]["new"]["share"]) == (C, 400 / all_new)
+    assert (found["accesses"]["old"]["id"], found["accesses"]["new"]["share"]) == (C, 200 / all_new)
     lines = sites("diff", PROFILE, path).stdout.splitlines()
     assert lines[0] == "1 sites came, 1 went, and 2 of 4 that stayed changed"
     rows = {line.split()[0]: " ".join(line.split()) for line in lines[3:]}
-    assert rows[B].startswith(f"{B} peak 40.0 MiB 50.0 MiB 35.0 % 29.2 % stencil+")
+    assert rows[B].startswith(f"{B} peak 40.0 MiB 50.0 MiB 35.0 % 33.0 % stencil+")
     assert rows[D].startswith(f"{D} went 29.0 MiB - 5.0 % - stencil+")
 
 

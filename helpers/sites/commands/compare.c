@@ -165,8 +165,8 @@ static void judge(const struct hm_profile *old, const struct hm_profile *new, st
         return;
     double before = (double)pair->old->peak_bytes, after = (double)pair->new->peak_bytes;
     pair->has_other_peak = fabs(after - before) > SAME_PEAK * fmax(before, after);
-    pair->has_other_share = is_outside(pair->old->samples / old->samples, hm_profile_confidence(new, pair->new)) &&
-                            is_outside(pair->new->samples / new->samples, hm_profile_confidence(old, pair->old));
+    pair->has_other_share = is_outside(hm_profile_share(old, pair->old), hm_profile_confidence(new, pair->new)) &&
+                            is_outside(hm_profile_share(new, pair->new), hm_profile_confidence(old, pair->old));
 }
 
 struct key {

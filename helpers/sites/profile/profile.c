@@ -36,6 +36,22 @@ static struct hm_profile_bounds counted_bounds(const struct hm_profile *profile,
     return (struct hm_profile_bounds){fmin(site->counted.low, share), fmin(fmax(site->counted.high, share), 1)};
 }
 
+double hm_profile_share(const struct hm_profile *profile, const struct hm_profile_site *site)
+{
+    double all = hm_profile_all_accesses(profile), share = hm_profile_accesses(site) / all;
+    return all > 0 && !isnan(share) ? fmin(share, 1) : NAN;
+}
+
+/* Samples are rarer where they cost more, and count as more accesses then: the site's may count as more, or as less,
+ * than others do. How many they are tells how sure it is, as a ratio of the share. */
+static struct hm_profile_bounds weighted(struct hm_profile_bounds bounds, double sampled, double share)
+{
+    if (isnan(share) || !(sampled > 0))
+        return bounds;
+    return (struct hm_profile_bounds){fmin(bounds.low * share / sampled, share),
+                                      fmin(fmax(bounds.high * share / sampled, share), 1)};
+}
+
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     double n = profile->samples, square = SCORE * SCORE;
@@ -47,7 +63,8 @@ struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile,
     double middle = (share + square / (2 * n)) / (1 + square / n);
     /* The share is within the bounds but for rounding, where it is 0 or 1. */
     double half = SCORE / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n));
-    return (struct hm_profile_bounds){fmax(fmin(middle - half, share), 0), fmin(fmax(middle + half, share), 1)};
+    const struct hm_profile_bounds bounds = {fmax(fmin(middle - half, share), 0), fmin(fmax(middle + half, share), 1)};
+    return weighted(bounds, share, hm_profile_share(profile, site));
 }
 
 /* The place of the first function that begins behind this address. */

@@ -105,10 +105,13 @@ bool hm_profile_is_there(const struct hm_profile_object *object);
  * (ENOMEM). */
 int hm_profile_find_functions(struct hm_profile *profile);
 
+/* The share of all accesses that a site has; NaN: not known. Pure. */
+double hm_profile_share(const struct hm_profile *profile, const struct hm_profile_site *site);
+
 /*
- * The share of all samples that a site has, with 95 % confidence, by Wilson's score interval (E. B. Wilson, Journal of
- * the American Statistical Association 22, 1927). Where bytes were counted, these bounds are those of repeated runs.
- * NaN where they are not known. Pure.
+ * Bounds of that share, with 95 % confidence: Wilson's score interval (E. B. Wilson, Journal of the American
+ * Statistical Association 22, 1927) of its share of the samples, times what a sample of it counts for, as a ratio to
+ * all samples. Where bytes were counted, these bounds are those of repeated runs. NaN where they are not known. Pure.
  */
 struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile, const struct hm_profile_site *site);
 

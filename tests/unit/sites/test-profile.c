@@ -219,6 +219,12 @@ static void test_confidence(void **state)
         assert_float_equal(bounds.high, rows[i].high, 5e-5);
         assert_true(bounds.low <= rows[i].hits / rows[i].samples && bounds.high >= rows[i].hits / rows[i].samples);
     }
+    /* Its samples count as twice as many accesses as others do: 308 of 1000, and 616. */
+    struct hm_profile_site heavy[] = {{.reads = 616, .samples = 308}};
+    const struct hm_profile profile = {.samples = 1000, .elsewhere = 384, .n_sites = 1, .site = heavy};
+    struct hm_profile_bounds twice = hm_profile_confidence(&profile, heavy);
+    assert_float_equal(twice.low, 2 * 0.2801, 5e-4);
+    assert_float_equal(twice.high, 2 * 0.3373, 5e-4);
     const struct hm_profile none = {.samples = NAN};
     const struct hm_profile_site site = {.samples = NAN};
     assert_true(isnan(hm_profile_confidence(&none, &site).low));
