@@ -14,12 +14,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct hm_profiled_start start;
     static struct hm_profiled profiled;
+    static struct hm_guided guided;
     char *text = input_text(data, size);
     if (!text)
         return 0;
     profiled = (struct hm_profiled){.is_known = true};
     hm_profiled_judge(text, 4, &profiled);
     if (hm_fields_check(hm_profiled_table, &profiled, NULL) != 0 || (profiled.file[0] && profiled.file[0] != '/'))
+        abort();
+    guided = (struct hm_guided){.is_known = true};
+    (void)hm_profiled_read_guided(text, &guided);
+    if (hm_fields_check(hm_guided_table, &guided, NULL) != 0)
         abort();
     if (hm_profiled_parse(text, &start) == 0 && (start.file[0] != '/' || start.folder[0] != '/' || start.pid == 0))
         abort();
