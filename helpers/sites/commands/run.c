@@ -74,7 +74,7 @@ static void explain(const struct work *work, const struct hm_profile *profile)
                    "others does not");
     else if (profile->processes > 0 && profile->n_sites == 0)
         tell(work, "has allocated nothing that was seen: it may have a malloc of its own");
-    if (profile->left_out > 0)
+    if (profile->left_out > 0 && work->options.output)
         fprintf(stderr,
                 "%s: allocations that are not in the profile, as their site was new in a child of a process with "
                 "threads, or as there was no room: %llu\n",
