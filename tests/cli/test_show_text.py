@@ -78,6 +78,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
         record(10, guided=other),
         record(11),
         record(12, guided={**guided, "seen_share": 0.625}),
+        record(16, guided={**guided, "seen_share": 0.625, "seen_source": "bytes of the whole job, all its steps: x"}),
         record(13, guided={**other, "fallback": "migrate"}),
         record(14, guided={**guided, "stale": {"sites": 9, "found": 7}}),
         record(15, guided={**guided, "seen_share": 0.5, "online": {"decisions": 3}}),
@@ -90,6 +91,7 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
     assert "  guided " not in show(tmp_path, "11").stdout
     assert " 75 % of the accesses expected there; 62 % seen by the migrator's samples\n" in show(tmp_path, "12").stdout
     assert " there; 50 % seen by the recorder's samples\n" in show(tmp_path, "15").stdout
+    assert "; 62 % counted, of the whole job's bytes\n" in show(tmp_path, "16").stdout
     assert "of other builds: 7 of its 9 sites were found in these\n" in show(tmp_path, "14").stdout
     assert "\n  guided       not, but as with migrate: it is static\n" in show(tmp_path, "13").stdout
 

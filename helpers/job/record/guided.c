@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record's `guided`: which allocation sites the profile has chosen for the fast tier, what was expected of it, and
- * what the step's migrator has seen of it. */
+/* The record's `guided`: which allocation sites the profile has chosen for the fast tier, and what was expected of it.
+ * What was seen of it is in seen.c. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "parts.h"
 
@@ -16,46 +15,6 @@ static json_t *sites_of(const struct hm_guided *guided)
         json_array_append_new(sites, json_string(id));
     }
     return sites;
-}
-
-/* The figures of the migrator beside the guided step; NULL: there are none. */
-static const struct hm_progress *migrator_of(const struct hm_job *job)
-{
-    const struct hm_migration *migration = &job->migration;
-    for (uint32_t i = 0; i < migration->n_steps && i < HM_MIGRATION_STEPS; i++)
-        if (migration->step[i].step_id == job->guided.step_id && migration->step[i].state != HM_PROGRESS_STARTING)
-            return &migration->step[i];
-    return NULL;
-}
-
-/*
- * Sets the share of the step's accesses that the fast tier served. Nobody counts accesses by site while a program runs,
- * so it is that of all accesses, as the expected one is.
- */
-static void set_seen(json_t *object, const struct hm_job *job)
-{
-    const struct hm_progress *progress = migrator_of(job);
-    char text[HM_WARNING] = "no migrator ran beside the step: guided,migrate starts one";
-    double share = -1;
-    if (job->guided.is_online && job->guided.samples > 0) {
-        share = job->guided.seen_share;
-        snprintf(text, sizeof(text),
-                 "estimate from %" PRIu64 " samples of %.16s by the step's recorder (self-reported)",
-                 job->guided.samples, job->guided.source);
-    } else if (job->guided.why[0])
-        snprintf(text, sizeof(text), "nothing was guided");
-    else if (progress && strcmp(progress->hot_by, "accesses") != 0)
-        snprintf(text, sizeof(text), "the step's migrator counted writes alone");
-    else if (progress && (progress->fast_share < 0 || progress->samples == 0))
-        snprintf(text, sizeof(text), "the samples of the step's migrator do not tell it");
-    else if (progress) {
-        share = progress->fast_share;
-        snprintf(text, sizeof(text),
-                 "estimate from %" PRIu64 " samples of %.16s by the step's migrator (self-reported)", progress->samples,
-                 progress->source);
-    }
-    json_object_set_new(object, "seen_share", share >= 0 ? json_real(share) : json_null());
-    json_object_set_new(object, "seen_source", hm_json_text(text, sizeof(text)));
 }
 
 /* How much of a profile of another build the program has, too. */
@@ -76,7 +35,7 @@ static json_t *online_of(const struct hm_guided *guided)
                      hm_json_bytes(guided->promoted_bytes), "demoted_bytes", hm_json_bytes(guided->demoted_bytes));
 }
 
-json_t *hm_record_guided(const struct hm_job *job)
+json_t *hm_record_guided(const struct hm_job *job, const struct hm_record_tiers *tiers, const json_t *traffic)
 {
     const struct hm_guided *guided = &job->guided;
     if (!guided->is_known)
@@ -90,7 +49,7 @@ json_t *hm_record_guided(const struct hm_job *job)
     json_object_set_new(object, "fast_bytes", is_guided ? hm_json_bytes(guided->fast_bytes) : json_null());
     json_object_set_new(object, "limit_bytes", is_guided ? hm_json_bytes(guided->limit_bytes) : json_null());
     json_object_set_new(object, "expected_share", is_guided ? json_real(guided->expected_share) : json_null());
-    set_seen(object, job);
+    hm_record_set_seen(object, job, tiers, traffic);
     json_object_set_new(object, "reason", hm_json_text(guided->why, sizeof(guided->why)));
     json_object_set_new(object, "stale", stale_of(guided));
     json_object_set_new(object, "online", online_of(guided));

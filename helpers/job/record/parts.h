@@ -69,8 +69,11 @@ json_t *hm_record_energy_estimate(const struct hm_record_tiers *tiers, const str
 /* The record's "migration". */
 json_t *hm_record_migration(const struct hm_job *job);
 
-/* The record's "guided"; null for a job that was not. */
-json_t *hm_record_guided(const struct hm_job *job);
+/* The record's "guided"; null for a job that was not. `traffic` is that of the record. */
+json_t *hm_record_guided(const struct hm_job *job, const struct hm_record_tiers *tiers, const json_t *traffic);
+/* Sets its "seen_share" and "seen_source". */
+void hm_record_set_seen(json_t *object, const struct hm_job *job, const struct hm_record_tiers *tiers,
+                        const json_t *traffic);
 
 /* The record's "profile"; null for a job of another mode. */
 json_t *hm_record_profile(const struct hm_profiled *profiled);

@@ -158,7 +158,7 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
     json_object_set_new(record, "traffic", hm_record_traffic(job, &list, samples, no_samples));
     json_object_set_new(energy, "estimate", hm_record_energy_estimate(&list, samples, record));
     json_object_set_new(record, "migration", hm_record_migration(job));
-    json_object_set_new(record, "guided", hm_record_guided(job));
+    json_object_set_new(record, "guided", hm_record_guided(job, &list, json_object_get(record, "traffic")));
     json_object_set_new(record, "profile", hm_record_profile(&job->profiled));
     json_object_set_new(record, "namespaces", hm_record_namespaces(&job->namespaces));
     json_object_set_new(record, "warnings", warnings);

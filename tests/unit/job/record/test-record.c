@@ -331,7 +331,7 @@ static void test_guided(void **state)
     assert_float_equal(json_real_value(json_object_get(guided, "expected_share")), 0.75, 1e-9);
     assert_true(json_is_null(json_object_get(guided, "seen_share")));
     assert_string_equal(json_string_value(json_object_get(guided, "seen_source")),
-                        "no migrator ran beside the step: guided,migrate starts one");
+                        "no migrator ran beside the step: guided,migrate starts one; counters do not tell it: why");
     assert_true(json_is_null(json_object_get(guided, "reason")));
     assert_true(json_is_null(json_object_get(guided, "stale")));
     json_decref(record);
@@ -359,9 +359,10 @@ static void test_seen_share(void **state)
         const char *source;
     } rows[] = {
         {3, "accesses", 0.5, "estimate from 640 samples of damon by the step's migrator (self-reported)"},
-        {3, "writes", 0.5, "the step's migrator counted writes alone"},
-        {3, "accesses", -1, "the samples of the step's migrator do not tell it"},
-        {2, "accesses", 0.5, "no migrator ran beside the step: guided,migrate starts one"},
+        {3, "writes", 0.5, "the step's migrator counted writes alone; counters do not tell it: why"},
+        {3, "accesses", -1, "the samples of the step's migrator do not tell it; counters do not tell it: why"},
+        {2, "accesses", 0.5,
+         "no migrator ran beside the step: guided,migrate starts one; counters do not tell it: why"},
     };
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows); i++) {

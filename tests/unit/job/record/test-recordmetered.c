@@ -135,6 +135,41 @@ static void set_metered(void)
     };
 }
 
+/* Without a migrator, the node's counters have the share of a job that was alone there, if they have each tier's reads
+ * and writes. */
+static void test_seen_by_counters(void **state)
+{
+#define NO_MIGRATOR "no migrator ran beside the step: guided,migrate starts one; counters "
+    static const struct {
+        uint64_t is_known; /* the slow tier's writes are */
+        bool had_company;
+        const char *source;
+    } rows[] = {
+        {1, false, "bytes of the whole job, all its steps: perf-imc; for the node, on which no other job ran"},
+        {0, false,
+         NO_MIGRATOR "do not tell it: perf-imc; for the node, on which no other job ran, and not the reads and "
+                     "writes of each tier"},
+        {1, true, NO_MIGRATOR "are the node's, and other jobs ran there"},
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        set_up(state);
+        set_metered();
+        job.has_cores = false;
+        job.had_company = rows[i].had_company;
+        job.plan.guide.fast_nodes = tiers.tier[0].nodes;
+        job.guided = (struct hm_guided){.is_known = true, .expected_share = 0.75};
+        memcpy(samples.metered.traffic,
+               &(struct hm_metered_figure[][HM_DIRECTIONS]){{{5e9, 1}, {1e9, 1}}, {{1e9, 1}, {1e9, rows[i].is_known}}},
+               sizeof(struct hm_metered_figure[2][HM_DIRECTIONS]));
+        json_t *record = hm_record_build(&config, &tiers, &job, &samples, "", START);
+        const json_t *guided = json_object_get(record, "guided"), *seen = json_object_get(guided, "seen_share");
+        assert_string_equal(json_string_value(json_object_get(guided, "seen_source")), rows[i].source);
+        assert_int_equal(json_is_real(seen), i == 0);
+        assert_float_equal(json_real_value(seen), i == 0 ? 0.75 : 0, 1e-9);
+        json_decref(record);
+    }
+}
+
 static void set_model(void)
 {
     tiers.tier[0].energy = (struct hm_energy_model){.static_w = 2, .read_pj_bit = 6.25, .write_pj_bit = 7};
@@ -407,6 +442,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_model_of_one_tier, set_up),
         cmocka_unit_test_setup(test_estimates_change_nothing_else, set_up),
         cmocka_unit_test_setup(test_metered, set_up),
+        cmocka_unit_test_setup(test_seen_by_counters, set_up),
         cmocka_unit_test_setup(test_a_group_without_figures, set_up),
         cmocka_unit_test_setup(test_the_time_of_a_group, set_up),
         cmocka_unit_test_setup(test_metered_until_the_monitor_was_killed, set_up),
