@@ -81,6 +81,7 @@ static int gather(spank_t spank, struct hm_step_facts *facts)
     facts->option_is_inherited = is_inherited(spank);
     facts->restart = get_number(spank, S_SLURM_RESTART_COUNT, 0);
     facts->n_tasks = get_number(spank, S_JOB_LOCAL_TASK_COUNT, 1);
+    facts->n_nodes = get_number(spank, S_JOB_NNODES, 1);
     facts->array_job_id = get_number(spank, S_JOB_ARRAY_ID, 0);
     facts->array_task_id = get_number(spank, S_JOB_ARRAY_TASK_ID, HM_NO_ID);
     /* For a job that is not an array, Slurm 22.05 gives 0, and 24.11 the job's own id without a task id. */

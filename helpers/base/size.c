@@ -54,6 +54,15 @@ int hm_size_parse(const char *text, uint64_t *bytes, struct hm_error *error)
     return 0;
 }
 
+int hm_size_parse_one_in(const char *text, uint64_t least, uint64_t most, uint64_t *number, struct hm_error *error)
+{
+    const size_t before = strlen("1/");
+    if (strncmp(text, "1/", before) == 0 && hm_size_parse_number(text + before, least, most, number, NULL) == 0)
+        return 0;
+    return hm_fail(error, EINVAL, "\"%.40s\" is no rate: write 1/N with N from %llu to %llu, as in 1/4096", text,
+                   (unsigned long long)least, (unsigned long long)most);
+}
+
 int hm_size_parse_duration(const char *text, uint64_t *milliseconds, struct hm_error *error)
 {
     int status = parse_with_unit(text, durations, N_ROWS(durations), milliseconds);

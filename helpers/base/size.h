@@ -26,6 +26,9 @@ int hm_size_parse_amount(const char *text, const char *unit, double *amount, str
 /* Parse a percentage of 0 to 100: "2%", "2.5%". Returns 0, or -1 (EINVAL, ERANGE). */
 int hm_size_parse_percent(const char *text, double *percent, struct hm_error *error);
 
+/* Parse "1/N" for one of N, with N from `least` to `most`: a rate of samples. Returns 0, or -1 (EINVAL, ERANGE). */
+int hm_size_parse_one_in(const char *text, uint64_t least, uint64_t most, uint64_t *number, struct hm_error *error);
+
 /* Parse a time into milliseconds: digits and ms, s, min or h. Returns 0, or -1 (EINVAL, ERANGE). Where only the unit
  * is missing, the text says so. */
 int hm_size_parse_duration(const char *text, uint64_t *milliseconds, struct hm_error *error);

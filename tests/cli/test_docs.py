@@ -247,7 +247,9 @@ def test_man_pages_name_pages_that_are_there(page):
 def test_man_pages_have_the_options_of_the_programs(command):
     """Both ways: every option of --help is in the man page, and every option of the page is in --help."""
     sites = [[part] for part in ("run", "show", "plan", "guide", "merge", "check", "list", "record")]
-    parts = {"sites": sites, "profile": [["mbi", part] for part in ("plan", "run", "status", "merge")]}.get(command, [])
+    parts = {"sites": sites, "profile": [["mbi", part] for part in ("plan", "run", "status", "merge", "task")]}.get(
+        command, []
+    )
     text = "".join(helper(f"hybridmem-{command}", *words, "--help").stdout for words in [[], *parts])
     page = rendered(MAN / f"hybridmem-{command}.1")
     options = r"(?<![\w-])--[a-z][a-z-]+"

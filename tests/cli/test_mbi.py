@@ -331,7 +331,7 @@ def test_refusals(words, said):
     assert said in done.stderr and done.stderr.startswith("hybridmem profile")
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "status", "merge"])
+@pytest.mark.parametrize("command", ["plan", "run", "status", "merge", "task"])
 def test_help_texts_fit_a_terminal(command):
     lines = mbi(command, "--help").stdout.splitlines()
     assert lines[0].startswith(f"Usage: hybridmem profile mbi {command} ") and max(map(len, lines)) <= 80

@@ -97,7 +97,15 @@ def test_what_a_profile_has_chosen_is_shown(tmp_path):
 
 
 def test_where_a_job_has_left_its_profile_is_shown(tmp_path):
-    left = {"file": "/home/a/7.0.json", "method": "sample", "reason": None}
+    left = {
+        "file": "/home/a/7.0.json",
+        "method": "sample",
+        "reason": None,
+        "plan": None,
+        "run": None,
+        "period": None,
+        "rate_reason": None,
+    }
     write(
         tmp_path,
         record(9, mode="profile", profile=left),

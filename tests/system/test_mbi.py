@@ -15,6 +15,7 @@ PROGRAMS = Path(__file__).parent / "programs" / "sites"
 PAPI = Path("/usr/libexec/hybridmem/hybridmem-papi")  # which the guest's build does not have
 HUGE = 2 * slurm.MIB
 SITES = 20
+OPTIONS = "--partition=whole --exclusive --hybrid-mem=profile,method=mbi,plan=plan"
 SLOW_IS_CXL = 'tier "slow" { kind = cxl }\n'
 # Counts a line more at each reading: what it says means nothing
 ANY_COUNTS = """#!/bin/bash
@@ -55,24 +56,42 @@ def status_of(plan):
 
 
 def test_a_job_array_runs_the_plan_and_only_what_failed_again(folder):
+    """That of the plan, and one of the user's own, whose script starts the program."""
     stand_in, plan, flag = folder / "papi", folder / "plan", folder / "fail"
     stand_in.write_text(ANY_COUNTS)
     slurm.run(f"hybridmem profile mbi plan -o plan --repeat 1 -- {folder}/known 1 {flag}", user="alice", cwd=folder)
+    own = (OPTIONS, "-o out-%a", f"--wrap 'srun -n2 ./known 1 {flag}'")
 
-    def submit(array):
-        slurm.run(f"sbatch --array={array} {plan}/job.sh", user="alice", cwd=folder)
+    def submit(array, *words):
+        done = slurm.run(f"sbatch --parsable --array={array} {' '.join(words)}", user="alice", cwd=folder)
+        return int(done.stdout)
 
     with counters(stand_in):
-        submit("0")
+        submit("0", f"{plan}/job.sh")
         slurm.wait_for(lambda: status_of(plan)["done"] == 1, "the first run")
         flag.touch()
-        submit("0-2")
+        submit("0-2", *own)
         slurm.wait_for(lambda: len(status_of(plan)["failed"]) == 2, "the runs that fail")
         failed = status_of(plan)
         flag.unlink()
-        submit(failed["array"])
-        slurm.wait_for(lambda: status_of(plan)["done"] == 3, "the runs that failed")
+        submit("1", f"{plan}/job.sh")
+        slurm.wait_for(lambda: status_of(plan)["done"] == 2, "the run that failed")
+        assert status_of(plan)["array"] == "2"
+        job_id = submit("2", *own)
+        slurm.wait_for(lambda: status_of(plan)["done"] == 3, "the last run")
         slurm.wait_idle()
+    record = slurm.record(job_id)
+    left = {
+        "file": None,
+        "method": "mbi",
+        "plan": "plan",
+        "run": 2,
+        "reason": None,
+        "period": None,
+        "rate_reason": None,
+    }
+    assert record["profile"] == left and record["plan"]["nodes"] == list(migration.FAST) and record["exit_code"] == 0
+    assert f"run 0 of {plan} is done" in (folder / "out-0").read_text()
     assert (failed["done"], failed["array"]) == (1, "1-2")
     for run in failed["failed"]:
         assert (run["node"], run["reason"]) == (slurm.NODE, "the program ended with exit status 3")
@@ -80,13 +99,21 @@ def test_a_job_array_runs_the_plan_and_only_what_failed_again(folder):
     assert json.loads((folder / "app.json").read_text())["sampling"]["source"] == "mbi"
 
 
-def test_where_the_node_has_no_counters_nothing_is_measured(folder):
+def test_a_job_that_cannot_measure_a_run_is_refused_in_one_line(folder):
+    """One that is no task of an array, and one on a node without counters."""
     slurm.run("hybridmem profile mbi plan -o plan --repeat 1 -- ./known 1", user="alice", cwd=folder)
-    done = slurm.run("hybridmem profile mbi run plan 0", user="alice", cwd=folder, check=False)
-    assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
-    assert done.stderr.startswith(
-        "hybridmem profile mbi run: the traffic of the tier slow is not counted here: perf-imc: the kernel has no PMU "
-    )
+    words = f"{OPTIONS} -n1 ./known 1"
+    done = slurm.run(f"srun {words}", user="alice", cwd=folder, check=False)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("srun: ")]
+    assert done.returncode != 0 and done.stdout == "" and len(lines) == 1, done.stderr
+    assert lines[0].endswith("sbatch --exclusive --array=$(hybridmem profile mbi status --array plan)")
+    slurm.run(f"sbatch --array=1 -o out {OPTIONS} --wrap 'srun -n2 ./known 1'", user="alice", cwd=folder)
+    slurm.wait_for(lambda: status_of(folder / "plan")["failed"], "the run that fails")
+    slurm.wait_idle()
+    reason = status_of(folder / "plan")["failed"][0]["reason"]
+    assert reason.startswith("the traffic of the tier slow is not counted here: perf-imc: the kernel has no PMU ")
+    lines = [line for line in (folder / "out").read_text().splitlines() if not line.startswith("srun: ")]
+    assert lines == [f"hybridmem: {reason}"]
 
 
 @contextlib.contextmanager

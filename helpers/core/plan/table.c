@@ -42,6 +42,8 @@ static const struct hm_field guide_keys_table[] = {
 
 static const struct hm_field profile_keys_table[] = {
     HM_FIELD_WORDS(hm_profile_keys, method, hm_method_words),
+    HM_FIELD(hm_profile_keys, period),
+    HM_FIELD(hm_profile_keys, plan),
     {.name = NULL},
 };
 

@@ -21,7 +21,8 @@ const char *const hm_hot_by_words[] = {
 
 const char *const hm_fallback_words[] = {[HM_FALLBACK_UNSAID] = "unsaid", [HM_FALLBACK_MIGRATE] = "migrate", NULL};
 const char *const hm_stale_words[] = {[HM_STALE_UNSAID] = "unsaid", [HM_STALE_OK] = "ok", NULL};
-const char *const hm_method_words[] = {[HM_METHOD_UNSAID] = "unsaid", [HM_METHOD_SAMPLE] = "sample", NULL};
+const char *const hm_method_words[] = {
+    [HM_METHOD_UNSAID] = "unsaid", [HM_METHOD_SAMPLE] = "sample", [HM_METHOD_MBI] = "mbi", NULL};
 
 static void *field_of(const struct hm_key *key, struct hm_request *request)
 {
@@ -52,6 +53,13 @@ static int set_number(const struct hm_key *key, const char *value, struct hm_req
 {
     uint64_t number;
     return hm_size_parse_number(value, key->least, key->most, &number, NULL) < 0 ? -1 : store(key, number, request);
+}
+
+/* A rate of samples, one of N accesses. */
+static int set_rate(const struct hm_key *key, const char *value, struct hm_request *request)
+{
+    uint64_t number;
+    return hm_size_parse_one_in(value, key->least, key->most, &number, NULL) < 0 ? -1 : store(key, number, request);
 }
 
 static int set_size(const struct hm_key *key, const char *value, struct hm_request *request)
@@ -139,7 +147,7 @@ static const struct hm_key keys[] = {
     {"fast", HM_KEYS_MIGRATOR | HM_KEYS_GUIDE, set_cap, FIELD(migrate.fast_bytes), MIB, UINT64_MAX, NULL,
      "a size of at least 1M, digits and K, M, G or T, as in 64G, or 0.01% to 100% of the fast tier", "fast=25%",
      .about = "how much of the fast tier each step keeps at most: 64G or 25%"},
-    {"period", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.period), 100, UINT64_C(1) << 40, NULL,
+    {"period", HM_KEYS_MIGRATOR, set_number, FIELD(migrate.period), HM_PERIOD_LEAST, HM_PERIOD_MOST, NULL,
      "a number of accesses from 100 to 1099511627776", "period=65536", .about = "accesses per sample: 100 to 2^40"},
     {"interval", HM_KEYS_MIGRATOR, set_time, FIELD(migrate.interval_ms), 100, 24 * HOUR_MS, NULL,
      "a time of 100ms to 24h, digits and ms, s, min or h, as in 10s", "interval=10s",
@@ -183,7 +191,14 @@ static const struct hm_key keys[] = {
      .about = "ok: where there is no profile of the build, take one of an older build; sites whose functions did not "
               "change are found"},
     {"method", HM_KEYS_PROFILE, set_choice, FIELD(profile.method), HM_METHOD_SAMPLE, 0,
-     hm_method_words + HM_METHOD_SAMPLE, "sample", "method=sample", .about = "how accesses are seen: sample"},
+     hm_method_words + HM_METHOD_SAMPLE, "sample or mbi", "method=sample",
+     .about = "how accesses are seen: by samples (sample, the default), or by runs that hybridmem profile mbi has "
+              "planned (mbi)"},
+    {"rate", HM_KEYS_PROFILE, set_rate, FIELD(profile.period), HM_PERIOD_LEAST, HM_PERIOD_MOST, NULL,
+     "one of how many accesses, 1/100 to 1/1099511627776, as in 1/4096", "rate=1/4096",
+     .about = "one of how many accesses is sampled: 1/4096; overhead= still holds"},
+    {"plan", HM_KEYS_PROFILE, set_path, FIELD(profile.plan), 0, 0, NULL, "the path of a folder without a comma",
+     "plan=app.mbi", .about = "of method=mbi: the folder that hybridmem profile mbi plan has made"},
     {"size", HM_KEYS_FSDAX, set_size, FIELD(size_bytes), 32 * MIB, 1024 * TIB, NULL,
      "a size of 32M to 1024T, digits and K, M, G or T, as in 200G", "size=200G", .is_needed = true,
      .about = "size of all sockets' file systems together: 200G; has to be given"},

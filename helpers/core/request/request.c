@@ -66,12 +66,12 @@ static char *list_keys(unsigned groups, char *out, size_t size)
     return out;
 }
 
-/* List the modes that take the key: "isolate, migrate". Returns `out`. */
-static char *list_modes_of(const struct hm_key *key, char *out, size_t size)
+/* List the modes that take keys of these groups: "isolate, migrate". Returns `out`. */
+static char *list_modes_of(unsigned groups, char *out, size_t size)
 {
     unsigned modes = 0;
     for (int i = 0; hm_mode_at(i); i++)
-        modes |= hm_mode_at(i)->keys & key->group ? 1u << i : 0;
+        modes |= hm_mode_at(i)->keys & groups ? 1u << i : 0;
     return hm_modes_list(modes, ", ", out, size);
 }
 
@@ -90,17 +90,20 @@ static const struct hm_key *find_key(const struct parsing *p, struct word name, 
     const struct hm_key *key;
     const struct hm_mode_row *mode = hm_request_mode(p->request);
     char list[HM_MODES_LIST];
-    for (*n = 0; (key = hm_key_at(*n)); ++*n)
-        if (is_word(name, key->name))
-            break;
-    if (!key)
+    unsigned groups = 0; /* of all keys of this name: what it means may depend on the mode */
+    for (*n = 0; (key = hm_key_at(*n)); ++*n) {
+        if (!is_word(name, key->name))
+            continue;
+        if (key->group & mode->keys)
+            return key;
+        groups |= key->group;
+    }
+    if (!groups)
         hm_fail(p->error, EINVAL, "%s%.*s: unknown key \"%.*s\": %s takes %s", p->start, SHOWN, p->text, SHOW(name),
                 mode->name, list_keys(mode->keys, list, sizeof(list)));
-    else if (!(key->group & mode->keys))
-        hm_fail(p->error, EINVAL, "%s%.*s: %s takes no key \"%s\": it belongs to %s", p->start, SHOWN, p->text,
-                mode->name, key->name, list_modes_of(key, list, sizeof(list)));
     else
-        return key;
+        hm_fail(p->error, EINVAL, "%s%.*s: %s takes no key \"%.*s\": it belongs to %s", p->start, SHOWN, p->text,
+                mode->name, SHOW(name), list_modes_of(groups, list, sizeof(list)));
     return NULL;
 }
 
@@ -197,6 +200,28 @@ static int check_migrator(const struct parsing *p)
     return 0;
 }
 
+/* Check that the keys of profile fit its method. */
+static int check_method(const struct parsing *p)
+{
+    const struct hm_profile_keys *keys = &p->request->profile;
+    bool is_sampled = keys->method != HM_METHOD_MBI;
+    if (p->request->mode != HM_MODE_PROFILE || (is_sampled && !keys->plan[0]))
+        return 0;
+    if (is_sampled)
+        return hm_fail(p->error, EINVAL, "%s%.*s: plan is of method=mbi: write profile,method=mbi,plan=app.mbi",
+                       p->start, SHOWN, p->text);
+    if (!keys->plan[0])
+        return hm_fail(
+            p->error, EINVAL,
+            "%s%.*s: method=mbi wants a plan: make one with \"hybridmem profile mbi plan -o app.mbi -- ./app\", "
+            "and write profile,method=mbi,plan=app.mbi",
+            p->start, SHOWN, p->text);
+    if (keys->period || p->request->migrate.overhead_percent > 0)
+        return hm_fail(p->error, EINVAL, "%s%.*s: method=mbi samples nothing: leave out %s", p->start, SHOWN, p->text,
+                       keys->period ? "rate" : "overhead");
+    return 0;
+}
+
 static struct word word_until_comma(const char *text)
 {
     return (struct word){text, (int)strcspn(text, ",")};
@@ -220,7 +245,7 @@ int hm_request_parse(const char *text, struct hm_request *request, struct hm_err
         if (parse_key(&p, word) < 0)
             return -1;
     }
-    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0)
+    if (check_needed(&p) < 0 || check_online(&p) < 0 || check_migrator(&p) < 0 || check_method(&p) < 0)
         return -1;
     memcpy(request->text, text, length + 1);
     return 0;
@@ -265,4 +290,9 @@ bool hm_request_wants(const struct hm_request *request, unsigned wants)
     return (hm_request_mode(request)->wants | (has_migrator ? HM_WANTS_MIGRATOR : 0) |
             (request->guide.online ? HM_WANTS_PROFILE : 0)) &
            wants;
+}
+
+bool hm_request_is_mbi(const struct hm_request *request)
+{
+    return request->mode == HM_MODE_PROFILE && request->profile.method == HM_METHOD_MBI;
 }

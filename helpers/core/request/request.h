@@ -37,13 +37,19 @@ struct hm_migrate_keys {
     char source[HM_SOURCE_NAME]; /* a word of source=; "": not given */
 };
 
-/* How a profile is made. */
-enum hm_method { HM_METHOD_UNSAID, HM_METHOD_SAMPLE };
+/* How a profile is made: by samples, or by runs in each of which one part of the memory is in the slow tier. */
+enum hm_method { HM_METHOD_UNSAID, HM_METHOD_SAMPLE, HM_METHOD_MBI };
 
 /* The keys of profile. Its overhead= is the migrator's. */
 struct hm_profile_keys {
     enum hm_method method;
+    uint64_t period;            /* accesses per sample, as rate=1/N has them; 0: not given */
+    char plan[HM_REQUEST_TEXT]; /* of mbi: path of the plan's folder, as typed; "": not given */
 };
+
+/* Accesses per sample that users may ask for. */
+#define HM_PERIOD_LEAST 100
+#define HM_PERIOD_MOST (UINT64_C(1) << 40)
 
 /* What becomes of a task that cannot be guided. */
 enum hm_fallback { HM_FALLBACK_UNSAID, HM_FALLBACK_MIGRATE };
@@ -100,5 +106,8 @@ const char *hm_request_mode_name(const struct hm_request *request);
  * anything at all? */
 bool hm_request_wants(const struct hm_request *request, unsigned wants);
 #define HM_WANTS_ANYTHING (~0u)
+
+/* Is a profile to be made by runs of a plan (method=mbi)? */
+bool hm_request_is_mbi(const struct hm_request *request);
 
 #endif

@@ -75,11 +75,17 @@ struct hm_guided {
 
 #define HM_PROFILED_FOLDER 256
 
-/* The profile that a step has left on this node: the first one; why there is none is kept until there is one. */
+/* The profile that a step has left on this node: the first one; why there is none is kept until there is one. With
+ * method=mbi it is the result of a run. */
 struct hm_profiled {
     bool is_known;
+    enum hm_method method;
+    char plan[HM_REQUEST_TEXT];    /* of mbi: the folder, as the user has named it */
+    uint32_t run;                  /* of mbi: its number in the plan */
     char file[HM_CONFIG_PATH_MAX]; /* its path; "": there is none */
     char why[HM_WARNING];          /* why there is none, or not of all tasks on this node; "": it is of all */
+    uint64_t period;               /* accesses per sample in the end; 0: samples are taken by time, or there are none */
+    char unrated[HM_WARNING];      /* why that is not as rate= has it; "": it is, or no rate was asked for */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/plan/table.h"
+#include "core/request/keys.h"
 #include "ledger.h"
 
 static bool is_absolute(const void *path)
@@ -74,8 +75,13 @@ const struct hm_field hm_guided_table[] = {
 
 const struct hm_field hm_profiled_table[] = {
     HM_FIELD(hm_profiled, is_known),
+    HM_FIELD_WORDS(hm_profiled, method, hm_method_words),
+    HM_FIELD(hm_profiled, plan),
+    HM_FIELD(hm_profiled, run),
     HM_FIELD(hm_profiled, file),
     HM_FIELD(hm_profiled, why),
+    HM_FIELD(hm_profiled, period),
+    HM_FIELD(hm_profiled, unrated),
     {.name = NULL},
 };
 

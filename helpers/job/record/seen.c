@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record's `guided.seen_share`: how much of what a guided step did the fast tier has served. The step's migrator, or
- * its recorder online, has an estimate of it. Without one, the node's counters have the bytes of the whole job, where it was alone there.
+ * The record's `guided.seen_share`: how much of what a guided step did the fast tier has served. The step's migrator,
+ * or its recorder online, has an estimate of it. Without one, the node's counters have the bytes of the whole job,
+ * where it was alone there.
  */
 #include <inttypes.h>
 #include <stdio.h>

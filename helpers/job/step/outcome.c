@@ -42,9 +42,14 @@ void hm_outcome_note_mixed(const struct hm_outcome *outcome, const struct hm_ste
             hm_step_name(step->step_id, name, sizeof(name)), n_guided, n_unguided);
 }
 
+static bool has_result(const struct hm_profiled *profiled)
+{
+    return profiled->method == HM_METHOD_MBI ? !profiled->why[0] : profiled->file[0];
+}
+
 void hm_outcome_note_profile(const struct hm_profiled *profiled, const struct hm_step *step, struct hm_job *job)
 {
-    if (is_noted(step, job->profiled.is_known, job->profiled.file[0]) &&
+    if (is_noted(step, job->profiled.is_known, has_result(&job->profiled)) &&
         hm_fields_check(hm_profiled_table, profiled, NULL) == 0)
         job->profiled = *profiled;
 }

@@ -10,6 +10,7 @@
 #include "job/ledger/hurry.h"
 #include "job/node/changes.h"
 #include "job/node/company.h"
+#include "mbitask.h"
 #include "parts.h"
 #include "slurm/cores.h"
 
@@ -83,6 +84,16 @@ static void judge_fsdax(struct hm_preparation *p)
         hm_fail(&error, ENODEV, "--hybrid-mem=%.48s: the prolog has made no DAX file system for this job",
                 step->request.text);
     hm_step_refuse(step, error.text);
+}
+
+/* Refuses a step of method=mbi whose run cannot be measured. */
+static void judge_mbi(struct hm_preparation *p)
+{
+    struct hm_error error = {0};
+    bool is_alone = !hm_set_is_empty(&p->all_cores) && hm_company_is_alone(&p->step->config, p->job, &p->all_cores);
+    const char *why = hm_mbitask_judge(&p->step->request, p->facts->array_task_id, p->facts->n_nodes, is_alone, &error);
+    if (why)
+        hm_step_refuse(p->step, why);
 }
 
 /*
@@ -181,6 +192,8 @@ void hm_step_plan(struct hm_preparation *p)
 {
     if (hm_request_wants(&p->step->request, HM_WANTS_NAMESPACES))
         judge_fsdax(p);
+    if (hm_request_is_mbi(&p->step->request))
+        judge_mbi(p);
     if (hm_request_wants(&p->step->request, WANTS_PLAN))
         plan_memory(p);
 }

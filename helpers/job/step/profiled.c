@@ -11,23 +11,25 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ended.h"
 #include "base/files.h"
 #include "base/installed.h"
 #include "base/size.h"
 #include "sitesprogram.h"
 #include "slurm/stepname.h"
+#include "taskparts.h"
 
-#define RESULTS (HM_OUTCOME_RECORDERS * (HM_CONFIG_PATH_MAX + 64)) /* bytes of all recorders' lines */
-#define PATIENCE_MS 30000                                          /* for profiles to be written */
+#define RESULTS (HM_OUTCOME_RECORDERS * (HM_CONFIG_PATH_MAX + HM_WARNING + 64)) /* bytes of all recorders' lines */
+#define PATIENCE_MS 30000                                                       /* for profiles to be written */
 #define PAUSE_NS 20000000L
-#define GUIDED "guided " /* begins the line of guidance online */
 #define NODES 1024
 #define MOST_WORDS 64 /* of the program's command, for the profile */
 
 int hm_profiled_open_results(void)
 {
     int fd = memfd_create("profiles", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && (ftruncate(fd, RESULTS) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
+    if (fd >= 0 &&
+        (ftruncate(fd, RESULTS + HM_ENDED_BYTES) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
         close(fd);
         fd = -1;
     }
@@ -98,8 +100,8 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
                           struct hm_error *error)
 {
     static char printed[4 * PATH_MAX];
-    char program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24], part[16];
-    const char *words[MOST_WORDS + 20] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
+    char program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24], rate[24], part[16];
+    const char *words[MOST_WORDS + 22] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
     double percent = plan ? plan->guide.overhead_percent : step->request.migrate.overhead_percent;
     int n = 6, more = plan ? add_guide(step, plan, words + n, error) : 0;
     if (more < 0)
@@ -114,6 +116,11 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
         words[n++] = "--overhead";
         words[n++] = overhead;
     }
+    if (step->request.profile.period > 0) {
+        snprintf(rate, sizeof(rate), "1/%" PRIu64, step->request.profile.period);
+        words[n++] = "--rate";
+        words[n++] = rate;
+    }
     words[n++] = "--";
     words[n++] = program;
     for (int i = 1; i < MOST_WORDS && environment->words[i]; i++)
@@ -127,21 +134,17 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
     return 0;
 }
 
-/* Notes the recorder, for whom the end of the step waits. */
-static void note(struct hm_outcome *outcome, const struct hm_profiled_start *start)
+void hm_profiled_note(struct hm_outcome *outcome, uint32_t pid)
 {
     struct hm_process process;
     uint32_t at = __atomic_fetch_add(&outcome->n_recorders, 1, __ATOMIC_ACQ_REL);
-    if (at < HM_OUTCOME_RECORDERS && hm_process_identify((pid_t)start->pid, &process) == 0)
+    if (at < HM_OUTCOME_RECORDERS && hm_process_identify((pid_t)pid, &process) == 0)
         outcome->recorder[at] = process;
 }
 
-/* Keeps the first reason why a task has no recorder. */
-static void keep_why(struct hm_outcome *outcome, const char *why)
+void hm_profiled_leave(struct hm_outcome *outcome, const char *why)
 {
-    uint32_t none = 0;
-    if (!outcome ||
-        !__atomic_compare_exchange_n(&outcome->has_unprofiled, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!outcome || !hm_task_begin_part(&outcome->has_unprofiled))
         return;
     hm_text_copy(outcome->unprofiled, why, sizeof(outcome->unprofiled));
     __atomic_store_n(&outcome->has_unprofiled, 1, __ATOMIC_RELEASE);
@@ -159,11 +162,11 @@ int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, st
     else if (access(hm_sites_library(), R_OK) != 0)
         hm_fail_errno(error, "%s", hm_sites_library());
     else if (start_recorder(step, plan, environment, &start, error) == 0) {
-        note(outcome, &start);
+        hm_profiled_note(outcome, start.pid);
         if (hm_isolate_enter_profiled(environment, start.folder, step->job_id, error) == 0)
             return 0;
     }
-    keep_why(outcome, error->text);
+    hm_profiled_leave(outcome, error->text);
     return -1;
 }
 
@@ -198,14 +201,27 @@ static void find_line(const char *results, const char *key, char *out, size_t si
         }
 }
 
+/* How many recorders have said how it ended. */
+static uint32_t count_ends(const char *results)
+{
+    uint32_t n = 0;
+    for (const char *line = results; *line; line = next_line(line))
+        n += strncmp(line, "profile ", strlen("profile ")) == 0 || strncmp(line, "failed ", strlen("failed ")) == 0 ||
+             strncmp(line, "counted ", strlen("counted ")) == 0;
+    return n;
+}
+
 void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *profiled)
 {
-    uint32_t n_lines = 0;
-    for (const char *line = results; *line; line = next_line(line))
-        n_lines += strncmp(line, GUIDED, strlen(GUIDED)) != 0;
+    uint32_t n_lines = count_ends(results);
+    char number[24];
     find_line(results, "profile", profiled->file, sizeof(profiled->file));
     if (profiled->file[0] != '/')
         profiled->file[0] = '\0';
+    find_line(results, "unrated", profiled->unrated, sizeof(profiled->unrated));
+    find_line(results, "period", number, sizeof(number));
+    if (hm_size_parse_number(number, 1, UINT64_MAX, &profiled->period, NULL) < 0)
+        profiled->period = 0;
     find_line(results, "failed", profiled->why, sizeof(profiled->why));
     if (!profiled->why[0] && n_lines < n)
         snprintf(profiled->why, sizeof(profiled->why), "%u of %u recorders on this node left no profile", n - n_lines,
@@ -225,13 +241,19 @@ static void keep_guided(const struct hm_step *step, const char *results, const s
     __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
 }
 
-void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, struct hm_profiled *profiled)
+void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_profiled *profiled)
 {
     static char results[RESULTS + 1];
     uint32_t n = __atomic_load_n(&outcome->n_recorders, __ATOMIC_ACQUIRE);
     uint32_t waited = n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS;
     int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PATIENCE_MS;
-    *profiled = (struct hm_profiled){.is_known = true};
+    *profiled = (struct hm_profiled){.is_known = true, .method = step->request.profile.method};
+    if (hm_request_is_mbi(&step->request)) {
+        hm_text_copy(profiled->plan, step->request.profile.plan, sizeof(profiled->plan));
+        profiled->run = step->array_task_id;
+        if (n > 0 && hm_ended_tell(step->results, status) != 0)
+            hm_text_copy(profiled->why, "the process that counts could not be told the end", sizeof(profiled->why));
+    }
     while (is_any_running(outcome, waited) && hm_clock_ms(CLOCK_MONOTONIC) < end_ms)
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     if (n > 0) {
@@ -239,6 +261,8 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, str
         results[length > 0 ? length : 0] = '\0';
         hm_profiled_judge(results, n, profiled);
     }
+    if (step->refusal[0])
+        hm_text_copy(profiled->why, step->refusal, sizeof(profiled->why));
     if (!profiled->why[0] && __atomic_load_n(&outcome->has_unprofiled, __ATOMIC_ACQUIRE) == 1) {
         memcpy(profiled->why, outcome->unprofiled, sizeof(profiled->why));
         profiled->why[sizeof(profiled->why) - 1] = '\0';

@@ -21,10 +21,16 @@ int hm_profiled_begin(const struct hm_step *step, const struct hm_plan *plan, st
                       const struct hm_environment *environment, struct hm_error *error);
 
 /*
- * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went. Of a
- * step that is guided online, the outcome then has what came of that.
+ * After the step's last task: waits for the recorders on this node, for a bounded time, and tells how it went.
+ * `status`, the highest of the tasks' as wait(2) has it, is told to a process that counts (mbitask.h). Of a step that
+ * is guided online, the outcome then has what came of that.
  */
-void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, struct hm_profiled *profiled);
+void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int status, struct hm_profiled *profiled);
+
+/* Notes a process for whom the end of the step waits. */
+void hm_profiled_note(struct hm_outcome *outcome, uint32_t pid);
+/* Says why a task is not profiled; the first one counts. */
+void hm_profiled_leave(struct hm_outcome *outcome, const char *why);
 
 /* What the recorder has printed, lines "KEY VALUE". */
 struct hm_profiled_start {

@@ -12,8 +12,9 @@
 #include "base/hear.h"
 #include "base/words.h"
 
-#define SAYS "hybridmem sites "
+#define SAYS "hybridmem "
 #define PATIENCE_MS 60000     /* a profile may have 64 MiB */
+#define NAME 32               /* bytes of a program's name */
 #define VARIABLE (128 * 1024) /* Linux has no longer one */
 
 int hm_sitesprogram_absolute(const char *path, char out[PATH_MAX], struct hm_error *error)
@@ -39,11 +40,10 @@ static void strip(char said[HM_ERROR_TEXT])
 static int run(char *const *words, int extra, char *const *environment, char *printed, size_t size,
                char said[HM_ERROR_TEXT], struct hm_error *error)
 {
-    const struct hm_spawn spawn = {.path = HM_SITES_PROGRAM,
-                                   .arguments = words,
-                                   .environment = environment,
-                                   .extra = extra,
-                                   .dies_with_parent = true};
+    char path[sizeof(HM_LIBEXECDIR) + NAME];
+    snprintf(path, sizeof(path), HM_LIBEXECDIR "/%s", words[0]);
+    const struct hm_spawn spawn = {
+        .path = path, .arguments = words, .environment = environment, .extra = extra, .dies_with_parent = true};
     int status;
     if (hm_spawn_hear(&spawn, PATIENCE_MS, (struct hm_heard){printed, size}, (struct hm_heard){said, HM_ERROR_TEXT},
                       &status, error) < 0)
@@ -52,7 +52,7 @@ static int run(char *const *words, int extra, char *const *environment, char *pr
     if (status == 0)
         return 0;
     bool is_wrong = WIFEXITED(status) && WEXITSTATUS(status) == HM_WORDS_BAD;
-    return hm_fail(error, is_wrong ? EINVAL : EIO, "%s", said[0] ? said : "hybridmem sites did not end as it should");
+    return hm_fail(error, is_wrong ? EINVAL : EIO, "%s", said[0] ? said : "its program did not end as it should");
 }
 
 /* Where the task's program is looked for: in its PATH, then, as Slurm does, in its working directory. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs hybridmem-sites for a task, as the task's user: it reads and writes the user's profiles, and slurmstepd does
- * not.
- */
+/* Runs hybridmem-sites or hybridmem-profile for a task, as the task's user: they read and write the user's profiles,
+ * and slurmstepd does not. */
 #ifndef HM_JOB_STEP_SITESPROGRAM_H
 #define HM_JOB_STEP_SITESPROGRAM_H
 
@@ -18,9 +17,9 @@ int hm_sitesprogram_absolute(const char *path, char out[PATH_MAX], struct hm_err
 int hm_sitesprogram_name(const struct hm_environment *environment, char program[PATH_MAX], struct hm_error *error);
 
 /*
- * Runs it with these words, in an environment of what it needs of the task's. `extra`: a descriptor that becomes its
- * descriptor 3; -1: none. Returns 0 with what it has printed, and the first line that it has said; or -1 with a text,
- * where it failed: EINVAL if a word was wrong.
+ * Runs the program that the first of these words names, in an environment of what it needs of the task's. `extra`: a
+ * descriptor that becomes its descriptor 3; -1: none. Returns 0 with what it has printed, and the first line that it
+ * has said; or -1 with a text, where it failed: EINVAL if a word was wrong.
  */
 int hm_sitesprogram_run(const struct hm_environment *environment, const char *const *words, int extra, char *printed,
                         size_t size, char said[HM_ERROR_TEXT], struct hm_error *error);

@@ -244,6 +244,7 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
     step->uid = facts->uid;
     step->step_id = facts->step_id;
     step->n_tasks = facts->n_tasks;
+    step->array_task_id = facts->array_task_id;
     hm_memory_policy_get(&step->inherited);
     p.job = malloc(sizeof(*p.job));
     if (!p.job) {

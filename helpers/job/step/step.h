@@ -14,6 +14,7 @@ struct hm_step_facts {
     const char *config_path;
     uint32_t job_id, step_id;
     uint32_t n_tasks; /* tasks of this step on this node */
+    uint32_t n_nodes; /* of this step */
     uint32_t restart; /* 0 also if Slurm does not tell it (24.11 never does) */
     /* HM_NO_ID: none. Those of the batch step come from slurmctld; others may be a user's invention (step.c). */
     uint32_t array_job_id, array_task_id;
@@ -47,6 +48,7 @@ struct hm_step {
     struct hm_mongroup mongroup;         /* the job's; all its tasks are in it, whatever their mode */
     struct hm_process migrator;          /* the step's on this node; pid 0: none was started */
     char mount_error[HM_ERROR_TEXT];     /* why a mount failed; set in the task's own process; "": none failed */
+    uint32_t array_task_id;              /* HM_NO_ID: none */
     int results;                         /* of profile: what recorders leave (profiled.h); 0 or less: none */
     struct hm_memory_policy inherited;   /* slurmstepd's own: a task with another policy got it from the user */
 };

@@ -20,6 +20,7 @@
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
+#include "mbitask.h"
 #include "outcome.h"
 #include "profiled.h"
 #include "taskparts.h"
@@ -147,6 +148,15 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
     }
 }
 
+/* Returns 0, or -1: the task must not run, and a line says why. */
+static int place_mbi(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
+{
+    struct hm_error error = {0};
+    if (has_policy_of_its_own(step))
+        return refuse(outcome, "--mem-bind is set, and method=mbi places memory itself: leave it out", false);
+    return hm_mbitask_place(step, outcome, environment, &error) == 0 ? 0 : refuse(outcome, error.text, false);
+}
+
 int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const struct hm_environment *environment)
 {
     struct hm_plan plan = {0};
@@ -159,6 +169,8 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         return 0;
     if (step->refusal[0])
         return refuse(outcome, step->refusal, true);
+    if (hm_request_is_mbi(&step->request))
+        return place_mbi(step, outcome, environment);
     if (step->request.mode == HM_MODE_PROFILE)
         (void)hm_profiled_begin(step, NULL, outcome, environment, &error);
     if (!hm_request_wants(&step->request, HM_WANTS_PLACEMENT))
@@ -225,7 +237,8 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
         warn(outcome, "%s", late.text);
     struct hm_profiled profiled = {.is_known = false};
     if (is_last && hm_request_wants(&step->request, HM_WANTS_PROFILE) && step->is_active)
-        hm_profiled_end(step, outcome, &profiled);
+        hm_profiled_end(step, outcome, outcome->has_status && outcome->status > status ? outcome->status : status,
+                        &profiled);
     uint64_t peak = is_last ? read_peak(step) : 0;
     int lock = hm_ledger_lock(&step->config, error);
     struct hm_job *job = lock < 0 ? NULL : malloc(sizeof(*job));

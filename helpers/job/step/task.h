@@ -28,6 +28,7 @@ struct hm_outcome {
     /* recorders that tasks have started; and the same as above for why one was not */
     uint32_t n_recorders;
     struct hm_process recorder[HM_OUTCOME_RECORDERS];
+    uint32_t counting; /* of method=mbi: what came of the process that counts (mbitask.c) */
     uint32_t has_unprofiled;
     char unprofiled[HM_WARNING];
     uint32_t n_warnings; /* slots handed out; a slot counts once it has a text */

@@ -4,16 +4,16 @@
  * --hybrid-mem=profile. The recorder is no child of the program, which may wait for its children.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/output.h"
 #include "base/size.h"
 #include "cli/trace/program.h"
@@ -30,6 +30,7 @@ struct work {
     const char *name; /* of the profile in the store */
     pid_t pid;
     double overhead; /* 0: the default */
+    uint64_t period; /* accesses per sample; 0: the source chooses */
     bool is_guided;  /* while it is recorded */
     struct hm_online_setup online;
     char **program;
@@ -57,6 +58,7 @@ static void print_help(void)
          "  --packer NAME       with --guide: how sites are chosen\n"
          "  --latency RATIO     with --guide: of the slow tier, as a multiple of the fast\n"
          "                      one's\n"
+         "  --rate 1/N          sample one of N accesses, where the source can\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n"
          "\n"
@@ -65,25 +67,6 @@ static void print_help(void)
 }
 
 /* ---------------------------------------------------------- in the background */
-
-/* Signals that users send to all processes of a job, or that end it, leave the recorder time for the profile. */
-static void ignore_signals(void)
-{
-    const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ};
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-        signal(ignored[i], SIG_IGN);
-    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-        signal(number, SIG_IGN);
-}
-
-static void detach(void)
-{
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++)
-        (void)dup2(nothing, fd);
-    if (nothing > STDERR_FILENO)
-        close(nothing);
-}
 
 static void follow(struct work *work, int process)
 {
@@ -112,18 +95,29 @@ static int keep(struct work *work, struct hm_error *error)
     return status;
 }
 
+/* Says how it went: the accesses per sample, where there is such a number, and why that is not as it was asked for;
+ * then what became of the profile. In one write, as recorders of other tasks write, too. */
+static void say_result(const struct work *work, const char *key, const char *value)
+{
+    const struct hm_sampler *sampler = &work->watching.sampler;
+    char period[32] = "", why[HM_SAMPLER_RATE];
+    hm_sampler_explain_rate(sampler, why);
+    if (sampler->state.name[0] && !sampler->state.is_time)
+        snprintf(period, sizeof(period), "period %" PRIu64 "\n", sampler->state.period);
+    (void)dprintf(RESULT, "%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why, why[0] ? "\n" : "", key, value);
+}
+
 /* Returns the recorder's exit status. */
 static int record(struct work *work, int process, const char *path)
 {
     struct hm_error error = {""};
-    detach();
     follow(work, process);
     if (work->watching.online)
         (void)hm_sites_online_write(work->watching.online, work->online.packer->name, work->watching.sampler.state.name,
                                     RESULT);
     int status = keep(work, &error);
     hm_watching_close(&work->watching);
-    (void)dprintf(RESULT, "%s %s\n", status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
+    say_result(work, status == 0 ? "profile" : "failed", status == 0 ? path : error.text);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -154,26 +148,33 @@ static void begin(struct work *work, struct hm_error *error)
     double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
     double overhead = work->overhead > 0 ? work->overhead : usual;
     work->online.overhead = overhead;
-    hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->is_guided ? overhead / 2 : overhead);
+    hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->is_guided ? overhead / 2 : overhead, work->period);
     if (work->is_guided)
         (void)hm_watching_guide(&work->watching, &work->online, error);
 }
 
-/* Runs in the child: opens the recording, says so by a line through `out`, and records. Returns the exit status. */
-static int run_child(struct work *work, const char *path, int out)
+struct start {
+    struct work *work;
+    const char *path; /* of the profile */
+};
+
+/* Runs in the child: opens the recording, says so, and records. Returns the exit status. */
+static int run_child(void *data, int out)
 {
+    struct start *start = data;
+    struct work *work = start->work;
     struct hm_error error = {""};
-    ignore_signals();
+    char line[sizeof(HM_SITES_FOLDER) + HM_SITES_PATH];
     int process = (int)syscall(SYS_pidfd_open, work->pid, 0);
     if (process < 0)
         hm_fail_errno(&error, "the process %d cannot be watched", (int)work->pid);
     else if (hm_watching_open(&work->watching, HM_WATCHING_LEAST, &error) == 0)
         begin(work, &error);
-    int length = error.text[0] ? dprintf(out, "!%s", error.text)
-                               : dprintf(out, HM_SITES_FOLDER " %s", work->watching.watch.folder);
-    close(out);
-    if (!error.text[0] && length > 0) /* else nobody waits for it any more */
-        return record(work, process, path);
+    snprintf(line, sizeof(line), HM_SITES_FOLDER " %s", work->watching.watch.folder);
+    if (error.text[0])
+        hm_background_fail(out, error.text);
+    else if (hm_background_ready(out, line) == 0)
+        return record(work, process, start->path);
     hm_watching_close(&work->watching);
     return EXIT_FAILURE;
 }
@@ -181,26 +182,11 @@ static int run_child(struct work *work, const char *path, int out)
 /* Starts the recorder, and waits until it is ready. Returns 0, or -1 with a text. */
 static int start(struct work *work, const char *path, struct hm_error *error)
 {
-    char line[HM_ERROR_TEXT + HM_SITES_PATH] = "";
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return hm_fail_errno(error, "no recorder can be started");
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        int status = run_child(work, path, ends[1]);
-        free(work);
-        exit(status);
-    }
-    close(ends[1]);
-    size_t used = 0;
-    for (ssize_t n = 1; pid > 0 && n > 0 && used<sizeof(line) - 1; used += n> 0 ? (size_t)n : 0)
-        n = read(ends[0], line + used, sizeof(line) - 1 - used);
-    close(ends[0]);
+    struct start start = {work, path};
+    char line[HM_ERROR_TEXT + HM_SITES_PATH];
+    pid_t pid = hm_background_start(run_child, &start, line, sizeof(line), error);
     if (pid < 0)
-        return hm_fail_errno(error, "no recorder can be started");
-    if (!line[0] || line[0] == '!')
-        return hm_fail(error, EIO, "%s", line[0] ? line + 1 : "the recorder ended before the program");
+        return -1;
     printf("profile %s\nrecorder %d\n%s\n", path, (int)pid, line);
     return 0;
 }
@@ -251,6 +237,12 @@ static int take_latency(void *data, const char *text, struct hm_error *error)
     return hm_fail(error, EINVAL, "\"%.40s\" is out of range: use 1 to %d", text, HM_LATENCY_MOST);
 }
 
+static int take_rate(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    return hm_watching_take_rate(text, &work->period, error);
+}
+
 static int take_name(void *data, const char *text, struct hm_error *error)
 {
     struct work *work = data;
@@ -262,9 +254,9 @@ static int take_name(void *data, const char *text, struct hm_error *error)
 static int run(int argc, char **argv, struct work *work)
 {
     const struct hm_word table[] = {{"name", .take = take_name},         {"pid", .take = take_pid},
-                                    {"overhead", .take = take_overhead}, {"guide", .take = take_guide},
-                                    {"fast", .take = take_fast},         {"packer", .take = take_packer},
-                                    {"latency", .take = take_latency}};
+                                    {"overhead", .take = take_overhead}, {"rate", .take = take_rate},
+                                    {"guide", .take = take_guide},       {"fast", .take = take_fast},
+                                    {"packer", .take = take_packer},     {"latency", .take = take_latency}};
     const struct hm_words words = {"sites record", print_help, table, sizeof(table) / sizeof(table[0]), work};
     char path[PATH_MAX];
     struct hm_error error = {""};

@@ -81,6 +81,16 @@ static void explain(const struct work *work, const struct hm_profile *profile)
                 work->options.command, (unsigned long long)profile->left_out);
 }
 
+/* Says in one line why samples were not taken at the rate that was asked for. */
+static void explain_rate(const struct work *work)
+{
+    char why[HM_SAMPLER_RATE];
+    hm_sampler_explain_rate(&work->watching.sampler, why);
+    if (why[0])
+        fprintf(stderr, HM_SITES_RUN ": --rate 1/%llu is not what was sampled: %s\n",
+                (unsigned long long)work->options.period, why);
+}
+
 static int write_profile(struct work *work, struct hm_error *error)
 {
     int status = work->program.status;
@@ -91,8 +101,10 @@ static int write_profile(struct work *work, struct hm_error *error)
         return hm_fail(error, ENOMEM, "no profile: out of memory");
     profile->class_text = class_text ? strndup(class_text, HM_PROFILE_TEXT - 1) : NULL;
     int result = work->options.output ? hm_sites_write(profile, &work->file, error) : 0;
-    if (result == 0)
+    if (result == 0) {
         explain(work, profile);
+        explain_rate(work);
+    }
     hm_profile_free(profile);
     return result;
 }
@@ -111,7 +123,8 @@ static int run(struct work *work, struct hm_error *error)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    hm_watching_begin(watching, options->source, options->online ? options->overhead / 2 : options->overhead);
+    hm_watching_begin(watching, options->source, options->online ? options->overhead / 2 : options->overhead,
+                      options->period);
     if (options->online && (hm_watching_guide(watching, options->online, error) != 0 ||
                             hm_guide_set_policy(&options->online->layout, true, error) != 0))
         return HM_SITES_RUN_FAILED;

@@ -23,6 +23,7 @@ struct hm_sites_run {
     const char *input_class;              /* NULL: not said */
     const char *source;
     double overhead; /* 0..1 */
+    uint64_t period; /* accesses per sample; 0: the source chooses */
     uint64_t least_bytes;
     char **program; /* with its arguments */
 };

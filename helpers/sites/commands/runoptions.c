@@ -22,6 +22,8 @@ static void print_help(void)
          "  --least SIZE          smaller allocations are put together by their size\n"
          "                        (default: 4K)\n"
          "  --overhead PERCENT    of the CPUs' time, for sampling (default: 2%)\n"
+         "  --rate 1/N            sample one of N accesses, where the source can (default:\n"
+         "                        it chooses)\n"
          "  --source NAME         of samples: auto, perf or clock (default: auto)\n"
          "  -h, --help            this text\n"
          "  -V, --version         the version\n"
@@ -46,6 +48,12 @@ static int take_overhead(void *data, const char *text, struct hm_error *error)
     return hm_watching_take_overhead(text, &options->overhead, error);
 }
 
+static int take_rate(void *data, const char *text, struct hm_error *error)
+{
+    struct hm_sites_run *options = data;
+    return hm_watching_take_rate(text, &options->period, error);
+}
+
 static int take_source(void *data, const char *text, struct hm_error *error)
 {
     struct hm_sites_run *options = data;
@@ -66,6 +74,7 @@ int hm_sites_run_parse(int argc, char **argv, struct hm_sites_run *options)
         {"input-class", .text = &options->input_class},
         {"least", .take = take_least},
         {"overhead", .take = take_overhead},
+        {"rate", .take = take_rate},
         {"source", .take = take_source},
     };
     const struct hm_words words = {"sites run", print_help, table, sizeof(table) / sizeof(table[0]), options};

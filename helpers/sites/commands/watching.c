@@ -8,16 +8,17 @@
 
 #include "base/moment.h"
 #include "base/size.h"
+#include "core/request/request.h"
 
 int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error)
 {
     return hm_watch_open(&watching->watch, least_bytes, error);
 }
 
-void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead)
+void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period)
 {
     watching->series = hm_series_open(); /* without it the profile is without series */
-    hm_sampler_open(&watching->sampler, &watching->watch, source, overhead);
+    hm_sampler_open(&watching->sampler, &watching->watch, source, overhead, period);
     watching->start = time(NULL);
     hm_watch_begin(&watching->watch);
 }
@@ -108,6 +109,11 @@ void hm_watching_close(struct hm_watching *watching)
     hm_sampler_close(&watching->sampler);
     hm_series_close(watching->series);
     hm_watch_close(&watching->watch);
+}
+
+int hm_watching_take_rate(const char *text, uint64_t *period, struct hm_error *error)
+{
+    return hm_size_parse_one_in(text, HM_PERIOD_LEAST, HM_PERIOD_MOST, period, error);
 }
 
 int hm_watching_take_overhead(const char *text, double *overhead, struct hm_error *error)

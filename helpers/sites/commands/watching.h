@@ -30,8 +30,8 @@ struct hm_watching {
 
 /* Makes the folder of the recording. hm_watching_close has to follow. Returns 0, or -1 with a text. */
 int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error);
-/* The program starts now. */
-void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead);
+/* The program starts now. `period`: accesses per sample, 0: the source chooses. */
+void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period);
 /* The program is guided while it runs; after hm_watching_begin, which has half of the overhead for its samples. The
  * setup stays the caller's. Returns 0, or -1 with a text. */
 int hm_watching_guide(struct hm_watching *watching, const struct hm_online_setup *setup, struct hm_error *error);
@@ -48,5 +48,7 @@ void hm_watching_close(struct hm_watching *watching);
 
 /* Reads the argument of --overhead: a share of the CPUs' time, 0..1. Returns 0, or -1 with a text. */
 int hm_watching_take_overhead(const char *text, double *overhead, struct hm_error *error);
+/* Reads the argument of --rate, "1/N". Returns 0, or -1 with a text. */
+int hm_watching_take_rate(const char *text, uint64_t *period, struct hm_error *error);
 
 #endif

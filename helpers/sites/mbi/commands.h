@@ -16,6 +16,7 @@ int hm_mbi_plan(int argc, char **argv);
 int hm_mbi_run(int argc, char **argv);
 int hm_mbi_status(int argc, char **argv);
 int hm_mbi_merge(int argc, char **argv);
+int hm_mbi_task(int argc, char **argv);
 
 /* Prints one line on standard error, "hybridmem profile mbi COMMAND: TEXT". Returns `status`. */
 int hm_mbi_fail(const char *command, int status, const char *text);

@@ -14,9 +14,10 @@ static const struct hm_tier *slow_of(const struct hm_mbi_counters *counters)
     return &counters->tiers.tier[counters->tiers.n_tiers - 1];
 }
 
-static int find_tiers(struct hm_mbi_counters *counters, const char *topology, struct hm_error *error)
+int hm_mbi_counters_find(struct hm_mbi_counters *counters, const char *topology, struct hm_error *error)
 {
     struct hm_topology *found = &counters->tiers.topology;
+    counters->setup.sysfs = -1;
     if (hm_config_read(hm_config_path(), false, &counters->config, error) < 0 ||
         (topology ? hm_discover(topology, found, error) : hm_discover_plainly(found, error)) < 0 ||
         hm_tiers_group(found, &counters->config, &counters->tiers, error) < 0)
@@ -60,16 +61,13 @@ static int find_flows(struct hm_mbi_counters *counters, const struct hm_flow *fl
     return 0;
 }
 
-int hm_mbi_counters_open(struct hm_mbi_counters *counters, const char *topology, struct hm_error *error)
+int hm_mbi_counters_open(struct hm_mbi_counters *counters, struct hm_error *error)
 {
     const struct hm_flow *flow[2];
     counters->setup = (struct hm_counters_setup){.resctrl = -1,
                                                  .resctrl_why = ENOENT,
                                                  .papi = HM_PKGLIBEXECDIR "/hybridmem-papi",
                                                  .not_asked = "it has no traffic"};
-    counters->setup.sysfs = -1;
-    if (find_tiers(counters, topology, error) < 0)
-        return -1;
     counters->setup.sysfs = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (counters->setup.sysfs < 0)
         return hm_fail_errno(error, "/sys");

@@ -26,12 +26,13 @@ struct hm_mbi_traffic {
     const char *source;
 };
 
-/*
- * Finds the tiers of this machine, or of hwloc's XML file, and opens the counters. Counting begins now. `counters` is
- * zeroed by the caller; hm_mbi_counters_close has to follow, whatever is returned. Returns 0, or -1 with a text: the
- * node has one tier, or no source counts the slow tier's reads and writes apart from those of other tiers.
- */
-int hm_mbi_counters_open(struct hm_mbi_counters *counters, const char *topology, struct hm_error *error);
+/* Finds the tiers of this machine, or of hwloc's XML file. `counters` is zeroed by the caller; hm_mbi_counters_close
+ * has to follow, whatever is returned. Returns 0, or -1 with a text: the node has one tier, or counters cannot tell the
+ * slow one. */
+int hm_mbi_counters_find(struct hm_mbi_counters *counters, const char *topology, struct hm_error *error);
+/* Opens the counters, after that. Counting begins now. Returns 0, or -1 with a text: no source counts the slow tier's
+ * reads and writes apart from those of other tiers. */
+int hm_mbi_counters_open(struct hm_mbi_counters *counters, struct hm_error *error);
 /* Reads the counters, at the latest HM_MBI_WRAP_MS after the last time. */
 void hm_mbi_counters_read(struct hm_mbi_counters *counters);
 /* What was counted up to the last reading. Returns 0, or -1 with the reason why it is not known. */

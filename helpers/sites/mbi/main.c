@@ -14,10 +14,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"plan", hm_mbi_plan},
-    {"run", hm_mbi_run},
-    {"status", hm_mbi_status},
-    {"merge", hm_mbi_merge},
+    {"plan", hm_mbi_plan},   {"run", hm_mbi_run},   {"status", hm_mbi_status},
+    {"merge", hm_mbi_merge}, {"task", hm_mbi_task},
 };
 
 static void print_help(void)
@@ -33,6 +31,7 @@ static void print_help(void)
          "  run     one run, or all that are not done\n"
          "  status  which are done, and which failed and why\n"
          "  merge   put the results together into a profile\n"
+         "  task    a run whose program Slurm starts; tasks of --hybrid-mem=profile use it\n"
          "\n"
          "Options:\n"
          "  -h, --help     this text\n"

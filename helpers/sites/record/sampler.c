@@ -2,6 +2,7 @@
 #include "sampler.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +26,18 @@ bool hm_sampler_knows(const char *name, struct hm_error *error)
     return is_known;
 }
 
-void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead)
+void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
+                     uint64_t period)
 {
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    const struct hm_source_setup setup = {
-        .overhead = overhead, .n_cpus = n_cpus > 0 ? (unsigned)n_cpus : 1, .interval_ms = INTERVAL_MS, .stop = -1};
+    const struct hm_source_setup setup = {.period = period,
+                                          .overhead = overhead,
+                                          .n_cpus = n_cpus > 0 ? (unsigned)n_cpus : 1,
+                                          .interval_ms = INTERVAL_MS,
+                                          .stop = -1};
     char unused[HM_WARNING];
     size_t used = 0;
-    *sampler = (struct hm_sampler){.watch = watch};
+    *sampler = (struct hm_sampler){.watch = watch, .period = period};
     for (size_t i = 0; i < N_SOURCES && !sampler->source; i++) {
         struct hm_error error = {""};
         if (strcmp(name, HM_SOURCE_AUTO) != 0 && strcmp(name, sources[i]) != 0)
@@ -44,6 +49,23 @@ void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const c
     }
     if (sampler->source)
         sampler->state = sampler->source->state;
+}
+
+void hm_sampler_explain_rate(const struct hm_sampler *sampler, char why[HM_SAMPLER_RATE])
+{
+    const struct hm_source_state *state = &sampler->state;
+    why[0] = '\0';
+    if (sampler->period == 0)
+        return;
+    if (!state->name[0])
+        snprintf(why, HM_SAMPLER_RATE, "nothing is sampled here");
+    else if (state->is_time)
+        snprintf(why, HM_SAMPLER_RATE, "the source %s samples by time, and has no rate of accesses", state->name);
+    else if (state->unit != sampler->period)
+        snprintf(why, HM_SAMPLER_RATE, "the source %s has 1/%" PRIu64 " as the nearest rate", state->name, state->unit);
+    else if (state->period != sampler->period)
+        snprintf(why, HM_SAMPLER_RATE, "1/%" PRIu64 " in the end: finer sampling would cost more than the overhead",
+                 state->period);
 }
 
 static void take(void *data, const struct hm_observation *seen, size_t count)

@@ -7,6 +7,7 @@
 #include "watch.h"
 
 #define HM_SAMPLER_WHY 1024
+#define HM_SAMPLER_RATE 192
 #define HM_SAMPLER_LAST 1024 /* pages of the last samples that are kept */
 
 struct hm_sampler {
@@ -15,6 +16,7 @@ struct hm_sampler {
     struct hm_watch *watch;
     bool is_watching;         /* the source was told of processes */
     char why[HM_SAMPLER_WHY]; /* why there is no source, or no better one; "": nothing to say */
+    uint64_t period;          /* accesses per sample that were asked for; 0: none were */
     uint64_t n_last;          /* samples, of which `last` has the last ones; 0 after processes have come or gone */
     uint64_t last[HM_SAMPLER_LAST]; /* their pages, with a process's number in `ranks` (migrator/decide/decide.h) */
     struct hm_source_state state;   /* of the source, also after it was closed */
@@ -22,8 +24,13 @@ struct hm_sampler {
 
 /* Is this a source that sees single addresses and needs nothing beside this process? Else leaves a text. */
 bool hm_sampler_knows(const char *name, struct hm_error *error);
-/* Opens the source of this name; "auto": the best. Where none works, `why` says so, and nothing is sampled. */
-void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead);
+/* Opens the source of this name; "auto": the best. `period`: accesses per sample, 0: the source chooses. Where none
+ * works, `why` says so, and nothing is sampled. */
+void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
+                     uint64_t period);
+/* Why not one of `period` accesses is sampled, as was asked for: the source takes samples by time, there is none, or it
+ * has become coarser to keep to the overhead. `why` is "" where it is as asked. */
+void hm_sampler_explain_rate(const struct hm_sampler *sampler, char why[HM_SAMPLER_RATE]);
 /* Takes the samples that there are, and looks for new threads; `has_changed`: a process has come or gone. */
 void hm_sampler_read(struct hm_sampler *sampler, bool has_changed);
 /* Descriptor that becomes readable when there are many samples; -1: none. */

@@ -27,6 +27,7 @@
 #define ONLINE "guided,online learns sites while the job runs, and takes no "
 #define ONLINE_TAKES ": use socket, fast, packer or overhead"
 #define OVERHEAD "overhead wants a share of the CPUs of 0.01% to 10%, as in 1%, not "
+#define PROFILE_RATE "rate wants one of how many accesses, 1/100 to 1/1099511627776, as in 1/4096, not "
 #define RATE "rate wants bytes per second, at least 1M, digits and K, M, G or T, as in 200M, not "
 
 static const struct {
@@ -76,7 +77,7 @@ static const struct {
     {"hbm,algorithm=bins", "hbm takes no key \"algorithm\": it belongs to isolate, migrate, guided"},
     {"interleave,source=auto", "interleave takes no key \"source\": it belongs to isolate, migrate, guided"},
     {"spill,overhead", "spill takes no key \"overhead\": it belongs to isolate, migrate, profile, guided"},
-    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate, guided"},
+    {"spill,rate=1M", "spill takes no key \"rate\": it belongs to isolate, migrate, profile, guided"},
     /* keys of migrate */
     {"migrate,rates=1M", "unknown key \"rates\": " MIGRATE_KEYS},
     {"migrate,size=1G", "migrate takes no key \"size\": it belongs to fsdax"},
@@ -133,8 +134,23 @@ static const struct {
     {"migrate,migrate", "migrate takes no key \"migrate\": it belongs to guided"},
     {"spill,profile=a", "spill takes no key \"profile\": it belongs to guided"},
     /* keys of profile */
-    {"profile,method=mbi", "method wants sample, not \"mbi\""},
-    {"profile,rate=1M", "profile takes no key \"rate\": it belongs to isolate, migrate, guided"},
+    {"profile,method=perf", "method wants sample or mbi, not \"perf\""},
+    {"profile,rate", "rate wants a value: write rate=1/4096"},
+    {"profile,rate=1M", PROFILE_RATE "\"1M\""},
+    {"profile,rate=4096", PROFILE_RATE "\"4096\""},
+    {"profile,rate=1/99", PROFILE_RATE "\"1/99\""},
+    {"profile,rate=2/4096", PROFILE_RATE "\"2/4096\""},
+    {"profile,rate=1/4K", PROFILE_RATE "\"1/4K\""},
+    {"profile,rate=1/1099511627777", PROFILE_RATE "\"1/1099511627777\""},
+    {"profile,rate=1/128,rate=1/128", "rate is there twice: write it once"},
+    {"migrate,rate=1/128", RATE "\"1/128\""},
+    {"profile,method=mbi", "method=mbi wants a plan: make one with \"hybridmem profile mbi plan -o app.mbi -- "
+                           "./app\", and write profile,method=mbi,plan=app.mbi"},
+    {"profile,plan=app.mbi", "plan is of method=mbi: write profile,method=mbi,plan=app.mbi"},
+    {"profile,method=sample,plan=app.mbi", "plan is of method=mbi: write profile,method=mbi,plan=app.mbi"},
+    {"profile,method=mbi,plan=", "plan wants the path of a folder without a comma, not \"\""},
+    {"profile,method=mbi,plan=a,rate=1/128", "method=mbi samples nothing: leave out rate"},
+    {"profile,method=mbi,plan=a,overhead=1%", "method=mbi samples nothing: leave out overhead"},
     {"profile,socket=local", "profile takes no key \"socket\": it belongs to fast, slow, dram, pmem, cxl, hbm, "
                              "interleave, spill, isolate, migrate, guided, fsdax"},
     {"guided,method=sample", "guided takes no key \"method\": it belongs to profile"},
@@ -259,7 +275,8 @@ static void test_accepted(void **state)
         {"guided,stale=ok", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
         {"guided,rate=1M,fallback=migrate", HM_MODE_GUIDED, HM_SOCKET_ALL, "guided"},
         {"profile", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
-        {"profile,method=sample,overhead=0.5%", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
+        {"profile,method=sample,overhead=0.5%,rate=1/128", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
+        {"profile,plan=a,method=mbi", HM_MODE_PROFILE, HM_SOCKET_ALL, "profile"},
         {"guided,socket=local,profile=app.json", HM_MODE_GUIDED, HM_SOCKET_LOCAL, "guided"},
     };
     (void)state;
@@ -275,6 +292,18 @@ static void test_accepted(void **state)
         assert_int_equal(hm_request_wants(&request, HM_WANTS_MIGRATOR),
                          strstr(rows[i].text, "migrate") || strstr(rows[i].text, "isolate"));
     }
+}
+
+static void test_keys_of_profile(void **state)
+{
+    struct hm_request request;
+    (void)state;
+    assert_int_equal(hm_request_parse("profile,rate=1/128", &request, NULL), 0);
+    assert_int_equal(request.profile.period, 128);
+    assert_int_equal(request.migrate.rate_bytes, 0);
+    assert_int_equal(hm_request_parse("profile,plan=a b,method=mbi", &request, NULL), 0);
+    assert_int_equal(request.profile.method, HM_METHOD_MBI);
+    assert_string_equal(request.profile.plan, "a b");
 }
 
 static void test_modes_are_listed_and_explained(void **state)
@@ -320,11 +349,9 @@ static void test_no_mode(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_errors_have_printable_characters_only),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_modes_are_listed_and_explained),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_errors_have_printable_characters_only),
+        cmocka_unit_test(test_long_texts),      cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_keys_of_profile), cmocka_unit_test(test_modes_are_listed_and_explained),
         cmocka_unit_test(test_no_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

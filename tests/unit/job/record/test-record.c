@@ -389,18 +389,23 @@ static void test_seen_share(void **state)
 static void test_profile(void **state)
 {
     (void)state;
-    job.profiled = (struct hm_profiled){.is_known = true, .file = "/home/a/7.0.json"};
+    job.profiled =
+        (struct hm_profiled){.is_known = true, .file = "/home/a/7.0.json", .period = 8192, .unrated = "too fine"};
     json_t *record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     const json_t *profile = json_object_get(record, "profile");
     assert_string_equal(json_string_value(json_object_get(profile, "file")), "/home/a/7.0.json");
     assert_string_equal(json_string_value(json_object_get(profile, "method")), "sample");
     assert_true(json_is_null(json_object_get(profile, "reason")));
+    assert_int_equal(json_integer_value(json_object_get(profile, "period")), 8192);
+    assert_string_equal(json_string_value(json_object_get(profile, "rate_reason")), "too fine");
     json_decref(record);
     job.profiled = (struct hm_profiled){.is_known = true, .why = "no space"};
     record = hm_record_build(&config, &tiers, &job, NULL, "why", START);
     profile = json_object_get(record, "profile");
     assert_true(json_is_null(json_object_get(profile, "file")));
     assert_string_equal(json_string_value(json_object_get(profile, "reason")), "no space");
+    assert_true(json_is_null(json_object_get(profile, "period")));
+    assert_true(json_is_null(json_object_get(profile, "rate_reason")));
     json_decref(record);
 }
 

@@ -11,8 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/ended.h"
 #include "base/fields.h"
 #include "job/ledger/table.h"
+#include "job/step/mbitask.h"
 #include "job/step/outcome.h"
 #include "job/step/profiled.h"
 #include "slurm/stepname.h"
@@ -66,16 +68,21 @@ static const struct {
     const char *results;
     uint32_t n;
     const char *file, *why;
+    uint64_t period;
+    const char *unrated;
 } ends[] = {
-    {"", 2, "", "2 of 2 recorders on this node left no profile"},
-    {"profile /a\nprofile /a\n", 2, "/a", ""},
-    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node left no profile"},
-    {"profile /a\nfailed no space\n", 2, "/a", "no space"},
-    {"failed no space\nfailed other\n", 2, "", "no space"},
-    {"profile a\n", 1, "", ""},
-    {"made up\n\n\nprofile", 1, "", ""},
-    {"guided phases=1\nprofile /a\n", 1, "/a", ""},
-    {"guided phases=1\n", 1, "", "1 of 1 recorders on this node left no profile"},
+    {"", 2, "", "2 of 2 recorders on this node left no profile", 0, ""},
+    {"profile /a\nprofile /a\n", 2, "/a", "", 0, ""},
+    {"profile /a\n", 3, "/a", "2 of 3 recorders on this node left no profile", 0, ""},
+    {"profile /a\nfailed no space\n", 2, "/a", "no space", 0, ""},
+    {"failed no space\nfailed other\n", 2, "", "no space", 0, ""},
+    {"profile a\n", 1, "", "", 0, ""},
+    {"made up\n\n\nprofile", 1, "", "1 of 1 recorders on this node left no profile", 0, ""},
+    {"period 4096\nprofile /a\n", 1, "/a", "", 4096, ""},
+    {"unrated by time\nprofile /a\nperiod 0\nfailed no space\n", 2, "/a", "no space", 0, "by time"},
+    {"period x\nprofile /a\n", 1, "/a", "", 0, ""},
+    {"guided phases=1\nprofile /a\n", 1, "/a", "", 0, ""},
+    {"guided phases=1\n", 1, "", "1 of 1 recorders on this node left no profile", 0, ""},
 };
 
 static void test_what_guidance_online_has_left(void **state)
@@ -116,6 +123,8 @@ static void test_how_it_went(void **state)
         hm_profiled_judge(ends[i].results, ends[i].n, &profiled);
         assert_string_equal(profiled.file, ends[i].file);
         assert_string_equal(profiled.why, ends[i].why);
+        assert_int_equal(profiled.period, ends[i].period);
+        assert_string_equal(profiled.unrated, ends[i].unrated);
         assert_int_equal(hm_fields_check(hm_profiled_table, &profiled, NULL), 0);
     }
 }
@@ -145,12 +154,12 @@ static void test_a_task_without_a_recorder_is_told(void **state)
     step.results = hm_profiled_open_results();
     outcome.n_recorders = 1;
     assert_int_equal(pwrite(step.results, "profile /a\n", 11, 0), 11);
-    hm_profiled_end(&step, &outcome, &profiled);
+    hm_profiled_end(&step, &outcome, 0, &profiled);
     assert_string_equal(profiled.file, "/a");
     assert_string_equal(profiled.why, "");
     snprintf(outcome.unprofiled, sizeof(outcome.unprofiled), "a script");
     outcome.has_unprofiled = 1;
-    hm_profiled_end(&step, &outcome, &profiled);
+    hm_profiled_end(&step, &outcome, 0, &profiled);
     assert_string_equal(profiled.file, "/a");
     assert_string_equal(profiled.why, "a script");
     close(step.results);
@@ -187,6 +196,59 @@ static void test_the_first_profile_is_noted_and_a_script_last(void **state)
     assert_false(job.profiled.is_known);
 }
 
+/* Of method=mbi: is there one run, one node, and no other job? */
+static const struct {
+    uint32_t array_task_id, n_nodes;
+    bool is_alone;
+    const char *why; /* a part of it; NULL: it can be measured */
+} runs[] = {
+    {7, 1, true, NULL},
+    {HM_NO_ID, 1, true, "--array=$(hybridmem profile mbi status --array app.mbi)"},
+    {7, 2, true, "this step has 2: use --nodes=1"},
+    {7, 1, false, "submit it with --exclusive"},
+};
+
+static void test_what_a_run_needs(void **state)
+{
+    struct hm_request request;
+    (void)state;
+    assert_int_equal(hm_request_parse("profile,method=mbi,plan=app.mbi", &request, NULL), 0);
+    for (size_t i = 0; i < N_ROWS(runs); i++) {
+        struct hm_error error = {""};
+        const char *why = hm_mbitask_judge(&request, runs[i].array_task_id, runs[i].n_nodes, runs[i].is_alone, &error);
+        assert_int_equal(why == NULL, runs[i].why == NULL);
+        assert_true(!why || strstr(why, runs[i].why));
+    }
+}
+
+static void test_the_end_of_a_step_is_told(void **state)
+{
+    int status = -1, fd = hm_profiled_open_results();
+    (void)state;
+    assert_false(hm_ended_is_told(fd, &status));
+    assert_int_equal(hm_ended_tell(fd, 3 << 8), 0);
+    assert_true(hm_ended_is_told(fd, &status));
+    assert_int_equal(status, 3 << 8);
+    close(fd);
+}
+
+/* What a task of a run is told, and whether it is as it should be. */
+static void test_what_a_task_of_a_run_needs(void **state)
+{
+    static struct hm_mbitask_start told;
+    char right[] = "HYBRIDMEM_GUIDE fast=2@0 sites=a1\nlater words\nnodes 0-1\ncounter 42\n", nothing[] = "";
+    char no_nodes[] = "HYBRIDMEM_GUIDE fast=2@0 sites=a1\n", no_pid[] = "counter 0\n";
+    (void)state;
+    assert_int_equal(hm_mbitask_parse(right, &told), 0);
+    assert_string_equal(told.text, "fast=2@0 sites=a1");
+    assert_int_equal(hm_set_count(&told.nodes), 2);
+    assert_int_equal(told.pid, 42);
+    assert_int_equal(hm_mbitask_parse(nothing, &told), 0);
+    assert_string_equal(told.text, "");
+    assert_int_equal(hm_mbitask_parse(no_nodes, &told), -1);
+    assert_int_equal(hm_mbitask_parse(no_pid, &told), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +256,9 @@ int main(void)
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_what_guidance_online_has_left),
         cmocka_unit_test(test_how_it_went),
+        cmocka_unit_test(test_what_a_run_needs),
+        cmocka_unit_test(test_the_end_of_a_step_is_told),
+        cmocka_unit_test(test_what_a_task_of_a_run_needs),
         cmocka_unit_test(test_a_task_without_a_recorder_is_told),
         cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),
         cmocka_unit_test(test_the_file_of_results_keeps_its_size),
