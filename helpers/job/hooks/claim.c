@@ -39,12 +39,26 @@ static void note_end(struct hm_job *job, bool is_own_epilog)
     job->has_ended = job->has_ended || is_own_epilog;
 }
 
+/*
+ * Notes the exit status that Slurm gave to its epilog, unless that is 0 and the final status is noted already. For a
+ * job that Slurm ended itself (scancel, the time limit), it gives 0, as it does not yet know how the batch script
+ * ended. If the script ran on this node, slurmstepd has noted the true status: it waits for all tasks before the epilog
+ * runs. It is noted this early for whoever completes what this process cannot.
+ */
+static void note_status(struct hm_job *job, int status)
+{
+    if (status == 0 && job->exit_status_is_final)
+        return;
+    job->exit_status = status;
+    job->has_exit_status = job->exit_status_is_final = true;
+}
+
 static bool is_as_judged(const struct hm_job *job, const struct hm_job *judged)
 {
     return job->start_ns == judged->start_ns && job->dead_ns != 0;
 }
 
-int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, const struct hm_job *judged,
+int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
                   struct hm_job *job, struct hm_found *found)
 {
     struct hm_error error = {0};
@@ -63,11 +77,11 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_e
         found->is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
     } else if (hm_process_is_running(&job->finisher)) {
         result = 1;
-        if (is_own_epilog && !job->has_ended) {
+        if (claimant->is_own_epilog && !job->has_ended) {
             job->has_ended = true;
             result = hm_ledger_write(config, job, &error) == 0 ? 1 : -1;
         }
-    } else if (judged && !is_as_judged(job, judged)) {
+    } else if (claimant->judged && !is_as_judged(job, claimant->judged)) {
         result = 1;
     } else if (hm_process_identify(getpid(), &job->finisher) != 0) {
         hm_fail(&error, ESRCH, "job %u: this process is not in /proc", job_id);
@@ -75,7 +89,9 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_e
         hm_claim_undo(config, job);
         found->is_again = job->end_ns != 0;
         found->n_steps = job->n_steps;
-        note_end(job, is_own_epilog);
+        note_end(job, claimant->is_own_epilog);
+        if (claimant->exit_status)
+            note_status(job, *claimant->exit_status);
         result = hm_ledger_write(config, job, &error);
     }
     hm_ledger_unlock(lock);

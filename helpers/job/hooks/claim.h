@@ -5,6 +5,13 @@
 
 #include "job/ledger/ledger.h"
 
+/* Who takes an entry. */
+struct hm_claimant {
+    bool is_own_epilog;
+    const int *exit_status;      /* of wait(2), as Slurm gives it; NULL: not known here */
+    const struct hm_job *judged; /* the entry of a job that was found dead; NULL: nobody has judged the job */
+};
+
 /* What a process finds when it takes an entry. */
 struct hm_found {
     /* memory of the job may be left for a later reap: the entry was unreadable and was removed, or the namespaces were
@@ -16,12 +23,12 @@ struct hm_found {
 };
 
 /*
- * Takes the entry for this process, notes the job's end, and takes back what was changed on the node for the job.
- * `judged` (NULL: nobody has judged the job) is the entry of a job that was found dead: it is taken only if it still is
- * of that run, and no step of it has begun since. Returns 0; 1 where there is nothing to do, as there is no such entry,
- * or another process has it (an epilog then notes that it has come); or -1, having logged why.
+ * Takes the entry for this process, notes the job's end and its exit status, and takes back what was changed on the
+ * node for the job. A job that was judged dead is taken only if the entry still is of that run, and no step of it has
+ * begun since. Returns 0; 1 where there is nothing to do, as there is no such entry, or another process has it (an
+ * epilog then notes that it has come); or -1, having logged why.
  */
-int hm_claim_take(const struct hm_config *config, uint32_t job_id, bool is_own_epilog, const struct hm_job *judged,
+int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
                   struct hm_job *job, struct hm_found *found);
 
 /*

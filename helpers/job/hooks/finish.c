@@ -111,7 +111,7 @@ static void ask_for_array(struct hm_job *job, bool may_ask)
     snprintf(likely, sizeof(likely), "%u_%u", job->array_job_id, job->array_task_id);
     job->array_job_id = job->array_task_id = HM_NO_ID;
     int result = may_ask ? hm_scontrol_name(job->job_id, has_number_of_array ? likely : NULL, name, sizeof(name), &why)
-                         : hm_fail(&why, ENODATA, "its epilog did not run");
+                         : hm_fail(&why, ENODATA, "its epilog %s", job->has_ended ? "was cut short" : "did not run");
     job->array_is_told = result == 0 && read_ids(name, job, &why) == 0;
     if (!job->array_is_told)
         hm_job_warn(job, "whether it is a task of an array is not known: %s", why.text);
@@ -147,23 +147,8 @@ static enum hm_store_way way_of(bool is_own_epilog, bool is_again)
     return is_again ? HM_STORE_AGAIN : HM_STORE_AT_ONCE;
 }
 
-/*
- * Notes the exit status that Slurm gave to its epilog, unless that is 0 and the final status is noted already. For a
- * job that Slurm ended itself (scancel, the time limit), it gives 0, as it does not yet know how the batch script
- * ended. If the script ran on this node, slurmstepd has noted the true status: it waits for all tasks before the epilog
- * runs.
- */
-static void note_status(struct hm_job *job, int status)
-{
-    if (status == 0 && job->exit_status_is_final)
-        return;
-    job->exit_status = status;
-    job->has_exit_status = job->exit_status_is_final = true;
-}
-
 /* Does all that has to be done for a job that has ended, and writes its record. Returns as hm_claim_let_go. */
-static int finish(const struct hm_config *config, struct hm_job *job, const char *warning, const int *exit_status,
-                  struct hm_found *found)
+static int finish(const struct hm_config *config, struct hm_job *job, const char *warning, struct hm_found *found)
 {
     const bool is_own_epilog = !warning;
     /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
@@ -181,8 +166,6 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
         hm_job_warn(job, "the prolog did not note this job, so its account and partition are not known");
     if (warning && !job->has_ended)
         hm_job_warn(job, "%s", warning);
-    if (exit_status)
-        note_status(job, *exit_status);
     if (job->recorded)
         ask_for_array(job, is_own_epilog);
     bool is_kept = job->recorded && write_record(config, job, way_of(is_own_epilog, found->is_again)) < 0;
@@ -191,14 +174,14 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     return result;
 }
 
-static int end_job(const struct hm_config *config, uint32_t job_id, const struct hm_job *judged, const char *warning,
-                   const int *exit_status)
+static int end_job(const struct hm_config *config, uint32_t job_id, const struct hm_claimant *claimant,
+                   const char *warning)
 {
     struct hm_job *job = malloc(sizeof(*job));
     struct hm_found found = {0};
-    int result = job ? hm_claim_take(config, job_id, !warning, judged, job, &found) : -1;
+    int result = job ? hm_claim_take(config, job_id, claimant, job, &found) : -1;
     if (result == 0)
-        result = finish(config, job, warning, exit_status, &found);
+        result = finish(config, job, warning, &found);
     if (!job)
         hm_log(HM_LOG_ERROR, "job %u: no memory for the ledger's entry", job_id);
     free(job);
@@ -209,10 +192,11 @@ static int end_job(const struct hm_config *config, uint32_t job_id, const struct
 
 int hm_finish_job(const struct hm_config *config, uint32_t job_id, const char *warning, const int *exit_status)
 {
-    return end_job(config, job_id, NULL, warning, exit_status);
+    const struct hm_claimant claimant = {.is_own_epilog = !warning, .exit_status = exit_status};
+    return end_job(config, job_id, &claimant, warning);
 }
 
 int hm_finish_dead(const struct hm_config *config, const struct hm_job *judged, const char *warning)
 {
-    return end_job(config, judged->job_id, judged, warning, NULL);
+    return end_job(config, judged->job_id, &(struct hm_claimant){.judged = judged}, warning);
 }

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/bootid.h"
 #include "base/clock.h"
+#include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "slurm/squeue.h"
 
@@ -42,7 +42,7 @@ static bool may_still_run(const struct hm_job *job, unsigned grace_s)
 bool hm_idle_is_job(const struct hm_config *config, const struct hm_job *job, unsigned grace_s, struct hm_idle *idle)
 {
     struct hm_error why = {0};
-    if (job->has_ended || job->end_ns != 0 || hm_boot_is_past(job->boot_id))
+    if (hm_job_is_over(job))
         return false;
     if (!idle->is_silent && idle->n_asked == MOST_ASKED)
         return true;

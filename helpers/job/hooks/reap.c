@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/bootid.h"
 #include "base/clock.h"
 #include "claim.h"
 #include "finish.h"
@@ -31,8 +30,7 @@
  */
 static bool is_over(const struct hm_job *job, unsigned grace_s)
 {
-    return job->end_ns != 0 || hm_boot_is_past(job->boot_id) ||
-           hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
+    return hm_job_is_over(job) || hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns >= grace_s * SECOND_NS;
 }
 
 /*

@@ -132,7 +132,7 @@ int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, co
     }
     if (epilog_comes) {
         struct hm_found found;
-        assert_int_equal(hm_claim_take(&config, 7, true, NULL, &job, &found), 1);
+        assert_int_equal(hm_claim_take(&config, 7, &(struct hm_claimant){.is_own_epilog = true}, &job, &found), 1);
     }
     recorded = *what;
     ended_ns = end_ns;

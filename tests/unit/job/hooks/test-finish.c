@@ -64,7 +64,9 @@ static void what_a_late_step_changed_is_undone(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-/* A process writes the job's record and is killed. Returns the end of the job in that record. */
+/* A process writes the job's record and is killed. Slurm tells an exit status to the job's own epilog. Returns the end
+ * of the job in that record. */
+#define SLURMS_STATUS (3 << 8)
 static int64_t end_with_a_kill(const char *warning)
 {
     int status = -1;
@@ -73,7 +75,7 @@ static int64_t end_with_a_kill(const char *warning)
     pid_t child = fork();
     if (child == 0) {
         killed_with_ns = shared;
-        hm_finish_job(&config, 7, warning, NULL);
+        hm_finish_job(&config, 7, warning, warning ? NULL : &(int){SLURMS_STATUS});
         _exit(1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -113,6 +115,8 @@ static void a_record_that_is_written_again_has_the_same_end(void **state)
             is_record_lost = kept;
             assert_int_equal(hm_finish_job(&config, 7, rows[i].second, NULL), 0);
             assert_true(ended_ns == killed_ns);
+            assert_int_equal(recorded.has_exit_status, !rows[i].first);
+            assert_int_equal(recorded.exit_status, rows[i].first ? 0 : SLURMS_STATUS);
             assert_int_equal(way, rows[i].second ? HM_STORE_LATER : HM_STORE_AGAIN);
             assert_int_equal(has_warning("found dead"), rows[i].is_warned);
         }
