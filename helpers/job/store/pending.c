@@ -93,8 +93,11 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
     snprintf(unfinished, sizeof(unfinished), ".%s", name);
     /* A process that was killed before its rename has left its line there: ours would be a second one. */
     unlinkat(folder, unfinished, 0);
-    if (hm_line_append(folder, unfinished, &rights, line, 0, error) == 0)
-        result = renameat(folder, unfinished, folder, name) == 0 ? 0 : hm_fail_errno(error, "pending/%s", name);
+    if (hm_line_append(folder, unfinished, &rights, line, 0, error) == 0) {
+        /* The ledger's entry goes next: a crash after that must find the name. */
+        bool is_there = renameat(folder, unfinished, folder, name) == 0 && fsync(folder) == 0;
+        result = is_there ? 0 : hm_fail_errno(error, "pending/%s", name);
+    }
     if (result != 0)
         unlinkat(folder, unfinished, 0);
     close(folder);
