@@ -217,7 +217,7 @@ static int reap(const struct hm_config *config, const char *config_error, const 
     if (arguments->given[BOOT] && hm_begin_topology(config, &error) != 0)
         hm_log(HM_LOG_ERROR, "%s", error.text);
     put_off(config, arguments, &left);
-    while (hm_reap_records(config)) { /* nobody waits for it */
+    while (hm_reap_records(config) && !arguments->given[BOOT]) { /* at boot slurmd waits, otherwise nobody */
     }
     return 0;
 }
