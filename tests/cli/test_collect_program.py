@@ -251,6 +251,8 @@ def test_unreadable_records_name_the_group_to_join(tmp_path, monkeypatch):
     tmp_path.chmod(0o711)
     with pytest.raises(commands.Failure, match=r"make the user who runs this a member of staff \(record_group\)$"):
         collect.check_records(tmp_path, "staff")
+    with pytest.raises(commands.Failure, match="make the user who runs this a member of staff"):
+        collect.check_records(tmp_path / "gone", "staff")  # as where it cannot be looked at
     tmp_path.chmod(0o751)  # this process is in its group, and the kernel would let it in: a server has not
     with pytest.raises(commands.Failure, match=r"\(manage-gids\): make the user a member of staff on the server$"):
         collect.check_records(tmp_path, "staff")

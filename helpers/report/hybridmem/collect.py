@@ -252,8 +252,12 @@ def arguments():
 def refusal(folder, group):
     """What to do where the folder of the records may not be listed. Where this process has the folder's group, and the
     group may, an NFS server has decided by groups of its own, which know nothing of those of the service's unit."""
-    status = Path(folder).stat()
-    if status.st_mode & stat.S_IRGRP and status.st_gid in (os.getegid(), *os.getgroups()):
+    try:
+        status = Path(folder).stat()
+        is_servers = status.st_mode & stat.S_IRGRP and status.st_gid in (os.getegid(), *os.getgroups())
+    except OSError:  # it is in a folder that may not be entered
+        is_servers = False
+    if is_servers:
         return f"its NFS server looks up groups itself (manage-gids): make the user a member of {group} on the server"
     return f"make the user who runs this a member of {group} (record_group)"
 
