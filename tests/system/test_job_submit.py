@@ -176,8 +176,6 @@ def test_a_job_asks_for_nodes_in_its_mode_whatever_its_constraint():
 
 def test_a_client_of_slurms_api_gets_the_same_nodes():
     """It runs neither a cli_filter nor our plugin, and may send the option under the name that it has in a prolog."""
-    source = Path(__file__).parent / "programs" / "slurm" / "apisubmit.c"
-    slurm.run(f"gcc -O1 -Wall -Werror -o /usr/local/bin/apisubmit {source} -lslurm")
     option = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
     for name in (option, f"SPANK_{option}"):
         held = slurm.run(f"apisubmit {name}=memory", user="alice").stdout.strip()
