@@ -151,6 +151,58 @@ SPEAK = {
 }
 
 
+GUIDED = {"expected_share": 0.8, "seen_share": 0.7, "seen_source": "estimate from 9 samples", "reason": None}
+COUNTED = {**GUIDED, "seen_source": "bytes of the whole job, all its steps: perf-imc"}
+UNGUIDED = {"reason": "there is no profile of the build a1 of ./app", "fallback": "migrate"}
+LEFT = {"file": "/home/a/9.0.json", "method": "sample"}
+SPEAK |= {
+    "profiled": (
+        {"mode": "profile", "memory": two_tiers(14 * GIB, 12 * GIB), "profile": LEFT},
+        "guided",
+        "it has left a profile, and its peak of 26.0 GiB is more than 16.0 GiB of fast memory can hold, with 12.0 GiB "
+        "in the slow tier: guided has the sites that are used most in the fast one",
+        [
+            {"mode": "guided"},  # that of guided,online
+            {"profile": {"file": None, "method": "mbi"}},
+            {"profile": None},
+            {"memory": two_tiers(2 * GIB, 12 * GIB)},
+            {"memory": two_tiers(16 * GIB, 15 * MIB)},
+            {"memory": two_tiers(14 * GIB, 12 * GIB, None)},
+            {"memory": two_tiers(14 * GIB, None)},
+            *({"exit_code": code} for code in (137, 143)),
+        ],
+    ),
+    "unprofiled": (
+        {"mode": "migrate", "memory": two_tiers(14 * GIB, 12 * GIB), "guided": UNGUIDED},
+        "profile",
+        "it ran as with migrate, as there is no profile of its program: one job with profile makes it, and guided "
+        "finds it then",
+        [
+            {"guided": {**UNGUIDED, "fallback": None}},
+            {"guided": {**UNGUIDED, "reason": "./app is linked statically"}},
+            {"guided": {**UNGUIDED, "reason": None}},
+            {"memory": two_tiers(3 * GIB, 0)},
+            {"guided": None},
+        ],
+    ),
+    "misguided": (
+        {"mode": "guided", "guided": GUIDED, "migration": migrated(regret=0.0)},
+        "profile",
+        "the fast tier served 70 % of the samples, the profile expected 80 %, and the migrator could not mend it: make "
+        "a new profile",
+        [
+            {"guided": {**GUIDED, "seen_share": 0.71}},
+            {"guided": {**GUIDED, "seen_share": None}},
+            {"guided": {**GUIDED, "expected_share": None}},
+            {"guided": {**GUIDED, "online": {"decisions": 3}}},
+            {"migration": migrated(regret=0.0, samples=999)},
+            {"migration": None},
+            {"guided": None},
+        ],
+    ),
+}
+
+
 def given(changes):
     return rules.opinion(Figures(record(1, **copy.deepcopy(changes)))).advice
 
@@ -193,7 +245,7 @@ def test_changed_columns_of_a_history_need_a_new_form():
     layout.FORM, and put the new number and the new digest here."""
     changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]
     made = [layout.row(record(1, **copy.deepcopy(one)), "2025-03-01", "n1.jsonl", 1, "") for one in changes]
-    assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (4, "2572802f")
+    assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (5, "e2b147d0")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +270,20 @@ def test_a_rule_is_silent(rule, changes):
 def test_why_a_migrator_was_far_from_the_best(changes, wanted, part):
     found = given({"mode": "migrate", "migration": migrated(**changes)})
     assert (found.rule, found.wanted) == ("regret", wanted) and part in found.why
+
+
+def test_where_nobody_moves_what_a_profile_got_wrong_a_migrator_is_advised():
+    said = given({"mode": "guided", "guided": COUNTED})
+    assert said[:2] == ("misguided", "guided,migrate")
+    assert said.why == (
+        "the fast tier served 70 % of the job's bytes, the profile expected 80 % of the accesses: a migrator mends "
+        "that, or make a new profile"
+    )
+
+
+def test_keys_of_a_migrator_beside_guidance_are_advised_with_it():
+    said = given({"mode": "guided", "migration": migrated(phases=3)})
+    assert (said.rule, said.wanted) == ("regret", "guided,migrate,interval=...")
 
 
 @pytest.mark.parametrize(("stuck", "is_why"), [(8 << 10, False), (128 * MIB - 1, False), (128 * MIB, True)])

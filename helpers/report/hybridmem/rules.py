@@ -9,7 +9,7 @@ for the slow tier leave the fast one to others: only the rule on writes speaks t
 from collections import Counter
 from typing import Callable, NamedTuple, Optional
 
-from . import draw, fields
+from . import draw, fields, guidance
 from .figures import Figures
 
 NEGLIGIBLE = 16 << 20  # bytes: Slurm's own process in each step counts as well, with a few MiB
@@ -53,6 +53,10 @@ class Seen:
 
     def was_killed(self):
         return fields.whole(self.record, "exit_code") in KILLED
+
+    def is_sampled(self):
+        """Are there enough samples of the migrator for more than a guess?"""
+        return (fields.whole(self.migration, "samples") or 0) >= SAMPLES
 
     def fits(self):
         """Would the job's memory have fitted into the fast tier at every moment? False if that is not known."""
@@ -164,20 +168,21 @@ def migrator_was_far_from_the_best(seen):
         return None
     served = f"the fast tier served {draw.percent(fast)}, the best known placement {draw.percent(best)}"
     interval = fields.amount(seen.migration, "interval_s")
+    mode = "guided,migrate" if seen.mode == "guided" else seen.mode
     if decisions < DECISIONS:
         every = "" if interval is None else f", at most one every {interval:g} s"
         return (
-            f"{seen.mode},interval=...",
+            f"{mode},interval=...",
             f"{served}, with {decisions} decisions{every}: a shorter interval= gives more",
         )
     stuck, why = largest(seen.migration.get("unmoved"))
     if stuck and seen.fast_peak is None:
         return None
     if stuck and stuck >= half_of_the_gap(fast, best, seen.fast_peak):
-        return seen.mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
+        return mode, f"{served}; the kernel did not move {draw.size(stuck)}: {WHY_STUCK.get(why, why)}"
     cap = fields.memory(seen.migration, "cap_bytes")
     if cap is not None:
-        return f"{seen.mode},fast=...", (
+        return f"{mode},fast=...", (
             f"{served}, with {draw.size(cap)} of fast memory at most: ask for a larger fast=, if the site allows it"
         )
     return "spill", f"{served}: what is hot changed faster than it was moved; see if spill is as fast for this program"
@@ -240,6 +245,11 @@ RULES = (
     Rule("room", fast_memory_was_left, ANY),
     # migrate begins as spill does, and moves nothing on nodes where there is no need
     Rule("cache", half_of_it_was_page_cache, ANY),
+    # what fits on the other nodes loses nothing where sites are chosen for the fast tier
+    Rule("profiled", guidance.profile_is_there, ANY),
+    Rule("unprofiled", guidance.profile_was_wanting, ANY),
+    # on nodes where the rule is silent the profile may have been right
+    Rule("misguided", guidance.profile_was_wrong, MOST),
     # on nodes where the rule is silent the migrator may have done well
     Rule("regret", migrator_was_far_from_the_best, MOST),
     Rule("writes", slow_tier_was_mostly_written, MOST),  # isolate may cost fast memory that is now used for reading

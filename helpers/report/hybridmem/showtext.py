@@ -3,7 +3,7 @@
 
 import re
 
-from . import draw, fields, figures, forms, migrated, moments, rules, tiertable
+from . import draw, fields, figures, forms, guidance, migrated, moments, rules, tiertable
 
 
 class Printer:
@@ -212,9 +212,8 @@ class Printer:
             limit = fields.figure(guided, "limit_bytes")  # records of an earlier version have none
             most = "" if limit is None else f", at most {draw.size(limit)}"
             seen = fields.figure(guided, "seen_share")
-            is_counted = (fields.text(guided, "seen_source") or "").startswith("bytes of ")
             who = "recorder" if guided.get("online") else "migrator"
-            by = "counted, of the whole job's bytes" if is_counted else f"seen by the {who}'s samples"
+            by = "counted, of the whole job's bytes" if guidance.is_counted(guided) else f"seen by the {who}'s samples"
             seen = "seen share not measured" if seen is None else f"{100 * seen:.0f} % {by}"
             expected = f"{100 * share:.0f} % of the accesses expected there; {seen}"
             self.line("guided", f"{count} sites of {size} in the fast tier{most}, by {packer}; {expected}")
