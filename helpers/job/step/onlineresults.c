@@ -8,7 +8,6 @@
 #include "profiled.h"
 
 #define GUIDED "guided "
-#define LINE 2048
 
 static void take_number(const char *value, uint64_t *number)
 {
@@ -78,7 +77,7 @@ static void add_number(const char *line, const char *key, uint64_t *sum)
 
 static void take_line(const char *from, struct hm_guided *guided)
 {
-    char line[LINE], *why, *rest = NULL;
+    char line[HM_PROFILED_GUIDED], *why, *rest = NULL;
     size_t length = strcspn(from, "\n");
     length = length < sizeof(line) ? length : sizeof(line) - 1;
     memcpy(line, from, length);

@@ -19,8 +19,8 @@
 #include "slurm/stepname.h"
 #include "taskparts.h"
 
-#define RESULTS (HM_OUTCOME_RECORDERS * (HM_CONFIG_PATH_MAX + HM_WARNING + 64)) /* bytes of all recorders' lines */
-#define PATIENCE_MS 30000                                                       /* for profiles to be written */
+#define RESULTS (HM_OUTCOME_RECORDERS * HM_PROFILED_RESULT) /* bytes of all recorders' lines */
+#define PATIENCE_MS 30000                                   /* for profiles to be written */
 #define PAUSE_NS 20000000L
 #define NODES 1024
 #define MOST_WORDS 64 /* of the program's command, for the profile */
@@ -224,8 +224,9 @@ void hm_profiled_judge(const char *results, uint32_t n, struct hm_profiled *prof
         profiled->period = 0;
     find_line(results, "failed", profiled->why, sizeof(profiled->why));
     if (!profiled->why[0] && n_lines < n)
-        snprintf(profiled->why, sizeof(profiled->why), "%u of %u recorders on this node left no profile", n - n_lines,
-                 n);
+        snprintf(profiled->why, sizeof(profiled->why), "%u of %u %s", n - n_lines, n,
+                 profiled->method == HM_METHOD_MBI ? "processes that count on this node left no result"
+                                                   : "recorders on this node left no profile");
 }
 
 /* Puts what came of guidance online into the outcome, which tasks can write to no more. */
@@ -252,12 +253,13 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
         hm_text_copy(profiled->plan, step->request.profile.plan, sizeof(profiled->plan));
         profiled->run = step->array_task_id;
         if (n > 0 && hm_ended_tell(step->results, status) != 0)
-            hm_text_copy(profiled->why, "the process that counts could not be told the end", sizeof(profiled->why));
+            waited = 0; /* it does not end then, and leaves no result */
     }
     while (is_any_running(outcome, waited) && hm_clock_ms(CLOCK_MONOTONIC) < end_ms)
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     if (n > 0) {
-        ssize_t length = step->results > 0 ? pread(step->results, results, RESULTS, 0) : 0;
+        size_t most = (size_t)(n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS) * HM_PROFILED_RESULT;
+        ssize_t length = step->results > 0 ? pread(step->results, results, most, 0) : 0;
         results[length > 0 ? length : 0] = '\0';
         hm_profiled_judge(results, n, profiled);
     }

@@ -100,11 +100,14 @@ static int keep(struct work *work, struct hm_error *error)
 static void say_result(const struct work *work, const char *key, const char *value)
 {
     const struct hm_sampler *sampler = &work->watching.sampler;
-    char period[32] = "", why[HM_SAMPLER_RATE];
+    char period[32] = "", why[HM_SAMPLER_RATE], lines[sizeof(period) + HM_SAMPLER_RATE + PATH_MAX + HM_ERROR_TEXT];
     hm_sampler_explain_rate(sampler, why);
     if (sampler->state.name[0] && !sampler->state.is_time)
         snprintf(period, sizeof(period), "period %" PRIu64 "\n", sampler->state.period);
-    (void)dprintf(RESULT, "%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why, why[0] ? "\n" : "", key, value);
+    int length = snprintf(lines, sizeof(lines), "%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why,
+                          why[0] ? "\n" : "", key, value);
+    if (write(RESULT, lines, (size_t)length) < 0)
+        return; /* slurmstepd tells of recorders that have left nothing */
 }
 
 /* Returns the recorder's exit status. */

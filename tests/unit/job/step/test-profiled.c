@@ -136,12 +136,66 @@ static void test_the_file_of_results_keeps_its_size(void **state)
     int fd = hm_profiled_open_results();
     assert_true(fd >= 0);
     off_t size = lseek(fd, 0, SEEK_END);
-    assert_true(size >= (off_t)HM_OUTCOME_RECORDERS * ((int)sizeof("profile ") + HM_CONFIG_PATH_MAX)); /* for all */
     assert_int_equal(pwrite(fd, "x", 1, size), -1);
     assert_int_equal(errno, EPERM);
     assert_int_equal(ftruncate(fd, 0), -1);
     assert_int_equal(pwrite(fd, "x", 1, size - 1), 1);
     close(fd);
+}
+
+/* There is room for the longest lines of all recorders, and what the last one says is read, too. */
+static void test_all_recorders_have_room(void **state)
+{
+    static struct hm_outcome outcome;
+    static struct hm_step step;
+    static char lines[HM_PROFILED_RESULT + 1];
+    struct hm_profiled profiled;
+    off_t end = 0;
+    (void)state;
+    char guided[HM_PROFILED_GUIDED] = "", why[HM_WARNING] = "", path[HM_CONFIG_PATH_MAX] = "/";
+    memset(guided, 'g', sizeof(guided) - 2 - strlen("guided "));
+    memset(why, 'w', sizeof(why) - 1);
+    memset(path + 1, 'p', sizeof(path) - 2);
+    step.results = hm_profiled_open_results();
+    for (unsigned i = 1; i <= HM_OUTCOME_RECORDERS; i++) {
+        bool is_last = i == HM_OUTCOME_RECORDERS;
+        int length =
+            snprintf(lines, sizeof(lines), "guided %s\nperiod %llu\nunrated %s\n%s%s\n", guided,
+                     (unsigned long long)UINT64_MAX, why, is_last ? "failed last" : "profile ", is_last ? "" : path);
+        assert_true(length < (int)sizeof(lines));
+        assert_int_equal(pwrite(step.results, lines, (size_t)length, end), length);
+        end += length;
+    }
+    outcome.n_recorders = HM_OUTCOME_RECORDERS;
+    hm_profiled_end(&step, &outcome, 0, &profiled);
+    assert_string_equal(profiled.file, path);
+    assert_string_equal(profiled.why, "last");
+    assert_string_equal(profiled.unrated, why);
+    close(step.results);
+}
+
+/* Of a run that nobody has counted to its end, the record says so. */
+static void test_a_run_without_a_result_is_told(void **state)
+{
+    static struct hm_outcome outcome;
+    static struct hm_step step;
+    struct hm_profiled profiled;
+    int status = 0;
+    (void)state;
+    assert_int_equal(hm_request_parse("profile,method=mbi,plan=app.mbi", &step.request, NULL), 0);
+    step.results = hm_profiled_open_results();
+    step.array_task_id = 7;
+    outcome.n_recorders = 1;
+    hm_profiled_end(&step, &outcome, 3 << 8, &profiled);
+    assert_true(hm_ended_is_told(step.results, &status));
+    assert_int_equal(status, 3 << 8);
+    assert_int_equal(profiled.run, 7);
+    assert_string_equal(profiled.plan, "app.mbi");
+    assert_string_equal(profiled.why, "1 of 1 processes that count on this node left no result");
+    assert_int_equal(pwrite(step.results, "counted all\n", 12, 0), 12);
+    hm_profiled_end(&step, &outcome, 0, &profiled);
+    assert_string_equal(profiled.why, "");
+    close(step.results);
 }
 
 /* Where the recorder of one task has left a profile, and another task had none, the profile is not of all. */
@@ -262,6 +316,8 @@ int main(void)
         cmocka_unit_test(test_a_task_without_a_recorder_is_told),
         cmocka_unit_test(test_the_first_profile_is_noted_and_a_script_last),
         cmocka_unit_test(test_the_file_of_results_keeps_its_size),
+        cmocka_unit_test(test_all_recorders_have_room),
+        cmocka_unit_test(test_a_run_without_a_result_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
