@@ -292,7 +292,9 @@ def test_what_a_killed_recorder_has_left_is_removed_by_the_next(tmp_path, probe)
 
 
 def test_without_a_source(probe, run):
-    profile, _ = run(probe, "hot", "0.05", preexec_fn=no_perf_events)
+    profile, done = run(probe, "hot", "0.05", options=["--rate", "1/4096"], preexec_fn=no_perf_events)
+    said = "hybridmem sites run: --rate 1/4096 is not what was sampled: nothing is sampled here\n"
+    assert done.stderr.count(said) == 1
     sampling = profile["sampling"]
     assert sampling["source"] is None and sampling["samples"] is None
     assert sampling["why"].startswith("perf: ") and "; clock: " in sampling["why"]
@@ -355,6 +357,10 @@ def test_without_room_there_is_no_profile(tmp_path):
         (["-o", "p"], "the program is missing: give one, as in: hybridmem sites run -o app.json -- ./app"),
         (["-o", "p", "--least", "1M", "true"], '--least: "1M" is out of range: use 1 to 512K'),
         (["-o", "p", "--overhead", "90%", "true"], '--overhead: "90%" is out of range: use 0.01% to 50%'),
+        (
+            ["-o", "p", "--rate", "4096", "true"],
+            '--rate: "4096" is no rate: write 1/N with N from 100 to 1099511627776, as in 1/4096',
+        ),
         (
             ["-o", "p", "--source", "damon", "true"],
             '--source: "damon" is no source of single addresses: use auto, perf or clock',
