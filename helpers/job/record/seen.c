@@ -59,6 +59,8 @@ static double counted_share(const struct hm_job *job, const struct hm_record_tie
 {
     const json_t *list = json_object_get(traffic, "tiers");
     double fast = 0, all = 0;
+    if (hm_set_is_empty(&job->plan.guide.fast_nodes)) /* the job's plan is that of a step of another mode */
+        return -1;
     for (int t = 0; t < tiers->n; t++) {
         double bytes = bytes_of(json_array_get(list, (size_t)t));
         if (bytes < 0)
@@ -81,6 +83,8 @@ static double metered_share(const struct hm_job *job, const struct hm_record_tie
         snprintf(text, TEXT, "bytes of the whole job, all its steps: %s", source);
     else if (job->had_company)
         snprintf(text + used, TEXT - used, "; counters are the node's, and other jobs ran there");
+    else if (has_bytes && hm_set_is_empty(&job->plan.guide.fast_nodes))
+        snprintf(text + used, TEXT - used, "; counters are the whole job's, whose plan is of another mode");
     else
         snprintf(text + used, TEXT - used, "; counters do not tell it: %s%s", source,
                  has_bytes ? ", and not the reads and writes of each tier" : "");

@@ -142,21 +142,23 @@ static void test_seen_by_counters(void **state)
 #define NO_MIGRATOR "no migrator ran beside the step: guided,migrate starts one; counters "
     static const struct {
         uint64_t is_known; /* the slow tier's writes are */
-        bool had_company;
+        bool had_company, is_others_plan;
         const char *source;
     } rows[] = {
-        {1, false, "bytes of the whole job, all its steps: perf-imc; for the node, on which no other job ran"},
-        {0, false,
+        {1, false, false, "bytes of the whole job, all its steps: perf-imc; for the node, on which no other job ran"},
+        {0, false, false,
          NO_MIGRATOR "do not tell it: perf-imc; for the node, on which no other job ran, and not the reads and "
                      "writes of each tier"},
-        {1, true, NO_MIGRATOR "are the node's, and other jobs ran there"},
+        {1, true, false, NO_MIGRATOR "are the node's, and other jobs ran there"},
+        {1, false, true, NO_MIGRATOR "are the whole job's, whose plan is of another mode"},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         set_up(state);
         set_metered();
         job.has_cores = false;
         job.had_company = rows[i].had_company;
-        job.plan.guide.fast_nodes = tiers.tier[0].nodes;
+        if (!rows[i].is_others_plan)
+            job.plan.guide.fast_nodes = tiers.tier[0].nodes;
         job.guided = (struct hm_guided){.is_known = true, .expected_share = 0.75};
         memcpy(samples.metered.traffic,
                &(struct hm_metered_figure[][HM_DIRECTIONS]){{{5e9, 1}, {1e9, 1}}, {{1e9, 1}, {1e9, rows[i].is_known}}},
