@@ -22,6 +22,11 @@ static off_t find_place(int fd)
     return -1;
 }
 
+bool hm_ended_has_place(int fd)
+{
+    return find_place(fd) >= 0;
+}
+
 int hm_ended_tell(int fd, int status)
 {
     char text[HM_ENDED_BYTES] = "";

@@ -8,6 +8,8 @@
 
 #define HM_ENDED_BYTES 16 /* at the end of the file; zeros before */
 
+/* Is there room for it in the file, so that the end can be told? Else leaves errno. */
+bool hm_ended_has_place(int fd);
 /* Says that all has ended, with this status of wait(2). Returns 0, or -1 with errno. */
 int hm_ended_tell(int fd, int status);
 /* Has that been said? Sets the status then. */

@@ -44,7 +44,8 @@ static void print_help(void)
          "  -V, --version  the version\n"
          "\n"
          "Exit status: 0, also where the program is none of the plan's or the run is done,\n"
-         "as a line says; 1 the run cannot be measured here, 2 there is no such run.");
+         "as a line says; 1 the run cannot be measured here, 2 there is no such run,\n"
+         "or descriptor 3 is not as --count wants it.");
 }
 
 /* ---------------------------------------------------------- in the background */
@@ -147,6 +148,11 @@ static int print(struct work *work, struct hm_error *error)
 static int run(struct work *work, const char *folder, const char *run, const char *program, struct hm_error *error)
 {
     uint64_t number = 0;
+    if (work->counts && !hm_ended_has_place(RESULT)) { /* before anything else is opened as 3 */
+        hm_fail(error, EBADF, "--count: descriptor %d cannot tell the end of a step: slurmstepd gives one that can",
+                RESULT);
+        return HM_MBI_BAD;
+    }
     if (hm_mbi_store_open(&work->store, folder, error) < 0)
         return HM_MBI_BAD;
     size_t n = hm_mbi_plan_runs(&work->store.plan);
