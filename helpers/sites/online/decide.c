@@ -101,7 +101,7 @@ static void sum_up(const struct hm_online_site *site, size_t n, struct hm_online
 int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site *site, size_t n,
                      struct hm_online_choice *choice)
 {
-    *choice = (struct hm_online_choice){.verdict = HM_ONLINE_BLIND, .is_full = sum_bytes(site, n) > scene->capacity};
+    *choice = (struct hm_online_choice){.verdict = HM_ONLINE_BLIND};
     bool *is_fast = calloc(n + 1, sizeof(*is_fast));
     if (!is_fast || (scene->samples >= HM_ONLINE_EVIDENCE && pack(scene, site, n, is_fast) < 0)) {
         free(is_fast);
@@ -117,6 +117,7 @@ int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site 
             site[i].is_fast = is_fast[i];
     }
     sum_up(site, n, choice);
+    choice->is_full = choice->fast_bytes > 0 && sum_bytes(site, n) > scene->capacity;
     free(is_fast);
     return 0;
 }

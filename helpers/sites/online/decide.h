@@ -38,7 +38,7 @@ enum hm_online_verdict {
 
 struct hm_online_choice {
     enum hm_online_verdict verdict;
-    bool is_full;          /* not all sites fit: those that were not chosen have to make room */
+    bool is_full;          /* not all sites fit: those that were not chosen make room for those that were, if any */
     uint64_t fast_bytes;   /* of the chosen sites */
     double expected_share; /* of the accesses to sites, the part that goes to chosen ones; NaN: there are none */
     double gain;           /* by which part the waits for memory become shorter with the packer's choice, 0..1 */

@@ -28,8 +28,8 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"too few samples", {40, 0}, {0, 1}, {false, false}, 8 * MIB, 0, HM_ONLINE_BLIND, {false, false}, true},
-    {"no samples of sites", {0, 0}, {0, 1}, {false, false}, 8 * MIB, 0, HM_ONLINE_BLIND, {false, false}, true},
+    {"too few samples", {40, 0}, {0, 1}, {false, false}, 8 * MIB, 0, HM_ONLINE_BLIND, {false, false}, false},
+    {"no samples of sites", {0, 0}, {0, 1}, {false, false}, 8 * MIB, 0, HM_ONLINE_BLIND, {false, false}, false},
     {"the hot one is down", {100, 0}, {0, 1}, {false, false}, 8 * MIB, 0, HM_ONLINE_NEW, {true, false}, true},
     {"it is there already", {100, 0}, {1, 0}, {true, false}, 8 * MIB, 0, HM_ONLINE_SAME, {true, false}, true},
     {"too few of one site tell nothing",
@@ -44,9 +44,9 @@ static const struct row rows[] = {
     {"the use changes", {0, 100}, {1, 0}, {true, false}, 8 * MIB, 0, HM_ONLINE_NEW, {false, true}, true},
     {"a little hotter is chance", {100, 120}, {1, 0}, {true, false}, 8 * MIB, 0, HM_ONLINE_SAME, {true, false}, true},
     {"much hotter is not", {100, 200}, {1, 0}, {true, false}, 8 * MIB, 0, HM_ONLINE_NEW, {false, true}, true},
-    {"the moves cost more", {100, 0}, {0, 1}, {false, false}, 8 * MIB, 1, HM_ONLINE_COST, {false, false}, true},
+    {"the moves cost more", {100, 0}, {0, 1}, {false, false}, 8 * MIB, 1, HM_ONLINE_COST, {false, false}, false},
     {"all fit", {100, 50}, {0, 0}, {false, false}, 16 * MIB, 0, HM_ONLINE_NEW, {true, true}, false},
-    {"there is no room", {100, 50}, {0, 0}, {false, false}, 0, 0, HM_ONLINE_SAME, {false, false}, true},
+    {"there is no room", {100, 50}, {0, 0}, {false, false}, 0, 0, HM_ONLINE_SAME, {false, false}, false},
 };
 
 static void decide(const struct row *row, struct hm_online_site site[2], struct hm_online_choice *choice)
