@@ -89,6 +89,18 @@ static int add(struct stretches *list, uint32_t space, const struct hm_watch_ran
     return 0;
 }
 
+/* Leaves out the smallest, until there are not too many. */
+static void thin(struct stretches *list)
+{
+    for (uint64_t least = 2; list->n > STRETCHES; least *= 2) {
+        size_t n = 0;
+        for (size_t i = 0; i < list->n; i++)
+            if (list->stretch[i].n_pages >= least)
+                list->stretch[n++] = list->stretch[i];
+        list->n = n;
+    }
+}
+
 static int collect(struct hm_online_pages *pages, const struct hm_watch *watch, struct stretches *list)
 {
     int status = 0;
@@ -104,20 +116,9 @@ static int collect(struct hm_online_pages *pages, const struct hm_watch *watch, 
         for (size_t k = 0; k < ranges.n && status == 0; k++)
             status = add(list, (uint32_t)space, &ranges.range[k]);
         free(ranges.range);
+        thin(list); /* each process may have a million */
     }
     return status;
-}
-
-/* Leaves out the smallest, until there are not too many. */
-static void thin(struct stretches *list)
-{
-    for (uint64_t least = 2; list->n > STRETCHES; least *= 2) {
-        size_t n = 0;
-        for (size_t i = 0; i < list->n; i++)
-            if (list->stretch[i].n_pages >= least)
-                list->stretch[n++] = list->stretch[i];
-        list->n = n;
-    }
 }
 
 static int compare(const void *a, const void *b)
@@ -157,7 +158,6 @@ int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *w
     pages->n_maps = pages->maps ? pages->ranks->n : 0;
     pages->mover.maps = pages->maps;
     int status = pages->maps ? collect(pages, watch, &list) : -1;
-    thin(&list);
     if (status == 0)
         status = keep(pages, &list);
     free(list.stretch);
