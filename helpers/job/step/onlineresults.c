@@ -43,6 +43,7 @@ static void take(char *word, struct hm_guided *guided)
         double *share;
     } rows[] = {
         {"fast_bytes", &guided->fast_bytes, NULL},
+        {"limit_bytes", &guided->limit_bytes, NULL},
         {"samples", &guided->samples, NULL},
         {"phases", &guided->decisions, NULL},
         {"site_count", &count, NULL},

@@ -64,7 +64,8 @@ int hm_sites_online_write(const struct hm_online *online, const char *packer, co
         hm_online_report(online, figures);
         fprintf(out, "guided packer=%s phases=%" PRIu64 " promoted_bytes=%" PRIu64 " demoted_bytes=%" PRIu64, packer,
                 figures->phases, figures->promoted_bytes, figures->demoted_bytes);
-        fprintf(out, " fast_bytes=%" PRIu64 " samples=%" PRIu64, figures->fast_bytes, figures->samples);
+        fprintf(out, " fast_bytes=%" PRIu64 " limit_bytes=%" PRIu64 " samples=%" PRIu64, figures->fast_bytes,
+                figures->limit_bytes, figures->samples);
         if (source[0])
             fprintf(out, " source=%s", source);
         if (!isnan(figures->expected_share))

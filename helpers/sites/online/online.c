@@ -267,6 +267,7 @@ void hm_online_look(struct hm_online *online, double read_s)
 void hm_online_report(const struct hm_online *online, struct hm_online_figures *figures)
 {
     *figures = online->figures;
+    figures->limit_bytes = online->setup->capacity;
     figures->seen_share = online->seen_all > 0 ? online->seen_fast / online->seen_all : NAN;
     const struct hm_sampler *sampler = online->sampler;
     if (figures->n_sites > 0)

@@ -90,12 +90,12 @@ static void test_what_guidance_online_has_left(void **state)
     struct hm_guided guided = {.is_known = true};
     (void)state;
     assert_false(hm_profiled_read_guided("profile /a\n", &guided));
-    assert_true(
-        hm_profiled_read_guided("profile /a\n"
-                                "guided packer=gain phases=3 promoted_bytes=10 demoted_bytes=4 fast_bytes=8 samples=99 "
-                                "source=clock expected_share=0.75 seen_share=7 later=1 site_count=2 sites=a1,b2\n"
-                                "guided packer=other phases=5 promoted_bytes=1 demoted_bytes=2 why=none\n",
-                                &guided));
+    assert_true(hm_profiled_read_guided(
+        "profile /a\n"
+        "guided packer=gain phases=3 promoted_bytes=10 demoted_bytes=4 fast_bytes=8 limit_bytes=9 samples=99 "
+        "source=clock expected_share=0.75 seen_share=7 later=1 site_count=2 sites=a1,b2\n"
+        "guided packer=other phases=5 promoted_bytes=1 demoted_bytes=2 why=none\n",
+        &guided));
     assert_string_equal(guided.packer, "gain");
     assert_string_equal(guided.source, "clock");
     assert_string_equal(guided.why, "");
@@ -103,6 +103,7 @@ static void test_what_guidance_online_has_left(void **state)
     assert_int_equal(guided.promoted_bytes, 11);
     assert_int_equal(guided.demoted_bytes, 6);
     assert_int_equal(guided.fast_bytes, 8);
+    assert_int_equal(guided.limit_bytes, 9);
     assert_int_equal(guided.samples, 99);
     assert_true(guided.expected_share == 0.75 && guided.seen_share == 0);
     assert_int_equal(guided.n_sites, 2);
