@@ -50,6 +50,7 @@ def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
     guided = record["guided"]
     assert record["plan"]["mode"] == "guided" and guided["reason"] is None
     assert guided["site_count"] == 1 and guided["expected_share"] > 0.9
+    assert guided["limit_bytes"] == ROOM * MIB
     assert 0.99 * HOT * MIB <= guided["fast_bytes"] <= HOT * MIB, "its whole pages"
     assert 0 <= guided["seen_share"] <= 1 and "by the step's recorder (self-reported)" in guided["seen_source"]
     assert guided["online"]["promoted_bytes"] >= 0.9 * HOT * MIB and guided["online"]["decisions"] >= 1
@@ -58,12 +59,18 @@ def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
     assert guided["sites"] == [hot["id"]] and hot["peak_bytes"] == HOT * MIB
 
 
-def test_a_program_that_cannot_be_guided_runs_and_a_line_says_why(probe):
+def test_without_a_source_of_samples_the_record_says_why(probe):
+    """The usual setting of Debian. A program that cannot be watched has a line, and the next step runs as usual."""
+    before = PARANOID.read_text()
+    PARANOID.write_text("3")
     static = probe.with_name("static")
     slurm.run(f"gcc -O2 -static -pthread -o {static} {SOURCE}", user="alice")
-    job_id = slurm.sbatch("alice", f"srun -n1 --hybrid-mem=guided,online {static} status; echo $?", "--hybrid-mem=off")
+    words = "srun -n1 --hybrid-mem=guided,online"
+    job_id = slurm.sbatch("alice", f"{words} {static} status; echo $?; {words} {probe} status", "--hybrid-mem=off")
     slurm.wait_job(job_id)
+    PARANOID.write_text(before)
     why = f"{static} is linked statically: its allocations cannot be seen"
     assert slurm.output(job_id).count(f"hybridmem: {why}") == 1 and "\n7\n" in slurm.output(job_id)
     guided = slurm.record(job_id)["guided"]
-    assert guided["reason"] == why and guided["sites"] == [] and guided["seen_share"] is None
+    assert guided["reason"].startswith("no evidence: perf: ") and "perf_event_paranoid" in guided["reason"]
+    assert guided["sites"] == [] and guided["seen_share"] is None and guided["online"]["decisions"] == 0
