@@ -119,11 +119,18 @@ PUBLIC void free(void *memory)
     release(memory);
 }
 
+/* What large placed memory has of the fast tier. Other memory has no need of the lock. */
+static size_t counted_bytes(const void *memory)
+{
+    bool is_other = hm_arena_has(memory) || hm_small_has(memory);
+    return is_other ? 0 : hm_allocated_fast_bytes(memory);
+}
+
 /* Move the content of an allocation to a new one of `bytes` bytes, and free the old one. Where no new one can be made,
  * the old one stays as it is, and NULL is returned. The old one leaves its part of the fast tier to the new one. */
 static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
 {
-    size_t fast_bytes = hm_allocated_fast_bytes(memory);
+    size_t fast_bytes = counted_bytes(memory);
     hm_preload_count(fast_bytes, 0);
     void *moved = allocate(bytes, caller);
     hm_preload_count(0, fast_bytes);

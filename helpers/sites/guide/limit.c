@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "limit.h"
 
+#include "base/amount.h"
+
 #define UNIT_SHIFT 12
 #define SIZE_BITS 28 /* of a mapping's size: up to 1 TiB */
 #define MOST_UNITS ((UINT64_C(1) << SIZE_BITS) - 1)
@@ -64,7 +66,8 @@ static bool note(struct hm_limit *limit, struct range range)
         while (n <= i && !atomic_compare_exchange_weak(&limit->n_mappings, &n, i + 1))
             ;
         none = 0;
-        if (atomic_compare_exchange_strong(&limit->mapping[i], &none, pack(range)))
+        if (atomic_load(&limit->mapping[i]) == 0 &&
+            atomic_compare_exchange_strong(&limit->mapping[i], &none, pack(range)))
             return true;
     }
     return false;
@@ -95,20 +98,29 @@ void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes)
         hm_limit_add(limit, bytes_of(range));
 }
 
-/* Takes a range out of a slot, and notes what remains of it. Returns the bytes that were taken out. What finds no slot
- * is given back, too. */
+static bool is_empty(struct range range)
+{
+    return range.start == range.end;
+}
+
+/* Takes a range out of a slot, and notes what remains of it. Returns the bytes that were taken out. What remains stays
+ * in the slot, so that another thread that unmaps some of it now finds it. Where that is two ranges, the second has
+ * another slot, or is given back, too. */
 static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range gone)
 {
     uint64_t word = atomic_load(slot);
-    struct range before = unpack(word);
-    if (word == 0 || gone.end <= before.start || before.end <= gone.start ||
-        !atomic_compare_exchange_strong(slot, &word, 0))
-        return 0;
-    const struct range rest[] = {{before.start, gone.start}, {gone.end, before.end}};
-    uint64_t bytes = bytes_of(before);
-    for (int i = 0; i < 2; i++)
-        if (rest[i].start < rest[i].end && note(limit, rest[i]))
-            bytes -= bytes_of(rest[i]);
+    struct range before, low, high, kept;
+    do {
+        before = unpack(word);
+        if (word == 0 || gone.end <= before.start || before.end <= gone.start)
+            return 0;
+        low = (struct range){before.start, hm_most(before.start, gone.start)};
+        high = (struct range){hm_least(gone.end, before.end), before.end};
+        kept = is_empty(low) ? high : low;
+    } while (!atomic_compare_exchange_weak(slot, &word, is_empty(kept) ? 0 : pack(kept)));
+    uint64_t bytes = bytes_of(before) - bytes_of(kept);
+    if (!is_empty(low) && !is_empty(high) && note(limit, high))
+        bytes -= bytes_of(high);
     return bytes;
 }
 
@@ -118,6 +130,7 @@ uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes
     uint64_t given = 0;
     for (unsigned i = 0; i < atomic_load_explicit(&limit->n_mappings, memory_order_relaxed); i++)
         given += cut(limit, &limit->mapping[i], gone);
-    hm_limit_give(limit, given);
+    if (given > 0)
+        hm_limit_give(limit, given);
     return given;
 }

@@ -6,12 +6,18 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "alloc/hybridmem.h"
+#include "base/pagesize.h"
 #include "preload.h"
+
+#ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
 
 #define PUBLIC __attribute__((visibility("default")))
 
@@ -43,6 +49,18 @@ static bool find_others(void)
     return is_found;
 }
 
+/* In a child of a process with threads, the loader's lock may be one that nobody gives back. */
+__attribute__((constructor)) static void begin(void)
+{
+    (void)find_others();
+}
+
+/* Does the kernel refuse to unmap this range, as it begins within a page or is none? */
+static bool is_refused(const void *address, size_t bytes)
+{
+    return (uintptr_t)address % hm_page_size() != 0 || bytes == 0;
+}
+
 PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     void *memory = find_others() ? others.mmap(address, bytes, protection, flags, fd, offset)
@@ -63,7 +81,8 @@ PUBLIC void *mmap64(void *address, size_t bytes, int protection, int flags, int 
 /* Before it is unmapped, as another thread may have the addresses then. */
 PUBLIC int munmap(void *address, size_t bytes)
 {
-    hm_limit_unmap(&hm_guide_limit, address, bytes);
+    if (!is_refused(address, bytes))
+        hm_limit_unmap(&hm_guide_limit, address, bytes);
     return find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
 }
 
@@ -74,12 +93,15 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     va_start(more, flags);
     void *wanted = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
     va_end(more);
-    bool is_counted = hm_limit_unmap(&hm_guide_limit, address, bytes) > 0;
+    bool is_counted = !is_refused(address, bytes) && hm_limit_unmap(&hm_guide_limit, address, bytes) > 0;
     void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
-    if (is_counted && memory != MAP_FAILED)
+    bool is_moved = memory != MAP_FAILED;
+    if (is_moved && wanted) /* what was there is unmapped */
+        hm_limit_unmap(&hm_guide_limit, wanted, new_bytes);
+    if (is_counted && is_moved)
         hm_limit_note(&hm_guide_limit, memory, new_bytes);
-    else if (is_counted)
+    if (is_counted && (!is_moved || flags & MREMAP_DONTUNMAP)) /* new pages of it are fast, too */
         hm_limit_note(&hm_guide_limit, address, bytes);
     return memory;
 }
