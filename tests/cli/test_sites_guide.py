@@ -402,6 +402,14 @@ int main(void)
     assert guide(profile, program, options=options).stdout == f"taken {SLOW}\n"
 
 
+def test_the_command_becomes_the_program(profile):
+    """A process that waited would have memory in the fast tier."""
+    command = [PREFIX / "bin" / "hybridmem", "sites", "guide", "--nodes", NODES, "--any-build", "--fast", "11M", profile]
+    with subprocess.Popen([*command, "--", "sh", "-c", "echo $$"], stdout=subprocess.PIPE, text=True) as started:
+        assert started.communicate(timeout=60)[0] == f"{started.pid}\n"
+    assert started.returncode == 0
+
+
 def test_the_program_keeps_its_status_input_and_output(probe, profile):
     assert guide(profile, probe, "status", status=7).stderr == ""
     assert guide(profile, probe, "abort", status=-signal.SIGABRT).stderr == ""

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/trace/program.h"
 #include "commands.h"
@@ -24,7 +24,6 @@
 struct work {
     struct hm_sites_guide options;
     struct hm_guide_choice choice;
-    struct hm_program program;
     struct hm_buildid_file executable;
     struct hm_stale stale; /* no site: the profile is of this build, and of these libraries */
     char path[PATH_MAX];
@@ -188,16 +187,8 @@ static int prepare(struct work *work, bool is_elf, struct hm_error *error)
     return status == 0 ? hm_guide_enter(&work->choice.table, &options->layout, error) : -1;
 }
 
-static void follow(struct work *work)
-{
-    while (!work->program.has_ended) {
-        struct pollfd events = {.fd = work->program.signals, .events = POLLIN};
-        if (poll(&events, 1, -1) >= 0)
-            hm_program_attend(&work->program);
-    }
-}
-
-/* Returns 0, or the exit status with a text. */
+/* Becomes the program, unless it is only printed what would be done: nothing of this process is left in the fast tier.
+ * Returns 0, or the exit status with a text. */
 static int run(struct work *work, struct hm_error *error)
 {
     const struct hm_sites_guide *options = &work->options;
@@ -214,10 +205,9 @@ static int run(struct work *work, struct hm_error *error)
         return HM_SITES_RUN_FAILED;
     if (options->prints)
         return 0;
-    if (hm_program_start(&work->program, work->path, options->program, -1, -1, error) != 0)
-        return HM_SITES_RUN_CANNOT_RUN;
-    follow(work);
-    return 0;
+    execv(work->path, options->program);
+    hm_fail_errno(error, "%s cannot be started", work->path);
+    return HM_SITES_RUN_CANNOT_RUN;
 }
 
 int hm_sites_guide(int argc, char **argv)
@@ -234,12 +224,10 @@ int hm_sites_guide(int argc, char **argv)
         free(work);
         return status;
     }
-    bool is_run = status < 0;
-    if (is_run)
+    if (status < 0)
         status = run(work, &error);
     if (error.text[0])
         fprintf(stderr, HM_SITES_GUIDE ": %s\n", error.text);
-    const struct hm_program program = work->program;
     free(work);
-    return is_run && status == 0 ? hm_program_end(&program) : status;
+    return status;
 }
