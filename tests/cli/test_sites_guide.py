@@ -404,7 +404,8 @@ int main(void)
 
 def test_the_command_becomes_the_program(profile):
     """A process that waited would have memory in the fast tier."""
-    command = [PREFIX / "bin" / "hybridmem", "sites", "guide", "--nodes", NODES, "--any-build", "--fast", "11M", profile]
+    hybridmem = PREFIX / "bin" / "hybridmem"
+    command = [hybridmem, "sites", "guide", "--nodes", NODES, "--any-build", "--fast", "11M", profile]
     with subprocess.Popen([*command, "--", "sh", "-c", "echo $$"], stdout=subprocess.PIPE, text=True) as started:
         assert started.communicate(timeout=60)[0] == f"{started.pid}\n"
     assert started.returncode == 0
