@@ -21,9 +21,9 @@
 #include "base/random.h"
 #include "sites/record/table.h"
 
-#define ROUNDS 60
-#define SMALL_PAIRS 20000
-#define LARGE_PAIRS 2000
+#define ROUNDS 600
+#define SMALL_PAIRS 2000 /* some 2 ms: many rounds are not interrupted, also where others are at work */
+#define LARGE_PAIRS 200
 #define LARGE 8192
 #define KEPT 64
 #define PAIR_NS 1000
