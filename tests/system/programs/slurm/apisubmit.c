@@ -12,6 +12,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+static unsigned job_id_of(const submit_response_msg_t *answer)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    return answer->step_id.job_id;
+#else
+    return answer->job_id;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     char script[] = "#!/bin/sh\n", folder[] = "/tmp", name[] = "api", path[] = "PATH=/usr/bin";
@@ -34,6 +43,6 @@ int main(int argc, char **argv)
     if (result != 0)
         slurm_perror("apisubmit");
     else
-        printf("%u\n", answer->job_id);
+        printf("%u\n", job_id_of(answer));
     return result != 0;
 }
