@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/installed.h"
-#include "base/size.h"
 #include "core/apply/policy.h"
 #include "profiled.h"
 #include "sitesprogram.h"
@@ -28,7 +27,6 @@ enum { COUNTS = 1, STARTS = 2, UNMEASURED = 3, REFUSED = 4 };
 static int take_line(void *data, const char *key, const char *value)
 {
     struct hm_mbitask_start *start = data;
-    uint64_t pid;
     if (strcmp(key, HM_ISOLATE_GUIDE) == 0) {
         size_t length = strlen(value);
         if (length == 0 || length >= sizeof(start->text))
@@ -40,10 +38,7 @@ static int take_line(void *data, const char *key, const char *value)
         return hm_set_parse(&start->nodes, value, NULL) == 0 && !hm_set_is_empty(&start->nodes) ? 0 : -1;
     if (strcmp(key, "counter") != 0)
         return 0; /* of a later version */
-    if (hm_size_parse_number(value, 1, INT32_MAX, &pid, NULL) < 0)
-        return -1;
-    start->pid = (uint32_t)pid;
-    return 0;
+    return hm_sitesprogram_take_pid(value, &start->pid);
 }
 
 int hm_mbitask_parse(char *printed, struct hm_mbitask_start *start)

@@ -48,17 +48,13 @@ static int take_text(const char *value, char *out, size_t size)
 static int take_line(void *data, const char *key, const char *value)
 {
     struct hm_profiled_start *start = data;
-    uint64_t pid;
     if (strcmp(key, "profile") == 0)
         return take_text(value, start->file, sizeof(start->file));
     if (strcmp(key, HM_ISOLATE_SITES) == 0)
         return take_text(value, start->folder, sizeof(start->folder));
     if (strcmp(key, "recorder") != 0)
         return 0; /* of a later version */
-    if (hm_size_parse_number(value, 1, INT32_MAX, &pid, NULL) < 0)
-        return -1;
-    start->pid = (uint32_t)pid;
-    return 0;
+    return hm_sitesprogram_take_pid(value, &start->pid);
 }
 
 int hm_profiled_parse(char *printed, struct hm_profiled_start *start)

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/hear.h"
+#include "base/size.h"
 #include "base/words.h"
 
 #define SAYS "hybridmem "
@@ -97,6 +98,15 @@ int hm_sitesprogram_name(const struct hm_environment *environment, char program[
     if (strchr(name, '/'))
         return hm_sitesprogram_absolute(name, program, error);
     hm_text_copy(program, name, PATH_MAX);
+    return 0;
+}
+
+int hm_sitesprogram_take_pid(const char *value, uint32_t *pid)
+{
+    uint64_t number;
+    if (hm_size_parse_number(value, 1, INT32_MAX, &number, NULL) < 0)
+        return -1;
+    *pid = (uint32_t)number;
     return 0;
 }
 

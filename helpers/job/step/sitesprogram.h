@@ -5,6 +5,7 @@
 #define HM_JOB_STEP_SITESPROGRAM_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "isolate.h"
 
@@ -26,6 +27,9 @@ int hm_sitesprogram_run(const struct hm_environment *environment, const char *co
 
 /* Takes a line's key and value. Returns 0, or -1: that value cannot be. */
 typedef int hm_sitesprogram_take(void *data, const char *key, const char *value);
+
+/* Takes the number of a process. Returns as hm_sitesprogram_take does. */
+int hm_sitesprogram_take_pid(const char *value, uint32_t *pid);
 
 /* Cuts what the program has printed, in place, into lines of a key and a value, and passes them on. Returns 0, or -1: a
  * line has no value, or `take` has returned -1. */

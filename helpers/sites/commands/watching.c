@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/moment.h"
 #include "base/size.h"
 #include "core/request/request.h"
@@ -34,18 +35,12 @@ int hm_watching_look_ms(const struct hm_watching *watching)
     return watching->online ? HM_ONLINE_LOOK_MS : HM_WATCHING_LOOK_MS;
 }
 
-static double thread_s(void)
-{
-    struct timespec now;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 : 0;
-}
-
 void hm_watching_look(struct hm_watching *watching)
 {
     bool has_changed = hm_watch_look(&watching->watch);
-    double start_s = thread_s();
+    double start_s = hm_clock_s(CLOCK_THREAD_CPUTIME_ID);
     hm_sampler_read(&watching->sampler, has_changed);
-    watching->read_s += thread_s() - start_s;
+    watching->read_s += hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s;
     hm_series_look(watching->series, &watching->watch);
     if (watching->online)
         hm_online_look(watching->online, watching->read_s);

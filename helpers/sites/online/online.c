@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/amount.h"
 #include "base/clock.h"
@@ -37,12 +36,6 @@ struct hm_online {
     double seen_fast, seen_all;                   /* accesses by where their pages were */
     struct hm_online_figures figures;
 };
-
-static double own_s(clockid_t clock)
-{
-    struct timespec now;
-    return clock_gettime(clock, &now) == 0 ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 : 0;
-}
 
 /* ---------------------------------------------------------- open and close */
 
@@ -101,7 +94,7 @@ static void look_at_cost(struct hm_online *online, double read_s)
         online->job_s += fmax(used_s - watched->cpu_s, 0);
         watched->cpu_s = fmax(used_s, watched->cpu_s);
     }
-    hm_purse_look(&online->purse, online->job_s, fmax(own_s(CLOCK_PROCESS_CPUTIME_ID) - read_s, 0));
+    hm_purse_look(&online->purse, online->job_s, fmax(hm_clock_s(CLOCK_PROCESS_CPUTIME_ID) - read_s, 0));
 }
 
 /* Adds the phase's samples. */
@@ -192,7 +185,7 @@ static void move(struct hm_online *online)
     static bool is_fast[HM_SITES_ENTRIES];
     static double rank[HM_SITES_ENTRIES];
     const struct hm_moved *moved = &online->pages.mover.moved;
-    double start_s = own_s(CLOCK_THREAD_CPUTIME_ID);
+    double start_s = hm_clock_s(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++) {
         const struct hm_online_site *site = &online->site[i];
         is_fast[i] = site->is_fast;
@@ -203,7 +196,7 @@ static void move(struct hm_online *online)
         return;
     online->figures.promoted_bytes += moved->promoted * hm_page_size();
     online->figures.demoted_bytes += moved->demoted * hm_page_size();
-    hm_purse_learn(&online->purse, moved->promoted + moved->demoted, own_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
+    hm_purse_learn(&online->purse, moved->promoted + moved->demoted, hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
 }
 
 /* Decides. Returns whether there is a choice by which memory is placed. */
@@ -246,7 +239,8 @@ static bool is_over(struct hm_online *online, uint64_t now_ns, double read_s)
 void hm_online_look(struct hm_online *online, double read_s)
 {
     uint64_t now_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    double start_s = own_s(CLOCK_THREAD_CPUTIME_ID), elsewhere = online->watch->elsewhere - online->elsewhere_before;
+    double start_s = hm_clock_s(CLOCK_THREAD_CPUTIME_ID),
+           elsewhere = online->watch->elsewhere - online->elsewhere_before;
     if (!is_over(online, now_ns, read_s))
         return;
     learn(online);
@@ -256,7 +250,7 @@ void hm_online_look(struct hm_online *online, double read_s)
     if (look_at_memory(online) == 0) {
         tally(online, accesses);
         bool is_placed = decide(online);
-        hm_purse_learn_decision(&online->purse, own_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
+        hm_purse_learn_decision(&online->purse, hm_clock_s(CLOCK_THREAD_CPUTIME_ID) - start_s);
         if (is_placed && online->figures.n_sites > 0)
             move(online);
     }
