@@ -3,7 +3,6 @@
 
 #include "core/apply/policy.h"
 #include "guided.h"
-#include "isolate.h"
 #include "job/programs/migrator.h"
 #include "profiled.h"
 #include "taskparts.h"
@@ -11,7 +10,7 @@
 /* Returns whether the outcome has this task's choice. */
 static bool keep_guided(struct hm_outcome *outcome, const struct hm_guided *guided)
 {
-    if (!outcome || !hm_task_begin_part(&outcome->has_guided))
+    if (!outcome || !hm_outcome_begin_part(&outcome->has_guided))
         return false;
     outcome->guided = *guided;
     __atomic_store_n(&outcome->has_guided, 1, __ATOMIC_RELEASE);
@@ -37,7 +36,7 @@ static int place_unguided(const struct hm_step *step, struct hm_outcome *outcome
     if (outcome)
         __atomic_fetch_add(&outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
     /* A job's script or shell has its line in the record alone: it is its steps' programs that are guided. */
-    if (!hm_step_is_script(step->step_id) && hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
+    if (!hm_step_is_script(step->step_id) && hm_outcome_is_first(outcome ? &outcome->said_unguided : NULL))
         hm_task_say(guided->why);
     return 0;
 }
@@ -57,11 +56,11 @@ static int place_online(const struct hm_step *step, struct hm_outcome *outcome, 
                         const struct hm_environment *environment, struct hm_error *error)
 {
     struct hm_error why = {""};
-    hm_task_keep_plan(outcome, plan);
+    hm_outcome_keep_plan(outcome, plan);
     bool is_guided = hm_profiled_begin(step, plan, outcome, environment, &why) == 0;
     if (outcome)
         __atomic_fetch_add(is_guided ? &outcome->n_guided : &outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
-    if (!is_guided && !hm_step_is_script(step->step_id) && hm_task_is_first(outcome ? &outcome->said_unguided : NULL))
+    if (!is_guided && !hm_step_is_script(step->step_id) && hm_outcome_is_first(outcome ? &outcome->said_unguided : NULL))
         hm_task_say(why.text);
     return hm_policy_apply(plan, error);
 }
@@ -79,6 +78,6 @@ int hm_guidedtask_place(const struct hm_step *step, struct hm_outcome *outcome, 
     int result = text[0] ? place_guided(step, outcome, plan, environment, text, error)
                          : place_unguided(step, outcome, &guided, plan, error);
     if (is_kept)
-        hm_task_keep_plan(outcome, plan);
+        hm_outcome_keep_plan(outcome, plan);
     return result;
 }

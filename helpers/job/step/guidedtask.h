@@ -3,7 +3,9 @@
 #ifndef HM_JOB_STEP_GUIDEDTASK_H
 #define HM_JOB_STEP_GUIDEDTASK_H
 
-#include "task.h"
+#include "isolate.h"
+#include "outcome.h"
+#include "step.h"
 
 /*
  * Applies a guided plan to this process, and to the environment of the program that it becomes. For a program that

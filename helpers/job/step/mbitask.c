@@ -19,7 +19,7 @@
 #define PATIENCE_MS 70000 /* for the task that starts the counting; sitesprogram.c has less */
 #define PAUSE_NS 5000000L
 
-/* What outcome->counting says. 0 and 2 are as in hm_task_begin_part. */
+/* What outcome->counting says. 0 and 2 are as in hm_outcome_begin_part. */
 enum { COUNTS = 1, STARTS = 2, UNMEASURED = 3, REFUSED = 4 };
 
 /* ---------------------------------------------------------- what the program prints */
@@ -121,7 +121,7 @@ static int enter(const struct hm_step *step, struct hm_outcome *outcome, const s
         return -1;
     plan.policy = HM_POLICY_INTERLEAVE;
     plan.nodes = start->nodes;
-    hm_task_keep_plan(outcome, &plan);
+    hm_outcome_keep_plan(outcome, &plan);
     return hm_policy_apply(&plan, error) == 0 ? hm_isolate_enter_guided(environment, start->text, step->job_id, error)
                                               : -1;
 }
@@ -154,7 +154,7 @@ int hm_mbitask_place(const struct hm_step *step, struct hm_outcome *outcome, con
         hm_profiled_leave(outcome, "a job's script or shell is not measured: what it starts by srun is");
         return 0;
     }
-    if (hm_task_begin_part(&outcome->counting)) {
+    if (hm_outcome_begin_part(&outcome->counting)) {
         if (place_first(step, outcome, environment, &start, error) < 0)
             return -1;
     } else {

@@ -9,7 +9,8 @@
 
 #include "core/plan/plan.h"
 #include "guided.h"
-#include "task.h"
+#include "outcome.h"
+#include "step.h"
 
 /*
  * Places the calling task. What is not the plan's program, and what was measured before, runs as ever: the outcome and

@@ -140,7 +140,7 @@ void hm_profiled_note(struct hm_outcome *outcome, uint32_t pid)
 
 void hm_profiled_leave(struct hm_outcome *outcome, const char *why)
 {
-    if (!outcome || !hm_task_begin_part(&outcome->has_unprofiled))
+    if (!outcome || !hm_outcome_begin_part(&outcome->has_unprofiled))
         return;
     hm_text_copy(outcome->unprofiled, why, sizeof(outcome->unprofiled));
     __atomic_store_n(&outcome->has_unprofiled, 1, __ATOMIC_RELEASE);

@@ -6,7 +6,9 @@
 #ifndef HM_JOB_STEP_PROFILED_H
 #define HM_JOB_STEP_PROFILED_H
 
-#include "task.h"
+#include "isolate.h"
+#include "outcome.h"
+#include "step.h"
 
 /* Makes the file in memory in which the recorders of a step leave a line each. Its size is fixed, as users write it.
  * Returns the descriptor, or -1 with errno. */

@@ -3,76 +3,30 @@
 
 #include <errno.h>
 #include <numaif.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "base/size.h"
 #include "core/apply/policy.h"
 #include "guidedtask.h"
-#include "isolate.h"
 #include "job/namespaces/daxmount.h"
 #include "job/node/mongroup.h"
 #include "job/programs/migrator.h"
 #include "mbitask.h"
-#include "outcome.h"
+#include "outcomeentry.h"
 #include "profiled.h"
 #include "taskparts.h"
-
-_Static_assert(sizeof(struct hm_outcome) < 64 * 1024, "the shared piece stays small");
-
-struct hm_outcome *hm_outcome_map(void)
-{
-    void *memory = mmap(NULL, sizeof(struct hm_outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-void hm_outcome_unmap(struct hm_outcome *outcome)
-{
-    if (outcome)
-        munmap(outcome, sizeof(*outcome));
-}
-
-bool hm_task_is_first(uint32_t *said)
-{
-    return !said || __atomic_exchange_n(said, 1, __ATOMIC_ACQ_REL) == 0;
-}
-
-__attribute__((format(printf, 2, 3))) static void warn(struct hm_outcome *outcome, const char *format, ...)
-{
-    char text[HM_WARNING];
-    va_list arguments;
-    if (!outcome)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    uint32_t slot = __atomic_fetch_add(&outcome->n_warnings, 1, __ATOMIC_ACQ_REL);
-    if (slot < HM_OUTCOME_WARNINGS)
-        memcpy(outcome->warning[slot], text, sizeof(text));
-}
-
-void hm_task_say(const char *text)
-{
-    char line[HM_ERROR_TEXT + 32];
-    int length = snprintf(line, sizeof(line), "hybridmem: %s\n", text);
-    if (write(STDERR_FILENO, line, (size_t)length) < 0)
-        return; /* the user has closed it */
-}
 
 /* Says why the task must not run. `is_known`: the ledger has the reason already. Returns -1. */
 static int refuse(struct hm_outcome *outcome, const char *text, bool is_known)
 {
-    if (hm_task_is_first(outcome ? &outcome->said_refusal : NULL)) {
+    if (hm_outcome_is_first(outcome ? &outcome->said_refusal : NULL)) {
         hm_task_say(text);
         if (!is_known)
-            warn(outcome, "a task was refused: %s", text);
+            hm_outcome_warn(outcome, "a task was refused: %s", text);
     }
     return -1;
 }
@@ -85,29 +39,6 @@ static bool has_policy_of_its_own(const struct hm_step *step)
            (policy.mode != step->inherited.mode || !hm_set_equal(&policy.nodes, &step->inherited.nodes));
 }
 
-int hm_task_resolve(const struct hm_step *step, const struct hm_request *request, struct hm_plan *plan,
-                    struct hm_error *error)
-{
-    struct hm_where where = {0};
-    if (syscall(SYS_sched_getaffinity, 0, sizeof(where.cpus.word), where.cpus.word) < 0)
-        return hm_fail_errno(error, "cannot read the task's CPUs");
-    return hm_plan_resolve(request, &step->tiers, &step->config, &step->abilities, &where, plan, error);
-}
-
-bool hm_task_begin_part(uint32_t *has)
-{
-    uint32_t none = 0;
-    return __atomic_compare_exchange_n(has, &none, 2, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-void hm_task_keep_plan(struct hm_outcome *outcome, const struct hm_plan *plan)
-{
-    if (!outcome || !hm_task_begin_part(&outcome->has_plan))
-        return;
-    outcome->plan = *plan;
-    __atomic_store_n(&outcome->has_plan, 1, __ATOMIC_RELEASE);
-}
-
 /*
  * Applies the plan to this process, and to the environment of the program that it becomes. A guided plan may become
  * another one. Returns 0, or -1 with a text.
@@ -117,7 +48,7 @@ static int apply(const struct hm_step *step, struct hm_outcome *outcome, struct 
 {
     if (hm_request_wants(&plan->request, HM_WANTS_GUIDE))
         return hm_guidedtask_place(step, outcome, plan, environment, error);
-    hm_task_keep_plan(outcome, plan);
+    hm_outcome_keep_plan(outcome, plan);
     if (hm_policy_apply(plan, error) != 0)
         return -1;
     return hm_request_wants(&plan->request, HM_WANTS_PRELOAD)
@@ -139,7 +70,7 @@ void hm_task_join(const struct hm_step *step, struct hm_outcome *outcome)
     if (!hm_mongroup_is_whole(&step->mongroup) ||
         hm_mongroup_enter(&step->config, step->job_id, &step->mongroup, &error) == 0)
         return;
-    if (!hm_task_is_first(outcome ? &outcome->said_outside : NULL))
+    if (!hm_outcome_is_first(outcome ? &outcome->said_outside : NULL))
         return;
     hm_mongroup_remove(&step->config, step->job_id, step->uid, &step->mongroup, NULL);
     if (outcome) {
@@ -162,7 +93,7 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     struct hm_plan plan = {0};
     struct hm_error error = {0};
     if (step->config.enabled && hm_isolate_leave(environment, &error) != 0)
-        warn(outcome, "%s", error.text);
+        hm_outcome_warn(outcome, "%s", error.text);
     if (step->mount_error[0])
         return refuse(outcome, step->mount_error, false);
     if (!step->is_active)
@@ -178,9 +109,9 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
     if (has_policy_of_its_own(step)) {
         const char *text = "--mem-bind is set: it decides where memory goes, and --hybrid-mem does not";
         hm_migrator_dismiss(&step->migrator);
-        if (hm_task_is_first(outcome ? &outcome->said_binding : NULL)) {
+        if (hm_outcome_is_first(outcome ? &outcome->said_binding : NULL)) {
             hm_task_say(text);
-            warn(outcome, "%s", text);
+            hm_outcome_warn(outcome, "%s", text);
         }
         return 0;
     }
@@ -189,8 +120,8 @@ int hm_task_place(const struct hm_step *step, struct hm_outcome *outcome, const 
         return 0;
     if (step->is_asked)
         return refuse(outcome, error.text, false);
-    if (hm_task_is_first(outcome ? &outcome->said_refusal : NULL))
-        warn(outcome, "a task runs without the partition's default mode: %s", error.text);
+    if (hm_outcome_is_first(outcome ? &outcome->said_refusal : NULL))
+        hm_outcome_warn(outcome, "a task runs without the partition's default mode: %s", error.text);
     return 0;
 }
 
@@ -234,7 +165,7 @@ int hm_task_ended(const struct hm_step *step, struct hm_outcome *outcome, int st
      * cgroup is empty (--guard).
      */
     if (is_last && hm_migrator_stop(&step->migrator, &late) != 0)
-        warn(outcome, "%s", late.text);
+        hm_outcome_warn(outcome, "%s", late.text);
     struct hm_profiled profiled = {.is_known = false};
     if (is_last && hm_request_wants(&step->request, HM_WANTS_PROFILE) && step->is_active)
         hm_profiled_end(step, outcome, outcome->has_status && outcome->status > status ? outcome->status : status,

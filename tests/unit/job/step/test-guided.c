@@ -13,7 +13,7 @@
 #include "base/fields.h"
 #include "job/ledger/table.h"
 #include "job/step/guided.h"
-#include "job/step/outcome.h"
+#include "job/step/outcomeentry.h"
 #include "slurm/stepname.h"
 #include "unit/lib/rows.h"
 

@@ -15,7 +15,7 @@
 #include "base/fields.h"
 #include "job/ledger/table.h"
 #include "job/step/mbitask.h"
-#include "job/step/outcome.h"
+#include "job/step/outcomeentry.h"
 #include "job/step/profiled.h"
 #include "slurm/stepname.h"
 #include "unit/lib/rows.h"
