@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/size.h"
 #include "ledger.h"
-#include "living.h"
+#include "slurm/stepcgroup.h"
 
 #define MOST_TEXT 4096 /* of /proc/self/cgroup */
 /* A job whose limit leaves less than this, or less than an eighth of the limit, has little memory. A job with more may

@@ -9,18 +9,6 @@
 
 #include "ledger.h"
 
-/*
- * Cuts a path in a step's cgroup down to the job's cgroup: the part before the last "/step_". Returns 0, or -1 (EINVAL)
- * where the path has no step.
- */
-int hm_cgroup_cut_to_job(char *path);
-
-/*
- * Cuts a path in a step's cgroup down to the step's cgroup (".../step_0"). Returns 0, or -1 (EINVAL) where it has no
- * step.
- */
-int hm_cgroup_cut_to_step(char *path);
-
 /* What one look at a job's cgroup found. */
 struct hm_life {
     uint32_t n_steps; /* as in the entry at the time of the look, and so are the next two */

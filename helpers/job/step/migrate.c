@@ -5,11 +5,11 @@
 
 #include "base/files.h"
 #include "base/process.h"
-#include "job/ledger/living.h"
 #include "job/node/fair.h"
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"
 #include "parts.h"
+#include "slurm/stepcgroup.h"
 
 #define LOSS "nothing is migrated"
 

@@ -119,25 +119,6 @@ static void test_nobody_looks_with_the_lock(void **state)
     assert_false(look(&job));
 }
 
-static void test_cgroup_of_a_job(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {
-        {"/sys/fs/cgroup", NULL},
-        {"/step_0", NULL},
-        {"", NULL},
-        {"/sys/fs/cgroup/slurmstepd.scope/job_5/step_0/slurm", "/sys/fs/cgroup/slurmstepd.scope/job_5"},
-        {"/c/n1_slurmstepd.scope/job_5/step_batch/user/task_0", "/c/n1_slurmstepd.scope/job_5"},
-        {"/c/step_up.scope/s4GJ0/step_extern/slurm", "/c/step_up.scope/s4GJ0"},
-    };
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        char path[256];
-        snprintf(path, sizeof(path), "%s", rows[i][0]);
-        assert_int_equal(hm_cgroup_cut_to_job(path), rows[i][1] ? 0 : -1);
-        assert_string_equal(path, rows[i][1] ? rows[i][1] : rows[i][0]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,7 +127,6 @@ int main(void)
         cmocka_unit_test(test_without_a_cgroup_ended_means_dead),
         cmocka_unit_test(test_what_has_changed_since_the_look_lives),
         cmocka_unit_test(test_nobody_looks_with_the_lock),
-        cmocka_unit_test(test_cgroup_of_a_job),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
