@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/ended.h"
 #include "base/files.h"
 #include "base/installed.h"
+#include "base/left.h"
 #include "base/size.h"
 #include "sitesprogram.h"
 #include "slurm/stepname.h"
@@ -29,7 +29,7 @@ int hm_profiled_open_results(void)
 {
     int fd = memfd_create("profiles", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 &&
-        (ftruncate(fd, RESULTS + HM_ENDED_BYTES) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
+        (ftruncate(fd, RESULTS + HM_LEFT_BEHIND) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
         close(fd);
         fd = -1;
     }
@@ -255,8 +255,7 @@ void hm_profiled_end(const struct hm_step *step, struct hm_outcome *outcome, int
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     if (n > 0) {
         size_t most = (size_t)(n < HM_OUTCOME_RECORDERS ? n : HM_OUTCOME_RECORDERS) * HM_PROFILED_RESULT;
-        ssize_t length = step->results > 0 ? pread(step->results, results, most, 0) : 0;
-        results[length > 0 ? length : 0] = '\0';
+        (void)hm_left_read(step->results > 0 ? step->results : -1, results, most + 1);
         hm_profiled_judge(results, n, profiled);
     }
     if (step->refusal[0])

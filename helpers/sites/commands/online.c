@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/left.h"
 #include "base/size.h"
 #include "run.h"
 #include "watching.h"
@@ -81,7 +81,7 @@ int hm_sites_online_write(const struct hm_online *online, const char *packer, co
         status = fclose(out) == 0 ? 0 : -1;
     }
     if (status == 0)
-        status = write(fd, line, length) == (ssize_t)length ? 0 : -1;
+        status = hm_left_add(fd, line, length);
     free(line);
     free(figures);
     return status;

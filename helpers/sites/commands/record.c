@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/background.h"
+#include "base/left.h"
 #include "base/output.h"
 #include "base/size.h"
 #include "cli/trace/program.h"
@@ -96,7 +97,7 @@ static int keep(struct work *work, struct hm_error *error)
 }
 
 /* Says how it went: the accesses per sample, where there is such a number, and why that is not as it was asked for;
- * then what became of the profile. In one write, as recorders of other tasks write, too. */
+ * then what became of the profile. All at once, as recorders of other tasks leave theirs, too. */
 static void say_result(const struct work *work, const char *key, const char *value)
 {
     const struct hm_sampler *sampler = &work->watching.sampler;
@@ -106,8 +107,7 @@ static void say_result(const struct work *work, const char *key, const char *val
         snprintf(period, sizeof(period), "period %" PRIu64 "\n", sampler->state.period);
     int length = snprintf(lines, sizeof(lines), "%s%s%s%s%s %s\n", period, why[0] ? "unrated " : "", why,
                           why[0] ? "\n" : "", key, value);
-    if (write(RESULT, lines, (size_t)length) < 0)
-        return; /* slurmstepd tells of recorders that have left nothing */
+    (void)hm_left_add(RESULT, lines, (size_t)length); /* slurmstepd tells of recorders that have left nothing */
 }
 
 /* Returns the recorder's exit status. */

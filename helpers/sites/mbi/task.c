@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/background.h"
-#include "base/ended.h"
+#include "base/left.h"
 #include "base/output.h"
 #include "base/size.h"
 #include "measure.h"
@@ -74,13 +74,16 @@ static int count(void *data, int out)
 {
     struct work *work = data;
     struct hm_error error = {""};
+    char line[sizeof(error.text) + 16];
     int status = -1;
     if (hm_mbi_measure_open(&work->measure, &error) < 0 || hm_mbi_measure_begin(&work->measure, &error) < 0) {
         keep(work, true, &error);
         hm_background_fail(out, error.text);
     } else if (hm_background_ready(out, "counts") == 0) {
         status = keep(work, follow(work, &error) < 0, &error);
-        (void)dprintf(RESULT, "%s %s\n", status == 0 ? "counted" : "failed", status == 0 ? "all" : error.text);
+        int length = snprintf(line, sizeof(line), "%s %s\n", status == 0 ? "counted" : "failed",
+                              status == 0 ? "all" : error.text);
+        (void)hm_left_add(RESULT, line, (size_t)length);
     }
     hm_mbi_measure_close(&work->measure);
     return status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
