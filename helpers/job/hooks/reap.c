@@ -228,13 +228,18 @@ bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct 
     return result == 1;
 }
 
+static void tell(const char *line)
+{
+    hm_log(HM_LOG_ERROR, "%s", line);
+}
+
 bool hm_reap_records(const struct hm_config *config)
 {
     struct hm_error error = {0};
-    int appended = hm_store_retry(config, &error);
+    int appended = hm_store_retry(config, tell, &error);
     if (appended > 0)
         hm_log(HM_LOG_INFO, "%d records that were kept back are written", appended);
-    else if (appended < 0)
+    if (error.text[0])
         hm_log(HM_LOG_WARNING, "records are still kept back: %s", error.text);
     return appended > 0;
 }

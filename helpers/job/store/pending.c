@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #define STALE_SECONDS 3600 /* an unfinished file this old was left by a crash */
 #define PASS_MS 5000       /* one call begins no record after this time */
 #define SUFFIX ".json"
+#define BROKEN ".broken" /* behind the name of a record that cannot be read */
 
 /* The name is <end in ns, 19 digits>_<job>_<uid>_<gid>_<node>.json: sorted by name, records are sorted by time. */
 static void format_name(const struct hm_store_key *key, char *name, size_t size)
@@ -104,19 +106,21 @@ int hm_pending_keep(const struct hm_config *config, const struct hm_store_key *k
     return result;
 }
 
-/* Reads the one line of a pending file, without its newline. The caller frees it. Returns NULL with a text. */
+/* Reads the one line of a pending file, without its newline. The caller frees it. Returns NULL with a text: EBADMSG
+ * where it is no such file. */
 static char *read_line(int folder, const char *name, struct hm_error *error)
 {
     size_t size = 0;
+    char *line = NULL;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
-        hm_fail_errno(error, "pending/%s", name);
-        return NULL;
+    if (fd >= 0) {
+        line = hm_file_read_whole(fd, RECORD_MAX, &size);
+        int number = errno;
+        close(fd);
+        errno = number;
     }
-    char *line = hm_file_read_whole(fd, RECORD_MAX, &size);
-    close(fd);
-    if (!line && errno == ENOMEM) {
-        hm_fail(error, ENOMEM, "no memory for pending/%s", name);
+    if (!line && errno != ELOOP && errno != EINVAL && errno != ENXIO && errno != E2BIG) {
+        hm_fail_errno(error, "pending/%s cannot be read", name);
         return NULL;
     }
     if (!line || size < 2 || memchr(line, '\n', size) != line + size - 1 || memchr(line, '\0', size)) {
@@ -128,19 +132,33 @@ static char *read_line(int folder, const char *name, struct hm_error *error)
     return line;
 }
 
-/* Returns 0 or -1. Sets *stop if the records cannot be written, as the next ones would fail, too. */
-static int retry_one(const struct hm_config *config, int folder, const char *name, bool *stop, struct hm_error *error)
+/* Gives a broken record a name that is not a record's: nobody tries it again, and who looks after the node finds it. */
+static void set_aside(int folder, const char *name, const char *why, void (*tell)(const char *line))
+{
+    char aside[NAME_LENGTH + sizeof(BROKEN)], line[HM_ERROR_TEXT + 3 * NAME_LENGTH];
+    snprintf(aside, sizeof(aside), "%s" BROKEN, name);
+    if (renameat2(folder, name, folder, aside, RENAME_NOREPLACE) == 0)
+        snprintf(line, sizeof(line), "%s: it is set aside as pending/%s", why, aside);
+    else
+        snprintf(line, sizeof(line), "%s: it cannot be set aside as pending/%s: %s", why, aside, strerror(errno));
+    tell(line);
+}
+
+/* Returns 0, or -1 where the record still waits. */
+static int retry_one(const struct hm_config *config, int folder, const char *name, void (*tell)(const char *line),
+                     struct hm_error *error)
 {
     struct hm_store_key key;
+    struct hm_error why = {{0}};
     char node[HM_STORE_NODE];
-    if (hm_pending_parse(name, &key, node, sizeof(node)) != 0)
-        return hm_fail(error, EINVAL, "%s/pending/%s is not a record of ours: move it away", config->state_dir, name);
-    char *line = read_line(folder, name, error);
+    (void)hm_pending_parse(name, &key, node, sizeof(node));
+    char *line = read_line(folder, name, &why);
+    if (!line && errno == EBADMSG)
+        set_aside(folder, name, why.text, tell);
     if (!line)
-        return -1;
+        return hm_fail(error, errno, "%s", why.text);
     key.way = HM_STORE_AGAIN; /* appended perhaps by a process that was killed before it could remove the file */
     int result = hm_store_append(config, &key, line, error);
-    *stop = result != 0;
     if (result == 0 && unlinkat(folder, name, 0) != 0)
         result = hm_fail_errno(error, "pending/%s cannot be removed", name);
     free(line);
@@ -155,29 +173,78 @@ static void drop_if_stale(int folder, const char *name)
         unlinkat(folder, name, 0);
 }
 
-/* Appends the records of the list, and frees the list's entries. Returns how many were appended, or -1. */
-static int retry_list(const struct hm_config *config, int folder, struct dirent **list, int n, struct hm_error *error)
+/* A record, and since when it waits: the time of its file, which a failure sets anew. */
+struct waiting {
+    const char *name;
+    struct timespec since;
+};
+
+static int compare(const void *one, const void *other)
 {
-    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
-    bool stop = false;
-    int done = 0, failed = 0;
-    for (int i = 0; i < n; i++) {
-        stop = stop || done == HM_STORE_PASS || hm_clock_ms(CLOCK_MONOTONIC) >= end_ms;
-        if (list[i]->d_name[0] == '.')
-            drop_if_stale(folder, list[i]->d_name);
-        else if (!stop && retry_one(config, folder, list[i]->d_name, &stop, error) != 0)
-            failed++;
-        else if (!stop)
-            done++;
-        free(list[i]);
-    }
-    return failed ? -1 : done;
+    const struct waiting *a = one, *b = other;
+    if (a->since.tv_sec != b->since.tv_sec)
+        return a->since.tv_sec < b->since.tv_sec ? -1 : 1;
+    if (a->since.tv_nsec != b->since.tv_nsec)
+        return a->since.tv_nsec < b->since.tv_nsec ? -1 : 1;
+    return strcmp(a->name, b->name);
 }
 
-int hm_store_retry(const struct hm_config *config, struct hm_error *error)
+/* Fills `waiting` with the records of the list, in the order in which they are tried. Returns how many there are. */
+static int find_records(const struct hm_config *config, int folder, struct dirent *const *list, int n,
+                        struct waiting *waiting, void (*tell)(const char *line))
+{
+    struct hm_store_key key;
+    struct stat status;
+    char node[HM_STORE_NODE], line[HM_CONFIG_PATH_MAX + NAME_MAX + 80];
+    const char *foreign = NULL;
+    int found = 0, n_foreign = 0;
+    for (int i = 0; i < n; i++) {
+        const char *name = list[i]->d_name;
+        if (name[0] == '.')
+            drop_if_stale(folder, name);
+        else if (hm_pending_parse(name, &key, node, sizeof(node)) != 0)
+            foreign = n_foreign++ > 0 ? foreign : name;
+        else if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            waiting[found++] = (struct waiting){name, status.st_mtim};
+    }
+    if (foreign) {
+        snprintf(line, sizeof(line), "%s/pending has %d files that are no records, as %s: move them away",
+                 config->state_dir, n_foreign, foreign);
+        tell(line);
+    }
+    qsort(waiting, (size_t)found, sizeof(*waiting), compare);
+    return found;
+}
+
+/*
+ * Tries the records in their order. One that fails is tried last from now on: so those that can never be appended hold
+ * up no other for longer than a pass. Returns how many were appended, or -1 if one failed and none was.
+ */
+static int retry_records(const struct hm_config *config, int folder, const struct waiting *waiting, int n,
+                         void (*tell)(const char *line), struct hm_error *error)
+{
+    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
+    int done = 0, failed = 0;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+    if (n > 0)
+        times[1] = waiting[n - 1].since;
+    for (int i = 0; i < n && i < HM_STORE_PASS && hm_clock_ms(CLOCK_MONOTONIC) < end_ms; i++) {
+        if (retry_one(config, folder, waiting[i].name, tell, error) == 0) {
+            done++;
+            continue;
+        }
+        failed++;
+        times[1].tv_sec++; /* not the clock's time: it may have been set back */
+        (void)utimensat(folder, waiting[i].name, times, AT_SYMLINK_NOFOLLOW);
+    }
+    return done > 0 || failed == 0 ? done : -1;
+}
+
+int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line), struct hm_error *error)
 {
     struct hm_error why = {{0}};
     struct dirent **list = NULL;
+    int result = -1;
     int folder = open_pending(config, false, &why);
     if (folder < 0)
         return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
@@ -186,9 +253,16 @@ int hm_store_retry(const struct hm_config *config, struct hm_error *error)
         close(folder);
         return 0;
     }
-    int n = scandirat(folder, ".", &list, NULL, alphasort);
-    int result = n < 0 ? hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir)
-                       : retry_list(config, folder, list, n, error);
+    int n = scandirat(folder, ".", &list, NULL, NULL);
+    struct waiting *waiting = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*waiting));
+    if (waiting)
+        result =
+            retry_records(config, folder, waiting, find_records(config, folder, list, n, waiting, tell), tell, error);
+    else
+        hm_fail(error, EIO, "%s/pending cannot be listed", config->state_dir);
+    free(waiting);
+    for (int i = 0; i < n; i++)
+        free(list[i]);
     free(list);
     hm_flock_close(folder);
     return result;

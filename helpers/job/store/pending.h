@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records that could not be appended: each is a file in <state_dir>/pending. The key is in the file's name, so that the
- * record can be appended later without being parsed. Internal to the store (store.h).
+ * record can be appended later without being parsed; the file's time says which is tried first. Internal to the store
+ * (store.h).
  */
 #ifndef HM_JOB_STORE_PENDING_H
 #define HM_JOB_STORE_PENDING_H

@@ -14,6 +14,11 @@
 extern struct hm_config config;
 extern struct hm_store_key key; /* of job 42; its user is the one who runs this test, or 12345 where that is root */
 
+/* What the store tells for the log: how many lines, and the last one. */
+extern int n_told;
+extern char told[];
+void note_told(const char *line);
+
 /* The state folder and the record folder are beside each other; pending/ does not exist yet. */
 int store_set_up(void **state);
 int store_tear_down(void **state);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -93,7 +94,7 @@ static void test_missing_folder(void **state)
     (void)state;
     struct hm_error error = {{0}};
     assert_int_equal(rmdir(config.record_dir), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 0); /* pending/ does not exist */
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0); /* pending/ does not exist */
     assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
     assert_non_null(strstr(error.text, "records"));
     assert_non_null(strstr(error.text, "pending"));
@@ -102,13 +103,13 @@ static void test_missing_folder(void **state)
     assert_int_equal(access(config.record_dir, F_OK), -1);
     assert_mode("state/pending", 0700, geteuid());
     assert_int_equal(count_in("state/pending"), 2);
-    assert_int_equal(hm_store_retry(&config, &error), -1);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
     assert_int_equal(count_in("state/pending"), 2);
     assert_int_equal(mkdir(config.record_dir, 0751), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 2);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 2);
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     assert_int_equal(count_in("state/pending"), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 0);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0);
 }
 
 #define IDENTITY "{\"job_id\":7,\"end\":\"x\""
@@ -125,7 +126,7 @@ static void test_what_is_to_wait_does_not_touch_the_records(void **state)
     assert_int_equal(count_in("state/pending"), 1);
     for (int i = 0; i < 2; i++) { /* by a process that was killed before it could tell, the second time */
         assert_int_equal(hm_store_put(&config, &key, IDENTITY "}", &error), 1);
-        assert_int_equal(hm_store_retry(&config, &error), 1);
+        assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
     }
     assert_int_equal(rmdir(path_of("state/pending")), 0);
     put_file("state/pending", "no folder\n");
@@ -143,16 +144,13 @@ static void test_a_pass_is_bounded(void **state)
     for (int i = 0; i < HM_STORE_PASS + 3; i++, key.end_ns--)
         assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
     assert_int_equal(mkdir(config.record_dir, 0751), 0);
-    put_file("state/pending/0README", "not ours, and before all others\n");
-    assert_int_equal(hm_store_retry(&config, &error), -1);
-    assert_int_equal(count_in("state/pending"), 1 + 3);
-    assert_int_equal(unlink(path_of("state/pending/0README")), 0);
-    assert_int_equal(hm_store_retry(&config, &error), 3);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), HM_STORE_PASS);
+    assert_int_equal(count_in("state/pending"), 3);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 3);
     assert_int_equal(count_in("state/pending"), 0);
 }
 
-/* The clock is read once at the beginning, and once for each entry of the folder until the time is over; "." and ".."
- * are the first two. */
+/* The clock is read once at the beginning, and once for each record until the time is over. */
 static void test_a_pass_has_five_seconds(void **state)
 {
     (void)state;
@@ -165,14 +163,14 @@ static void test_a_pass_has_five_seconds(void **state)
     put_file("state/pending/0000000000000000002_2_0_0_n1.json", "{}\n");
     put_file("state/pending/0000000000000000003_3_0_0_n1.json", "{}\n");
     now_s = 1000;
-    seconds_each = 1;
-    assert_int_equal(hm_store_retry(&config, &error), 2);
-    assert_int_equal(now_s, 1000 + 5 + 1);
+    seconds_each = 2;
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 2);
+    assert_int_equal(now_s, 1000 + 2 + 2 * 2 + 2);
     assert_int_equal(count_in("state/pending"), 1);
     seconds_each = 6;
-    assert_int_equal(hm_store_retry(&config, &error), 0);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0);
     seconds_each = 0;
-    assert_int_equal(hm_store_retry(&config, &error), 1);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
     assert_int_equal(count_in("state/pending"), 0);
 }
 
@@ -189,26 +187,75 @@ static void test_unfinished_files_go_when_they_are_old(void **state)
         put_file(names[i], "{");
         assert_int_equal(utimensat(AT_FDCWD, path_of(names[i]), (const struct timespec[2]){then, then}, 0), 0);
     }
-    assert_int_equal(hm_store_retry(&config, &error), 0);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0);
     assert_int_equal(access(path_of(names[0]), F_OK), 0);
     assert_int_equal(access(path_of(names[1]), F_OK), -1);
 }
 
-static void test_foreign_files_in_pending_stay(void **state)
+/*
+ * Files that are no records: they are first by name, and more than one call tries. What is broken under a record's name
+ * is set aside; nothing is removed. The records are all appended, and the calls after them have nothing to do.
+ */
+static void test_what_is_no_record_holds_up_no_record(void **state)
 {
     (void)state;
     struct hm_error error = {{0}};
+    char name[64];
+    int done = 0;
     assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
-    put_file("state/pending/0000000000000000000_1_0_0_n1.json", "no end");
-    put_file("state/pending/0000000000000000000_2_0_0_n1.json", "two\nlines\n");
+    for (int i = 0; i < 2 * HM_STORE_PASS; i++) {
+        snprintf(name, sizeof(name), "state/pending/0README%d", i);
+        put_file(name, "hello\n");
+        snprintf(name, sizeof(name), "state/pending/%019d_1_0_0_n1.json", i);
+        put_file(name, i % 2 ? "no end" : "two\nlines\n");
+    }
     put_file("state/pending/0000000000000000000_3_0_0_n1.json", "");
     assert_int_equal(symlink("/etc/hostname", path_of("state/pending/0000000000000000000_4_0_0_n1.json")), 0);
+    assert_int_equal(mkfifo(path_of("state/pending/0000000000000000000_5_0_0_n1.json"), 0600), 0);
+    assert_int_equal(mkdir(path_of("state/pending/0000000000000000000_6_0_0_n1.json"), 0700), 0);
+    for (int i = 0; i < HM_STORE_PASS + 1; i++) {
+        snprintf(name, sizeof(name), "state/pending/1740873599000000000_%d_0_0_n1.json", 100 + i);
+        put_file(name, "{}\n");
+    }
+    for (int call = 0; call < 5; call++) {
+        int appended = hm_store_retry(&config, note_told, &error);
+        assert_in_range(appended + 1, 0, HM_STORE_PASS + 1);
+        done += appended > 0 ? appended : 0;
+    }
+    assert_int_equal(done, HM_STORE_PASS + 1);
+    assert_non_null(strstr(error.text, "is not one line"));
+    error.text[0] = '\0';
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 0);
+    assert_string_equal(error.text, "");
+    assert_int_equal(n_told, 2 * HM_STORE_PASS + 4 + 6); /* one for each that is broken, and one in each call */
+    assert_non_null(strstr(told, "/pending has 68 files that are no records, as "));
+    assert_int_equal(count_in("state/pending"), 4 * HM_STORE_PASS + 4);
+    assert_text("state/pending/0000000000000000001_1_0_0_n1.json.broken", "no end");
+}
+
+/* Records of a day whose folder cannot be used, more than one call tries, and one of another day. */
+static void test_records_that_cannot_be_appended_hold_up_no_other(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    char name[64];
+    int n = HM_STORE_PASS + 1;
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    put_file("records/1970-01-01", "no folder\n");
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "state/pending/%019d_1_0_0_n1.json", i);
+        put_file(name, "{}\n");
+    }
     put_file("state/pending/1740873599000000000_5_0_0_n1.json", "{\"a\":5}\n");
-    put_file("state/pending/README", "hello\n");
-    assert_int_equal(hm_store_retry(&config, &error), -1);
-    assert_true(error.text[0] != '\0');
+    assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
+    assert_non_null(strstr(error.text, "1970-01-01"));
     assert_text("records/" DAY "/n1.jsonl", "{\"a\":5}\n");
-    assert_int_equal(count_in("state/pending"), 5);
+    assert_int_equal(count_in("state/pending"), n);
+    assert_int_equal(unlink(path_of("records/1970-01-01")), 0); /* somebody puts it right */
+    assert_int_equal(hm_store_retry(&config, note_told, &error), HM_STORE_PASS);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), n - HM_STORE_PASS);
+    assert_int_equal(count_in("state/pending"), 0);
 }
 
 static void assert_is_free(const char *name)
@@ -227,7 +274,7 @@ static void test_no_lock_lives_on_in_a_child_that_is_stuck(void **state)
     assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
     put_file("state/pending/1740873599000000000_5_0_0_n1.json", "{\"a\":5}\n");
     stuck = -1;
-    int done = hm_store_retry(&config, NULL);
+    int done = hm_store_retry(&config, note_told, NULL);
     pid_t child = stuck;
     stuck = 0;
     assert_true(child > 0);
@@ -248,7 +295,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_folder, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_no_lock_lives_on_in_a_child_that_is_stuck, store_set_up, store_tear_down),
-        cmocka_unit_test_setup_teardown(test_foreign_files_in_pending_stay, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_record_holds_up_no_record, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_records_that_cannot_be_appended_hold_up_no_other, store_set_up,
+                                        store_tear_down),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

@@ -251,7 +251,7 @@ static void test_no_room(void **state)
     assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
     assert_int_equal(status.st_size, 3000); /* nothing of the line stayed */
     assert_int_equal(count_in("state/pending"), 1);
-    assert_int_equal(hm_store_retry(&config, &error), 1);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
     assert_int_equal(stat(path_of("records/" DAY "/n1.jsonl"), &status), 0);
     assert_int_equal(status.st_size, 4000);
 }
