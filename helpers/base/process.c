@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,7 +17,10 @@
 #define CGROUP_ROOT "/sys/fs/cgroup"
 /* Numbers of fields in /proc/PID/stat, as proc(5) counts them. */
 #define STAT_NAME 2
+#define STAT_STATE 3
+#define STAT_FLAGS 9
 #define STAT_START_TIME 22
+#define EXITING 4 /* PF_EXITING in STAT_FLAGS: it was killed or has called exit(2), and its resources are released */
 
 int hm_process_read(pid_t pid, const char *name, char *out, size_t size)
 {
@@ -34,17 +38,25 @@ double hm_process_cpu_s(pid_t pid)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Where a field of a /proc/PID/stat begins, or NULL. */
+static const char *find_field(const char *text, int number)
+{
+    /* The process name may contain spaces and brackets: count fields from the last ")". */
+    const char *at = strrchr(text, ')');
+    for (int field = STAT_NAME; at && field < number; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at;
+}
+
 int hm_process_parse_stat(const char *text, char *state, uint64_t *start_time)
 {
     char number[24];
-    /* The process name may contain spaces and brackets: count fields from the last ")". */
-    const char *at = strrchr(text, ')');
-    for (int field = STAT_NAME; at && field < STAT_START_TIME; field++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-        if (at && field == STAT_NAME)
-            *state = *at;
-    }
+    const char *at = find_field(text, STAT_STATE);
+    if (at)
+        *state = *at;
+    at = find_field(text, STAT_START_TIME);
     size_t length = at ? strcspn(at, " \n") : 0;
     if (length == 0 || length >= sizeof(number))
         return hm_fail(NULL, EBADMSG, "no start time");
@@ -88,6 +100,29 @@ bool hm_process_is_running(const struct hm_process *process)
     uint64_t start_time;
     return process->pid > 0 && read_stat(process->pid, &state, &start_time) == 0 && state != 'Z' && state != 'X' &&
            start_time == process->start_time;
+}
+
+/* Is SIGKILL pending, by this line of a /proc/PID/status? */
+static bool has_kill(const char *status, const char *line)
+{
+    const char *at = strstr(status, line);
+    return at && (strtoull(at + strlen(line), NULL, 16) & UINT64_C(1) << (SIGKILL - 1));
+}
+
+bool hm_process_parse_ending(const char *stat, const char *status)
+{
+    const char *flags = find_field(stat, STAT_FLAGS);
+    /* Any signal that kills a process leaves SIGKILL to each of its threads, until the thread takes it and ends. */
+    return (flags && (strtoull(flags, NULL, 10) & EXITING)) || has_kill(status, "\nSigPnd:") ||
+           has_kill(status, "\nShdPnd:");
+}
+
+bool hm_process_is_ending(const struct hm_process *process)
+{
+    char stat[1024], status[4096];
+    return hm_process_is_running(process) && hm_process_read(process->pid, "stat", stat, sizeof(stat)) == 0 &&
+           hm_process_read(process->pid, "status", status, sizeof(status)) == 0 &&
+           hm_process_parse_ending(stat, status);
 }
 
 static int count_living(const struct pollfd *end, int n)
@@ -147,6 +182,17 @@ static int open_living(const struct hm_process *process, int *pidfd, struct hm_e
         *pidfd = -1;
     }
     return 0;
+}
+
+bool hm_process_wait(const struct hm_process *process, int patience_ms)
+{
+    int pidfd;
+    if (open_living(process, &pidfd, NULL) != 0)
+        return false;
+    if (pidfd < 0 || hm_process_ends_within(pidfd, patience_ms))
+        return true;
+    close(pidfd);
+    return false;
 }
 
 int hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error)

@@ -34,6 +34,15 @@ int hm_process_parse_uids(const char *text, uid_t uid[4]);
 int hm_process_identify(pid_t pid, struct hm_process *process);
 /* Does this very process still run, not as a zombie? */
 bool hm_process_is_running(const struct hm_process *process);
+/*
+ * Was this very process killed, or does it end? It then runs no more code of its program, though the kernel may hold it
+ * in a call for any time (state D), in which it still counts as running.
+ */
+bool hm_process_is_ending(const struct hm_process *process);
+/* The same from the texts of its /proc/PID/stat and /proc/PID/status; texts without an answer say no. Pure. */
+bool hm_process_parse_ending(const char *stat, const char *status);
+/* Wait at most `patience_ms` until the process has ended. Returns true where it has. */
+bool hm_process_wait(const struct hm_process *process, int patience_ms);
 /* Wait at most `patience_ms` until the process of this pidfd has ended. Returns true where it has; the descriptor is
  * then closed. */
 bool hm_process_ends_within(int pidfd, int patience_ms);

@@ -17,6 +17,9 @@
 #include "job/node/company.h"
 #include "slurm/squeue.h"
 
+#define FINISHER_MS                                                                                                    \
+    10000 /* in which a reap that ends the earlier job has stopped its helpers, and read what they left */
+
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 {
     struct hm_topology *topology = malloc(sizeof(*topology));
@@ -60,7 +63,8 @@ static enum earlier read_earlier(const struct hm_config *config, const struct hm
 
 /*
  * Looks for an entry under the job's number. If it is EARLIER_OF_OTHERS, finishes that job, and sets `has_left` if that
- * job leaves memory for a later reap.
+ * job leaves memory for a later reap. Where another process finishes it already, it is given some time for what it
+ * still needs of the entry. One that was killed is not waited for, as the kernel may hold it for ever.
  */
 static enum earlier find_earlier(const struct hm_config *config, const struct hm_begin *begin, struct hm_job *job,
                                  bool *has_left, struct hm_error *error)
@@ -73,6 +77,8 @@ static enum earlier find_earlier(const struct hm_config *config, const struct hm
     hm_ledger_unlock(lock);
     if (is_invalid)
         hm_log(HM_LOG_ERROR, "%s: it is replaced; what the job had changed on the node is not known", error->text);
+    if (earlier == EARLIER_OF_OTHERS && hm_job_has_finisher(job))
+        (void)hm_process_wait(&job->finisher, FINISHER_MS);
     if (earlier == EARLIER_OF_OTHERS)
         *has_left =
             hm_finish_job(config, begin->job_id,
@@ -201,14 +207,15 @@ static void complete(const struct hm_config *config, const struct hm_begin *begi
 }
 
 /*
- * Makes `job` the new entry `own`, in place of the entry of a job that could not be finished. What is still changed on
- * the node for that job is undone at the end of this one.
+ * Makes `job` the new entry `own`, in place of the entry of a job that could not be finished, or that another process
+ * still finishes: its record is that process's. What is still changed on the node for that job is undone at the end of
+ * this one.
  */
 static void replace(const struct hm_job *own, struct hm_job *job)
 {
     const uint32_t n_changes = job->n_changes;
     struct hm_change change[HM_JOB_CHANGES];
-    if (job->recorded && !hm_process_is_running(&job->finisher))
+    if (job->recorded && !hm_job_has_finisher(job))
         hm_log(HM_LOG_ERROR, "job %u: the record of an earlier job of this number is lost", job->job_id);
     memcpy(change, job->change, sizeof(change));
     *job = *own;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "job/ledger/living.h"
 #include "job/ledger/log.h"
 #include "job/node/changes.h"
 #include "job/programs/migrator.h"
@@ -75,7 +76,7 @@ int hm_claim_take(const struct hm_config *config, uint32_t job_id, const struct 
          * have had.
          */
         found->is_left = errno == EBADMSG && hm_ledger_remove(config, job_id, NULL) == 0;
-    } else if (hm_process_is_running(&job->finisher)) {
+    } else if (hm_job_has_finisher(job)) {
         result = 1;
         if (claimant->is_own_epilog && !job->has_ended) {
             job->has_ended = true;

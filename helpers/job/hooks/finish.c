@@ -15,6 +15,7 @@
 #include "job/node/mongroup.h"
 #include "job/programs/recordings.h"
 #include "job/record/record.h"
+#include "meter/monitor/samples.h"
 #include "revive.h"
 #include "slurm/scontrol.h"
 
@@ -117,15 +118,44 @@ static void ask_for_array(struct hm_job *job, bool may_ask)
         hm_job_warn(job, "whether it is a task of an array is not known: %s", why.text);
 }
 
-/* Returns -1 where the record could not be written to any place. */
-static int write_record(const struct hm_config *config, const struct hm_job *job, enum hm_store_way way)
+/* What the job's monitor has measured, and if nothing, why. */
+struct measured {
+    struct hm_samples *samples;
+    struct hm_error why;
+};
+
+static void forget(struct measured *measured)
+{
+    free(measured->samples);
+    measured->samples = NULL;
+}
+
+/* Reads it once the monitor has stopped: another run of the job may use the file's name later. */
+static void read_samples(const struct hm_config *config, uint32_t job_id, struct measured *measured)
 {
     char path[HM_CONFIG_PATH_MAX + 32];
+    measured->samples = malloc(sizeof(*measured->samples));
+    if (!measured->samples) {
+        hm_fail(&measured->why, ENOMEM, "no memory");
+        return;
+    }
+    hm_ledger_samples_path(config, job_id, path, sizeof(path));
+    if (hm_samples_read(path, measured->samples, &measured->why) == 0)
+        return;
+    if (errno == ENOENT)
+        hm_fail(&measured->why, ENOENT, "no monitor ran on this node");
+    forget(measured);
+}
+
+/* Returns -1 where the record could not be written to any place. */
+static int write_record(const struct hm_config *config, const struct hm_job *job, const struct measured *measured,
+                        enum hm_store_way way)
+{
     struct hm_error error = {0};
     struct hm_tiers *tiers = calloc(1, sizeof(*tiers));
     bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
-    hm_ledger_samples_path(config, job->job_id, path, sizeof(path));
-    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, path, job->end_ns, way, &error);
+    int result = hm_record_write(config, has_tiers ? tiers : NULL, job, measured->samples, measured->why.text,
+                                 job->end_ns, way, &error);
     if (result < 0)
         hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and waits in the ledger: %s", job->job_id,
                error.text);
@@ -147,15 +177,12 @@ static enum hm_store_way way_of(bool is_own_epilog, bool is_again)
     return is_again ? HM_STORE_AGAIN : HM_STORE_AT_ONCE;
 }
 
-/* Does all that has to be done for a job that has ended, and writes its record. Returns as hm_claim_let_go. */
-static int finish(const struct hm_config *config, struct hm_job *job, const char *warning, struct hm_found *found)
+/* Takes back what the job had, and writes its record. `is_ours`: no other run has the entry. Returns as
+ * hm_claim_let_go. */
+static int complete(const struct hm_config *config, struct hm_job *job, const char *warning, bool is_ours,
+                    const struct measured *measured, struct hm_found *found)
 {
     const bool is_own_epilog = !warning;
-    /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
-    hm_finish_stop_helpers(job, is_own_epilog ? HM_FINISH_PATIENCE_MS : HM_FINISH_ORPHAN_PATIENCE_MS);
-    bool is_ours = hm_claim_take_figures(config, job);
-    if (is_ours && hm_revive_is_due(job))
-        return hm_claim_let_go(config, job, true, found);
     if (is_ours) {
         remove_group(config, job);
         hm_recordings_remove(job);
@@ -168,9 +195,27 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
         hm_job_warn(job, "%s", warning);
     if (job->recorded)
         ask_for_array(job, is_own_epilog);
-    bool is_kept = job->recorded && write_record(config, job, way_of(is_own_epilog, found->is_again)) < 0;
+    bool is_kept = job->recorded && write_record(config, job, measured, way_of(is_own_epilog, found->is_again)) < 0;
     int result = hm_claim_let_go(config, job, is_kept, found);
     found->is_left = found->is_left && result == 0;
+    return result;
+}
+
+/* Does all that has to be done for a job that has ended. Returns as hm_claim_let_go. */
+static int finish(const struct hm_config *config, struct hm_job *job, const char *warning, struct hm_found *found)
+{
+    struct measured measured = {0};
+    /* From here on the lock is held only for moments: the record's folder may be on a file system that hangs. */
+    hm_finish_stop_helpers(job, warning ? HM_FINISH_ORPHAN_PATIENCE_MS : HM_FINISH_PATIENCE_MS);
+    read_samples(config, job->job_id, &measured);
+    bool is_ours = hm_claim_take_figures(config, job);
+    if (!is_ours) {
+        forget(&measured);
+        hm_fail(&measured.why, ESTALE, "the job's next run began before they were read");
+    }
+    int result = is_ours && hm_revive_is_due(job) ? hm_claim_let_go(config, job, true, found)
+                                                  : complete(config, job, warning, is_ours, &measured, found);
+    forget(&measured);
     return result;
 }
 

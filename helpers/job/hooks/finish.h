@@ -18,10 +18,11 @@
  * Ends the job: stops its monitor and migrators, takes back what was changed, writes its record, removes its entry.
  * `warning` is NULL when the job's own epilog ends it. Otherwise it says why somebody else does, and goes into the
  * record unless the job's own epilog was started before; it then leaves the record to hm_reap_records. `exit_status` is
- * that of wait(2), as Slurm gives it (NULL: not known here). Nothing happens where another living process is ending the
- * job, or where there is no entry. An entry that nobody can read is only removed. If the record could be written
- * nowhere, or a setting of the node could not be restored, the entry stays for the next reap. If somebody else ends the
- * job as it was found dead, and it begins a step meanwhile, the entry stays with the job, for its own epilog.
+ * that of wait(2), as Slurm gives it (NULL: not known here). Nothing happens where another process is ending the job
+ * (hm_job_has_finisher), or where there is no entry. An entry that nobody can read is only removed. If the record could
+ * be written nowhere, or a setting of the node could not be restored, the entry stays for the next reap. If somebody
+ * else ends the job as it was found dead, and it begins a step meanwhile, the entry stays with the job, for its own
+ * epilog.
  *
  * Returns
  *

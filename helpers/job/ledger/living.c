@@ -36,6 +36,11 @@ bool hm_job_is_over(const struct hm_job *job)
     return job->has_ended || job->end_ns != 0 || hm_boot_is_past(job->boot_id);
 }
 
+bool hm_job_has_finisher(const struct hm_job *job)
+{
+    return hm_process_is_running(&job->finisher) && !hm_process_is_ending(&job->finisher);
+}
+
 bool hm_job_is_living(const struct hm_job *job, const struct hm_life *life)
 {
     if (hm_boot_is_past(job->boot_id))

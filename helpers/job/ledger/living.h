@@ -33,6 +33,12 @@ void hm_life_read(const struct hm_config *config, uint32_t job_id, struct hm_job
 bool hm_job_is_over(const struct hm_job *job);
 
 /*
+ * Does a process end the job now? One that was killed does not, though the kernel may hold it in a call: it does
+ * nothing of its own any more, and what it has not done is left to others.
+ */
+bool hm_job_has_finisher(const struct hm_job *job);
+
+/*
  * Does the job live: does its cgroup exist and have processes, by a look that was taken before (`life`; NULL: none
  * was)? A job that no look has found dead lives, and so does one that has begun a step or another run since the look.
  * A job without a known cgroup lives until its end is noted, by its epilog or by a reap that has found no process of

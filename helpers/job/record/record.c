@@ -166,15 +166,12 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 }
 
 int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
-                    const char *samples_path, int64_t end_ns, enum hm_store_way way, struct hm_error *error)
+                    const struct hm_samples *samples, const char *no_samples, int64_t end_ns, enum hm_store_way way,
+                    struct hm_error *error)
 {
-    struct hm_error why = {{0}};
-    struct hm_samples *samples = malloc(sizeof(*samples));
     char *line = NULL;
     int result = -1;
-    bool has_samples = samples && hm_samples_read(samples_path, samples, &why) == 0;
-    const char *no_samples = errno == ENOENT ? "no monitor ran on this node" : samples ? why.text : "no memory";
-    json_t *record = hm_record_build(config, tiers, job, has_samples ? samples : NULL, no_samples, end_ns);
+    json_t *record = hm_record_build(config, tiers, job, samples, no_samples, end_ns);
     if (record)
         line = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!line) {
@@ -187,6 +184,5 @@ int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers
 done:
     free(line);
     json_decref(record);
-    free(samples);
     return result;
 }

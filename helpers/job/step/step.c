@@ -125,7 +125,7 @@ static void note_facts(struct hm_preparation *p)
     note_array(job, facts);
     job->dead_ns = 0;
     job->dead_boot_ns = 0;
-    if (!hm_process_is_running(&job->finisher)) { /* if a finisher is running, the job's end stays noted */
+    if (!hm_job_has_finisher(job)) { /* with one, the job's end stays noted */
         job->end_ns = 0;
         job->finisher = (struct hm_process){0};
     }

@@ -125,9 +125,55 @@ static void test_stat(void **state)
     }
 }
 
+#define STAT_OF(flags) "1 (a b) S 1) (c) D 1 2 3 4 5 " flags " 7 8 9 10 11 12 13 14 15 16 17 18 4242 20\n"
+#define STATUS_OF(own, shared)                                                                                         \
+    "Name:\ta\nSigQ:\t9/9\nSigPnd:\t" own "\nShdPnd:\t" shared "\nSigBlk:\t0000000000000100\n"
+#define NONE "0000000000000000"
+#define KILL "0000000000000100"
+
+static void test_what_was_killed_is_told_though_the_kernel_holds_it(void **state)
+{
+    static const struct {
+        const char *stat, *status;
+        bool is_ending;
+    } rows[] = {
+        {STAT_OF("4194560"), STATUS_OF(NONE, NONE), false},
+        {STAT_OF("4194560"), STATUS_OF(KILL, "0000000000002000"), true}, /* by its alarm */
+        {STAT_OF("4194560"), STATUS_OF(NONE, KILL), true},
+        {STAT_OF("4194560"), STATUS_OF("0000000000004200", "fffffffe00000000"), false},
+        {STAT_OF("4194564"), STATUS_OF(NONE, NONE), true},
+        {STAT_OF("4"), "", true},
+        {"", "", false},
+        {"1 (a) D 1 2", "Name:\ta\nSigPnd:", false},
+    };
+    struct hm_process self = {0};
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows); i++)
+        if (hm_process_parse_ending(rows[i].stat, rows[i].status) != rows[i].is_ending)
+            fail_msg("row %zu", i);
+    assert_false(hm_process_is_ending(&self));
+    assert_int_equal(hm_process_identify(getpid(), &self), 0);
+    assert_false(hm_process_is_ending(&self));
+    pid_t pid = fork();
+    if (pid == 0) {
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+    assert_int_equal(hm_process_identify(pid, &self), 0);
+    assert_false(hm_process_is_ending(&self));
+    assert_false(hm_process_wait(&self, 0));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(hm_process_wait(&self, FOREVER_MS));
+    assert_false(hm_process_is_ending(&self)); /* it has ended */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(hm_process_wait(&self, FOREVER_MS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_killed_is_told_though_the_kernel_holds_it),
         cmocka_unit_test(test_stat),
         cmocka_unit_test(test_processes_are_told_apart),
         cmocka_unit_test(test_all_are_told_before_one_is_waited_for),

@@ -31,7 +31,7 @@ struct process {
 };
 
 static struct process *current;
-static pid_t last_pid;
+static pid_t last_pid, killed_pid; /* one process at most is killed */
 static struct {
     enum fault kind;
     unsigned at, count;
@@ -53,6 +53,7 @@ void faults_arm(enum fault kind, unsigned at, bool lasts)
     armed.was_met = false;
     armed.call = "no call";
     last_pid = FIRST_PID;
+    killed_pid = 0;
 }
 
 bool faults_were_met(void)
@@ -97,6 +98,7 @@ bool faults_run(void (*run)(void), bool can_fail)
     current = &process;
     bool is_killed = setjmp(process.killed) != 0;
     if (is_killed) {
+        killed_pid = process.pid;
         clean_up(&process);
     } else {
         run();
@@ -112,6 +114,11 @@ bool faults_runs(pid_t pid)
         if (process->pid == pid)
             return true;
     return false;
+}
+
+bool faults_killed(pid_t pid)
+{
+    return pid > 0 && pid == killed_pid;
 }
 
 pid_t __real_getpid(void);

@@ -38,6 +38,8 @@ const char *faults_call(void);
 bool faults_run(void (*process)(void), bool can_fail);
 /* Does this pid belong to a process that faults_run() is running? */
 bool faults_runs(pid_t pid);
+/* Does it belong to a process that was killed since the fault was armed? */
+bool faults_killed(pid_t pid);
 
 /*
  * For a function that stands in for another one, `call`. `kinds` has FAULT() of each fault that the call can meet.

@@ -27,7 +27,7 @@
 struct hm_error error;
 struct hm_config config;
 struct hm_job job, recorded;
-bool is_used_again, waited, is_record_lost;
+bool is_used_again, waited, is_record_lost, had_samples, name_is_taken;
 int begins_step;
 bool epilog_comes;
 const struct hm_change *late_change;
@@ -47,6 +47,8 @@ int hm_namespaces_remove(const struct hm_config *of, struct hm_job *what, bool w
     (void)of;
     waited = waits;
     what->namespaces.destroy_s = 2.5;
+    if (name_is_taken)
+        assert_int_equal(unlink(scratch_path("run/jobs/7.samples")), 0);
     return left_by ? hm_fail(why, left_by, "namespace0.0 is in use by 17 (cp)") : 0;
 }
 
@@ -118,9 +120,12 @@ int __wrap_hm_progress_read(const char *path, struct hm_progress *progress, stru
 }
 
 int hm_record_write(const struct hm_config *of, const struct hm_tiers *tiers, const struct hm_job *what,
-                    const char *samples, int64_t end_ns, enum hm_store_way how, struct hm_error *why)
+                    const struct hm_samples *samples, const char *no_samples, int64_t end_ns, enum hm_store_way how,
+                    struct hm_error *why)
 {
-    (void)of, (void)tiers, (void)samples, (void)why;
+    (void)of, (void)tiers, (void)why;
+    had_samples = samples != NULL;
+    assert_true(samples || no_samples[0]);
     if (killed_with_ns) {
         *killed_with_ns = end_ns;
         _exit(0);
@@ -162,7 +167,7 @@ int finish_set_up(void **state)
     n_read = n_stopped = n_asked = patience_ms = 0;
     name_by_slurm = NULL;
     is_likely_asked = false;
-    is_used_again = false;
+    is_used_again = name_is_taken = false;
     begins_step = 0;
     epilog_comes = false;
     late_change = NULL;

@@ -31,6 +31,8 @@ extern char drained[HM_ERROR_TEXT];         /* "NODE: REASON" of the last drain;
 extern struct hm_job recorded;              /* the job as it came to hm_record_write; job_id 0: no record was written */
 extern int64_t ended_ns;                    /* end of the job in the record */
 extern enum hm_store_way way;               /* how the record was to be stored */
+extern bool had_samples;                    /* hm_record_write got samples of the monitor */
+extern bool name_is_taken;                  /* another monitor takes the samples' name while memory is wiped */
 extern bool is_record_lost;                 /* the record cannot be written */
 extern const struct hm_change *late_change; /* a step changes this while helpers are being stopped; NULL: none */
 /* if not NULL (shared memory), hm_record_write leaves the record's end here, and the process ends as if killed */

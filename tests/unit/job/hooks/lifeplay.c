@@ -204,6 +204,7 @@ void life_play(const struct life *of, struct outcome *outcome)
     run = 0;
     memset(outcome, 0, sizeof(*outcome));
     assert_int_equal(world_make(life->lines ? life->lines : ""), 0);
+    world.holds_killed = life->holds_killed;
     world.has_cgroup = !life->has_no_cgroup;
     if (life->waits)
         snprintf(world.config.record_dir, sizeof(world.config.record_dir), "%s/node/site", scratch);

@@ -28,6 +28,7 @@ struct life {
     bool has_no_cgroup;  /* the node has cgroup v1 */
     bool is_refused;     /* a rule refuses the request */
     bool has_company;    /* another job has changed the setting before */
+    bool holds_killed;   /* the kernel holds a process that was killed, for ever */
     bool waits;          /* there is no folder of records until all has ended */
     bool runs_may_merge; /* with a fault, both runs together may have one record, and leave a program */
 };

@@ -98,6 +98,7 @@ void __wrap_hm_config_defaults(struct hm_config *config);
 void __wrap_hm_log(enum hm_log_level level, const char *format, ...);
 int __wrap_hm_process_identify(pid_t pid, struct hm_process *process);
 bool __wrap_hm_process_is_running(const struct hm_process *process);
+bool __wrap_hm_process_is_ending(const struct hm_process *process);
 int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error);
 int __wrap_hm_process_stop_all(const struct hm_process *process, int n, int patience_ms, struct hm_error *error);
 int __wrap_hm_cgroup_of_self(char *out, size_t size);
@@ -145,7 +146,12 @@ int __wrap_hm_process_identify(pid_t pid, struct hm_process *process)
 
 bool __wrap_hm_process_is_running(const struct hm_process *process)
 {
-    return faults_runs(process->pid) || *program(process->pid);
+    return faults_runs(process->pid) || *program(process->pid) || __wrap_hm_process_is_ending(process);
+}
+
+bool __wrap_hm_process_is_ending(const struct hm_process *process)
+{
+    return world.holds_killed && faults_killed(process->pid);
 }
 
 int __wrap_hm_process_stop(const struct hm_process *process, int patience_ms, struct hm_error *error)

@@ -24,6 +24,7 @@ struct world {
     const char *step;        /* folder of the step that runs now; NULL: none runs */
     const char *wanted;      /* the value that the step wants the setting to have */
     bool has_namespaces;     /* the job has persistent memory */
+    bool holds_killed;       /* the kernel holds processes that were killed: they still count as running */
     void (*meanwhile)(void); /* called once while its persistent memory is made */
     bool was_planned;        /* a step was given what it had asked for */
 };

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/heldlock.h"
 #include "core/config/lookup.h"
 #include "job/hooks/begin.h"
 #include "job/hooks/finish.h"
@@ -25,7 +26,8 @@ static bool is_unreadable;
 static bool leaves; /* memory of the job that is finished is left for a later reap */
 static int n_finished;
 static bool can_finish = true;
-static void (*meanwhile)(void); /* what a step does while the job's user is looked up */
+static bool is_ended_by_another; /* another process ends the earlier job, in the time that it is given */
+static void (*meanwhile)(void);  /* what a step does while the job's user is looked up */
 
 int __wrap_hm_lookup_uid(uid_t uid, struct hm_identity *identity, struct hm_error *why);
 ssize_t __real_read(int fd, void *out, size_t size);
@@ -44,6 +46,18 @@ ssize_t __wrap_read(int fd, void *out, size_t size)
         return __real_read(fd, out, size);
     errno = EIO;
     return -1;
+}
+
+bool __wrap_hm_process_wait(const struct hm_process *process, int patience_ms);
+
+bool __wrap_hm_process_wait(const struct hm_process *process, int patience_ms)
+{
+    assert_true(is_ended_by_another);
+    assert_int_equal(process->pid, getpid());
+    assert_in_range(patience_ms, 1, 20000);
+    assert_int_equal(hm_heldlock_check("the wait for a process", NULL), 0);
+    is_ended_by_another = false;
+    return true;
 }
 
 int hm_finish_job(const struct hm_config *of, uint32_t job_id, const char *warning, const int *exit_status)
@@ -263,11 +277,31 @@ static void what_cannot_be_finished_hands_its_changes_on(void **state)
     assert_string_equal(job.change[0].after, "3");
 }
 
+/* What that process still needs of the entry is not replaced under its hands. */
+static void who_ends_the_earlier_job_is_waited_for(void **state)
+{
+    (void)state;
+    bool has_left;
+    const struct hm_begin begin = begin_of_new(NULL);
+    ledger_with_job(&config, &job);
+    job.uid = getuid();
+    job.restart = 1;
+    assert_int_equal(hm_process_identify(getpid(), &job.finisher), 0);
+    assert_int_equal(hm_ledger_write(&config, &job, &error), 0);
+    is_ended_by_another = true;
+    assert_int_equal(hm_begin_job(&config, "", &begin, &has_left, &error), 0);
+    assert_false(is_ended_by_another);
+    assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
+    assert_string_equal(job.user, "new");
+    assert_int_equal(job.finisher.pid, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_there_decides),
                                        cmocka_unit_test(what_a_step_enters_meanwhile_stays),
                                        cmocka_unit_test(a_refusal_reaches_the_entry_that_a_step_made),
-                                       cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on)};
+                                       cmocka_unit_test(what_cannot_be_finished_hands_its_changes_on),
+                                       cmocka_unit_test(who_ends_the_earlier_job_is_waited_for)};
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }

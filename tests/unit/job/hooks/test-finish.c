@@ -26,6 +26,7 @@
 #include "job/hooks/finish.h"
 #include "job/ledger/living.h"
 #include "job/programs/migrator.h"
+#include "meter/monitor/samples.h"
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
@@ -161,6 +162,23 @@ static void figures_of_a_new_run_are_not_taken(void **state)
     assert_false(has_warning("the step's own"));
     assert_int_equal(hm_ledger_read(&config, 7, &job, &error), 0);
     assert_true(hm_migrator_has_left(&config, 7, 0));
+}
+
+/* The wipe of memory may take hours, in which another run of the job can use the name of the samples' file. What is not
+ * surely of this run is left out. */
+static void samples_are_those_of_the_run(void **state)
+{
+    static struct hm_tiers tiers = {.n_tiers = 1, .tier = {{.name = "dram"}}};
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(finish_set_up(state), 0);
+        int fd = hm_samples_create(scratch_path("run/jobs/7.samples"), &tiers, 1000, &error);
+        assert_true(fd >= 0);
+        close(fd);
+        name_is_taken = true;
+        is_used_again = again;
+        assert_int_equal(hm_finish_job(&config, 7, NULL, NULL), again ? -1 : 0);
+        assert_int_equal(had_samples, !again);
+    }
 }
 
 /*
@@ -384,6 +402,7 @@ int main(void)
         cmocka_unit_test(ids_of_an_array_are_slurms),
         cmocka_unit_test_setup(ids_of_a_record_that_waits_stay, finish_set_up),
         cmocka_unit_test_setup(figures_of_a_new_run_are_not_taken, finish_set_up),
+        cmocka_unit_test_setup(samples_are_those_of_the_run, finish_set_up),
         cmocka_unit_test_setup(a_step_that_begins_meanwhile_keeps_its_entry, finish_set_up),
         cmocka_unit_test(who_was_judged_dead_must_still_be_so),
         cmocka_unit_test_setup(no_step_keeps_an_entry_from_the_jobs_own_epilog, finish_set_up),

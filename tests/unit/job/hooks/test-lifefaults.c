@@ -107,6 +107,14 @@ static void a_requeued_job(void **state)
     live(&(struct life){.events = "PSrPSE", .request = "slow", .runs_may_merge = true});
 }
 
+/* The epilog of the first run is killed, and the kernel does not let it end: nobody waits for it to do its work. */
+static void a_requeued_job_whose_epilog_is_held(void **state)
+{
+    (void)state;
+    live(&(struct life){.events = "psErpse", .request = "slow", .holds_killed = true});
+    live(&(struct life){.events = "psErpse", .request = "fsdax,size=1G", .holds_killed = true});
+}
+
 static void a_job_quicker_than_its_prolog(void **state)
 {
     (void)state;
@@ -168,6 +176,7 @@ int main(void)
         cmocka_unit_test(a_job_in_cgroup_v1),
         cmocka_unit_test(a_step_before_its_prolog),
         cmocka_unit_test(a_requeued_job),
+        cmocka_unit_test(a_requeued_job_whose_epilog_is_held),
         cmocka_unit_test(a_job_quicker_than_its_prolog),
         cmocka_unit_test(a_job_cancelled_in_its_prolog),
         cmocka_unit_test(a_job_with_file_systems),
