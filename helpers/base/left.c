@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -64,4 +65,10 @@ size_t hm_left_read(int fd, char *out, size_t size)
     length = length > 0 ? length : 0;
     out[length] = '\0';
     return (size_t)length;
+}
+
+const char *hm_left_next(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
 }

@@ -27,4 +27,7 @@ int hm_left_add(int fd, const char *text, size_t length);
  */
 size_t hm_left_read(int fd, char *out, size_t size);
 
+/* The line behind this one, "" behind the last. Pure. */
+const char *hm_left_next(const char *line);
+
 #endif

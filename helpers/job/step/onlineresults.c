@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/left.h"
 #include "base/size.h"
 #include "profiled.h"
 
@@ -94,7 +95,7 @@ static void take_line(const char *from, struct hm_guided *guided)
 bool hm_profiled_read_guided(const char *results, struct hm_guided *guided)
 {
     bool is_first = true;
-    for (const char *line = results; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    for (const char *line = results; *line; line = hm_left_next(line)) {
         if (strncmp(line, GUIDED, strlen(GUIDED)) != 0)
             continue;
         if (is_first)

@@ -178,18 +178,12 @@ static bool is_any_running(const struct hm_outcome *outcome, uint32_t n)
     return false;
 }
 
-static const char *next_line(const char *line)
-{
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
-
 /* The value of the first line with this key, "" where there is none. */
 static void find_line(const char *results, const char *key, char *out, size_t size)
 {
     size_t length = strlen(key);
     out[0] = '\0';
-    for (const char *line = results; *line; line = next_line(line))
+    for (const char *line = results; *line; line = hm_left_next(line))
         if (strncmp(line, key, length) == 0 && line[length] == ' ') {
             size_t found = strcspn(line + length + 1, "\n");
             snprintf(out, size, "%.*s", (int)(found < size ? found : size - 1), line + length + 1);
@@ -201,7 +195,7 @@ static void find_line(const char *results, const char *key, char *out, size_t si
 static uint32_t count_ends(const char *results)
 {
     uint32_t n = 0;
-    for (const char *line = results; *line; line = next_line(line))
+    for (const char *line = results; *line; line = hm_left_next(line))
         n += strncmp(line, "profile ", strlen("profile ")) == 0 || strncmp(line, "failed ", strlen("failed ")) == 0 ||
              strncmp(line, "counted ", strlen("counted ")) == 0;
     return n;

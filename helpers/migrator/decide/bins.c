@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "algorithm.h"
+#include "base/search.h"
 #include "binsparts.h"
 
 #define OLD_WEIGHT 0.1     /* w_h of the paper */
@@ -80,15 +81,8 @@ static void merge_sampled(struct hm_bins *bins)
 /* Index of the page's bin: the last one that begins at or before the page; 0 if there is none. */
 static size_t find_bin(const struct hm_decider *base, uint64_t page)
 {
-    size_t low = 0, high = base->n_extents;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (base->extent[middle].first <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : 0;
+    size_t behind = HM_SEARCH_UPTO(base->extent, base->n_extents, first, page);
+    return behind > 0 ? behind - 1 : 0;
 }
 
 /* A range of pages counts at its first page, as the published bins are made for single addresses. */

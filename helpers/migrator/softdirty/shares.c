@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 #define LEAST_TIME 4 /* a process that ran for less than 1 / LEAST_TIME of the usual time was hardly seen */
 
 static int compare_ranges(const void *a, const void *b)
@@ -187,15 +189,7 @@ void hm_softdirty_replace(struct hm_softdirty *softdirty)
 /* Number of known ranges that begin at or before the page. */
 static uint32_t find_known(const struct hm_softdirty_ranges *known, uint64_t page)
 {
-    uint32_t low = 0, high = known->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (known->range[middle].page <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)HM_SEARCH_UPTO(known->range, known->n, page, page);
 }
 
 double hm_softdirty_share(const struct hm_softdirty *softdirty, uint64_t page)

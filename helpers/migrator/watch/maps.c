@@ -7,6 +7,7 @@
 
 #include "base/amount.h"
 #include "base/pagesize.h"
+#include "base/search.h"
 
 #define MOST_ADDRESS (UINT64_C(1) << 58) /* page numbers must fit into 46 bits; addresses have 57 bits at most */
 
@@ -204,15 +205,7 @@ size_t hm_maps_find_mapped(const struct hm_maps *maps, uint64_t page)
 
 size_t hm_maps_find_alias(const struct hm_maps *maps, uint64_t home)
 {
-    size_t low = 0, high = maps->n_aliases;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (maps->alias[middle].end > home)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return HM_SEARCH_UPTO(maps->alias, maps->n_aliases, end, home);
 }
 
 const struct hm_mapped *hm_maps_mapped(const struct hm_maps *maps, uint64_t page)

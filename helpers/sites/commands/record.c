@@ -151,9 +151,8 @@ static void begin(struct work *work, struct hm_error *error)
     double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
     double overhead = work->overhead > 0 ? work->overhead : usual;
     work->online.overhead = overhead;
-    hm_watching_begin(&work->watching, HM_SOURCE_AUTO, work->is_guided ? overhead / 2 : overhead, work->period);
-    if (work->is_guided)
-        (void)hm_watching_guide(&work->watching, &work->online, error);
+    (void)hm_watching_begin(&work->watching, HM_SOURCE_AUTO, overhead, work->period,
+                            work->is_guided ? &work->online : NULL, error);
 }
 
 struct start {

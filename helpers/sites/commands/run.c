@@ -123,10 +123,8 @@ static int run(struct work *work, struct hm_error *error)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    hm_watching_begin(watching, options->source, options->online ? options->overhead / 2 : options->overhead,
-                      options->period);
-    if (options->online && (hm_watching_guide(watching, options->online, error) != 0 ||
-                            hm_guide_set_policy(&options->online->layout, true, error) != 0))
+    if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->online, error) != 0 ||
+        (options->online && hm_guide_set_policy(&options->online->layout, true, error) != 0))
         return HM_SITES_RUN_FAILED;
     if (hm_program_start(&work->program, watching->path, options->program, -1, -1, error) != 0)
         return HM_SITES_RUN_CANNOT_RUN;

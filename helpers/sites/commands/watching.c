@@ -16,16 +16,15 @@ int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct 
     return hm_watch_open(&watching->watch, least_bytes, error);
 }
 
-void hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period)
+int hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period,
+                      const struct hm_online_setup *setup, struct hm_error *error)
 {
     watching->series = hm_series_open(); /* without it the profile is without series */
-    hm_sampler_open(&watching->sampler, &watching->watch, source, overhead, period);
+    hm_sampler_open(&watching->sampler, &watching->watch, source, setup ? overhead / 2 : overhead, period);
     watching->start = time(NULL);
     hm_watch_begin(&watching->watch);
-}
-
-int hm_watching_guide(struct hm_watching *watching, const struct hm_online_setup *setup, struct hm_error *error)
-{
+    if (!setup)
+        return 0;
     watching->online = hm_online_open(setup, &watching->watch, &watching->sampler, error);
     return watching->online ? 0 : -1;
 }

@@ -106,13 +106,10 @@ int hm_mbi_plan_parse(const char *path, const char *text, size_t length, struct 
                       struct hm_error *error)
 {
     struct hm_taker taker = {.path = path, .error = error};
-    json_error_t why;
-    json_t *all = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    json_t *all = hm_take_all(&taker, text, length, "plan");
     *plan = (struct hm_mbi_plan){.folder = NULL};
-    if (!json_is_object(all)) {
-        json_decref(all);
-        return hm_fail(error, EBADMSG, "%s: no plan, as it is not a JSON object", path);
-    }
+    if (!all)
+        return -1;
     hm_take_count(&taker, all, "schema", 1, 1);
     plan->folder = hm_take_text(&taker, all, "folder", false);
     take_words(&taker, all, plan);

@@ -33,13 +33,10 @@ int hm_mbi_result_parse(const char *path, const char *text, size_t length, struc
                         struct hm_error *error)
 {
     struct hm_taker taker = {.path = path, .error = error};
-    json_error_t why;
-    json_t *all = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    json_t *all = hm_take_all(&taker, text, length, "result");
     *result = (struct hm_mbi_result){.reason = ""};
-    if (!json_is_object(all)) {
-        json_decref(all);
-        return hm_fail(error, EBADMSG, "%s: no result, as it is not a JSON object", path);
-    }
+    if (!all)
+        return -1;
     hm_take_count(&taker, all, "schema", 1, 1);
     take_line(&taker, all, "reason", result->reason, sizeof(result->reason));
     take_line(&taker, all, "node", result->node, sizeof(result->node));

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define SCORE 1.959964 /* of the normal distribution, for 95 % */
 
 double hm_profile_accesses(const struct hm_profile_site *site)
@@ -70,15 +72,7 @@ struct hm_profile_bounds hm_profile_confidence(const struct hm_profile *profile,
 /* The place of the first function that begins behind this address. */
 static size_t place_behind(const struct hm_profile_object *object, uint64_t address)
 {
-    size_t low = 0, high = object->n_functions;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (object->function[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return HM_SEARCH_UPTO(object->function, object->n_functions, start, address);
 }
 
 /* A return address is behind the call, which may be the last of its function. */

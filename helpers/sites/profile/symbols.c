@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
+
 #define MOST_BYTES (256u << 20) /* of symbols, and of their names */
 
 /* Reads a part of the file, with a 0 behind it. NULL: the file does not have it, or no memory. */
@@ -129,15 +131,8 @@ void hm_symbols_free(struct hm_symbols *symbols)
 
 const struct hm_symbol *hm_symbols_at(const struct hm_symbols *symbols, uint64_t address)
 {
-    size_t low = 0, high = symbols->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->symbol[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct hm_symbol *symbol = low > 0 ? &symbols->symbol[low - 1] : NULL;
+    size_t place = HM_SEARCH_UPTO(symbols->symbol, symbols->n, start, address);
+    const struct hm_symbol *symbol = place > 0 ? &symbols->symbol[place - 1] : NULL;
     return symbol && address - symbol->start < symbol->bytes ? symbol : NULL;
 }
 

@@ -16,6 +16,17 @@ void hm_take_fail(struct hm_taker *taker, const char *key, const char *wanted)
     taker->has_failed = true;
 }
 
+json_t *hm_take_all(struct hm_taker *taker, const char *text, size_t length, const char *what)
+{
+    json_error_t why;
+    json_t *all = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    if (json_is_object(all))
+        return all;
+    json_decref(all);
+    taker->has_failed = hm_fail(taker->error, EBADMSG, "%s: no %s, as it is not a JSON object", taker->path, what) < 0;
+    return NULL;
+}
+
 void hm_take_fail_memory(struct hm_taker *taker)
 {
     taker->has_failed = hm_fail(taker->error, ENOMEM, "out of memory") < 0;

@@ -23,6 +23,11 @@ struct hm_taker {
     bool has_failed;
 };
 
+/* The object that the text is, `what` in words, such as "plan". Returns a new reference, or NULL: the reader has
+ * failed.
+ */
+json_t *hm_take_all(struct hm_taker *taker, const char *text, size_t length, const char *what);
+
 /* Says that `key` has to be `wanted`. */
 void hm_take_fail(struct hm_taker *taker, const char *key, const char *wanted);
 /* There is no memory. */

@@ -6,6 +6,7 @@
 
 #include "base/amount.h"
 #include "base/pagesize.h"
+#include "base/search.h"
 #include "watch.h"
 
 #define BATCH 256 /* blocks that are read at a time */
@@ -69,20 +70,13 @@ static void refresh(const struct hm_watch *watch, struct hm_watched *watched)
 static double share_out(struct hm_watch *watch, const struct hm_watch_ranges *ranges, uint64_t page, double reads,
                         double writes)
 {
-    size_t low = 0, high = ranges->n;
     uint64_t bytes = hm_page_size(), end;
     double given = 0;
     if (__builtin_add_overflow(page, bytes, &end))
         return 0;
-    while (low < high) { /* the first range that begins behind the page */
-        size_t middle = low + (high - low) / 2;
-        if (ranges->range[middle].start < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low > 0 && given < 1) {
-        const struct hm_watch_range *range = &ranges->range[--low];
+    size_t behind = HM_SEARCH_UPTO(ranges->range, ranges->n, start, end - 1);
+    while (behind > 0 && given < 1) {
+        const struct hm_watch_range *range = &ranges->range[--behind];
         uint64_t from = hm_most(range->start, page), to = hm_least(range->end, end);
         if (to <= from)
             break;
