@@ -17,8 +17,7 @@
 #include "job/node/company.h"
 #include "slurm/squeue.h"
 
-#define FINISHER_MS                                                                                                    \
-    10000 /* in which a reap that ends the earlier job has stopped its helpers, and read what they left */
+#define FINISHER_MS 10000 /* in which a reap has stopped the earlier job's helpers and read what they left */
 
 int hm_begin_topology(const struct hm_config *config, struct hm_error *error)
 {
