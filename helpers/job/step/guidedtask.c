@@ -60,7 +60,8 @@ static int place_online(const struct hm_step *step, struct hm_outcome *outcome, 
     bool is_guided = hm_profiled_begin(step, plan, outcome, environment, &why) == 0;
     if (outcome)
         __atomic_fetch_add(is_guided ? &outcome->n_guided : &outcome->n_unguided, 1, __ATOMIC_ACQ_REL);
-    if (!is_guided && !hm_step_is_script(step->step_id) && hm_outcome_is_first(outcome ? &outcome->said_unguided : NULL))
+    if (!is_guided && !hm_step_is_script(step->step_id) &&
+        hm_outcome_is_first(outcome ? &outcome->said_unguided : NULL))
         hm_task_say(why.text);
     return hm_policy_apply(plan, error);
 }

@@ -15,6 +15,7 @@
 #include "core/config/lookup.h"
 #include "core/tiers/node.h"
 #include "job/ledger/hurry.h"
+#include "job/ledger/living.h"
 #include "job/node/company.h"
 #include "profiled.h"
 #include "slurm/stepcgroup.h"
