@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -151,12 +152,26 @@ __attribute__((noinline)) static char *late_caller(size_t bytes)
     return memory;
 }
 
-/* A site of which there is much is used once. One that is used all the time comes after it; a power of two. */
-static void late(size_t cold_mib, size_t hot_mib, double seconds)
+/* The child keeps nothing but what it shares, for as long as its parent lives. */
+static void share(char *cold_memory, char *hot_memory)
 {
-    char *cold_memory = xmalloc(cold_mib * MIB), *hot_memory = late_caller(hot_mib * MIB);
-    sum += (uint64_t)cold_memory[0];
-    printf("hot %p\n", (void *)hot_memory);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    free(cold_memory);
+    free(hot_memory);
+    for (;;)
+        pause();
+}
+
+/* A site of which there is much is used once, and another whose memory a child shares. One that is used all the time
+ * comes after them; a power of two. */
+static void late(size_t cold_mib, size_t shared_mib, size_t hot_mib, double seconds)
+{
+    char *cold_memory = xmalloc(cold_mib * MIB), *shared = xmalloc(shared_mib * MIB),
+         *hot_memory = late_caller(hot_mib * MIB);
+    sum += (uint64_t)(cold_memory[0] + shared[0]);
+    if (fork() == 0)
+        share(cold_memory, hot_memory);
+    printf("hot %p of %d\n", (void *)hot_memory, (int)getpid());
     fflush(stdout);
     for (double end = cpu_s() + seconds; cpu_s() < end;)
         use(hot_memory, hot_mib * MIB, 100000);
@@ -573,8 +588,8 @@ int main(int argc, char **argv)
         lives();
     else if (strcmp(what, "small") == 0)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
-    else if (strcmp(what, "late") == 0 && argc > 4)
-        late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), atof(argv[4]));
+    else if (strcmp(what, "late") == 0 && argc > 5)
+        late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)
         churns();
     else if (strcmp(what, "ends") == 0)

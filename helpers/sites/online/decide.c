@@ -10,22 +10,55 @@
 
 #define ERRORS 3.0 /* standard errors that a change has to be worth */
 
+static uint64_t movable(const struct hm_online_site *site)
+{
+    return site->tier_bytes[0] + site->tier_bytes[1];
+}
+
+static bool is_fixed(const struct hm_online_site *site)
+{
+    return movable(site) == 0 && site->fixed_bytes[0] + site->fixed_bytes[1] > 0;
+}
+
+/* Which part of a site's accesses goes to `bytes` of its memory; `none`: where it has none. */
+static double part_of(const struct hm_online_site *site, uint64_t bytes, double none)
+{
+    uint64_t all = movable(site) + site->fixed_bytes[0] + site->fixed_bytes[1];
+    return all > 0 ? (double)bytes / (double)all : none;
+}
+
 /* What the packer is told of a site's accesses: of one that is in the fast tier as many as they may be, of another as
  * few. */
 static double value_of(const struct hm_online_site *site)
 {
-    if (!(site->samples > 0))
+    double part = part_of(site, movable(site), 1), samples = part * site->samples;
+    if (!(samples > 0))
         return 0;
-    double error = ERRORS * site->accesses / sqrt(site->samples);
-    return fmax(site->accesses + (site->is_fast ? error : -error), 0);
+    double error = ERRORS * part * site->accesses / sqrt(samples);
+    return fmax(part * site->accesses + (site->is_fast ? error : -error), 0);
+}
+
+/* The bytes that a chosen site has in the fast tier, of those that can be moved. */
+static uint64_t bytes_of(const struct hm_online_site *site)
+{
+    return is_fixed(site) ? 0 : hm_most(site->bytes, movable(site));
 }
 
 static uint64_t sum_bytes(const struct hm_online_site *site, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += hm_most(site[i].bytes, site[i].tier_bytes[0] + site[i].tier_bytes[1]);
+        sum += bytes_of(&site[i]);
     return sum;
+}
+
+/* What there is of the fast tier for memory that can be moved. */
+static uint64_t capacity_of(const struct hm_online_scene *scene, const struct hm_online_site *site, size_t n)
+{
+    uint64_t capacity = scene->capacity;
+    for (size_t i = 0; i < n; i++)
+        capacity = hm_less(capacity, site[i].fixed_bytes[0]);
+    return capacity;
 }
 
 /* Lets the packer choose. Returns 0, or -1 (ENOMEM). */
@@ -38,17 +71,12 @@ static int pack(const struct hm_online_scene *scene, const struct hm_online_site
         return -1;
     }
     for (size_t i = 0; i < n; i++)
-        item[i] = (struct hm_pack_item){hm_least(site[i].bytes, HM_PACK_MOST), value_of(&site[i])};
-    int status = hm_pack(scene->packer, item, n, hm_least(scene->capacity, HM_PACK_MOST), &result);
+        item[i] = (struct hm_pack_item){hm_least(bytes_of(&site[i]), HM_PACK_MOST), value_of(&site[i])};
+    int status = hm_pack(scene->packer, item, n, hm_least(capacity_of(scene, site, n), HM_PACK_MOST), &result);
+    for (size_t i = 0; i < n && status == 0; i++)
+        is_fast[i] = is_fixed(&site[i]) ? site[i].is_fast : is_fast[i];
     free(item);
     return status;
-}
-
-/* The part of a site's accesses that the fast tier serves now, as they are taken to be spread evenly. */
-static double served(const struct hm_online_site *site)
-{
-    uint64_t bytes = site->tier_bytes[0] + site->tier_bytes[1];
-    return bytes > 0 ? (double)site->tier_bytes[0] / (double)bytes : 1;
 }
 
 struct change {
@@ -63,16 +91,17 @@ static struct change reckon(const struct hm_online_scene *scene, const struct hm
                             const bool *is_fast)
 {
     struct change change = {.waits = scene->elsewhere};
-    double left = (double)scene->capacity, others = 0;
+    double left = (double)capacity_of(scene, site, n), others = 0;
     for (size_t i = 0; i < n; i++) {
-        left -= is_fast[i] ? (double)hm_most(site[i].bytes, site[i].tier_bytes[0] + site[i].tier_bytes[1]) : 0;
+        left -= is_fast[i] ? (double)bytes_of(&site[i]) : 0;
         others += is_fast[i] ? 0 : (double)site[i].tier_bytes[0];
     }
     double kept = others > left ? fmax(left, 0) / others : 1;
     for (size_t i = 0; i < n; i++) {
-        double now = served(&site[i]), then = is_fast[i] ? 1 : now * kept;
+        double fast = part_of(&site[i], site[i].tier_bytes[0], 1), slow = part_of(&site[i], site[i].tier_bytes[1], 0),
+               now = fast + part_of(&site[i], site[i].fixed_bytes[0], 0);
         change.waits += site[i].accesses * (now + (1 - now) * scene->slow);
-        change.gain += site[i].accesses * (then - now);
+        change.gain += site[i].accesses * (is_fast[i] ? slow : -fast * (1 - kept));
         change.bytes += is_fast[i] ? (double)site[i].tier_bytes[1] : (double)site[i].tier_bytes[0] * (1 - kept);
     }
     return change;
@@ -92,8 +121,8 @@ static void sum_up(const struct hm_online_site *site, size_t n, struct hm_online
     choice->fast_bytes = 0;
     for (size_t i = 0; i < n; i++) {
         all += site[i].accesses;
-        fast += site[i].is_fast ? site[i].accesses : 0;
-        choice->fast_bytes += site[i].is_fast ? site[i].bytes : 0;
+        fast += site[i].is_fast ? site[i].accesses * (1 - part_of(&site[i], site[i].fixed_bytes[1], 0)) : 0;
+        choice->fast_bytes += site[i].is_fast ? bytes_of(&site[i]) + site[i].fixed_bytes[0] : 0;
     }
     choice->expected_share = all > 0 ? fast / all : NAN;
 }
@@ -117,7 +146,7 @@ int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site 
             site[i].is_fast = is_fast[i];
     }
     sum_up(site, n, choice);
-    choice->is_full = choice->fast_bytes > 0 && sum_bytes(site, n) > scene->capacity;
+    choice->is_full = choice->fast_bytes > 0 && sum_bytes(site, n) > capacity_of(scene, site, n);
     free(is_fast);
     return 0;
 }

@@ -12,11 +12,12 @@
 #define HM_ONLINE_EVIDENCE 64 /* samples: fewer tell next to nothing, as for the migrator */
 
 struct hm_online_site {
-    double accesses;        /* sampled ones, lately */
-    double samples;         /* behind them */
-    uint64_t bytes;         /* in memory, lately */
-    uint64_t tier_bytes[2]; /* in memory now, in the fast tier and below */
-    bool is_fast;           /* chosen now. In: before this decision */
+    double accesses;         /* sampled ones, lately */
+    double samples;          /* behind them */
+    uint64_t bytes;          /* in memory, lately, that can be moved */
+    uint64_t tier_bytes[2];  /* of it now, in the fast tier and below */
+    uint64_t fixed_bytes[2]; /* in memory now, the same for what cannot be moved */
+    bool is_fast;            /* chosen now. In: before this decision */
 };
 
 struct hm_online_scene {
@@ -38,15 +39,19 @@ enum hm_online_verdict {
 
 struct hm_online_choice {
     enum hm_online_verdict verdict;
-    bool is_full;          /* not all sites fit: those that were not chosen make room for those that were, if any */
-    uint64_t fast_bytes;   /* of the chosen sites */
-    double expected_share; /* of the accesses to sites, the part that goes to chosen ones; NaN: there are none */
-    double gain;           /* by which part the waits for memory become shorter with the packer's choice, 0..1 */
+    bool is_full;        /* not all sites fit: those that were not chosen make room for those that were, if any */
+    uint64_t fast_bytes; /* of the chosen sites */
+    /* of the accesses to sites, the part that goes to chosen ones, as far as they can be in the fast tier; NaN: there
+     * are none */
+    double expected_share;
+    double gain; /* by which part the waits for memory become shorter with the packer's choice, 0..1 */
 };
 
 /*
  * Decides, and sets is_fast of the sites. A site changes tiers only where its accesses differ from those of others by
- * more than their sampling error (3 standard errors of each), so that chance moves nothing. Returns 0, or -1 (ENOMEM).
+ * more than their sampling error (3 standard errors of each), so that chance moves nothing. The accesses to a site are
+ * taken to be spread evenly over its memory; one that has none that can be moved stays what it is. Returns 0, or -1
+ * (ENOMEM).
  */
 int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site *site, size_t n,
                      struct hm_online_choice *choice);

@@ -11,6 +11,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
+#include "base/size.h"
 #include "decide.h"
 #include "migrator/live/purse.h"
 #include "migrator/live/reckon.h"
@@ -107,7 +108,7 @@ static void learn(struct hm_online *online)
         site->accesses = LATE * site->accesses + (now->reads + now->writes - before->reads - before->writes);
         site->samples = LATE * site->samples + (now->samples - before->samples);
         site->bytes = (uint64_t)(LATE * (double)site->bytes);
-        site->tier_bytes[0] = site->tier_bytes[1] = 0;
+        site->tier_bytes[0] = site->tier_bytes[1] = site->fixed_bytes[0] = site->fixed_bytes[1] = 0;
         online->before[i] = *now;
     }
     online->samples = LATE * online->samples + (watch->samples - online->samples_before);
@@ -123,11 +124,16 @@ static int look_at_memory(struct hm_online *online)
     if (hm_online_pages_read(&online->pages, online->watch) != 0)
         return -1;
     for (size_t i = 0; i < pages->n; i++)
-        for (int tier = 0; tier < 2; tier++)
-            online->site[pages->entry[i]].tier_bytes[tier] += pages->extent[i].tier_pages[tier] * hm_page_size();
+        for (int tier = 0; tier < 2; tier++) {
+            struct hm_online_site *site = &online->site[pages->entry[i]];
+            site->tier_bytes[tier] += pages->extent[i].tier_pages[tier] * hm_page_size();
+            site->fixed_bytes[tier] += pages->shared[i].tier_pages[tier] * hm_page_size();
+        }
+    online->figures.fixed_bytes = 0;
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++) {
         struct hm_online_site *site = &online->site[i];
         site->bytes = hm_most(site->bytes, site->tier_bytes[0] + site->tier_bytes[1]);
+        online->figures.fixed_bytes += site->fixed_bytes[0] + site->fixed_bytes[1];
     }
     return 0;
 }
@@ -180,6 +186,15 @@ static void tell(struct hm_online *online, const struct hm_online_choice *choice
     figures->expected_share = choice->expected_share;
 }
 
+/* Bytes that sites have in the fast tier, and that cannot be moved. */
+static uint64_t count_fixed(const struct hm_online *online)
+{
+    uint64_t fixed = 0;
+    for (size_t i = 0; i < HM_SITES_ENTRIES; i++)
+        fixed += online->site[i].fixed_bytes[0];
+    return fixed;
+}
+
 static void move(struct hm_online *online)
 {
     static bool is_fast[HM_SITES_ENTRIES];
@@ -191,8 +206,8 @@ static void move(struct hm_online *online)
         is_fast[i] = site->is_fast;
         rank[i] = site->bytes > 0 ? site->accesses / (double)site->bytes : 0;
     }
-    if (hm_online_pages_move(&online->pages, is_fast, rank, online->setup->capacity,
-                             hm_purse_pages(&online->purse, true)) != 0)
+    uint64_t capacity = hm_less(online->setup->capacity, count_fixed(online));
+    if (hm_online_pages_move(&online->pages, is_fast, rank, capacity, hm_purse_pages(&online->purse, true)) != 0)
         return;
     online->figures.promoted_bytes += moved->promoted * hm_page_size();
     online->figures.demoted_bytes += moved->demoted * hm_page_size();
@@ -205,7 +220,7 @@ static bool decide(struct hm_online *online)
     const struct hm_online_setup *setup = online->setup;
     const struct hm_purse *purse = &online->purse;
     struct hm_online_choice choice;
-    uint64_t used = 0;
+    uint64_t used = count_fixed(online);
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++)
         used += online->site[i].tier_bytes[0];
     double use_s = hm_reckon_use_s(INFINITY, purse->ran_s, purse->ran_s - online->phase_from_s);
@@ -258,21 +273,28 @@ void hm_online_look(struct hm_online *online, double read_s)
     online->phase_from_s = online->purse.ran_s;
 }
 
+/* Why no site was placed. */
+static void explain(const struct hm_online *online, char *why, size_t size)
+{
+    const struct hm_online_figures *figures = &online->figures;
+    char fixed[24];
+    if (!online->sampler->source && online->sampler->why[0])
+        snprintf(why, size, "no evidence: %.200s", online->sampler->why);
+    else if (figures->phases == 0)
+        snprintf(why, size, "no evidence: %.0f samples of the program, and a decision takes %d and a second",
+                 online->watch->samples, HM_ONLINE_EVIDENCE);
+    else if (figures->fixed_bytes > 0)
+        snprintf(why, size, "%s of the sites' memory cannot be moved, as processes share it since a fork",
+                 hm_size_format(figures->fixed_bytes, fixed, sizeof(fixed)));
+    else
+        snprintf(why, size, "no site was worth its moves, in %llu decisions", (unsigned long long)figures->phases);
+}
+
 void hm_online_report(const struct hm_online *online, struct hm_online_figures *figures)
 {
     *figures = online->figures;
     figures->limit_bytes = online->setup->capacity;
     figures->seen_share = online->seen_all > 0 ? online->seen_fast / online->seen_all : NAN;
-    const struct hm_sampler *sampler = online->sampler;
-    if (figures->n_sites > 0)
-        return;
-    if (!sampler->source && sampler->why[0])
-        snprintf(figures->why, sizeof(figures->why), "no evidence: %.200s", sampler->why);
-    else if (figures->phases == 0)
-        snprintf(figures->why, sizeof(figures->why),
-                 "no evidence: %.0f samples of the program, and a decision takes %d and a second",
-                 online->watch->samples, HM_ONLINE_EVIDENCE);
-    else
-        snprintf(figures->why, sizeof(figures->why), "no site was worth its moves, in %llu decisions",
-                 (unsigned long long)figures->phases);
+    if (figures->n_sites == 0)
+        explain(online, figures->why, sizeof(figures->why));
 }

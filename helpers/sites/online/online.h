@@ -29,6 +29,7 @@ struct hm_online_figures {
     uint64_t promoted_bytes, demoted_bytes; /* moved */
     uint64_t fast_bytes;                    /* of the sites that were chosen last */
     uint64_t limit_bytes;                   /* of the fast tier, for all sites */
+    uint64_t fixed_bytes;                   /* of all sites, in memory at the last decision, that cannot be moved */
     double expected_share;                  /* of the accesses to sites; NaN: none was chosen */
     double seen_share;                      /* of the sampled accesses that the fast tier served; NaN: not known */
     uint64_t samples;                       /* behind that */

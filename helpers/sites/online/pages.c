@@ -39,8 +39,10 @@ static void free_maps(struct hm_online_pages *pages)
 static void free_stretches(struct hm_online_pages *pages)
 {
     free(pages->extent);
+    free(pages->shared);
     free(pages->entry);
     pages->extent = NULL;
+    pages->shared = NULL;
     pages->entry = NULL;
     pages->n = 0;
 }
@@ -58,11 +60,13 @@ void hm_online_pages_close(struct hm_online_pages *pages)
 struct stretch {
     uint64_t first, n_pages; /* as in decide/decide.h */
     uint32_t entry;
+    bool is_inherited;
 };
 
 struct stretches {
     struct stretch *stretch;
     size_t n, room;
+    bool has_forks; /* some are inherited */
 };
 
 /* Adds the whole pages of a range. What follows the last one, of the same site, is joined to it. */
@@ -73,7 +77,8 @@ static int add(struct stretches *list, uint32_t space, const struct hm_watch_ran
     if (first >= end || end >> HM_PAGE_BITS || range->start > UINT64_MAX - bytes)
         return 0;
     uint64_t from = HM_PAGE(space, first);
-    if (last && last->entry == range->entry && from <= last->first + last->n_pages + 1 && from > last->first) {
+    bool is_alike = last && last->entry == range->entry && last->is_inherited == range->is_inherited;
+    if (is_alike && from <= last->first + last->n_pages + 1 && from > last->first) {
         last->n_pages = hm_most(last->n_pages, from - last->first + (end - first));
         return 0;
     }
@@ -85,7 +90,8 @@ static int add(struct stretches *list, uint32_t space, const struct hm_watch_ran
         list->stretch = more;
         list->room = room;
     }
-    list->stretch[list->n++] = (struct stretch){from, end - first, range->entry};
+    list->stretch[list->n++] = (struct stretch){from, end - first, range->entry, range->is_inherited};
+    list->has_forks |= range->is_inherited;
     return 0;
 }
 
@@ -130,8 +136,9 @@ static int compare(const void *a, const void *b)
 static int keep(struct hm_online_pages *pages, const struct stretches *list)
 {
     pages->extent = calloc(list->n + 1, sizeof(*pages->extent));
+    pages->shared = calloc(list->n + 1, sizeof(*pages->shared));
     pages->entry = calloc(list->n + 1, sizeof(*pages->entry));
-    if (!pages->extent || !pages->entry)
+    if (!pages->extent || !pages->shared || !pages->entry)
         return -1;
     if (list->n > 0)
         qsort(list->stretch, list->n, sizeof(*list->stretch), compare);
@@ -149,9 +156,24 @@ static struct hm_residence residence_of(const struct hm_online_pages *pages)
     return (struct hm_residence){pages->ranks, pages->maps, &pages->nodes, pages->mover.batch, NULL};
 }
 
+/* Finds out where the stretches are. What a process has inherited and still shares is counted by the one that has
+ * allocated it. */
+static void locate(struct hm_online_pages *pages, const struct stretches *list)
+{
+    const struct hm_residence residence = residence_of(pages);
+    if (!list->has_forks) {
+        hm_residence_fill(&residence, pages->extent, pages->n, LOOKS);
+        return;
+    }
+    hm_online_sharing_fill(&residence, &pages->mover, pages->extent, pages->shared, pages->n, LOOKS);
+    for (size_t i = 0; i < pages->n; i++)
+        if (list->stretch[i].is_inherited)
+            pages->shared[i] = (struct hm_online_shared){{0, 0}};
+}
+
 int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *watch)
 {
-    struct stretches list = {NULL, 0, 0};
+    struct stretches list = {NULL, 0, 0, false};
     free_maps(pages);
     free_stretches(pages);
     pages->maps = calloc(pages->ranks->n + 1, sizeof(*pages->maps));
@@ -160,15 +182,13 @@ int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *w
     int status = pages->maps ? collect(pages, watch, &list) : -1;
     if (status == 0)
         status = keep(pages, &list);
-    free(list.stretch);
-    if (status != 0) {
-        errno = ENOMEM;
-        return -1;
+    if (status == 0) {
+        hm_nodes_refresh(&pages->nodes);
+        locate(pages, &list);
     }
-    hm_nodes_refresh(&pages->nodes);
-    const struct hm_residence residence = residence_of(pages);
-    hm_residence_fill(&residence, pages->extent, pages->n, LOOKS);
-    return 0;
+    free(list.stretch);
+    errno = ENOMEM;
+    return status;
 }
 
 void hm_online_pages_look(const struct hm_online_pages *pages, const uint64_t *page, int8_t *tier, size_t n)

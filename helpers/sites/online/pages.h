@@ -8,6 +8,7 @@
 #include "migrator/move/residence.h"
 #include "migrator/watch/devices.h"
 #include "migrator/watch/mapsread.h"
+#include "sharing.h"
 #include "sites/record/sampler.h"
 
 struct hm_online_pages {
@@ -17,8 +18,10 @@ struct hm_online_pages {
     const struct hm_ranks *ranks; /* the sampler's; the maps below are by its numbers */
     struct hm_maps *maps;
     uint32_t n_maps;
-    /* stretches of memory of one site, by ascending page: their pages by tier, and the site's index in the table */
+    /* stretches of memory of one site, by ascending page: their pages that can be moved, by tier; those that stay where
+     * they are, as several processes map them; and the site's index in the table */
     struct hm_extent *extent;
+    struct hm_online_shared *shared;
     uint32_t *entry;
     size_t n;
 };
@@ -29,8 +32,10 @@ int hm_online_pages_open(struct hm_online_pages *pages, const struct hm_set tier
                          struct hm_error *error);
 void hm_online_pages_close(struct hm_online_pages *pages);
 
-/* Finds the memory of all sites, and where it is. The smallest stretches are left out where there are too many. Returns
- * 0, or -1 (ENOMEM). */
+/*
+ * Finds the memory of all sites, and where it is. Memory that processes share since a fork counts once, as that of the
+ * one that has allocated it. The smallest stretches are left out where there are too many. Returns 0, or -1 (ENOMEM).
+ */
 int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *watch);
 
 /* In which tier each of these pages is; -1: not known. They are sorted. */
@@ -42,7 +47,8 @@ uint64_t hm_online_pages_room(const struct hm_online_pages *pages);
 /*
  * Moves the memory of the entries with `is_fast` up, and as much of that of others down as has to make room: the
  * first of `rank` is the first to go. At most `budget` pages are moved; what sites have in the fast tier stays within
- * `capacity` bytes, or comes closer to it. Returns 0, or -1 (ENOMEM).
+ * `capacity` bytes, or comes closer to it; what cannot be
+ * moved counts in neither. Returns 0, or -1 (ENOMEM).
  */
 int hm_online_pages_move(struct hm_online_pages *pages, const bool *is_fast, const double *rank, uint64_t capacity,
                          uint64_t budget);

@@ -23,7 +23,7 @@ static size_t take(const struct hm_sites_block *block, size_t count, struct hm_w
     for (size_t i = 0; i < count; i++) {
         uint64_t start = block[i].address, end;
         if (start > 0 && block[i].entry < HM_SITES_ENTRIES && !__builtin_add_overflow(start, block[i].bytes, &end))
-            range[n++] = (struct hm_watch_range){start, end, block[i].entry};
+            range[n++] = (struct hm_watch_range){start, end, block[i].entry, block[i].is_inherited != 0};
     }
     return n;
 }

@@ -19,6 +19,7 @@
 struct hm_watch_range { /* memory of a site */
     uint64_t start, end;
     uint32_t entry;
+    bool is_inherited; /* the process has it from the one that forked it (table.h) */
 };
 
 struct hm_watch_ranges { /* in ascending order */

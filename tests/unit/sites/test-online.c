@@ -59,7 +59,8 @@ static void decide(const struct row *row, struct hm_online_site site[2], struct 
                                     .byte_s = row->byte_s};
     for (int i = 0; i < 2; i++) {
         uint64_t up = (uint64_t)(row->fast[i] * 8 * MIB);
-        site[i] = (struct hm_online_site){row->accesses[i], row->accesses[i], 8 * MIB, {up, 8 * MIB - up}, row->was[i]};
+        site[i] = (struct hm_online_site){row->accesses[i],   row->accesses[i], 8 * MIB,
+                                          {up, 8 * MIB - up}, {0, 0},           row->was[i]};
     }
     assert_int_equal(hm_online_decide(&scene, site, 2, choice), 0);
 }
@@ -115,12 +116,55 @@ static void test_chance_moves_nothing(void **state)
     }
 }
 
+/* One site has filled the fast tier, and stays there; the other one has its part `fixed` in the slow tier. */
+static const struct {
+    const char *name;
+    uint64_t filled, movable, fixed, capacity; /* MiB */
+    bool was, is;
+    double expected_share;
+} fixed_rows[] = {
+    {"no room", 8, 8, 0, 12, false, false, 0},
+    {"room beside it", 8, 8, 0, 16, false, true, 1},
+    {"more there than there may be", 32, 8, 0, 16, true, false, 0},
+    {"half can be moved", 8, 4, 4, 12, false, true, 0.5},
+    {"nothing can be moved", 0, 0, 8, 16, false, false, 0},
+    {"nothing can be moved any more", 0, 0, 8, 16, true, true, 0},
+};
+
+static void test_memory_that_cannot_be_moved(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(fixed_rows); i++) {
+        const struct hm_online_scene scene = {.packer = hm_packer_find("knapsack", NULL),
+                                              .capacity = fixed_rows[i].capacity * MIB,
+                                              .samples = 200,
+                                              .slow = 2,
+                                              .use_s = 1};
+        struct hm_online_site site[2] = {
+            {.fixed_bytes = {fixed_rows[i].filled * MIB, 0}},
+            {200,
+             200,
+             fixed_rows[i].movable * MIB,
+             {0, fixed_rows[i].movable * MIB},
+             {0, fixed_rows[i].fixed * MIB},
+             fixed_rows[i].was},
+        };
+        struct hm_online_choice choice;
+        assert_int_equal(hm_online_decide(&scene, site, 2, &choice), 0);
+        if (site[0].is_fast || site[1].is_fast != fixed_rows[i].is ||
+            fabs(choice.expected_share - fixed_rows[i].expected_share) > 1e-9 ||
+            choice.fast_bytes != (fixed_rows[i].is ? fixed_rows[i].movable * MIB : 0))
+            fail_msg("%s: fast %d, expected %f", fixed_rows[i].name, site[1].is_fast, choice.expected_share);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_gain_pays_for_moves),
         cmocka_unit_test(test_chance_moves_nothing),
+        cmocka_unit_test(test_memory_that_cannot_be_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
