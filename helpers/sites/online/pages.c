@@ -51,6 +51,7 @@ void hm_online_pages_close(struct hm_online_pages *pages)
 {
     free_maps(pages);
     free_stretches(pages);
+    free(pages->process);
     if (pages->mover.batch)
         hm_mover_free(&pages->mover);
 }
@@ -171,6 +172,28 @@ static void locate(struct hm_online_pages *pages, const struct stretches *list)
             pages->shared[i] = (struct hm_online_shared){{0, 0}};
 }
 
+/* Forgets which pages could not be moved where a process has ended or has another number now: the numbers' pages are
+ * others, and what it shared can be moved. Returns 0, or -1. */
+static int follow(struct hm_online_pages *pages)
+{
+    const struct hm_ranks *ranks = pages->ranks;
+    struct hm_process *now = calloc(ranks->n + 1, sizeof(*now));
+    if (!now)
+        return -1;
+    for (uint32_t i = 0; i < ranks->n; i++)
+        now[i] = (struct hm_process){ranks->rank[i].pid, ranks->rank[i].start_time};
+    uint32_t first = 0, end = pages->n_processes;
+    while (first < end && first < ranks->n && now[first].pid == pages->process[first].pid &&
+           now[first].start_time == pages->process[first].start_time)
+        first++;
+    if (first < end)
+        hm_mover_forget(&pages->mover, 0, HM_PAGE(end, 0));
+    free(pages->process);
+    pages->process = now;
+    pages->n_processes = ranks->n;
+    return 0;
+}
+
 int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *watch)
 {
     struct stretches list = {NULL, 0, 0, false};
@@ -179,7 +202,7 @@ int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *w
     pages->maps = calloc(pages->ranks->n + 1, sizeof(*pages->maps));
     pages->n_maps = pages->maps ? pages->ranks->n : 0;
     pages->mover.maps = pages->maps;
-    int status = pages->maps ? collect(pages, watch, &list) : -1;
+    int status = pages->maps && follow(pages) == 0 ? collect(pages, watch, &list) : -1;
     if (status == 0)
         status = keep(pages, &list);
     if (status == 0) {

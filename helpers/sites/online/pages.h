@@ -18,6 +18,8 @@ struct hm_online_pages {
     const struct hm_ranks *ranks; /* the sampler's; the maps below are by its numbers */
     struct hm_maps *maps;
     uint32_t n_maps;
+    struct hm_process *process; /* by number, those of the last reading */
+    uint32_t n_processes;
     /* stretches of memory of one site, by ascending page: their pages that can be moved, by tier; those that stay where
      * they are, as several processes map them; and the site's index in the table */
     struct hm_extent *extent;

@@ -176,6 +176,17 @@ static int set_up(void **state)
     return 0;
 }
 
+static void end_child(void)
+{
+    pid_t ended;
+    close(ends[CHILD]);
+    ends[CHILD] = -1;
+    assert_int_equal(read(ready, &ended, sizeof(ended)), sizeof(ended));
+    pids[CHILD] = 0;
+    watch.n = 1;
+    follow(pids, 1);
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -238,6 +249,28 @@ static void test_what_is_not_shared_makes_room(void **state)
     assert_int_equal(pages.mover.moved.demoted, COPIED);
 }
 
+/* What was remembered of pages is of no use when the processes are others. */
+static void test_what_was_shared_can_be_moved_when_the_other_has_ended(void **state)
+{
+    uint64_t hot = (uint64_t)(uintptr_t)memory / hm_page_size() + COLD;
+    (void)state;
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    for (uint32_t space = 0; space < N_PROCESSES; space++)
+        for (uint64_t i = 0; i < COLD; i++)
+            hm_unmovable_add(&pages.mover.unmovable, HM_PAGE(space, hot + i), true);
+    end_child();
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    check(0, 0, COLD, 0);
+    check(1, 1, COLD, 0);
+    move(COLD);
+    assert_int_equal(pages.mover.moved.promoted, COLD);
+    assert_int_equal(pages.mover.moved.demoted, COLD);
+    for (int i = 0; i < PAGES; i++)
+        assert_int_equal(node[PARENT][i], i < COLD);
+    for (uint64_t i = 0; i < COLD; i++)
+        assert_false(hm_unmovable_has(&pages.mover.unmovable, HM_PAGE(CHILD, hot + i)));
+}
+
 /* A page was tried when it was shared; the child has its copy by now. */
 static void test_what_is_not_shared_any_more_is_tried_again(void **state)
 {
@@ -253,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_processes_share_counts_once_and_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_makes_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_shared_can_be_moved_when_the_other_has_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_any_more_is_tried_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
