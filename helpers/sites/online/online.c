@@ -278,8 +278,8 @@ static void explain(const struct hm_online *online, char *why, size_t size)
 {
     const struct hm_online_figures *figures = &online->figures;
     char fixed[24];
-    if (!online->sampler->source && online->sampler->why[0])
-        snprintf(why, size, "no evidence: %.200s", online->sampler->why);
+    if (!online->sampler->source && online->sampler->why_last[0])
+        snprintf(why, size, "no evidence: %s", online->sampler->why_last);
     else if (figures->phases == 0)
         snprintf(why, size, "no evidence: %.0f samples of the program, and a decision takes %d and a second",
                  online->watch->samples, HM_ONLINE_EVIDENCE);

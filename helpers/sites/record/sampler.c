@@ -12,7 +12,7 @@
 
 #define INTERVAL_MS 1000 /* in which the source fits its period */
 
-/* The best first. The others see regions of pages, or need the broker that only jobs have. */
+/* The best first; the last one needs least. The others see regions of pages, or need the broker that only jobs have. */
 static const char *const sources[] = {"perf", "clock"};
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -43,7 +43,10 @@ void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const c
         if (strcmp(name, HM_SOURCE_AUTO) != 0 && strcmp(name, sources[i]) != 0)
             continue;
         sampler->source = hm_source_open(sources[i], &setup, unused, &error);
-        if (!sampler->source && used < sizeof(sampler->why))
+        if (sampler->source)
+            break;
+        snprintf(sampler->why_last, sizeof(sampler->why_last), "%s: %.180s", sources[i], error.text);
+        if (used < sizeof(sampler->why))
             used += (size_t)snprintf(sampler->why + used, sizeof(sampler->why) - used, "%s%s: %s", used ? "; " : "",
                                      sources[i], error.text);
     }
@@ -85,6 +88,7 @@ static void take(void *data, const struct hm_observation *seen, size_t count)
 static void give_up(struct hm_sampler *sampler, const char *why)
 {
     snprintf(sampler->why, sizeof(sampler->why), "%s ended before the program: %s", sampler->state.name, why);
+    snprintf(sampler->why_last, sizeof(sampler->why_last), "%.*s", HM_WARNING - 1, sampler->why);
     sampler->source->close(sampler->source);
     sampler->source = NULL;
 }

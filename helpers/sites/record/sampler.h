@@ -14,10 +14,11 @@ struct hm_sampler {
     struct hm_source *source; /* NULL: there is none */
     struct hm_ranks ranks;
     struct hm_watch *watch;
-    bool is_watching;         /* the source was told of processes */
-    char why[HM_SAMPLER_WHY]; /* why there is no source, or no better one; "": nothing to say */
-    uint64_t period;          /* accesses per sample that were asked for; 0: none were */
-    uint64_t n_last;          /* samples, of which `last` has the last ones; 0 after processes have come or gone */
+    bool is_watching;          /* the source was told of processes */
+    char why[HM_SAMPLER_WHY];  /* why there is no source, or no better one; "": nothing to say */
+    char why_last[HM_WARNING]; /* the same of the one that was tried last, and needs least */
+    uint64_t period;           /* accesses per sample that were asked for; 0: none were */
+    uint64_t n_last;           /* samples, of which `last` has the last ones; 0 after processes have come or gone */
     uint64_t last[HM_SAMPLER_LAST]; /* their pages, with a process's number in `ranks` (migrator/decide/decide.h) */
     struct hm_source_state state;   /* of the source, also after it was closed */
 };
