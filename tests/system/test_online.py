@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import slurm
-from migration import FAST, nodes_of
+from migration import FAST, SLOW, nodes_of
+from test_isolate import by_node
 from test_sites import SOURCE
 
 MIB = slurm.MIB
@@ -38,6 +39,11 @@ def fast_share(address, pid):
     return sum(node in FAST for node in nodes) / len(nodes)
 
 
+def recorder_of(job_id):
+    """The process that guides the job's program."""
+    return slurm.run(f"pgrep -f 'hybridmem-sites record --name {job_id}[.]'").stdout.split()[-1]
+
+
 @pytest.fixture(autouse=True)
 def no_job_is_left(clean_node):
     yield
@@ -45,13 +51,16 @@ def no_job_is_left(clean_node):
 
 
 def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
-    """What the program shares with a child counts once, and the rest makes room."""
+    """What the program shares with a child counts once, and the rest makes room. The recorder has its own memory in the
+    slow tier."""
     output = probe.with_name("late.txt")
     words = f"--hybrid-mem=guided,online,fast={ROOM}M,overhead=10%"
     program = f"{probe} late {COLD} {SHARED} {HOT} 600"
     job_id = slurm.sbatch("alice", f"srun -n1 {words} {program} > {output}", "--hybrid-mem=off")
     address, pid = slurm.wait_for(lambda: told(output), f"the program of job {job_id}")
     slurm.wait_for(lambda: fast_share(address, pid) > 0.9, "the hot memory in the fast tier")
+    own = by_node(recorder_of(job_id))
+    assert sum(own[node] for node in SLOW) > sum(own[node] for node in FAST), own
     slurm.run(f"kill {pid}")
     slurm.wait_job(job_id)
     record = slurm.record(job_id)

@@ -21,6 +21,7 @@
 #include "commands.h"
 #include "keep.h"
 #include "online.h"
+#include "sites/guide/enter.h"
 #include "watching.h"
 
 #define NAME "hybridmem sites record"
@@ -150,6 +151,8 @@ static void begin(struct work *work, struct hm_error *error)
 {
     double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
     double overhead = work->overhead > 0 ? work->overhead : usual;
+    if (work->is_guided) /* the fast tier is the program's; where that fails, the memory is somewhere else */
+        (void)hm_guide_set_policy(&work->online.layout, false, NULL);
     work->online.overhead = overhead;
     (void)hm_watching_begin(&work->watching, HM_SOURCE_AUTO, overhead, work->period,
                             work->is_guided ? &work->online : NULL, error);

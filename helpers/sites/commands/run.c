@@ -109,6 +109,19 @@ static int write_profile(struct work *work, struct hm_error *error)
     return result;
 }
 
+/* Starts the program, whose memory policy is the one that this process has then. What this one needs itself to guide it
+ * is not in the fast tier. Returns 0, or the exit status with a text. */
+static int start(struct work *work, struct hm_error *error)
+{
+    const struct hm_sites_run *options = &work->options;
+    if (options->online && hm_guide_set_policy(&options->online->layout, true, error) != 0)
+        return HM_SITES_RUN_FAILED;
+    int status = hm_program_start(&work->program, work->watching.path, options->program, -1, -1, error);
+    if (options->online)
+        (void)hm_guide_set_policy(&options->online->layout, false, NULL);
+    return status == 0 ? 0 : HM_SITES_RUN_CANNOT_RUN;
+}
+
 /* Returns 0, or the exit status with a text. */
 static int run(struct work *work, struct hm_error *error)
 {
@@ -123,11 +136,13 @@ static int run(struct work *work, struct hm_error *error)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->online, error) != 0 ||
-        (options->online && hm_guide_set_policy(&options->online->layout, true, error) != 0))
+    if (options->online)
+        (void)hm_guide_set_policy(&options->online->layout, false, NULL);
+    if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->online, error) != 0)
         return HM_SITES_RUN_FAILED;
-    if (hm_program_start(&work->program, watching->path, options->program, -1, -1, error) != 0)
-        return HM_SITES_RUN_CANNOT_RUN;
+    int status = start(work, error);
+    if (status != 0)
+        return status;
     follow(work);
     if (options->online && watching->watch.table->processes > 0) /* else a line says why it was not seen */
         hm_sites_online_tell(watching->online, options->command);
