@@ -18,6 +18,7 @@ static void test_cgroups_of_a_job_and_a_step(void **state)
     } rows[] = {
         {"/sys/fs/cgroup", NULL, NULL},
         {"/step_0", NULL, NULL},
+        {"/step_1/job_1/step_extern", "/step_1/job_1", "/step_1/job_1/step_extern"},
         {"", NULL, NULL},
         {"/sys/fs/cgroup/slurmstepd.scope/job_5/step_0/slurm", "/sys/fs/cgroup/slurmstepd.scope/job_5",
          "/sys/fs/cgroup/slurmstepd.scope/job_5/step_0"},

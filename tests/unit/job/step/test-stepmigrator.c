@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "job/ledger/figurefile.h"
-#include "job/ledger/living.h"
 #include "job/programs/migrator.h"
 #include "job/step/step.h"
 #include "migrator/decide/decide.h"
@@ -263,25 +262,6 @@ static void test_times_that_one_step_does_not_know(void **state)
     free(migration);
 }
 
-static void test_step_of_a_path(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *path, *step; /* NULL: none */
-    } rows[] = {{"/sys/fs/cgroup/job_1/step_0/slurm", "/sys/fs/cgroup/job_1/step_0"},
-                {"/sys/fs/cgroup/job_1/step_batch/user/task_0", "/sys/fs/cgroup/job_1/step_batch"},
-                {"/step_1/job_1/step_extern", "/step_1/job_1/step_extern"},
-                {"/sys/fs/cgroup/system.slice", NULL},
-                {"/step_1", NULL},
-                {"", NULL}};
-    for (size_t i = 0; i < N_ROWS(rows); i++) {
-        char path[128];
-        snprintf(path, sizeof(path), "%s", rows[i].path);
-        assert_int_equal(hm_cgroup_cut_to_step(path), rows[i].step ? 0 : -1);
-        assert_string_equal(path, rows[i].step ? rows[i].step : rows[i].path);
-    }
-}
-
 /* The total has the least share of all steps; one that shared the tier with nobody does not count. */
 static void test_the_least_share(void **state)
 {
@@ -341,7 +321,6 @@ int main(void)
         cmocka_unit_test(test_algorithms_are_known),
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_many_steps),
-        cmocka_unit_test(test_step_of_a_path),
         cmocka_unit_test(test_the_balance_of_several_steps),
         cmocka_unit_test(test_the_least_share),
         cmocka_unit_test(test_steps_that_had_nothing_to_move),
