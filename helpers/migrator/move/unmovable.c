@@ -51,7 +51,25 @@ void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sur
         *block = (struct hm_unmovable_block){.key = page >> 6};
     }
     block->sure |= is_sure || (block->once & bit) ? bit : 0;
-    block->once |= bit;
+    block->once |= is_sure ? 0 : bit;
+}
+
+uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page)
+{
+    if (unmovable->n_blocks == 0)
+        return 0;
+    const struct hm_unmovable_block *block = find(unmovable, page >> 6);
+    return block->key == page >> 6 ? block->sure & ~block->once : 0;
+}
+
+void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits)
+{
+    struct hm_unmovable_block *block = find(unmovable, page >> 6);
+    bits &= hm_unmovable_shared(unmovable, page);
+    if (bits == 0)
+        return;
+    block->sure &= ~bits;
+    block->once |= bits;
 }
 
 /* Bits of the block's pages from `first` to `end` - 1. */
@@ -73,7 +91,7 @@ void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_
         uint64_t keep = ~bits_within(block->key, first, first + n_pages);
         block->once &= keep;
         block->sure &= keep;
-        if (block->once == 0) {
+        if ((block->once | block->sure) == 0) {
             block->key = 0;
             unmovable->n_blocks--;
         }

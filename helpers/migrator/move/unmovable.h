@@ -14,8 +14,8 @@
 
 struct hm_unmovable_block {
     uint64_t key;  /* page / 64 (numbered as in decide/decide.h); 0: free (few processes map their first 64 pages) */
-    uint64_t once; /* a bit for each page that was not moved, once or more often */
-    uint64_t sure; /* a bit for each page that is shared, or was busy twice */
+    uint64_t once; /* a bit for each page that was busy, or was shared and is so no more */
+    uint64_t sure; /* a bit for each page that is not tried again: it is shared, or was not moved a second time */
 };
 
 struct hm_unmovable {
@@ -33,6 +33,10 @@ bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page);
  * counts as unmovable from the second time on: it may be pinned, or the kernel was just using it.
  */
 void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure);
+/* Which pages of the block of 64 that `page` is in are not tried as they were shared: a bit for each. */
+uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page);
+/* These of them are shared no more, and are tried once again: where that fails, too, it is for good. */
+void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits);
 /* Forgets pages that are no longer mapped. */
 void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_t n_pages);
 

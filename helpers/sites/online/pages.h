@@ -36,7 +36,8 @@ void hm_online_pages_close(struct hm_online_pages *pages);
 
 /*
  * Finds the memory of all sites, and where it is. Memory that processes share since a fork counts once, as that of the
- * one that has allocated it. The smallest stretches are left out where there are too many. Returns 0, or -1 (ENOMEM).
+ * one that has allocated it; once that one has freed it or ended, not at all for as long as others share it. The
+ * smallest stretches are left out where there are too many. Returns 0, or -1 (ENOMEM).
  */
 int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *watch);
 
@@ -49,8 +50,7 @@ uint64_t hm_online_pages_room(const struct hm_online_pages *pages);
 /*
  * Moves the memory of the entries with `is_fast` up, and as much of that of others down as has to make room: the
  * first of `rank` is the first to go. At most `budget` pages are moved; what sites have in the fast tier stays within
- * `capacity` bytes, or comes closer to it; what cannot be
- * moved counts in neither. Returns 0, or -1 (ENOMEM).
+ * `capacity` bytes, or comes closer to it; what cannot be moved counts in neither. Returns 0, or -1 (ENOMEM).
  */
 int hm_online_pages_move(struct hm_online_pages *pages, const bool *is_fast, const double *rank, uint64_t capacity,
                          uint64_t budget);

@@ -10,6 +10,7 @@
 #include "base/marks.h"
 
 #define AT_ONCE 512 /* pages that are looked up together */
+#define BLOCK 64    /* pages of a block of migrator/move/unmovable.h */
 
 struct look {
     const struct hm_residence *residence;
@@ -20,8 +21,7 @@ struct look {
     int pagemap;    /* -1: none is */
     size_t n;
     uint64_t page[AT_ONCE];
-    size_t at[AT_ONCE];        /* the stretch of each */
-    uint64_t wrong, wrong_end; /* pages among which some can be moved by now that the mover remembers; none: 0, 0 */
+    size_t at[AT_ONCE]; /* the stretch of each */
 };
 
 static void open_map(struct look *look, uint32_t space)
@@ -46,6 +46,21 @@ static bool is_alone(struct look *look, uint64_t page)
     return entry & HM_MARK_ALONE;
 }
 
+/* Lets the mover try again what it remembers as shared of a stretch, and its process has for itself by now. */
+static void retry(struct look *look, const struct hm_extent *extent)
+{
+    struct hm_unmovable *unmovable = &look->mover->unmovable;
+    uint64_t entry[BLOCK], end = extent->first + extent->n_pages;
+    for (uint64_t page = extent->first / BLOCK * BLOCK; page < end; page += BLOCK) {
+        uint64_t shared = hm_unmovable_shared(unmovable, page), alone = 0;
+        off_t place = (off_t)(HM_PAGE_NUMBER(page) * sizeof(entry[0]));
+        ssize_t length = shared != 0 ? pread(look->pagemap, entry, sizeof(entry), place) : 0;
+        for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entry[0]); i++)
+            alone |= entry[i] & HM_MARK_ALONE ? UINT64_C(1) << i : 0;
+        hm_unmovable_retry(unmovable, page, shared & alone);
+    }
+}
+
 /* Looks the pages up, and counts them. */
 static void answer(struct look *look)
 {
@@ -60,10 +75,9 @@ static void answer(struct look *look)
             continue;
         }
         look->extent[at].tier_pages[tier[i]]++;
-        if (!hm_unmovable_has(&look->mover->unmovable, look->page[i]))
-            continue;
-        look->wrong = look->wrong_end > 0 ? look->wrong : look->extent[at].first;
-        look->wrong_end = look->extent[at].first + look->extent[at].n_pages;
+        if (look->pagemap >= 0 &&
+            hm_unmovable_shared(&look->mover->unmovable, look->page[i]) >> look->page[i] % BLOCK & 1)
+            retry(look, &look->extent[at]);
     }
     look->n = 0;
 }
@@ -106,6 +120,4 @@ void hm_online_sharing_fill(const struct hm_residence *residence, struct hm_move
     }
     if (look.pagemap >= 0)
         close(look.pagemap);
-    if (look.wrong_end > 0)
-        hm_mover_forget(mover, look.wrong, look.wrong_end - look.wrong);
 }

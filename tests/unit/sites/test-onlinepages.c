@@ -271,14 +271,40 @@ static void test_what_was_shared_can_be_moved_when_the_other_has_ended(void **st
         assert_false(hm_unmovable_has(&pages.mover.unmovable, HM_PAGE(CHILD, hot + i)));
 }
 
-/* A page was tried when it was shared; the child has its copy by now. */
+/* Is the parent's page of this number remembered after another reading? */
+static bool is_remembered(uint64_t at)
+{
+    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
+    return hm_unmovable_has(&pages.mover.unmovable, HM_PAGE(PARENT, (uintptr_t)memory / hm_page_size() + at));
+}
+
+static void refuse(uint64_t at, bool is_sure)
+{
+    hm_unmovable_add(&pages.mover.unmovable, HM_PAGE(PARENT, (uintptr_t)memory / hm_page_size() + at), is_sure);
+}
+
+/* Pages were tried when they were shared; the child has its copy of the first ones by now. */
 static void test_what_is_not_shared_any_more_is_tried_again(void **state)
 {
-    uint64_t first = (uint64_t)(uintptr_t)memory / hm_page_size();
     (void)state;
-    hm_unmovable_add(&pages.mover.unmovable, HM_PAGE(PARENT, first), true);
-    assert_int_equal(hm_online_pages_read(&pages, &watch), 0);
-    assert_false(hm_unmovable_has(&pages.mover.unmovable, HM_PAGE(PARENT, first)));
+    refuse(0, true);
+    refuse(COPIED, true);
+    assert_false(is_remembered(0));
+    assert_true(is_remembered(COPIED));
+}
+
+/* A page that was busy twice can be pinned. And that one process alone has a page is no proof that the kernel moves it:
+ * it can be of a huge page that others map. */
+static void test_what_cannot_be_moved_for_another_reason_is_not_tried_again(void **state)
+{
+    (void)state;
+    refuse(0, false);
+    refuse(0, false);
+    refuse(1, true);
+    assert_true(is_remembered(0));
+    assert_false(is_remembered(1));
+    refuse(1, true);
+    assert_true(is_remembered(1));
 }
 
 int main(void)
@@ -288,6 +314,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_makes_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_shared_can_be_moved_when_the_other_has_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_shared_any_more_is_tried_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_moved_for_another_reason_is_not_tried_again, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
