@@ -10,12 +10,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installed import PREFIX, helper
+from installed import LIBEXEC, PREFIX, helper, with_mounts
 from test_sites import MIB
 
 HERE = Path(__file__).parent
 NODES = "fast=0@0 slow=0@0"
 FAST, SLOW = "prefer=static:0", "interleave=static:0"
+# A mount that makes up a node 1, to online guidance, which wants two. A memory policy of it the kernel refuses.
+TWO_NODES = """
+node=/sys/devices/system/node
+text=$(cat $node/node0/meminfo)
+mount -t tmpfs none $node
+mkdir $node/node0 $node/node1
+echo "$text" > $node/node0/meminfo
+echo "$text" > $node/node1/meminfo
+echo 0-1 > $node/online
+"""
 HOT = {2: 750, 8: 250, 9: 200}  # accesses to the site with so many MiB
 
 
@@ -496,3 +506,25 @@ def test_online_takes_no_profile(words, why):
     done = helper("hybridmem-sites", "guide", "--online", *words, "--", "true", status=2)
     assert done.stdout == ""
     assert done.stderr.startswith(f"hybridmem sites guide: {why}") and done.stderr.count("\n") == 1
+
+
+def guide_online(nodes, *program):
+    words = ("guide", "--online", "--nodes", nodes, "--fast", "64M", "--", *program)
+    command = with_mounts(TWO_NODES, LIBEXEC / "hybridmem-sites", *words)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_online_the_program_has_the_fast_tier_until_more_is_known(probe):
+    done = guide_online("fast=0 slow=1", probe, "where")
+    assert done.returncode == 0
+    assert dict(line.split() for line in done.stdout.splitlines()) == dict.fromkeys(all_slow(), "interleave=static:0")
+    why = "hybridmem sites guide: no site was placed: no evidence: "
+    assert done.stderr.startswith(why) and done.stderr.count("\n") == 1
+    assert guide_online("fast=0 slow=1", "sh", "-c", "exit 7").returncode == 7
+
+
+def test_online_nothing_runs_without_the_fast_tier(probe):
+    done = guide_online("fast=1 slow=0", probe, "where")
+    assert (done.returncode, done.stdout) == (125, "")
+    why = "the memory policy interleave of nodes 1 cannot be set: Invalid argument"
+    assert done.stderr == f"hybridmem sites guide: {why}\n"

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -11,10 +12,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from installed import LIBEXEC, check_root, helper
+from installed import LIBEXEC, check_root, helper, with_mounts
 from sysfstree import NOBODY
 from test_sites import VALIDATOR
-from test_sites_guide import NODES, all_slow, compiled, policies, profile_of
+from test_sites_guide import NODES, TWO_NODES, all_slow, compiled, policies, profile_of
 from test_sites_run import by_peak
 
 AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -148,6 +149,20 @@ def test_a_task_starts_while_another_keeps_its_profile(of_nobody):
         started = helper("hybridmem-sites", *words, env=of_nobody, **AS_NOBODY).stdout
         task.kill()
     assert started.startswith(f"profile {path.with_name('2.0.json')}\n")
+
+
+def test_a_recorder_that_guides_has_its_memory_in_the_slow_tier(of_nobody):
+    probe = built(of_nobody, "probe")
+    as_nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", LIBEXEC / "hybridmem-sites")
+    with subprocess.Popen(["sleep", "600"], **AS_NOBODY) as task:
+        words = ("--guide", "fast=1 slow=0", "--fast", "4M", "--name", "3.0", "--pid", str(task.pid), "--", probe)
+        command = with_mounts(TWO_NODES, *as_nobody, "record", *words)
+        try:
+            said = subprocess.run(command, env=of_nobody, capture_output=True, text=True, check=True).stdout
+            maps = Path(f"/proc/{re.search(r'recorder (.+)', said)[1]}/numa_maps").read_text().splitlines()
+        finally:
+            task.kill()
+    assert {line.split()[1] for line in maps} == {"interleave=static:0"}
 
 
 def test_what_cannot_be_recorded_is_said(of_nobody):

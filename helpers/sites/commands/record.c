@@ -151,8 +151,6 @@ static void begin(struct work *work, struct hm_error *error)
 {
     double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
     double overhead = work->overhead > 0 ? work->overhead : usual;
-    if (work->is_guided) /* the fast tier is the program's; where that fails, the memory is somewhere else */
-        (void)hm_guide_set_policy(&work->online.layout, false, NULL);
     work->online.overhead = overhead;
     (void)hm_watching_begin(&work->watching, HM_SOURCE_AUTO, overhead, work->period,
                             work->is_guided ? &work->online : NULL, error);
@@ -171,6 +169,8 @@ static int run_child(void *data, int out)
     struct hm_error error = {""};
     char line[sizeof(HM_SITES_FOLDER) + HM_SITES_PATH];
     int process = (int)syscall(SYS_pidfd_open, work->pid, 0);
+    if (work->is_guided) /* the fast tier is the program's; where that fails, the memory is somewhere else */
+        (void)hm_guide_set_policy(&work->online.layout, false, NULL);
     if (process < 0)
         hm_fail_errno(&error, "the process %d cannot be watched", (int)work->pid);
     else if (hm_watching_open(&work->watching, HM_WATCHING_LEAST, &error) == 0)

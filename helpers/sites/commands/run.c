@@ -134,10 +134,10 @@ static int run(struct work *work, struct hm_error *error)
     bool is_elf = hm_buildid_look(watching->path, &watching->executable, NULL) == 0;
     if (is_elf && !watching->executable.is_dynamic)
         tell(work, "is linked statically: its allocations cannot be seen, and are not in the profile");
+    if (options->online) /* before the table is made, which is a part of our memory */
+        (void)hm_guide_set_policy(&options->online->layout, false, NULL);
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    if (options->online)
-        (void)hm_guide_set_policy(&options->online->layout, false, NULL);
     if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->online, error) != 0)
         return HM_SITES_RUN_FAILED;
     int status = start(work, error);
