@@ -150,3 +150,9 @@ int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site 
     free(is_fast);
     return 0;
 }
+
+double hm_online_heat(const struct hm_online_site *site)
+{
+    uint64_t bytes = site->bytes + site->fixed_bytes[0] + site->fixed_bytes[1];
+    return bytes > 0 ? site->accesses / (double)bytes : 0;
+}

@@ -56,4 +56,7 @@ struct hm_online_choice {
 int hm_online_decide(const struct hm_online_scene *scene, struct hm_online_site *site, size_t n,
                      struct hm_online_choice *choice);
 
+/* Accesses to a byte of the site's memory, whether it can be moved or not; 0: it has none. */
+double hm_online_heat(const struct hm_online_site *site);
+
 #endif

@@ -202,9 +202,8 @@ static void move(struct hm_online *online)
     const struct hm_moved *moved = &online->pages.mover.moved;
     double start_s = hm_clock_s(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++) {
-        const struct hm_online_site *site = &online->site[i];
-        is_fast[i] = site->is_fast;
-        rank[i] = site->bytes > 0 ? site->accesses / (double)site->bytes : 0;
+        is_fast[i] = online->site[i].is_fast;
+        rank[i] = hm_online_heat(&online->site[i]);
     }
     uint64_t capacity = hm_less(online->setup->capacity, count_fixed(online));
     if (hm_online_pages_move(&online->pages, is_fast, rank, capacity, hm_purse_pages(&online->purse, true)) != 0)

@@ -158,6 +158,16 @@ static void test_memory_that_cannot_be_moved(void **state)
     }
 }
 
+/* Two sites with as many accesses to each byte, one of which shares half of its memory. */
+static void test_heat_is_of_all_memory(void **state)
+{
+    const struct hm_online_site shared = {.accesses = 100, .bytes = 4 * MIB, .fixed_bytes = {1 * MIB, 3 * MIB}},
+                                alone = {.accesses = 50, .bytes = 4 * MIB}, none = {.accesses = 50};
+    (void)state;
+    assert_true(hm_online_heat(&shared) == hm_online_heat(&alone));
+    assert_true(hm_online_heat(&none) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_gain_pays_for_moves),
         cmocka_unit_test(test_chance_moves_nothing),
         cmocka_unit_test(test_memory_that_cannot_be_moved),
+        cmocka_unit_test(test_heat_is_of_all_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
