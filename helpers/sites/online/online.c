@@ -277,16 +277,19 @@ static void explain(const struct hm_online *online, char *why, size_t size)
 {
     const struct hm_online_figures *figures = &online->figures;
     char fixed[24];
+    unsigned long long n = figures->phases;
     if (!online->sampler->source && online->sampler->why_last[0])
         snprintf(why, size, "no evidence: %s", online->sampler->why_last);
     else if (figures->phases == 0)
         snprintf(why, size, "no evidence: %.0f samples of the program, and a decision takes %d and a second",
                  online->watch->samples, HM_ONLINE_EVIDENCE);
     else if (figures->fixed_bytes > 0)
-        snprintf(why, size, "%s of the sites' memory cannot be moved, as processes share it since a fork",
-                 hm_size_format(figures->fixed_bytes, fixed, sizeof(fixed)));
+        snprintf(why, size,
+                 "no site was worth its moves, in %llu decisions; %s of their memory cannot be moved, as processes "
+                 "share it since a fork",
+                 n, hm_size_format(figures->fixed_bytes, fixed, sizeof(fixed)));
     else
-        snprintf(why, size, "no site was worth its moves, in %llu decisions", (unsigned long long)figures->phases);
+        snprintf(why, size, "no site was worth its moves, in %llu decisions", n);
 }
 
 void hm_online_report(const struct hm_online *online, struct hm_online_figures *figures)
