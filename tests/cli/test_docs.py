@@ -11,6 +11,7 @@ from pathlib import Path
 
 import docblocks
 import pytest
+import readhelpers
 from docblocks import GUIDES
 from installed import DATA, LIBEXEC, PREFIX, helper, modes, needs_memmode, needs_ndctl, needs_papi, needs_slurmenergy
 
@@ -157,6 +158,13 @@ def test_the_guides_helpers_conf_has_the_form_that_slurm_reads(version):
     assert {"ExecTime", "BootTime"} <= {name for line in lines for name in line}
     old = all("," not in line["Feature"] and "NodeName" not in line for line in helpers)
     assert old == (version == "22.05")
+
+
+def test_slurm_reads_the_guides_helpers_conf(tmp_path):
+    """Slurm's own plugin of this host's release: 22.05 on Debian 12, where the newer form is none, and 24.11 on 13."""
+    is_old = any(readhelpers.PLUGINS.parent.glob("libslurm.so.38"))
+    assert readhelpers.read(tmp_path, "22.05") == readhelpers.WHOLE
+    assert readhelpers.read(tmp_path, "24.11") == (None if is_old else readhelpers.WHOLE)
 
 
 def test_the_cli_filter_script_of_the_guide_runs(tmp_path):

@@ -9,6 +9,7 @@ import slurm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import docblocks
+import readhelpers
 
 GUEST = list(docblocks.runs("guest"))
 
@@ -46,3 +47,8 @@ def test_commands_of_the_guides(tmp_path, block, files):
         docblocks.play(block, shell, again)
     finally:
         shell.close()
+
+
+@pytest.mark.slurm26
+def test_slurm_26_reads_both_forms_of_the_guides_helpers_conf(tmp_path):
+    assert [readhelpers.read(tmp_path, form) for form in ("22.05", "24.11")] == [readhelpers.WHOLE] * 2
