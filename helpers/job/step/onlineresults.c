@@ -69,11 +69,12 @@ static void take(char *word, struct hm_guided *guided)
         take_sites(value, guided);
 }
 
-/* Adds a number of a line. */
+/* Adds a number of a whole line. It looks no further than the line, as users can leave very many. */
 static void add_number(const char *line, const char *key, uint64_t *sum)
 {
-    const char *end = strchr(line, '\n'), *at = strstr(line, key);
-    if (at && end && at < end)
+    size_t length = strcspn(line, "\n");
+    const char *at = memmem(line, length, key, strlen(key));
+    if (at && line[length])
         *sum += strtoull(at + strlen(key), NULL, 10);
 }
 

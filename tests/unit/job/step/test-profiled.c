@@ -116,6 +116,22 @@ static void test_what_guidance_online_has_left(void **state)
     assert_int_equal(hm_fields_check(hm_guided_table, &guided, NULL), 0);
 }
 
+/* Users can fill the file: slurmstepd is not busy for minutes then. */
+static void test_a_file_of_short_lines_is_read_once(void **state)
+{
+    static char results[HM_OUTCOME_RECORDERS * HM_PROFILED_RESULT + 1];
+    static const char line[] = "guided \n", last[] = "guided promoted_bytes=3 demoted_bytes=4\n";
+    struct hm_guided guided = {.is_known = true};
+    (void)state;
+    size_t used = 0;
+    for (; used + strlen(line) + strlen(last) < sizeof(results); used += strlen(line))
+        memcpy(results + used, line, sizeof(line));
+    memcpy(results + used, last, sizeof(last));
+    assert_true(hm_profiled_read_guided(results, &guided));
+    assert_int_equal(guided.promoted_bytes, 3);
+    assert_int_equal(guided.demoted_bytes, 4);
+}
+
 static void test_how_it_went(void **state)
 {
     (void)state;
@@ -310,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_a_recorder_that_has_started),
         cmocka_unit_test(test_what_is_none_of_ours),
         cmocka_unit_test(test_what_guidance_online_has_left),
+        cmocka_unit_test(test_a_file_of_short_lines_is_read_once),
         cmocka_unit_test(test_how_it_went),
         cmocka_unit_test(test_what_a_run_needs),
         cmocka_unit_test(test_the_end_of_a_step_is_told),
