@@ -59,7 +59,7 @@ void hm_outcome_collect(struct hm_outcome *outcome, const struct hm_step *step, 
     uint32_t count = __atomic_load_n(&outcome->n_warnings, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count && i < HM_OUTCOME_WARNINGS; i++)
         if (memchr(outcome->warning[i], '\0', HM_WARNING) && outcome->warning[i][0])
-            hm_job_warn(job, "%s", outcome->warning[i]);
+            hm_job_warn(job, "%.*s", HM_WARNING - 1, outcome->warning[i]); /* a task may take the end mark away now */
     if (__atomic_load_n(&outcome->is_outside, __ATOMIC_ACQUIRE) && !job->mongroup.why[0])
         hm_text_copy(job->mongroup.why, outcome->outside, sizeof(job->mongroup.why));
     collect_guided(outcome, job, step);
