@@ -102,18 +102,27 @@ bool hm_process_is_running(const struct hm_process *process)
            start_time == process->start_time;
 }
 
+/* Has the number at `at`, which is followed by `behind`, one of these bits? A number that is cut has none. */
+static bool has_bits(const char *at, int base, char behind, uint64_t bits)
+{
+    char *end;
+    uint64_t number = strtoull(at, &end, base);
+    return end > at && *end == behind && (number & bits);
+}
+
 /* Is SIGKILL pending, by this line of a /proc/PID/status? */
 static bool has_kill(const char *status, const char *line)
 {
     const char *at = strstr(status, line);
-    return at && (strtoull(at + strlen(line), NULL, 16) & UINT64_C(1) << (SIGKILL - 1));
+    return at && has_bits(at + strlen(line), 16, '\n', UINT64_C(1) << (SIGKILL - 1));
 }
 
 bool hm_process_parse_ending(const char *stat, const char *status)
 {
     const char *flags = find_field(stat, STAT_FLAGS);
-    /* Any signal that kills a process leaves SIGKILL to each of its threads, until the thread takes it and ends. */
-    return (flags && (strtoull(flags, NULL, 10) & EXITING)) || has_kill(status, "\nSigPnd:") ||
+    /* A signal that kills a process without a core leaves SIGKILL to each of its threads, until the thread takes it and
+     * ends. */
+    return (flags && has_bits(flags, 10, ' ', EXITING)) || has_kill(status, "\nSigPnd:") ||
            has_kill(status, "\nShdPnd:");
 }
 

@@ -38,7 +38,8 @@ bool hm_job_is_over(const struct hm_job *job)
 
 bool hm_job_has_finisher(const struct hm_job *job)
 {
-    return hm_process_is_running(&job->finisher) && !hm_process_is_ending(&job->finisher);
+    /* In this order, as it may end between the two looks. */
+    return !hm_process_is_ending(&job->finisher) && hm_process_is_running(&job->finisher);
 }
 
 bool hm_job_is_living(const struct hm_job *job, const struct hm_life *life)

@@ -145,6 +145,9 @@ static void test_what_was_killed_is_told_though_the_kernel_holds_it(void **state
         {STAT_OF("4"), "", true},
         {"", "", false},
         {"1 (a) D 1 2", "Name:\ta\nSigPnd:", false},
+        /* Numbers that are cut, of 4194560 and of SIGCHLD: a status is long where there are many groups. */
+        {"1 (a) D 1 2 3 4 5 4", "", false},
+        {STAT_OF("4194560"), "Name:\ta\nSigPnd:\t00000000000100", false},
     };
     struct hm_process self = {0};
     (void)state;

@@ -119,6 +119,34 @@ static void test_nobody_looks_with_the_lock(void **state)
     assert_false(look(&job));
 }
 
+static int looks_until_end; /* the finisher has been killed, and ends after so many looks at it */
+
+bool __wrap_hm_process_is_running(const struct hm_process *process);
+bool __wrap_hm_process_is_ending(const struct hm_process *process);
+
+bool __wrap_hm_process_is_running(const struct hm_process *process)
+{
+    (void)process;
+    return looks_until_end-- > 0;
+}
+
+bool __wrap_hm_process_is_ending(const struct hm_process *process)
+{
+    return __wrap_hm_process_is_running(process);
+}
+
+/* Whoever asks takes the job's end over then: nobody else does. */
+static void test_who_was_killed_ends_no_job_whenever_they_end(void **state)
+{
+    (void)state;
+    static struct hm_job job;
+    hm_job_init(&job, 7);
+    for (int looks = 0; looks < 3; looks++) {
+        looks_until_end = looks;
+        assert_false(hm_job_has_finisher(&job));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_without_a_cgroup_ended_means_dead),
         cmocka_unit_test(test_what_has_changed_since_the_look_lives),
         cmocka_unit_test(test_nobody_looks_with_the_lock),
+        cmocka_unit_test(test_who_was_killed_ends_no_job_whenever_they_end),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
