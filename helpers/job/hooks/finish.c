@@ -211,7 +211,7 @@ static int finish(const struct hm_config *config, struct hm_job *job, const char
     bool is_ours = hm_claim_take_figures(config, job);
     if (!is_ours) {
         forget(&measured);
-        hm_fail(&measured.why, ESTALE, "the job's next run began before they were read");
+        hm_fail(&measured.why, ESTALE, "the samples may be of the job's next run");
     }
     int result = is_ours && hm_revive_is_due(job) ? hm_claim_let_go(config, job, true, found)
                                                   : complete(config, job, warning, is_ours, &measured, found);
