@@ -108,7 +108,7 @@ static void check_retry(const char *content, size_t size)
     static char found[MOST];
     bool is_line = size > 1 && memchr(content, '\n', size) == content + size - 1 && !memchr(content, '\0', size);
     put(pending, WAITS, content, size);
-    if (hm_store_retry(&config, drop, NULL) != (is_line ? 1 : -1) ||
+    if (hm_store_retry(&config, drop, NULL) != (is_line ? 1 : 0) ||
         take(is_line ? day : pending, is_line ? "n1.jsonl" : WAITS ".broken", found) != (ssize_t)size ||
         memcmp(found, content, size) != 0 || take(pending, WAITS, found) >= 0 ||
         (!is_line && take(day, "n1.jsonl", found) >= 0))

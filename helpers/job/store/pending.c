@@ -132,37 +132,48 @@ static char *read_line(int folder, const char *name, struct hm_error *error)
     return line;
 }
 
-/* Gives a broken record a name that is not a record's: nobody tries it again, and who looks after the node finds it. */
-static void set_aside(int folder, const char *name, const char *why, void (*tell)(const char *line))
+/* Gives a broken record a name that is not a record's: nobody tries it again, and who looks after the node finds it.
+ * Returns 0 or -1. */
+static int set_aside(int folder, const char *name, const char *why, void (*tell)(const char *line))
 {
     char aside[NAME_LENGTH + sizeof(BROKEN)], line[HM_ERROR_TEXT + 3 * NAME_LENGTH];
     snprintf(aside, sizeof(aside), "%s" BROKEN, name);
-    if (renameat2(folder, name, folder, aside, RENAME_NOREPLACE) == 0)
+    int result = renameat2(folder, name, folder, aside, RENAME_NOREPLACE);
+    if (result == 0)
         snprintf(line, sizeof(line), "%s: it is set aside as pending/%s", why, aside);
     else
         snprintf(line, sizeof(line), "%s: it cannot be set aside as pending/%s: %s", why, aside, strerror(errno));
     tell(line);
+    return result;
 }
 
-/* Returns 0, or -1 where the record still waits. */
-static int retry_one(const struct hm_config *config, int folder, const char *name, void (*tell)(const char *line),
-                     struct hm_error *error)
+/* What became of a record: the last two leave it where it is. REFUSED: the others of its file would be, too. */
+enum tried { APPENDED, SET_ASIDE, FAILED, REFUSED };
+
+static enum tried retry_one(const struct hm_config *config, int folder, const char *name,
+                            void (*tell)(const char *line), struct hm_error *error)
 {
     struct hm_store_key key;
     struct hm_error why = {{0}};
     char node[HM_STORE_NODE];
+    enum tried tried = APPENDED;
     (void)hm_pending_parse(name, &key, node, sizeof(node));
     char *line = read_line(folder, name, &why);
-    if (!line && errno == EBADMSG)
-        set_aside(folder, name, why.text, tell);
-    if (!line)
-        return hm_fail(error, errno, "%s", why.text);
+    if (!line) {
+        if (errno == EBADMSG && set_aside(folder, name, why.text, tell) == 0)
+            return SET_ASIDE;
+        hm_fail(error, EIO, "%s", why.text);
+        return FAILED;
+    }
     key.way = HM_STORE_AGAIN; /* appended perhaps by a process that was killed before it could remove the file */
-    int result = hm_store_append(config, &key, line, error);
-    if (result == 0 && unlinkat(folder, name, 0) != 0)
-        result = hm_fail_errno(error, "pending/%s cannot be removed", name);
+    if (hm_store_append(config, &key, line, error) != 0) {
+        tried = REFUSED;
+    } else if (unlinkat(folder, name, 0) != 0) {
+        hm_fail_errno(error, "pending/%s cannot be removed", name);
+        tried = FAILED;
+    }
     free(line);
-    return result;
+    return tried;
 }
 
 static void drop_if_stale(int folder, const char *name)
@@ -216,24 +227,52 @@ static int find_records(const struct hm_config *config, int folder, struct diren
     return found;
 }
 
+/* The file that a record is appended to. */
+struct target {
+    char day[11], node[HM_STORE_NODE];
+};
+
+static void find_target(const char *name, struct target *target)
+{
+    struct hm_store_key key = {.end_ns = 0};
+    (void)hm_pending_parse(name, &key, target->node, sizeof(target->node));
+    hm_store_day(key.end_ns, target->day);
+}
+
+static bool is_among(const struct target *target, int n, const char *name)
+{
+    struct target own;
+    find_target(name, &own);
+    for (int i = 0; i < n; i++)
+        if (strcmp(target[i].day, own.day) == 0 && strcmp(target[i].node, own.node) == 0)
+            return true;
+    return false;
+}
+
 /*
- * Tries the records in their order. One that fails is tried last from now on: so those that can never be appended hold
- * up no other for longer than a pass. Returns how many were appended, or -1 if one failed and none was.
+ * Tries the records in their order. One that fails is tried last from now on, and the others of its day are left for
+ * the next pass: so those that can never be appended hold up no record of another day. Returns how many were appended,
+ * or -1 if one failed and none was.
  */
 static int retry_records(const struct hm_config *config, int folder, const struct waiting *waiting, int n,
                          void (*tell)(const char *line), struct hm_error *error)
 {
     const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
-    int done = 0, failed = 0;
+    struct target refused[HM_STORE_PASS];
+    int done = 0, failed = 0, n_refused = 0;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     if (n > 0)
         times[1] = waiting[n - 1].since;
-    for (int i = 0; i < n && i < HM_STORE_PASS && hm_clock_ms(CLOCK_MONOTONIC) < end_ms; i++) {
-        if (retry_one(config, folder, waiting[i].name, tell, error) == 0) {
-            done++;
+    for (int i = 0; i < n && done + failed < HM_STORE_PASS && hm_clock_ms(CLOCK_MONOTONIC) < end_ms; i++) {
+        if (is_among(refused, n_refused, waiting[i].name))
             continue;
-        }
+        enum tried tried = retry_one(config, folder, waiting[i].name, tell, error);
+        done += tried == APPENDED;
+        if (tried == APPENDED || tried == SET_ASIDE)
+            continue;
         failed++;
+        if (tried == REFUSED)
+            find_target(waiting[i].name, &refused[n_refused++]);
         times[1].tv_sec++; /* not the clock's time: it may have been set back */
         (void)utimensat(folder, waiting[i].name, times, AT_SYMLINK_NOFOLLOW);
     }
