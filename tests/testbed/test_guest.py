@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "meter")]
 import marks  # noqa: E402
+import placements  # noqa: E402
 from hostside import cache, command, driver, machine, meter  # noqa: E402
 
 GUEST = HERE / "guest"
@@ -332,3 +333,13 @@ def test_what_was_counted_can_be_asked_for_without_a_mark(tmp_path):
 def test_blocks_belong_to_the_first_range_that_has_them():
     ranges = f"0:{128 * MIB}:0 {128 * MIB}:{128 * MIB}:1 {128 * MIB}:{200 * MIB}:4"
     assert meter.node_of_blocks(ranges, 128 * MIB) == {0: 0, 1: 1, 2: 4}
+
+
+def test_lines_are_stored_without_the_pages_that_count_nothing(tmp_path):
+    with (tmp_path / "lines").open("w+b") as file:
+        file.truncate(100 * meter.PAGE)
+        file.seek(3 * meter.PAGE)
+        file.write(bytes(meter.PAGE) + b"\1".ljust(meter.PAGE, b"\0"))
+        file.flush()
+        meter.save_lines(file.fileno(), tmp_path / "mark")
+    assert placements.read_lines(tmp_path / "mark") == {4: b"\1".ljust(meter.PAGE, b"\0")}

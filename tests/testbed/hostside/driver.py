@@ -146,7 +146,7 @@ def _prepare(vm, options, brought):
 
 
 def _run_once(options, brought):
-    counts = meter.Meter(options.meter, not options.meter_marked) if options.meter else None
+    counts = meter.Meter(options.meter, not options.meter_marked, options.meter_lines) if options.meter else None
     with qemu.Qemu() as vm:
         get_disk = _prepare(vm, options, brought)
         for port in ("control", "output"):

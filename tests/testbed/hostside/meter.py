@@ -15,6 +15,7 @@ COMPILE = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared",
 # The layout of the shared file, as in tiermeter.c.
 HEAD = struct.Struct("=4Q")  # CPUs, blocks, bytes in a block, whether it counts now
 CELL = struct.Struct("=6Q")
+PAGE = 4096  # of the file of lines: the counters of 16 of the guest's pages
 ASK = "?"  # in place of a mark's name: nothing is stored, and the answer is what was counted
 COUNTERS = ("reads", "writes", "read_bytes", "write_bytes", "line_reads", "line_writes")
 
@@ -39,19 +40,43 @@ def node_of_blocks(ranges, block_bytes):
     return nodes
 
 
+def save_lines(descriptor, path):
+    """Copy the counters of lines, without the many pages that are holes or zero: each page's number, a 64-bit integer,
+    and then its counters, 32-bit integers of 1024 lines. They count modulo 2^32."""
+    at, end = 0, os.fstat(descriptor).st_size
+    with path.open("wb") as file:
+        while at < end:
+            try:
+                at = os.lseek(descriptor, at, os.SEEK_DATA)
+            except OSError:  # no more data
+                break
+            until = os.lseek(descriptor, at, os.SEEK_HOLE)
+            for page in range(at // PAGE, -(-until // PAGE)):
+                data = os.pread(descriptor, PAGE, page * PAGE)
+                if any(data):
+                    file.write(struct.pack("=Q", page) + data)
+            at = until
+
+
 class Meter:
     """The counters of one guest, and the marks set so far."""
 
-    def __init__(self, path, is_steady=True):
-        """With `is_steady` False it counts between marks NAME.start and NAME.end only."""
+    def __init__(self, path, is_steady=True, folder=None):
+        """With `is_steady` False it counts between marks NAME.start and NAME.end only. `folder`: gets what each mark
+        has of each line of memory (save_lines)."""
         self.path, self._is_steady = Path(path), is_steady
         self._board = cache.nameless_file()
+        self._folder = Path(folder) if folder else None
+        if self._folder:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lines = cache.nameless_file()
         self._watch(is_steady)
         self._nodes = set()
         self._marks = []
 
     def plugin_argument(self, vm):
-        return f"{plugin()},out={vm.share(self._board)}"
+        lines = f",lines={vm.share(self._lines)}" if self._folder else ""
+        return f"{plugin()},out={vm.share(self._board)}{lines}"
 
     def _count(self, ranges):
         """Return {(CPU, node): counters} of what was counted so far."""
@@ -81,6 +106,8 @@ class Meter:
     def mark(self, name, ranges):
         """Add up what was counted so far, by CPU and node, as the mark NAME."""
         self._marks.append((name, self._count(ranges)))
+        if self._folder:
+            save_lines(self._lines.fileno(), self._folder / name)
         if not self._is_steady:
             self._watch(name.endswith(".start"))
 

@@ -11,7 +11,10 @@
  *
  * It watches while the reader has `is_watching` set in the file: code that is not watched runs some times as fast.
  *
- * Load: -plugin tiermeter.so,out=FILE
+ * Where it is given a second file, it also counts by line of memory: so a reader who knows whose memory a line is can
+ * tell what each part of a program would have had from another node.
+ *
+ * Load: -plugin tiermeter.so,out=FILE[,lines=FILE]
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,6 +65,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 #define BLOCKS 256     /* 32 GiB; the last block takes what is above */
 #define LINE_SHIFT 6
 #define PAGE_LINES 64
+#define LINES ((uint64_t)BLOCKS << (BLOCK_SHIFT - LINE_SHIFT))
 #define CACHE_LINES 16384 /* 1 MiB for each CPU */
 
 /* Counters of one CPU and block; hostside/meter.py knows the order. */
@@ -79,8 +83,9 @@ struct board {
 };
 
 static struct board *board;
-static bool is_watching;  /* is the code watched that is translated now? */
-static bool is_resetting; /* QEMU drops all translated code soon */
+static uint32_t *line_counts; /* by line of the blocks: fetched and written back; NULL: not counted */
+static bool is_watching;      /* is the code watched that is translated now? */
+static bool is_resetting;     /* QEMU drops all translated code soon */
 
 /*
  * The cache model: direct-mapped, write-back, allocating on loads and stores, one for each CPU, physically indexed,
@@ -95,14 +100,24 @@ static struct cell *cell_of(unsigned int cpu, uint64_t physical)
     return &board->cells[cpu][block < BLOCKS ? block : BLOCKS - 1];
 }
 
+static void count_line(uint64_t line)
+{
+    if (line_counts && line < LINES)
+        line_counts[line]++;
+}
+
 static void cache_touch(unsigned int cpu, uint64_t line, bool store)
 {
     uint64_t *entry = &cache[cpu][line % CACHE_LINES];
 
     if (*entry >> 1 != line + 1) {
-        if (*entry & 1)
-            cell_of(cpu, ((*entry >> 1) - 1) << LINE_SHIFT)->line_writes++;
+        if (*entry & 1) {
+            uint64_t old = (*entry >> 1) - 1;
+            cell_of(cpu, old << LINE_SHIFT)->line_writes++;
+            count_line(old);
+        }
         cell_of(cpu, line << LINE_SHIFT)->line_reads++;
+        count_line(line);
         *entry = (line + 1) << 1;
     }
     *entry |= store;
@@ -165,18 +180,26 @@ static void begin(qemu_plugin_id_t id)
     qemu_plugin_register_vcpu_tb_trans_cb(id, watch_block);
 }
 
-static struct board *board_open(const char *path)
+/* Maps a file that the reader has made, of so many bytes, most of which stay holes. */
+static void *map_file(const char *path, size_t bytes)
 {
-    struct board *map = MAP_FAILED;
+    void *map = MAP_FAILED;
     int fd = open(path, O_RDWR | O_CLOEXEC);
 
-    if (fd >= 0 && ftruncate(fd, sizeof(*map)) == 0)
-        map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         perror(path);
     if (fd >= 0)
         close(fd);
-    if (map == MAP_FAILED)
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static struct board *board_open(const char *path)
+{
+    struct board *map = map_file(path, sizeof(*map));
+
+    if (!map)
         return NULL;
     map->cpus = MAX_CPUS;
     map->blocks = BLOCKS;
@@ -187,12 +210,14 @@ static struct board *board_open(const char *path)
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
     (void)info;
-    if (argc != 1 || strncmp(argv[0], "out=", 4) != 0) {
-        fprintf(stderr, "tiermeter: one argument is needed: out=FILE\n");
+    if (argc < 1 || argc > 2 || strncmp(argv[0], "out=", 4) != 0 || (argc == 2 && strncmp(argv[1], "lines=", 6) != 0)) {
+        fprintf(stderr, "tiermeter: out=FILE is needed, and lines=FILE may follow\n");
         return -1;
     }
     board = board_open(argv[0] + 4);
-    if (!board)
+    if (board && argc == 2)
+        line_counts = map_file(argv[1] + 6, LINES * sizeof(*line_counts));
+    if (!board || (argc == 2 && !line_counts))
         return -1;
     begin(id);
     return 0;

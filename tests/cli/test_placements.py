@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests what tests/bench/guidance computes of a recorded run, on one that was made up: a rank with two allocations."""
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "meter"))
+import placements
+
+PID, BASE = 7, 0x7F0000000000
+HOT, COLD, LATE = "00000000000000a1", "00000000000000b2", "00000000000000c3"
+SITES = (HOT, COLD, LATE)
+FIRST_FRAME = 160  # of the page at BASE
+
+
+def table():
+    size = 4096 + placements.ENTRIES * placements.ENTRY_BYTES
+    data = bytearray(size)
+    struct.pack_into("=Q", data, 8, size)
+    for number, site in enumerate(SITES):
+        struct.pack_into("=Q", data, 4096 + number * placements.ENTRY_BYTES, int(site, 16))
+    return bytes(data)
+
+
+def blocks(*rows):
+    """Rows are (page, pages, born, site)."""
+    head = struct.pack("=QqII", 0, PID, len(rows) + 1, 0).ljust(placements.BLOCKS_AT, b"\0")
+    packed = [
+        placements.BLOCK.pack(BASE + page * placements.PAGE, pages * placements.PAGE, born, SITES.index(site), 0, 0)
+        for page, pages, born, site in rows
+    ]
+    return head + b"".join(packed) + bytes(placements.BLOCK.size)
+
+
+def frames(pages):
+    words = (placements.PRESENT | FIRST_FRAME + page for page in range(pages))
+    return struct.pack("=QQ", BASE, pages * placements.PAGE) + b"".join(struct.pack("=Q", word) for word in words)
+
+
+def lines(counts):
+    """A mark's file, by page."""
+    data = b""
+    for part in range(0, len(counts), placements.FRAMES):
+        data += struct.pack("=Q", (FIRST_FRAME + part) // placements.FRAMES)
+        for count in counts[part : part + placements.FRAMES]:
+            data += struct.pack("=I", count) + bytes(4 * (placements.PAGE_LINES - 1))
+    return data
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Sixteen pages, used in the order of their addresses: four of a cold allocation that was made first, four of a hot
+    one, and after the first stretch two of a late one, in place of the last two of no allocation."""
+    folder, counted = tmp_path / "code", tmp_path / "lines"
+    (folder / "tables").mkdir(parents=True)
+    counted.mkdir()
+    (folder / f"tables/{PID}").write_bytes(table())
+    first = [(0, 4, 1, COLD), (4, 4, 2, HOT)]
+    for number, rows in enumerate((first, first, [*first, (14, 2, 3, LATE)])):
+        look = folder / f"looks/{number}"
+        look.mkdir(parents=True)
+        (look / f"{PID}.maps").write_text(f"{BASE:x}-{BASE + 16 * placements.PAGE:x} rw-p 00000000 00:00 0\n")
+        (look / f"{PID}.frames").write_bytes(frames(16))
+        (look / f"{PID}.blocks").write_bytes(blocks(*rows))
+    counts = [[0] * 16, [1] * 4 + [10] * 4 + [0] * 8, [2] * 4 + [20] * 4 + [0] * 6 + [3] * 2]
+    for number, row in enumerate(counts):
+        (counted / f"code.record.{number}.start").write_bytes(lines(row))
+    faults = (
+        f"x-9 ({PID:7}) [000] d..1. 1.0: page_fault_user: address=0x{BASE + at * 4096:x} ip=0x1" for at in range(16)
+    )
+    (folder / "faults").write_text("\n".join(faults))
+    return placements.Run(folder, counted)
+
+
+def test_lines_are_those_of_the_site_that_has_the_memory(run):
+    assert run.by_site() == {COLD: 8, HOT: 80, LATE: 6}
+    assert (run.total, run.of_nobody, run.of_no_block, run.footprint) == (94, 0, 0, 16 * placements.PAGE)
+
+
+@pytest.mark.parametrize(
+    ("sites", "pages", "served"),
+    [({HOT}, 4, 80), ({HOT}, 3, 0), ({COLD, HOT}, 4, 8), ({HOT, LATE}, 6, 86), (set(), 16, 0)],
+)
+def test_chosen_sites_have_the_room_in_the_order_of_their_allocations(run, sites, pages, served):
+    assert run.guided(sites, pages * placements.PAGE) == pytest.approx(served / 94)
+
+
+def test_first_touch_fills_the_room_in_the_order_of_the_faults(run):
+    assert run.first_touch(4 * placements.PAGE) == pytest.approx(8 / 94)
+    assert run.first_touch(5 * placements.PAGE) == pytest.approx(28 / 94)
+
+
+def test_interleaving_has_half_of_the_pages_until_the_room_is_full(run):
+    assert run.interleave(16 * placements.PAGE) == pytest.approx((4 + 40 + 0) / 94)
+    assert run.interleave(3 * placements.PAGE) == pytest.approx((4 + 20) / 94)
+
+
+def test_the_hottest_pages_are_the_bound(run):
+    assert run.best_pages(2 * placements.PAGE) == pytest.approx(40 / 94)
