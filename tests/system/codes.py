@@ -4,6 +4,7 @@ what they have found.
 
 A program's ranks are independent of each other, so that no rank waits for the slowest one."""
 
+import gzip
 import hashlib
 import random
 import re
@@ -166,6 +167,27 @@ def cadical_reports(folder, rank):
     return [line.split()[4:] for line in lines_of(folder, rank) if re.match(r"c \S +\d+\.\d\d .*%$", line)]
 
 
+HPCC_EXAMPLE, HPCC_STOP = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt"), 36
+HPCC_PACKED = HPCC_EXAMPLE.with_suffix(".txt.gz")
+
+
+def hpcc_prepare(folder, _units):
+    """Debian's example, with a smaller matrix, on one process: HPC Challenge reads and writes files of fixed names, so
+    each rank has a folder."""
+    data = HPCC_EXAMPLE.read_bytes() if HPCC_EXAMPLE.exists() else gzip.decompress(HPCC_PACKED.read_bytes())
+    lines = data.decode().splitlines()
+    for number, value in ((6, 800), (11, 1), (12, 1)):
+        lines[number - 1] = f"{value} {lines[number - 1]}"
+    for rank in range(migration.RANKS):
+        (folder / f"rank.{rank}").mkdir()
+        (folder / f"rank.{rank}/hpccinf.txt").write_text("\n".join(lines) + "\n")
+
+
+def hpcc_lines(folder, rank, pattern):
+    path = folder / f"rank.{rank}/hpccoutf.txt"
+    return re.findall(pattern, path.read_text(), re.M) if path.exists() else []
+
+
 PROGRAM = {
     "lammps": Program(
         name="lmp",
@@ -181,6 +203,20 @@ PROGRAM = {
         " lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
         progress=numbered_progress,
         result=numbered_result(LAMMPS_STOP),
+    ),
+    "hpcc": Program(
+        name="hpcc",
+        about="HPCC (C), 4 runs of HPC Challenge with a matrix of 800 x 800, from its fifth test on",
+        footprint_mib=36,
+        warm=8,
+        stop=HPCC_STOP,
+        units=0,
+        prepare=hpcc_prepare,
+        load=read_files("hpcc"),
+        command="cd rank.$SLURM_PROCID; env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self hpcc > out",
+        # The beginning and the end of each test are units.
+        progress=lambda folder, rank: len(hpcc_lines(folder, rank, r"^(?:Begin|End) of ")),
+        result=lambda folder, rank: "\n".join(hpcc_lines(folder, rank, r"^\|\|Ax-b\|\|_oo.*$")),
     ),
     "sqlite": Program(
         name="sqlite3",

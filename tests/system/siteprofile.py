@@ -10,6 +10,7 @@ import slurm
 
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"  # 2: users sample their own programs
 PATIENCE = 6000  # seconds of the guest
+RECORDER = "hybridmem sites run -o $HOME/profile.$SLURM_PROCID.json --"
 
 
 def path_of(program):
@@ -24,25 +25,34 @@ def started(program, starter):
     return program.command.replace(f"{program.name} ", f"{starter} {program.name} ", 1)
 
 
+def wait(ranks, units, what, every=5):
+    """Waits until the slowest rank has done this many units, or the job has ended."""
+    slurm.wait_for(lambda: ranks.slowest() >= units or slurm.end_of(ranks.job_id), what, PATIENCE, every=every)
+
+
+def finish(ranks, program):
+    """Ends a recorded run, and puts the profiles of its ranks together."""
+    path = path_of(program)
+    slurm.run(f"kill {' '.join(map(str, ranks.pids()))}", check=False)
+    slurm.wait_job(ranks.job_id)
+    parts = [slurm.home("alice") / f"profile.{rank}.json" for rank in range(migration.RANKS)]
+    slurm.run(f"hybridmem sites merge -o {path} {' '.join(map(str, parts))}", user="alice")
+    print(slurm.run(f"hybridmem sites show {path}", user="alice").stdout, flush=True)
+
+
 def make(ranks_of, program):
     """Makes the profile of a whole run, unless there is one: that of all ranks, each recorded alone. `ranks_of`
     (program, starter): its ranks."""
     path = path_of(program)
     if path.exists():
         return
-    ranks = ranks_of(program, "hybridmem sites run -o $HOME/profile.$SLURM_PROCID.json --")
+    ranks = ranks_of(program, RECORDER)
     with migration.written({PARANOID: 2}):
         ranks.start("off")
         ranks.go()
-        slurm.wait_for(
-            lambda: ranks.slowest() >= program.stop or slurm.end_of(ranks.job_id), "the profiled run", PATIENCE, every=5
-        )
-        slurm.run(f"kill {' '.join(map(str, ranks.pids()))}", check=False)
-        slurm.wait_job(ranks.job_id)
-    parts = [slurm.home("alice") / f"profile.{rank}.json" for rank in range(migration.RANKS)]
-    slurm.run(f"hybridmem sites merge -o {path} {' '.join(map(str, parts))}", user="alice")
+        wait(ranks, program.stop, "the profiled run")
+        finish(ranks, program)
     shutil.copy(path, f"/tmp/{path.name}")
-    print(slurm.run(f"hybridmem sites show {path}", user="alice").stdout, flush=True)
 
 
 def guide(program, setting, fast_bytes):

@@ -115,7 +115,7 @@ def measure(ranks, place, mark):
 def run_once(program, contender, setting, share, mark):
     """Runs the program once, so that its ranks hold `share` percent of their memory in the fast tier, and sets the
     marks. Returns the run's figures."""
-    target = program.footprint_mib * slurm.MIB * share // 100
+    target = int(program.footprint_mib * slurm.MIB * share) // 100
     ranks = Ranks(program, contender.starter(program, setting, target // migration.RANKS) if contender.starter else "")
     place = room.Room(target, contender.stop, contender.is_filling)
     with contextlib.ExitStack() as stack:
