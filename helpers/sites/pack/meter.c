@@ -2,6 +2,7 @@
 #include "meter.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/amount.h"
@@ -40,7 +41,8 @@ int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *
     meter->n_parts = has_scene_series(scene, n) ? HM_PACK_PARTS : 1;
     meter->density = calloc(n + 1, sizeof(*meter->density));
     meter->is_known = calloc(n + 1, sizeof(*meter->is_known));
-    if (!meter->density || !meter->is_known) {
+    meter->held = calloc(n + 1, sizeof(*meter->held));
+    if (!meter->density || !meter->is_known || !meter->held) {
         errno = ENOMEM;
         return -1;
     }
@@ -59,6 +61,7 @@ void hm_pack_meter_close(struct hm_pack_meter *meter)
     free(meter->order);
     free(meter->density);
     free(meter->is_known);
+    free(meter->held);
 }
 
 uint64_t hm_pack_most(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum)
@@ -98,11 +101,58 @@ static double hottest_in(const struct hm_pack_meter *meter, int part, const bool
     return value;
 }
 
+static uint64_t bytes_before(const struct hm_pack_meter *meter, size_t at, int part)
+{
+    return part > 0 ? hm_pack_bytes_in(meter, at, part - 1) : 0;
+}
+
+/* What is left of the bytes that an item had in the fast tier in the part before: if it has fewer bytes now, as many of
+ * each tier went. */
+static double stays(const struct hm_pack_meter *meter, size_t at, int part)
+{
+    uint64_t now = hm_pack_bytes_in(meter, at, part), before = bytes_before(meter, at, part);
+    return now < before ? meter->held[at] * ((double)now / (double)before) : meter->held[at];
+}
+
+/* Bytes of an item that come in a part. */
+static double coming(const struct hm_pack_meter *meter, size_t at, int part)
+{
+    return (double)hm_less(hm_pack_bytes_in(meter, at, part), bytes_before(meter, at, part));
+}
+
+/* The value of a part, where meter->held has what the items have in the fast tier in the part before, and then has what
+ * they have in this one. */
+static double kept_in(const struct hm_pack_meter *meter, int part, const bool *is_fast)
+{
+    double left = (double)meter->scene->capacity, more = 0, value = 0;
+    for (size_t i = 0; i < meter->n_used; i++) {
+        size_t at = meter->order[i];
+        meter->held[at] = is_fast[at] ? stays(meter, at, part) : 0;
+        left -= meter->held[at];
+        more += is_fast[at] ? coming(meter, at, part) : 0;
+    }
+    left = fmax(left, 0); /* sums are rounded */
+    double share = more > left ? left / more : 1;
+    for (size_t i = 0; i < meter->n_used; i++) {
+        size_t at = meter->order[i];
+        meter->held[at] += is_fast[at] ? share * coming(meter, at, part) : 0;
+        value += meter->density[at] * meter->held[at];
+    }
+    return value;
+}
+
 double hm_pack_kept(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, const bool *is_fast)
 {
-    double kept = sum->value;
-    for (int part = 0; part < meter->n_parts; part++)
-        kept -= hottest_in(meter, part, is_fast, hm_less(sum->bytes[part], meter->scene->capacity));
+    uint64_t most = hm_pack_most(meter, sum);
+    double kept = 0;
+    if (most <= meter->scene->capacity)
+        return sum->value;
+    if (meter->n_parts == 1)
+        kept = sum->value - hottest_in(meter, 0, is_fast, most - meter->scene->capacity);
+    for (size_t i = 0; i < meter->n_used; i++)
+        meter->held[meter->order[i]] = 0;
+    for (int part = 0; part < meter->n_parts && meter->n_parts > 1; part++)
+        kept += kept_in(meter, part, is_fast);
     return kept > sum->value * ROUNDED ? kept : 0;
 }
 

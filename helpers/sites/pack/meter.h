@@ -13,6 +13,7 @@ struct hm_pack_meter {
     size_t *order;   /* items that may be taken, by their value per byte and part, the hottest first */
     double *density; /* by item: value per byte and part */
     bool *is_known;  /* by item: its series counts */
+    double *held;    /* by item: bytes in the fast tier in a part, for hm_pack_kept */
 };
 
 /* What a choice has, in each part. */
