@@ -91,6 +91,20 @@ def test_chosen_sites_have_the_room_in_the_order_of_their_allocations(run, sites
 def test_first_touch_fills_the_room_in_the_order_of_the_faults(run):
     assert run.first_touch(4 * placements.PAGE) == pytest.approx(8 / 94)
     assert run.first_touch(5 * placements.PAGE) == pytest.approx(28 / 94)
+    assert (run.moved_pages, run.moved) == (0, 0)
+
+
+def test_pages_whose_process_the_trace_does_not_tell_have_no_first_use(run):
+    faults = run.folder / "faults"
+    faults.write_text(faults.read_text().replace(f"({PID:7}) ", "")[: -len("\n")])
+    broken = placements.Run(run.folder, run.folder.parent / "lines")
+    assert (broken.moved_pages, broken.moved) == (1, 1)
+
+
+def test_lines_of_pages_that_have_gone_were_where_the_pages_were(run):
+    run.by_page[2][PID, BASE // placements.PAGE] = 2
+    run.pages[2] = run.pages[1] - {(PID, BASE // placements.PAGE)}
+    assert run.first_touch(1 * placements.PAGE) == pytest.approx(3 / 94)
 
 
 def test_interleaving_has_half_of_the_pages_until_the_room_is_full(run):

@@ -158,6 +158,7 @@ class Run:
         self.footprint = sum(map(len, self.pages)) // len(self.pages) * PAGE
         self.n_ranks = len(tables)
         self.faults = read_faults(folder / "faults")
+        self.moved_pages, self.moved = self._moved()
 
     def _take(self, number, frame, counts):
         """Gives the lines of a frame, which were counted before look `number`, to who had it."""
@@ -177,6 +178,14 @@ class Run:
             else:
                 pages = self.by_block.setdefault(block, {})
                 pages[page] = pages.get(page, 0) + lines
+
+    def _moved(self):
+        """The shares of the pages, and of the lines, whose first use is not known, as they were moved with their
+        allocation (mremap) since. They count as used before all others: so first touch has rather more than less."""
+        pages = set().union(*self.pages)
+        unseen = pages - self.faults.keys()
+        lines = sum(stretch.get(page, 0) for stretch in self.by_page for page in unseen)
+        return len(unseen) / len(pages), lines / self.total
 
     def by_site(self):
         """Lines of each site."""
@@ -221,13 +230,14 @@ class Run:
         wants(number of the rank's page), until it is full."""
         fast, counts, left, served = {}, {}, room // PAGE, 0
         for number, pages in enumerate(self.pages):
-            for gone in fast.keys() - pages:
-                left += fast.pop(gone)
-            for page in sorted(pages - fast.keys(), key=lambda page: self.faults.get(page, -1)):
+            gone = {page: fast.pop(page) for page in fast.keys() - pages}
+            left += sum(gone.values())
+            for page in sorted(pages - fast.keys(), key=lambda page: (self.faults.get(page, -1), page)):
                 at = counts[page[0]] = counts.get(page[0], -1) + 1
                 fast[page] = left > 0 and wants(at)
                 left -= fast[page]
-            served += sum(lines for page, lines in self.by_page[number].items() if fast.get(page))
+            was = fast | gone  # what has gone since the look before had its lines where it was
+            served += sum(lines for page, lines in self.by_page[number].items() if was[page])
         return served / self.total
 
     def first_touch(self, room):
@@ -246,6 +256,7 @@ class Run:
 
 
 def read_faults(path):
-    """The number of the last fault of each (pid, page)."""
+    """The number of the last fault of each (pid, page). The pid is that of the process, in brackets: the one before it
+    is the thread's."""
     found = re.finditer(r"\( *(\d+)\).* address=0x(\w+) ", Path(path).read_text(errors="replace"))
     return {(int(match[1]), int(match[2], 16) // PAGE): number for number, match in enumerate(found)}

@@ -60,10 +60,11 @@ def traced_faults(path):
     slurm.run(f"mount -t tracefs tracefs {TRACING}")
     try:
         migration.write(TRACING / "buffer_size_kb", BUFFER_KB)
-        values = {TRACING / "options/record-tgid": 1, TRACING / "options/overwrite": 0}
-        with migration.written(values | dict.fromkeys(events, 1)):
-            yield
-        slurm.run(f"cat {TRACING}/trace > {path}")
+        # The kernel shows the processes of the threads only as long as it notes them.
+        with migration.written({TRACING / "options/record-tgid": 1, TRACING / "options/overwrite": 0}):
+            with migration.written(dict.fromkeys(events, 1)):
+                yield
+            slurm.run(f"cat {TRACING}/trace > {path}")
     finally:
         migration.write(TRACING / "trace", "")
         migration.write(TRACING / "buffer_size_kb", 1)
