@@ -9,10 +9,16 @@
 
 #define ROUNDED 1e-12 /* of a sum: less is what rounding has left of it */
 
-static bool has_scene_series(const struct hm_pack_scene *scene, size_t n)
+static bool may_be_taken(const struct hm_pack_item *item)
 {
-    for (size_t i = 0; scene->series && i < n; i++)
-        if (scene->series[i])
+    return item->value > 0 && item->bytes > 0;
+}
+
+/* Does the scene say when there are how many bytes of the item? */
+static bool has_series(const struct hm_pack_scene *scene, size_t at)
+{
+    for (int part = 0; scene->series && scene->series[at] && part < HM_PACK_PARTS; part++)
+        if (scene->series[at][part] > 0)
             return true;
     return false;
 }
@@ -23,22 +29,19 @@ uint64_t hm_pack_bytes_in(const struct hm_pack_meter *meter, size_t at, int part
 }
 
 /* An item's value per byte and part. */
-static double density_of(struct hm_pack_meter *meter, size_t at)
+static double density_of(const struct hm_pack_meter *meter, size_t at)
 {
     double bytes = 0;
-    for (int part = 0; meter->is_known[at] && part < meter->n_parts; part++)
-        bytes += (double)meter->scene->series[at][part];
-    if (bytes > 0)
-        return meter->item[at].value / bytes;
-    meter->is_known[at] = false;
-    return meter->item[at].value / ((double)meter->item[at].bytes * meter->n_parts);
+    for (int part = 0; part < meter->n_parts; part++)
+        bytes += (double)hm_pack_bytes_in(meter, at, part);
+    return meter->item[at].value / bytes;
 }
 
 int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *scene, const struct hm_pack_item *item,
                        size_t n)
 {
     *meter = (struct hm_pack_meter){.scene = scene, .item = item};
-    meter->n_parts = has_scene_series(scene, n) ? HM_PACK_PARTS : 1;
+    meter->n_parts = 1;
     meter->density = calloc(n + 1, sizeof(*meter->density));
     meter->is_known = calloc(n + 1, sizeof(*meter->is_known));
     meter->held = calloc(n + 1, sizeof(*meter->held));
@@ -47,11 +50,13 @@ int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *
         return -1;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!(item[i].value > 0) || item[i].bytes == 0)
-            continue;
-        meter->is_known[i] = scene->series && scene->series[i];
-        meter->density[i] = density_of(meter, i);
+        meter->is_known[i] = may_be_taken(&item[i]) && has_series(scene, i);
+        if (meter->is_known[i])
+            meter->n_parts = HM_PACK_PARTS;
     }
+    for (size_t i = 0; i < n; i++)
+        if (may_be_taken(&item[i]))
+            meter->density[i] = density_of(meter, i);
     meter->order = hm_pack_order(meter->density, n, &meter->n_used);
     return meter->order ? 0 : -1;
 }

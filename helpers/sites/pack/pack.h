@@ -39,10 +39,10 @@ struct hm_pack_result {
     uint64_t bytes; /* most that the items taken have at one time; above the capacity only where the packer says so */
     double value;   /* of the items taken */
     /*
-     * Of this value, what is served by the fast tier also where the items taken do not all fit. Where the bytes in each
-     * part of the time are known: who came first has the room, and what comes in the same part has equal shares of it.
-     * Else the worst case: the hottest bytes find no room. Accesses to an item are taken to be spread evenly over its
-     * bytes, and over the time that it has them.
+     * Of this value, what is served by the fast tier also where the items taken do not all fit. Where the bytes of an
+     * item in each part of the time are known: who came first has the room, and of what comes in the same part, each
+     * item has the same share of its bytes there. Else the worst case: the hottest bytes find no room. Accesses to an
+     * item are taken to be spread evenly over its bytes, and over the time that it has them.
      */
     double kept;
     double score;  /* `kept`; or the bandwidth of both tiers, in MB/s, where that counts */

@@ -267,7 +267,7 @@ static double kept_of(const struct world *world, const bool *is_fast)
 static bool has_series(const struct world *world)
 {
     for (size_t i = 0; i < world->n; i++)
-        if (world->series_of[i])
+        if (world->series_of[i] && world->item[i].value > 0 && world->item[i].bytes > 0)
             return true;
     return false;
 }
@@ -288,6 +288,57 @@ static void test_the_measure_gives_the_room_to_who_comes_first(void **state)
         if (has_series(&world))
             assert_float_equal(result.kept, kept, 1e-6 * (1 + kept));
         assert_true(result.kept <= result.bound * (1 + 1e-9));
+    }
+}
+
+#define HALF (HM_PACK_PARTS / 2)
+#define ALL 0, HM_PACK_PARTS /* parts in which an item has its bytes */
+#define EARLY 0, HALF
+#define LATE HALF, HM_PACK_PARTS
+#define NEVER 0, 0 /* the series has no bytes */
+#define UNKNOWN -1, 0
+
+/* What is kept of all these items with room for 10 bytes. */
+static const struct {
+    struct hm_pack_item item[3];
+    int parts[3][2];
+    double kept;
+} kept_rows[] = {
+    /* nothing is known of the time: the hottest bytes have no room; nor is it where only the time of what is never
+     * taken is known */
+    {{{10, 100}, {10, 10}}, {{UNKNOWN}, {UNKNOWN}}, 10},
+    {{{10, 100}, {10, 10}}, {{NEVER}, {NEVER}}, 10},
+    {{{10, 100}, {10, 10}, {5, 0}}, {{UNKNOWN}, {UNKNOWN}, {ALL}}, 10},
+    /* who comes first has the room */
+    {{{10, 100}, {10, 10}}, {{ALL}, {LATE}}, 100},
+    {{{10, 100}, {10, 10}}, {{LATE}, {ALL}}, 10},
+    /* who comes at the same time has equal shares; of an item whose time is not known this is the beginning */
+    {{{10, 100}, {10, 10}}, {{ALL}, {ALL}}, 55},
+    {{{10, 100}, {10, 10}}, {{UNKNOWN}, {ALL}}, 55},
+    {{{10, 100}, {10, 10}}, {{UNKNOWN}, {LATE}}, 100},
+    /* shares go by bytes: 2 of 5, and 8 of 20 */
+    {{{5, 100}, {20, 10}}, {{ALL}, {ALL}}, 44},
+    /* what is slow stays so when there is room again, and the next one has it */
+    {{{10, 100}, {10, 10}}, {{EARLY}, {ALL}}, 55},
+    {{{10, 100}, {10, 10}, {10, 1000}}, {{EARLY}, {ALL}, {LATE}}, 555},
+};
+
+static void test_examples_of_what_is_kept(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < N_ROWS(kept_rows); row++) {
+        uint64_t series[3][HM_PACK_PARTS] = {{0}};
+        const uint64_t *series_of[3] = {NULL};
+        bool is_fast[3] = {true, true, true};
+        struct hm_pack_result result = {.is_fast = is_fast};
+        const struct hm_pack_scene scene = {.capacity = 10, .series = series_of};
+        for (size_t i = 0; i < 3; i++) {
+            for (int part = kept_rows[row].parts[i][0]; part >= 0 && part < kept_rows[row].parts[i][1]; part++)
+                series[i][part] = kept_rows[row].item[i].bytes;
+            series_of[i] = kept_rows[row].parts[i][0] < 0 ? NULL : series[i];
+        }
+        assert_int_equal(hm_pack_measure(&scene, kept_rows[row].item, 3, &result), 0);
+        assert_float_equal(result.kept, kept_rows[row].kept, 1e-9);
     }
 }
 
@@ -399,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_properties),
         cmocka_unit_test(test_a_hard_knapsack_ends),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_examples_of_what_is_kept),
         cmocka_unit_test(test_the_measure_gives_the_room_to_who_comes_first),
         cmocka_unit_test(test_gain_is_never_worse_than_the_others),
         cmocka_unit_test(test_gain_is_near_the_best_choice),
