@@ -46,7 +46,7 @@ class Node:
         self, host="localhost", words="", manufacturer="Example Inc.", model="EX-94*", attribute="MemoryMode", **more
     ):
         service = f'redfish "https://{host}:{self.service.port}" {{ credentials = "{self.credentials}" '
-        service += f"timeout = {more.get('timeout', '1s')} "
+        service += f"timeout = {more.get('timeout', '60s')} "
         service += (words or f'ca = "{self.certificate}"') + " }"
         board = BOARD.format(
             manufacturer, model, attribute, more.get("cache", "Cache"), more.get("mixed", "mixed = Hybrid")
@@ -162,7 +162,6 @@ def test_the_rights_of_the_unit_suffice(board):
 
 def test_what_talks_to_the_service_ends_with_the_program(board):
     """Root with the rights of the unit may end a process of nobody's only with one right more."""
-    board.set(timeout="60s")
     board.service.odd[SYSTEM] = "hangs"
     with subprocess.Popen(as_the_unit(board)) as asking:
         asks(board.service, SYSTEM, asking)
@@ -204,7 +203,6 @@ def test_the_state_is_shown(board):
 
 
 def test_a_busy_service_is_asked_again(board):
-    board.set(timeout="60s")
     board.service.busy = [503, 429]
     assert board.run().stdout == "memmode=flat\n" and board.service.asked[:3] == [("GET", SYSTEMS)] * 3
     board.set(timeout="1s")
@@ -287,6 +285,8 @@ def test_an_active_value_that_is_no_mode_is_named(board):
     ],
 )
 def test_answers_that_are_none_change_nothing(board, path, odd, said):
+    if odd == "hangs":
+        board.set(timeout="1s")
     board.service.odd[path] = odd
     assert said in board.fails("memmode=cache")
     assert board.service.changes() == [] and not board.note.path.exists()
@@ -325,6 +325,7 @@ def test_credentials_are_roots_alone(board):
 
 def test_the_password_is_in_no_argument_nor_variable(board):
     """While a service hangs, all processes of the program are looked at."""
+    board.set(timeout="5s")
     board.service.odd[SYSTEM] = "hangs"
     command = [LIBEXEC / "hybridmem-memmode", f"--config={board.config}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as asking:
