@@ -38,17 +38,17 @@ bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page)
 {
     if (unmovable->n_blocks == 0)
         return false;
-    const struct hm_unmovable_block *block = find(unmovable, page >> 6);
-    return block->key == page >> 6 && (block->sure >> (page & 63) & 1);
+    const struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
+    return block->key == page / HM_UNMOVABLE_BLOCK && (block->sure >> (page % HM_UNMOVABLE_BLOCK) & 1);
 }
 
 void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure)
 {
-    struct hm_unmovable_block *block = find(unmovable, page >> 6);
-    uint64_t bit = UINT64_C(1) << (page & 63);
-    if (block->key != page >> 6) {
+    struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
+    uint64_t bit = UINT64_C(1) << (page % HM_UNMOVABLE_BLOCK);
+    if (block->key != page / HM_UNMOVABLE_BLOCK) {
         unmovable->n_blocks += block->key == 0;
-        *block = (struct hm_unmovable_block){.key = page >> 6};
+        *block = (struct hm_unmovable_block){.key = page / HM_UNMOVABLE_BLOCK};
     }
     block->sure |= is_sure || (block->once & bit) ? bit : 0;
     block->once |= is_sure ? 0 : bit;
@@ -58,13 +58,13 @@ uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page
 {
     if (unmovable->n_blocks == 0)
         return 0;
-    const struct hm_unmovable_block *block = find(unmovable, page >> 6);
-    return block->key == page >> 6 ? block->sure & ~block->once : 0;
+    const struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
+    return block->key == page / HM_UNMOVABLE_BLOCK ? block->sure & ~block->once : 0;
 }
 
 void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits)
 {
-    struct hm_unmovable_block *block = find(unmovable, page >> 6);
+    struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
     bits &= hm_unmovable_shared(unmovable, page);
     if (bits == 0)
         return;
@@ -76,8 +76,8 @@ void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t 
 static uint64_t bits_within(uint64_t key, uint64_t first, uint64_t end)
 {
     uint64_t bits = 0;
-    for (uint64_t i = 0; i < 64; i++)
-        if ((key << 6) + i >= first && (key << 6) + i < end)
+    for (uint64_t i = 0; i < HM_UNMOVABLE_BLOCK; i++)
+        if (key * HM_UNMOVABLE_BLOCK + i >= first && key * HM_UNMOVABLE_BLOCK + i < end)
             bits |= UINT64_C(1) << i;
     return bits;
 }
@@ -86,7 +86,8 @@ void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_
 {
     for (uint64_t i = 0; unmovable->n_blocks > 0 && i < HM_UNMOVABLE_BLOCKS; i++) {
         struct hm_unmovable_block *block = &unmovable->block[i];
-        if (block->key == 0 || block->key < first >> 6 || block->key > (first + n_pages - 1) >> 6)
+        if (block->key == 0 || block->key < first / HM_UNMOVABLE_BLOCK ||
+            block->key > (first + n_pages - 1) / HM_UNMOVABLE_BLOCK)
             continue;
         uint64_t keep = ~bits_within(block->key, first, first + n_pages);
         block->once &= keep;

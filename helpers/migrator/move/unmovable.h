@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HM_UNMOVABLE_BLOCKS 32768 /* blocks of 64 pages: 8 GiB if the pages lie together; the table takes 768 KiB */
+#define HM_UNMOVABLE_BLOCK 64     /* pages of a block, as each has a bit */
+#define HM_UNMOVABLE_BLOCKS 32768 /* blocks: 8 GiB if the pages lie together; the table takes 768 KiB */
 
 struct hm_unmovable_block {
-    uint64_t key;  /* page / 64 (numbered as in decide/decide.h); 0: free (few processes map their first 64 pages) */
+    uint64_t key;  /* page / HM_UNMOVABLE_BLOCK (numbered as in decide/decide.h); 0: free (few processes map their first
+                      64 pages) */
     uint64_t once; /* a bit for each page that was busy, or was shared and is so no more */
     uint64_t sure; /* a bit for each page that is not tried again: it is shared, or was not moved a second time */
 };
@@ -33,7 +35,7 @@ bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page);
  * counts as unmovable from the second time on: it may be pinned, or the kernel was just using it.
  */
 void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure);
-/* Which pages of the block of 64 that `page` is in are not tried as they were shared: a bit for each. */
+/* Which pages of the block that `page` is in are not tried as they were shared: a bit for each. */
 uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page);
 /* These of them are shared no more, and are tried once again: where that fails, too, it is for good. */
 void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits);

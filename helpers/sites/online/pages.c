@@ -210,7 +210,8 @@ int hm_online_pages_read(struct hm_online_pages *pages, const struct hm_watch *w
         locate(pages, &list);
     }
     free(list.stretch);
-    errno = ENOMEM;
+    if (status != 0)
+        errno = ENOMEM;
     return status;
 }
 

@@ -10,7 +10,6 @@
 #include "base/marks.h"
 
 #define AT_ONCE 512 /* pages that are looked up together */
-#define BLOCK 64    /* pages of a block of migrator/move/unmovable.h */
 
 struct look {
     const struct hm_residence *residence;
@@ -50,11 +49,13 @@ static bool is_alone(struct look *look, uint64_t page)
 static void retry(struct look *look, const struct hm_extent *extent)
 {
     struct hm_unmovable *unmovable = &look->mover->unmovable;
-    uint64_t entry[BLOCK], end = extent->first + extent->n_pages;
-    for (uint64_t page = extent->first / BLOCK * BLOCK; page < end; page += BLOCK) {
+    uint64_t entry[HM_UNMOVABLE_BLOCK], end = extent->first + extent->n_pages;
+    for (uint64_t page = extent->first / HM_UNMOVABLE_BLOCK * HM_UNMOVABLE_BLOCK; page < end;
+         page += HM_UNMOVABLE_BLOCK) {
         uint64_t shared = hm_unmovable_shared(unmovable, page), alone = 0;
-        off_t place = (off_t)(HM_PAGE_NUMBER(page) * sizeof(entry[0]));
-        ssize_t length = shared != 0 ? pread(look->pagemap, entry, sizeof(entry), place) : 0;
+        if (shared == 0)
+            continue;
+        ssize_t length = pread(look->pagemap, entry, sizeof(entry), (off_t)(HM_PAGE_NUMBER(page) * sizeof(entry[0])));
         for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entry[0]); i++)
             alone |= entry[i] & HM_MARK_ALONE ? UINT64_C(1) << i : 0;
         hm_unmovable_retry(unmovable, page, shared & alone);
@@ -76,7 +77,7 @@ static void answer(struct look *look)
         }
         look->extent[at].tier_pages[tier[i]]++;
         if (look->pagemap >= 0 &&
-            hm_unmovable_shared(&look->mover->unmovable, look->page[i]) >> look->page[i] % BLOCK & 1)
+            hm_unmovable_shared(&look->mover->unmovable, look->page[i]) >> look->page[i] % HM_UNMOVABLE_BLOCK & 1)
             retry(look, &look->extent[at]);
     }
     look->n = 0;
