@@ -188,6 +188,9 @@ def hpcc_lines(folder, rank, pattern):
     return re.findall(pattern, path.read_text(), re.M) if path.exists() else []
 
 
+# Each rank is an MPI world of its own, which must not look for the others.
+MPI_ALONE = "env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
+
 PROGRAM = {
     "lammps": Program(
         name="lmp",
@@ -198,9 +201,7 @@ PROGRAM = {
         units=140,
         prepare=copied("lj.in"),
         load=read_files("lmp"),
-        # Each rank is an MPI world of its own, which must not look for the others.
-        command="env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self"
-        " lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
+        command=f"{MPI_ALONE} lmp -in lj.in -log none -screen none -var rank $SLURM_PROCID -var steps UNITS",
         progress=numbered_progress,
         result=numbered_result(LAMMPS_STOP),
     ),
@@ -213,7 +214,7 @@ PROGRAM = {
         units=0,
         prepare=hpcc_prepare,
         load=read_files("hpcc"),
-        command="cd rank.$SLURM_PROCID; env -i PATH=$PATH HOME=$HOME OMPI_MCA_pml=ob1 OMPI_MCA_btl=self hpcc > out",
+        command=f"cd rank.$SLURM_PROCID; {MPI_ALONE} hpcc > out",
         # The beginning and the end of each test are units.
         progress=lambda folder, rank: len(hpcc_lines(folder, rank, r"^(?:Begin|End) of ")),
         result=lambda folder, rank: "\n".join(hpcc_lines(folder, rank, r"^\|\|Ax-b\|\|_oo.*$")),
