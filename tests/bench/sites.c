@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the notes of hybridmem sites run, or the guidance of hybridmem sites guide, cost, as a ratio to plain malloc, in
- * one run: rounds with libc's own malloc and with that of the library take turns, and the fastest of each counts. A
+ * one run: rounds with libc's own malloc and with that of the library take turns, and each is compared with the one
+ * beside it, as the clock of a CPU changes. The median of these counts: others' work disturbs some rounds only. A
  * program that makes a million small allocations a second: each is freed after 64 others, and between two the program
  * works for the rest of a microsecond. Prints the ratio, and the ns that a small and a large allocation with its end
  * take more. Its argument is the library of the notes; or "guided", where it was started with that of the guidance,
@@ -62,23 +63,43 @@ static double run(void *(*take)(size_t), void (*give)(void *), unsigned pairs, s
     return passed;
 }
 
-/* The least ns of libc's own malloc, and of the library's. */
-static void compare(unsigned pairs, size_t bytes, unsigned steps, double least[2])
+static int order(const void *left, const void *right)
 {
-    least[0] = least[1] = 1e9;
-    for (int round = 0; round < ROUNDS; round++) {
-        double ns[2] = {run(__libc_malloc, __libc_free, pairs, bytes, steps), run(malloc, free, pairs, bytes, steps)};
-        for (int i = 0; i < 2; i++)
-            least[i] = ns[i] < least[i] ? ns[i] : least[i];
-    }
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
 }
 
-/* As many steps of work as make a pair take a microsecond. */
+static double median(double *value, size_t n)
+{
+    qsort(value, n, sizeof(*value), order);
+    return value[n / 2];
+}
+
+struct cost {
+    double plain_ns; /* of a pair, by libc's own malloc */
+    double more_ns;  /* that it takes more by the library's */
+    double ratio;
+};
+
+static struct cost compare(unsigned pairs, size_t bytes, unsigned steps)
+{
+    static double plain[ROUNDS], more[ROUNDS], ratio[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        plain[round] = run(__libc_malloc, __libc_free, pairs, bytes, steps);
+        double ours = run(malloc, free, pairs, bytes, steps);
+        more[round] = ours - plain[round];
+        ratio[round] = ours / plain[round];
+    }
+    return (struct cost){median(plain, ROUNDS), median(more, ROUNDS), median(ratio, ROUNDS)};
+}
+
+/* As many steps of work as make a pair take a microsecond, where others do not disturb it. */
 static unsigned find_steps(void)
 {
     unsigned steps = 1;
-    while (run(__libc_malloc, __libc_free, SMALL_PAIRS, 64, steps) < PAIR_NS)
-        steps += steps / 8 + 1;
+    for (int late = 0; late < 5; late++)
+        for (; run(__libc_malloc, __libc_free, SMALL_PAIRS, 64, steps) < PAIR_NS; late = 0)
+            steps += steps / 8 + 1;
     return steps;
 }
 
@@ -176,15 +197,14 @@ int main(int argc, char **argv)
 {
     const char *folder = getenv(HM_SITES_FOLDER);
     bool is_guided = argc == 2 && strcmp(argv[1], "guided") == 0;
-    double small[2], bare[2], large[2];
     if (argc != 2)
         return 2;
     if (!folder && !is_guided)
         return start(argv);
-    compare(SMALL_PAIRS, 64, find_steps(), small);
-    compare(SMALL_PAIRS, 64, 0, bare);
-    compare(LARGE_PAIRS, LARGE, 0, large);
-    printf("%.3f %.0f %.0f %.0f", small[1] / small[0], bare[0], bare[1] - bare[0], large[1] - large[0]);
+    struct cost small = compare(SMALL_PAIRS, 64, find_steps());
+    struct cost bare = compare(SMALL_PAIRS, 64, 0);
+    struct cost large = compare(LARGE_PAIRS, LARGE, 0);
+    printf("%.3f %.0f %.0f %.0f", small.ratio, bare.plain_ns, bare.more_ns, large.more_ns);
     if (is_guided)
         printf(" %.3f %.3f", grow_alone(__libc_malloc, __libc_free), grow_alone(malloc, free));
     putchar('\n');
