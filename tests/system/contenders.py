@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import migration
+import room
 import siteprofile
 import slurm
 
@@ -186,16 +187,15 @@ class Contender(NamedTuple):
     way: object  # (setting): a context, in which the job is; yields its --hybrid-mem
     settings: list
     stop: str  # the watermark of a fast node to which it fills it
-    is_filling: bool = True  # does it fill room that comes later?
+    room: object = room.Room  # (target, stop): how its ranks are given the target
     starter: object = None  # (program, setting, bytes of a rank in the fast tier): words that start the program
 
 
 CONTENDERS = {
-    "none": Contender(no_migrator, [{}], "low", is_filling=False),
-    "interleave": Contender(interleave, [{}], "low", is_filling=False),
+    "none": Contender(no_migrator, [{}], "low", room.RoomForNobody),
+    "interleave": Contender(interleave, [{}], "low", room.RoomForNobody),
     "ours": Contender(ours, OURS, "high"),
-    # It is the profile that says what is not to be filled.
-    "guided": Contender(no_migrator, GUIDED, "low", starter=siteprofile.guide),
+    "guided": Contender(no_migrator, GUIDED, "low", room.RoomToSpare, siteprofile.guide),
     "numa_balancing": Contender(numa_balancing, NUMA_BALANCING, "high"),
     "tpp": Contender(tpp, NUMA_BALANCING, "high"),
     "damon": Contender(damon, DAMON, "min"),

@@ -68,13 +68,11 @@ def free_bytes(node):
 
 
 class Room:
-    """Fast memory for a job's ranks, who can hold `target` bytes of it.
+    """Fast memory for a job's ranks, who can hold `target` bytes of it, where a contender fills what it is given at any
+    time. `stop` is the watermark to which it fills a node."""
 
-    `stop` is the watermark to which the contender fills a node. With `is_filling` False nobody fills what is
-    given later: then pages chosen at random are moved into it."""
-
-    def __init__(self, target, stop, is_filling):
-        self.target, self.stop, self.is_filling = target, stop, is_filling
+    def __init__(self, target, stop):
+        self.target, self.stop = target, stop
         self.looks, self.owed, self.chance, self.pipes = [], 0.0, random.Random(0), {}
 
     @contextlib.contextmanager
@@ -87,21 +85,20 @@ class Room:
                 self.hold(node, (SPARE + above) // STEP)
             yield
 
-    def left(self, node):
-        """Bytes of the node that the contender could still fill."""
-        return max(0, free_bytes(node) - migration.watermark_bytes(node, self.stop))
+    def left(self):
+        """Bytes that the contender could still fill."""
+        levels = {node: migration.watermark_bytes(node, self.stop) for node in migration.FAST}
+        return sum(max(0, free_bytes(node) - level) for node, level in levels.items())
 
     def hold(self, node, steps):
         for _ in range(steps):
             self.pipes[node].grow(STEP)
 
-    def give(self, pids, steps):
+    def give(self, _pids, steps):
         for at in range(steps):
             pipes = self.pipes[migration.FAST[at % len(migration.FAST)]]
             if pipes.ends:
                 pipes.drop()
-        if not self.is_filling:
-            move_some(pids, steps * STEP, migration.SLOW, migration.FAST, self.chance)
 
     def take(self, pids, steps):
         """Takes room back. Where a node's free memory would be below its low watermark, the kernel would give other
@@ -117,7 +114,7 @@ class Room:
         """Looks at what the ranks hold and leave, and makes the room larger or smaller by a part of what is wrong. What
         is less than a step is kept for later."""
         held = held_bytes(job_id)
-        had = held + (sum(map(self.left, migration.FAST)) if self.is_filling else 0)
+        had = held + self.left()
         self.looks.append((held, had))
         if abs(self.target - had) > NEAR * self.target:
             self.owed += GAIN * (self.target - had)
@@ -127,3 +124,27 @@ class Room:
             self.give(pids, steps)
         elif steps < 0:
             self.take(pids, -steps)
+
+
+class RoomForNobody(Room):
+    """The same where nobody fills what is given later: pages chosen at random are moved into it."""
+
+    def left(self):
+        return 0
+
+    def give(self, pids, steps):
+        super().give(pids, steps)
+        move_some(pids, steps * STEP, migration.SLOW, migration.FAST, self.chance)
+
+
+class RoomToSpare(Room):
+    """The same where the ranks were told the target, and take no more. What they leave empty they have chosen to. They
+    take it as they begin, so nothing is adjusted later: other processes have some of the room before them, so there is
+    more."""
+
+    def made(self):
+        return migration.scarce_fast(self.target + SPARE * len(migration.FAST))
+
+    def adjust(self, job_id, _pids):
+        held = held_bytes(job_id)
+        self.looks.append((held, held + min(self.left(), max(0, self.target - held))))

@@ -19,7 +19,6 @@ import codes
 import contenders
 import costs
 import migration
-import room
 import siteprofile
 import slurm
 
@@ -117,7 +116,7 @@ def run_once(program, contender, setting, share, mark):
     marks. Returns the run's figures."""
     target = int(program.footprint_mib * slurm.MIB * share) // 100
     ranks = Ranks(program, contender.starter(program, setting, target // migration.RANKS) if contender.starter else "")
-    place = room.Room(target, contender.stop, contender.is_filling)
+    place = contender.room(target, contender.stop)
     with contextlib.ExitStack() as stack:
         # The kernel's balancing would move the same pages: only its own contenders use it.
         stack.enter_context(migration.written({"/proc/sys/kernel/numa_balancing": 0}))
