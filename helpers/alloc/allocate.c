@@ -197,13 +197,18 @@ static size_t fast_bytes_of(const struct hm_known *known)
     return bytes < known->bytes ? bytes : known->bytes;
 }
 
-bool hm_deallocate(void *memory, size_t *fast_bytes)
+static struct hm_allocated tell(const struct hm_known *known)
+{
+    return (struct hm_allocated){known->bytes, fast_bytes_of(known), known->is_marked};
+}
+
+bool hm_deallocate(void *memory, struct hm_allocated *was)
 {
     hm_known_lock();
     struct hm_known *known = hm_known_find(memory);
     if (known) {
-        if (fast_bytes)
-            *fast_bytes = fast_bytes_of(known);
+        if (was)
+            *was = tell(known);
         hm_room_give(&layout, known->run, known->n_runs);
         hm_known_remove(known);
     }
@@ -216,20 +221,20 @@ bool hm_deallocate(void *memory, size_t *fast_bytes)
     return known != NULL;
 }
 
-size_t hm_allocated_bytes(const void *memory)
+struct hm_allocated hm_allocated(const void *memory)
 {
     hm_known_lock();
     const struct hm_known *known = hm_known_find(memory);
-    size_t bytes = known ? known->bytes : 0;
+    struct hm_allocated found = known ? tell(known) : (struct hm_allocated){0};
     hm_known_unlock();
-    return bytes;
+    return found;
 }
 
-size_t hm_allocated_fast_bytes(const void *memory)
+void hm_allocated_mark(const void *memory)
 {
     hm_known_lock();
-    const struct hm_known *known = hm_known_find(memory);
-    size_t bytes = known ? fast_bytes_of(known) : 0;
+    struct hm_known *known = hm_known_find(memory);
+    if (known)
+        known->is_marked = true;
     hm_known_unlock();
-    return bytes;
 }

@@ -17,14 +17,20 @@
  */
 void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, char *reason);
 
-/* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. `fast_bytes`,
- * which may be NULL, becomes what hm_allocated_fast_bytes would say. */
-bool hm_deallocate(void *memory, size_t *fast_bytes);
+/* What is known of an allocation. All is 0 where it did not come from hm_allocate. */
+struct hm_allocated {
+    size_t bytes;      /* its size */
+    size_t fast_bytes; /* how many of them were placed on nodes of the fast tier */
+    bool is_marked;
+};
 
-/* Size of the allocation at `memory`, in bytes; 0 where it did not come from hm_allocate. */
-size_t hm_allocated_bytes(const void *memory);
+/* Free placed memory. Returns false, and does nothing, where `memory` did not come from hm_allocate. `was`, which may
+ * be NULL, becomes what hm_allocated would say. */
+bool hm_deallocate(void *memory, struct hm_allocated *was);
 
-/* How many of the allocation's bytes were placed on nodes of the fast tier, at most as many as were asked for. */
-size_t hm_allocated_fast_bytes(const void *memory);
+struct hm_allocated hm_allocated(const void *memory);
+
+/* Marks an allocation, for whatever the caller wants to know of it later. */
+void hm_allocated_mark(const void *memory);
 
 #endif

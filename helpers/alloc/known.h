@@ -4,6 +4,8 @@
 #ifndef HM_ALLOC_KNOWN_H
 #define HM_ALLOC_KNOWN_H
 
+#include <stdbool.h>
+
 #include "hybridmem.h"
 
 struct hm_known {
@@ -15,6 +17,7 @@ struct hm_known {
     size_t n_mappings;  /* mappings that were taken for it (mappings.h) */
     size_t block_bytes; /* 0: not in blocks */
     int policy;
+    bool is_marked; /* by the caller of hm_allocate */
     char reason[HM_ALLOC_REASON];
     size_t n_runs;
     struct hm_alloc_run run[];

@@ -40,8 +40,11 @@ static void *place_large(size_t bytes, const void *caller)
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, is_split ? PARTS : BLOCKS),
                                        .fast_share = choice.fast_share};
     void *memory = hm_allocate(bytes, choice.policy, &hint, reason);
-    if (choice.fast_bytes > 0)
-        hm_preload_count(choice.fast_bytes, memory ? hm_allocated_fast_bytes(memory) : 0);
+    if (choice.fast_bytes == 0)
+        return memory;
+    if (choice.is_marked && memory)
+        hm_allocated_mark(memory);
+    hm_preload_count(choice.is_marked, choice.fast_bytes, memory ? hm_allocated(memory).fast_bytes : 0);
     return memory;
 }
 
@@ -62,7 +65,7 @@ static size_t placed_bytes(const void *memory)
 {
     if (hm_small_has(memory))
         return hm_small_bytes(memory);
-    return (uintptr_t)memory % hm_page_size() == 0 ? hm_allocated_bytes(memory) : 0;
+    return (uintptr_t)memory % hm_page_size() == 0 ? hm_allocated(memory).bytes : 0;
 }
 
 static void *allocate(size_t bytes, const void *caller)
@@ -94,11 +97,11 @@ PUBLIC void *calloc(size_t count, size_t bytes)
 /* Frees large placed memory. False: it is none. */
 static bool release_large(void *memory)
 {
-    size_t fast_bytes = 0;
-    if ((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory, &fast_bytes))
+    struct hm_allocated was;
+    if ((uintptr_t)memory % hm_page_size() != 0 || !hm_deallocate(memory, &was))
         return false;
-    if (fast_bytes > 0)
-        hm_preload_count(fast_bytes, 0);
+    if (was.fast_bytes > 0)
+        hm_preload_count(was.is_marked, was.fast_bytes, 0);
     return true;
 }
 
@@ -119,21 +122,21 @@ PUBLIC void free(void *memory)
     release(memory);
 }
 
-/* What large placed memory has of the fast tier. Other memory has no need of the lock. */
-static size_t counted_bytes(const void *memory)
+/* What is known of large placed memory. Other memory has no need of the lock. */
+static struct hm_allocated look(const void *memory)
 {
     bool is_other = hm_arena_has(memory) || hm_small_has(memory);
-    return is_other ? 0 : hm_allocated_fast_bytes(memory);
+    return is_other ? (struct hm_allocated){0} : hm_allocated(memory);
 }
 
 /* Move the content of an allocation to a new one of `bytes` bytes, and free the old one. Where no new one can be made,
  * the old one stays as it is, and NULL is returned. The old one leaves its part of the fast tier to the new one. */
 static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
 {
-    size_t fast_bytes = counted_bytes(memory);
-    hm_preload_count(fast_bytes, 0);
+    struct hm_allocated was = look(memory);
+    hm_preload_count(was.is_marked, was.fast_bytes, 0);
     void *moved = allocate(bytes, caller);
-    hm_preload_count(0, fast_bytes);
+    hm_preload_count(was.is_marked, 0, was.fast_bytes);
     if (!moved)
         return NULL;
     memcpy(moved, memory, old_bytes < bytes ? old_bytes : bytes);

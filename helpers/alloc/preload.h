@@ -61,6 +61,7 @@ struct hm_preload_choice {
     enum hm_alloc_policy policy;
     double fast_share; /* of HM_ALLOC_SPILL, 0..1 */
     size_t fast_bytes; /* that were taken of what the library may place in the fast tier; 0: nothing is counted */
+    bool is_marked;    /* the allocation is marked, and hm_preload_count told so */
 };
 
 /*
@@ -69,7 +70,8 @@ struct hm_preload_choice {
  */
 bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice);
 
-/* Of an allocation, `now_bytes` of the fast tier are to be counted, no longer `counted_bytes`. */
-void hm_preload_count(size_t counted_bytes, size_t now_bytes);
+/* Of an allocation, which was marked or not, `now_bytes` of the fast tier are to be counted, no longer `counted_bytes`.
+ */
+void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes);
 
 #endif

@@ -31,8 +31,9 @@ bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choic
 }
 
 /* This library places nothing in the fast tier. */
-void hm_preload_count(size_t counted_bytes, size_t now_bytes)
+void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)
 {
+    (void)is_marked;
     (void)counted_bytes;
     (void)now_bytes;
 }

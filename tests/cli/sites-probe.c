@@ -349,6 +349,22 @@ static void again(void)
     tell("mapped", mapped);
 }
 
+/* A site with 8 allocations of 1 MiB, which are made twice, and another whose memory comes after them. */
+static void part(void)
+{
+    char *memory[8], name[16];
+    for (int i = 0; i < 16; i++) {
+        if (i >= 8)
+            free(memory[i % 8]);
+        memory[i % 8] = caller_0();
+    }
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof(name), "large%d", i);
+        tell(name, memory[i]);
+    }
+    tell("late", caller_1());
+}
+
 static void *thread(void *unused)
 {
     (void)unused;
@@ -582,6 +598,8 @@ int main(int argc, char **argv)
         hot(argc > 2 ? atof(argv[2]) : 0.5, 0);
     else if (strcmp(what, "where") == 0)
         hot(0, 1);
+    else if (strcmp(what, "part") == 0)
+        part();
     else if (strcmp(what, "again") == 0)
         again();
     else if (strcmp(what, "lives") == 0)

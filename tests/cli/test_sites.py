@@ -121,7 +121,7 @@ PLANS = [
     ("thermos", "50%", [A, B], 0.75),
     ("thermos", "100%", [A, B, C, D], 0.95),
     ("thermos", "0%", [], 0),
-    ("gain", "25%", [A], 0.4),
+    ("gain", "25%", [A, B], 0.53125),  # B has the 15 MiB that A leaves
     ("gain", "50M", [A, B], 0.75),
     ("gain", "100%", [A, B, C, D], 0.95),
 ]
@@ -132,6 +132,9 @@ def test_plans(packer, fast, ids, share):
     plan = json.loads(sites("plan", PROFILE, "--fast", fast, "--packer", packer, "--json").stdout)
     peaks = {site["id"]: site["peak_bytes"] for site in json.loads(PROFILE.read_text())["sites"]}
     assert plan["packer"] == packer and plan["fast"] == ids
+    limited = plan["limited"] or {"id": None, "bytes": None}
+    assert limited["bytes"] == (15 * MIB if (packer, fast) == ("gain", "25%") else None)
+    peaks[limited["id"]] = limited["bytes"]
     assert plan["fast_bytes"] == sum(peaks[name] for name in ids)
     assert plan["capacity_bytes"] == (50 * MIB if fast == "50M" else int(fast[:-1]) * MIB)
     assert plan["expected_share"] == pytest.approx(share)
@@ -140,10 +143,11 @@ def test_plans(packer, fast, ids, share):
 
 def test_a_plan_says_why():
     text = sites("plan", PROFILE, "--fast", "25%").stdout
-    assert "expected  40.0 % of the accesses served by the fast tier; no choice that fits has more than 53.1 %" in text
+    assert "expected  53.1 % of the accesses served by the fast tier; no choice that fits has more than 53.1 %" in text
+    assert f"limit     site {B} has at most 15 MiB of its 40 MiB there" in text
     whys = {line.split()[0]: line for line in text.splitlines() if line.startswith("0000")}
     assert "accesses per byte" in whys[A] and " fast " in whys[A]
-    assert "larger than the tier" in whys[B] and " slow " in whys[B]
+    assert "what the others leave" in whys[B] and " part " in whys[B]
     assert "others are worth more" in whys[C]
     assert "its accesses are not known" in whys[SMALL]
 

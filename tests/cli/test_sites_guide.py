@@ -61,7 +61,7 @@ def profile(probe, tmp_path_factory):
     return profile_of(probe, tmp_path_factory.mktemp("profile") / "probe.json")
 
 
-def guide(profile, *words, options=("--fast", "11M"), nodes=NODES, **more):
+def guide(profile, *words, options=("--fast", "10M"), nodes=NODES, **more):
     return helper("hybridmem-sites", "guide", "--nodes", nodes, *options, profile, "--", *words, **more)
 
 
@@ -95,10 +95,10 @@ def test_the_chosen_sites_have_the_fast_tier_and_all_else_the_slow_one(probe, pr
 
 
 def test_what_was_chosen_can_be_printed(probe, profile):
-    lines = guide(profile, probe, "where", options=["--fast", "11M", "--print"]).stdout.splitlines()
+    lines = guide(profile, probe, "where", options=["--fast", "10M", "--print"]).stdout.splitlines()
     assert lines[:4] == [f"profile {profile}", "packer gain", f"fast_bytes {10 * MIB}", "expected_share 0.800000"]
     ids = sorted(site["id"] for site in json.loads(profile.read_text())["sites"] if site["peak_bytes"] / MIB in (2, 8))
-    assert lines[4:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 limit={11 * MIB} sites={','.join(ids)}"]
+    assert lines[4:] == [f"HYBRIDMEM_GUIDE fast=0@0 slow=0@0 limit={10 * MIB} sites={','.join(ids)}"]
 
 
 def changed(profile, path, change):
@@ -129,6 +129,23 @@ def test_memory_that_is_given_back_leaves_room(tmp_path, probe):
     assert policies(done) == {"grown": FAST, "mapped": FAST}
 
 
+def test_a_site_has_what_the_others_leave_and_no_more(tmp_path, probe, small):
+    """Also after it was freed: those that come after it find their room."""
+    path = profile_of(probe, tmp_path / "part.json", "part")
+    text = guide(path, probe, "part", options=["--fast", "5M", "--print"]).stdout
+    site = next(site["id"] for site in json.loads(path.read_text())["sites"] if site["peak_bytes"] == 8 * MIB)
+    assert f"limit={5 * MIB} limited={site}:{3 * MIB} sites=" in text
+    found = policies(guide(path, probe, "part", options=["--fast", "5M"]))
+    assert found == {**{f"large{i}": FAST if i < 3 else SLOW for i in range(8)}, "late": FAST}
+    hot_class = json.loads(small.read_text())
+    for entry in hot_class["sites"]:
+        if entry["class_bytes"] == 128:
+            entry.update(reads=30000, accesses=30000, samples=30000)
+    path.write_text(json.dumps(hot_class))
+    done = guide(path, probe, "small", options=["--fast", "6M"])
+    assert [line for line in done.stdout.splitlines() if "hot" in line] == [f"hot {FAST}", f"hot {FAST}", f"hot {SLOW}"]
+
+
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
     wanted = {**all_slow(), "2": FAST, "8": FAST}
@@ -136,7 +153,7 @@ def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     script.write_text(f"#!/bin/sh\n{probe} where\n")
     script.chmod(0o755)
     assert policies(guide(profile, script)) == wanted
-    options = ["--fast", "11M", "--any-build"]
+    options = ["--fast", "10M", "--any-build"]
     assert policies(guide(profile, "sh", "-c", f"true; {probe} where; true", options=options)) == wanted
 
 

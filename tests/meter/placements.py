@@ -24,8 +24,9 @@ PATTERN = (True, True, False, False)  # nodes of interleaved pages in turn: is e
 BLOCKS_AT, BLOCK = 24 + 64 * 16 * 24, struct.Struct("=QQQIHH")
 ENTRIES, ENTRY_BYTES = 8192, 232
 
-# As in helpers/sites/guide/preload.c: least part of an allocation that is placed where the whole finds no room.
-LARGE, PART = 1 << 20, 8
+# As in helpers/sites/guide/preload.c: least part of an allocation that is placed where the whole finds no room; where
+# its site has a limit, too.
+LARGE, PART, SLICE = 1 << 20, 8, 32
 
 
 class Block(NamedTuple):
@@ -206,21 +207,27 @@ class Run:
                     most[site] = max(most.get(site, 0), size)
         return most
 
-    def guided(self, sites, room):
+    def guided(self, sites, room, limits=None):
         """The share of the lines from the fast tier where each rank has its part of `room` bytes there, which the
-        allocations of these sites take in the order in which they are made."""
-        return sum(self._guided_rank(pid, sites, room // self.n_ranks) for pid in self.looks[0].blocks) / self.total
+        allocations of these sites take in the order in which they are made. `limits`: of this room, the bytes that a
+        site of a rank may have at most."""
+        ranks = (self._guided_rank(pid, sites, room // self.n_ranks, limits or {}) for pid in self.looks[0].blocks)
+        return sum(ranks) / self.total
 
-    def _guided_rank(self, pid, sites, room):
-        taken, left, served = {}, room, 0
+    def _guided_rank(self, pid, sites, room, limits):
+        taken, left, served = {}, {**dict.fromkeys(sites, room), **limits, None: room}, 0
         for look in self.looks:
             alive = [block for block in look.blocks.get(pid, ()) if block.site in sites]
             for gone in taken.keys() - {*alive}:
-                left += taken.pop(gone)
+                for key in (gone.site, None):
+                    left[key] += taken[gone]
+                del taken[gone]
             for block in sorted({*alive} - taken.keys(), key=lambda block: block.born):
-                least = block.size if block.size < LARGE else block.size // PART
-                taken[block] = min(block.size, left) if left >= min(least, block.size) else 0
-                left -= taken[block]
+                least = block.size if block.size < LARGE else block.size // (SLICE if block.site in limits else PART)
+                free = min(left[block.site], left[None])
+                taken[block] = min(block.size, free) if free >= min(least, block.size) else 0
+                for key in (block.site, None):
+                    left[key] -= taken[block]
                 pages = self.by_block.get(block, {}).items()
                 served += sum(lines for page, lines in pages if page * PAGE < block.start + taken[block])
         return served

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "plan.h"
+#include "sites/guide/choose.h"
 
 _Static_assert(HM_PACK_PARTS == HM_PROFILE_PARTS, "packers know the parts of a profile");
 
@@ -26,6 +27,7 @@ struct work {
     struct hm_pack_scene scene;
     struct hm_pack_item *accesses, *gain; /* the same items, by what they are worth */
     const uint64_t **series;
+    bool *is_limitable;
 };
 
 static void fill(struct work *work, const struct hm_sites_plan *plan)
@@ -38,12 +40,14 @@ static void fill(struct work *work, const struct hm_sites_plan *plan)
         if (has_costs)
             work->gain[i].value = gain_of(site, costs);
         work->series[i] = site->has_series ? site->series : NULL;
+        work->is_limitable[i] = hm_guide_can_limit(site);
     }
     work->scene = (struct hm_pack_scene){.capacity = plan->capacity,
                                          .series = work->series,
                                          .fast_mbs = costs->fast_mbs,
                                          .slow_mbs = costs->slow_mbs,
-                                         .accesses = plan->accesses};
+                                         .accesses = plan->accesses,
+                                         .is_limitable = work->is_limitable};
 }
 
 int hm_sites_plan_make(struct hm_sites_plan *plan)
@@ -51,11 +55,14 @@ int hm_sites_plan_make(struct hm_sites_plan *plan)
     size_t n = plan->profile->n_sites;
     struct work work = {.accesses = calloc(n + 1, sizeof(*work.accesses)),
                         .gain = calloc(n + 1, sizeof(*work.gain)),
-                        .series = calloc(n + 1, sizeof(*work.series))};
+                        .series = calloc(n + 1, sizeof(*work.series)),
+                        .is_limitable = calloc(n + 1, sizeof(*work.is_limitable))};
     plan->result.is_fast = calloc(n + 1, sizeof(bool));
     plan->order = hm_sites_sort(plan->profile);
     plan->accesses = hm_profile_all_accesses(plan->profile);
-    int status = work.accesses && work.gain && work.series && plan->result.is_fast && plan->order ? 0 : -1;
+    int status = work.accesses && work.gain && work.series && work.is_limitable ? 0 : -1;
+    if (!plan->result.is_fast || !plan->order)
+        status = -1;
     if (status == 0) {
         fill(&work, plan);
         /* The others are those of their paper, which weighs nothing. */
@@ -67,5 +74,6 @@ int hm_sites_plan_make(struct hm_sites_plan *plan)
     free(work.accesses);
     free(work.gain);
     free(work.series);
+    free(work.is_limitable);
     return status;
 }

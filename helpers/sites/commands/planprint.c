@@ -35,6 +35,11 @@ static bool is_for_balance(const struct hm_sites_plan *plan, const struct hm_pro
     return plan->costs.fast_mbs > 0 && plan->result.bytes + site->peak_bytes <= plan->capacity;
 }
 
+static bool is_limited(const struct hm_sites_plan *plan, size_t at)
+{
+    return plan->result.limit_bytes > 0 && at == plan->result.limited;
+}
+
 static const char *why(const struct hm_sites_plan *plan, size_t at)
 {
     const struct hm_profile_site *site = &plan->profile->site[at];
@@ -43,6 +48,8 @@ static const char *why(const struct hm_sites_plan *plan, size_t at)
         return "its accesses are not known";
     if (!(accesses > 0))
         return "no access was seen";
+    if (is_limited(plan, at))
+        return "what the others leave";
     if (site->peak_bytes > plan->capacity)
         return plan->result.is_fast[at] ? "the part that finds room" : "larger than the tier";
     if (plan->result.is_fast[at])
@@ -61,7 +68,7 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
         snprintf(cell, HM_TABLE_CELL, "%016" PRIx64, site->id);
         break;
     case TIER:
-        snprintf(cell, HM_TABLE_CELL, "%s", plan->result.is_fast[at] ? "fast" : "slow");
+        snprintf(cell, HM_TABLE_CELL, "%s", is_limited(plan, at) ? "part" : plan->result.is_fast[at] ? "fast" : "slow");
         break;
     case PEAK:
         hm_size_format(site->peak_bytes, cell, HM_TABLE_CELL);
@@ -107,6 +114,20 @@ static void put_unplaced(const struct hm_sites_plan *plan, size_t screen)
     put_fact(screen, "guide", text);
 }
 
+/* Says what one site has at most, if any has a limit. */
+static void put_limit(const struct hm_sites_plan *plan, size_t screen)
+{
+    const struct hm_pack_result *result = &plan->result;
+    char text[128], size[2][24];
+    if (result->limit_bytes == 0)
+        return;
+    const struct hm_profile_site *site = &plan->profile->site[result->limited];
+    snprintf(text, sizeof(text), "site %016" PRIx64 " has at most %s of its %s there", site->id,
+             hm_size_format(result->limit_bytes, size[0], sizeof(size[0])),
+             hm_size_format(site->peak_bytes, size[1], sizeof(size[1])));
+    put_fact(screen, "limit", text);
+}
+
 void hm_sites_plan_print(const struct hm_sites_plan *plan)
 {
     const struct hm_pack_result *result = &plan->result;
@@ -126,6 +147,7 @@ void hm_sites_plan_print(const struct hm_sites_plan *plan)
              100 * share_of(plan, result->kept),
              100 * share_of(plan, result->is_exact ? result->value : result->bound));
     put_fact(screen, "expected", text);
+    put_limit(plan, screen);
     put_unplaced(plan, screen);
     if (plan->costs.text[0])
         put_fact(screen, "tiers", plan->costs.text);
@@ -136,6 +158,17 @@ void hm_sites_plan_print(const struct hm_sites_plan *plan)
     }
     putchar('\n');
     hm_table_print(stdout, &table, screen);
+}
+
+/* The site that has a limit, or null. */
+static json_t *limited(const struct hm_sites_plan *plan)
+{
+    const struct hm_pack_result *result = &plan->result;
+    char id[17];
+    if (result->limit_bytes == 0)
+        return json_null();
+    snprintf(id, sizeof(id), "%016" PRIx64, plan->profile->site[result->limited].id);
+    return json_pack("{s:s, s:I}", "id", id, "bytes", (json_int_t)result->limit_bytes);
 }
 
 int hm_sites_plan_print_json(const struct hm_sites_plan *plan)
@@ -153,8 +186,8 @@ int hm_sites_plan_print_json(const struct hm_sites_plan *plan)
         n++;
     }
     json_t *all =
-        json_pack("{s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "packer", plan->packer->name, "capacity_bytes",
-                  (json_int_t)plan->capacity, "fast", hm_figures_whole(fast, n), "fast_bytes",
+        json_pack("{s:s, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "packer", plan->packer->name, "capacity_bytes",
+                  (json_int_t)plan->capacity, "fast", hm_figures_whole(fast, n), "limited", limited(plan), "fast_bytes",
                   (json_int_t)result->bytes, "expected_share", hm_figures_real(share_of(plan, result->kept)),
                   "bound_share", hm_figures_real(share_of(plan, result->is_exact ? result->value : result->bound)),
                   "read_cost", hm_figures_real(plan->costs.read > 0 ? plan->costs.read : NAN), "write_cost",

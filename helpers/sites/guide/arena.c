@@ -23,14 +23,16 @@
 #define NONE UINT32_MAX
 #define PAUSE_NS UINT64_C(1000000000)
 
-static pthread_once_t once = PTHREAD_ONCE_INIT, once_of[ARENAS]; /* PTHREAD_ONCE_INIT is 0 */
+#define LIMITED ARENAS /* the one of the site that has a limit of its own */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT, once_of[ARENAS + 1]; /* PTHREAD_ONCE_INIT is 0 */
 static atomic_bool is_open;
-static unsigned arena[ARENAS];
+static unsigned arena[ARENAS + 1];
 static atomic_uint n_threads;
 static _Thread_local unsigned place; /* of this thread's arena, plus 1; 0: none yet */
 /* There was no memory for the arenas. Until then, or until some of theirs is freed, they are not asked again, as that
  * takes longer than an allocation. */
-static _Atomic uint64_t paused_until_ns;
+static _Atomic uint64_t paused_until_ns[HM_GUIDE_LIMITED + 1]; /* by tier */
 
 /* ---------------------------------------------------------- begin and fork */
 
@@ -105,20 +107,26 @@ static void begin(void)
 static void make(void)
 {
     unsigned *mine = &arena[place - 1];
-    if (hm_extents_make_arena(mine) != 0)
+    if (hm_extents_make_arena(HM_GUIDE_FAST, mine) != 0)
         *mine = NONE;
+}
+
+static void make_limited(void)
+{
+    if (hm_extents_make_arena(HM_GUIDE_LIMITED, &arena[LIMITED]) != 0)
+        arena[LIMITED] = NONE;
 }
 
 /* ---------------------------------------------------------- allocations */
 
-static bool is_paused(void)
+static bool is_paused(enum hm_guide_tier tier)
 {
-    uint64_t until_ns = atomic_load_explicit(&paused_until_ns, memory_order_relaxed);
+    uint64_t until_ns = atomic_load_explicit(&paused_until_ns[tier], memory_order_relaxed);
     if (until_ns == 0)
         return false;
     if (hm_clock_ns(CLOCK_MONOTONIC_COARSE) < until_ns)
         return true;
-    atomic_store_explicit(&paused_until_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&paused_until_ns[tier], 0, memory_order_relaxed);
     return false;
 }
 
@@ -129,8 +137,12 @@ static unsigned arenas(void)
     return fitting < 1 ? 1 : fitting < ARENAS ? (unsigned)fitting : ARENAS;
 }
 
-static unsigned arena_of_thread(void)
+static unsigned arena_for(enum hm_guide_tier tier)
 {
+    if (tier == HM_GUIDE_LIMITED) {
+        pthread_once(&once_of[LIMITED], make_limited);
+        return arena[LIMITED];
+    }
     if (place == 0)
         place = atomic_fetch_add(&n_threads, 1) % arenas() + 1;
     pthread_once(&once_of[place - 1], make);
@@ -138,16 +150,16 @@ static unsigned arena_of_thread(void)
 }
 
 /* jemalloc aligns what is smaller than ALIGN to 8 bytes only, and libc does not. */
-static void *take(size_t alignment, size_t bytes, bool is_zeroed)
+static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool is_zeroed)
 {
     pthread_once(&once, begin);
-    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused())
+    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused(tier))
         return NULL;
-    unsigned mine = arena_of_thread();
+    unsigned mine = arena_for(tier);
     int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);
     void *memory = mine == NONE ? NULL : hm_jemalloc_mallocx(hm_most(bytes, ALIGN), flags);
     if (!memory)
-        atomic_store(&paused_until_ns, hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
+        atomic_store(&paused_until_ns[tier], hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
     /* Where a thread ends, and its data of jemalloc is gone, jemalloc takes memory of its own arena for all. */
     if (!memory || hm_extents_have(memory))
         return memory;
@@ -158,9 +170,10 @@ static void *take(size_t alignment, size_t bytes, bool is_zeroed)
 /* An allocation of no bytes is left to the next malloc, as others mean different things by it. */
 void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
 {
-    if (bytes == 0 || !hm_guide_is_fast(bytes, caller) || !hm_guide_enter())
+    enum hm_guide_tier tier = bytes > 0 ? hm_guide_tier_of(bytes, caller) : HM_GUIDE_SLOW;
+    if (tier == HM_GUIDE_SLOW || !hm_guide_enter())
         return NULL;
-    void *memory = take(alignment, bytes, is_zeroed);
+    void *memory = take(tier, alignment, bytes, is_zeroed);
     hm_guide_leave();
     return memory;
 }
@@ -186,7 +199,8 @@ void hm_small_give(void *memory)
         return;
     if (atomic_load_explicit(&is_open, memory_order_relaxed))
         hm_jemalloc_free(memory);
-    if (atomic_load_explicit(&paused_until_ns, memory_order_relaxed) != 0)
-        atomic_store_explicit(&paused_until_ns, 0, memory_order_relaxed);
+    for (int tier = HM_GUIDE_FAST; tier <= HM_GUIDE_LIMITED; tier++)
+        if (atomic_load_explicit(&paused_until_ns[tier], memory_order_relaxed) != 0)
+            atomic_store_explicit(&paused_until_ns[tier], 0, memory_order_relaxed);
     hm_guide_leave();
 }

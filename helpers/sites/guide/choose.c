@@ -45,6 +45,11 @@ bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profil
     return site->allocations > 0 && (has_arenas || !is_small(profile, site));
 }
 
+bool hm_guide_can_limit(const struct hm_profile_site *site)
+{
+    return site->class_bytes == 0;
+}
+
 uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     bool has_small = site->class_bytes == 0 && is_small(profile, site) && profile->least_bytes > 0;
@@ -65,16 +70,20 @@ static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice
 {
     struct hm_pack_item *item = calloc(profile->n_sites + 1, sizeof(*item));
     const uint64_t **series = calloc(profile->n_sites + 1, sizeof(*series));
-    const struct hm_pack_scene scene = {.capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST), .series = series};
-    int status = item && series ? 0 : -1;
+    bool *is_limitable = calloc(profile->n_sites + 1, sizeof(*is_limitable));
+    const struct hm_pack_scene scene = {
+        .capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST), .series = series, .is_limitable = is_limitable};
+    int status = item && series && is_limitable ? 0 : -1;
     for (size_t i = 0; status == 0 && i < profile->n_sites; i++) {
         item[i] = item_of(profile, &profile->site[i], choice->has_arenas);
         series[i] = profile->site[i].has_series ? profile->site[i].series : NULL;
+        is_limitable[i] = hm_guide_can_limit(&profile->site[i]);
     }
     if (status == 0)
         status = hm_pack_into(choice->packer, &scene, item, profile->n_sites, result);
     free(item);
     free(series);
+    free(is_limitable);
     return status;
 }
 
@@ -124,6 +133,8 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
                 HM_GUIDE_SITES, path);
     else
         status = 0;
+    choice->table.limited = result.limit_bytes > 0 ? profile->site[result.limited].id : 0;
+    choice->table.limited_bytes = result.limit_bytes;
     choice->table.limit_bytes = choice->capacity_bytes; /* a program may have more at its sites than its profile says */
     choice->fast_bytes = result.bytes;
     choice->expected_share = result.kept / accesses;

@@ -27,6 +27,9 @@ double hm_guide_block_bytes(const struct hm_profile *profile, const struct hm_pr
  * one program, so they need its build-id. Pure. */
 bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profile_site *site, bool has_arenas);
 
+/* Can a site be limited to a part of the fast tier? Size classes cannot. Pure. */
+bool hm_guide_can_limit(const struct hm_profile_site *site);
+
 /* The size from which on allocations have to be looked at for this site: HM_ALLOC_LEAST, or the profile's least where
  * its allocations are smaller. For a size class no stack has to be. Pure. */
 uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_profile_site *site);

@@ -11,7 +11,6 @@
 
 #include "alloc/mappings.h"
 #include "jemalloc.h"
-#include "preload.h"
 
 /*
  * A map of the addresses, so that free can tell whose memory it is: a bit for each unit, in leaves that are made where
@@ -21,8 +20,9 @@
 #define UNIT ((size_t)1 << UNIT_SHIFT)
 #define LEAF_SHIFT 15 /* units of a leaf: 64 GiB */
 #define LEAF_WORDS ((1u << LEAF_SHIFT) / 64)
-#define ADDRESS_BITS 48 /* without a hint, Linux maps nothing above */
-#define GROWTH 16       /* arenas take at most this part of what the process may have at a time */
+#define ADDRESS_BITS 48               /* without a hint, Linux maps nothing above */
+#define FAST_LEAST ((size_t)64 << 10) /* the least of a unit that is worth being bound; pages are no larger */
+#define GROWTH 16                     /* arenas take at most this part of what the process may have at a time */
 #define LEAVES (1u << (ADDRESS_BITS - LEAF_SHIFT - UNIT_SHIFT))
 
 typedef _Atomic uint64_t word;
@@ -72,8 +72,9 @@ static bool add(uintptr_t start, size_t bytes)
 /* What an arena takes as it is made is for jemalloc's own data: it has no need of the fast tier. */
 static _Thread_local bool is_making;
 
-/* Maps whole units that nobody else has a part of. NULL: it is not possible. */
-static void *map_units(size_t bytes)
+/* Maps whole units that nobody else has a part of. The first `fast_bytes` are in the fast tier; jemalloc takes low
+ * addresses first. NULL: it is not possible. */
+static void *map_units(size_t bytes, size_t fast_bytes)
 {
     char *base = map(bytes + UNIT, PROT_NONE);
     if (!base)
@@ -87,30 +88,37 @@ static void *map_units(size_t bytes)
         munmap(start, bytes);
         return NULL;
     }
-    if (!is_making)
-        hm_guide_bind_fast(start, bytes);
+    if (fast_bytes > 0)
+        hm_guide_bind_fast(start, fast_bytes);
     return add((uintptr_t)start, bytes) ? start : NULL;
 }
 
 /* ---------------------------------------------------------- jemalloc's hooks */
 
+/* Takes bytes of the limits: for a limited site also a part. Returns how many, in whole pages. */
+static size_t take_fast(enum hm_guide_tier tier, size_t bytes)
+{
+    size_t taken = hm_guide_take(tier, bytes, tier == HM_GUIDE_LIMITED ? FAST_LEAST : bytes);
+    size_t whole = taken & ~(FAST_LEAST - 1);
+    hm_guide_give(tier, taken - whole);
+    return whole;
+}
+
+static extent_hooks_t hooks_of[HM_GUIDE_LIMITED + 1]; /* by tier */
+
 static void *take(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment, bool *zero, bool *commit,
                   unsigned arena)
 {
+    enum hm_guide_tier tier = (enum hm_guide_tier)(hooks - hooks_of);
     size_t whole;
-    (void)hooks;
     (void)arena;
     if (wanted || alignment > UNIT || __builtin_add_overflow(bytes, UNIT - 1, &whole) || !hm_mappings_take(1))
         return NULL;
     whole &= ~(UNIT - 1);
-    size_t counted = is_making ? 0 : whole;
-    void *memory = NULL;
-    if (counted == 0 || hm_limit_take(&hm_guide_limit, counted, counted) > 0)
-        memory = map_units(whole);
-    else
-        counted = 0;
+    size_t fast_bytes = is_making ? 0 : take_fast(tier, whole);
+    void *memory = is_making || fast_bytes > 0 ? map_units(whole, fast_bytes) : NULL;
     if (!memory) {
-        hm_limit_give(&hm_guide_limit, counted);
+        hm_guide_give(tier, fast_bytes);
         hm_mappings_give(1);
     }
     *zero = *commit = true;
@@ -128,8 +136,6 @@ static bool refuse(extent_hooks_t *hooks, void *memory, size_t bytes, bool commi
     return true;
 }
 
-static extent_hooks_t hooks;
-
 int hm_extents_begin(void)
 {
     extent_hooks_t *usual = NULL;
@@ -138,12 +144,13 @@ int hm_extents_begin(void)
     if (hm_jemalloc_mallctl("arena.0.extent_hooks", &usual, &bytes, NULL, 0) != 0)
         return -1;
     /* To split, merge and purge is as usual. Memory is never decommitted: it would lose its policy. */
-    hooks = (extent_hooks_t){.alloc = take,
-                             .dalloc = refuse,
-                             .purge_lazy = usual->purge_lazy,
-                             .purge_forced = usual->purge_forced,
-                             .split = usual->split,
-                             .merge = usual->merge};
+    for (int tier = HM_GUIDE_FAST; tier <= HM_GUIDE_LIMITED; tier++)
+        hooks_of[tier] = (extent_hooks_t){.alloc = take,
+                                          .dalloc = refuse,
+                                          .purge_lazy = usual->purge_lazy,
+                                          .purge_forced = usual->purge_forced,
+                                          .split = usual->split,
+                                          .merge = usual->merge};
     return 0;
 }
 
@@ -160,9 +167,9 @@ static void limit_growth(unsigned arena)
         hm_jemalloc_mallctl(name, NULL, NULL, &most, sizeof(most));
 }
 
-int hm_extents_make_arena(unsigned *arena)
+int hm_extents_make_arena(enum hm_guide_tier tier, unsigned *arena)
 {
-    extent_hooks_t *ours = &hooks;
+    extent_hooks_t *ours = &hooks_of[tier];
     size_t bytes = sizeof(*arena);
     is_making = true;
     int status = hm_jemalloc_mallctl("arenas.create", arena, &bytes, &ours, sizeof(ours)) == 0 ? 0 : -1;

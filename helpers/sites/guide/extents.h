@@ -6,13 +6,15 @@
 
 #include <stdbool.h>
 
+#include "preload.h"
+
 /* Is this address in one of them? Takes no lock. */
 bool hm_extents_have(const void *memory);
 
 /* Has jemalloc begin, once. Files are read, so the thread must not be cancelled here. Returns 0, or -1. */
 int hm_extents_begin(void);
 
-/* Makes an arena of jemalloc that takes its memory from here. Returns 0, or -1. */
-int hm_extents_make_arena(unsigned *arena);
+/* Makes an arena of jemalloc for sites of a tier that takes its memory from here. Returns 0, or -1. */
+int hm_extents_make_arena(enum hm_guide_tier tier, unsigned *arena);
 
 #endif

@@ -55,6 +55,34 @@ __attribute__((constructor)) static void begin(void)
     (void)find_others();
 }
 
+/* Counts a mapping against the limits of its tier. Returns whether it may be in the fast one. */
+static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
+{
+    if (tier == HM_GUIDE_SLOW || (tier == HM_GUIDE_LIMITED && !hm_limit_map(&hm_guide_limited, memory, bytes)))
+        return false;
+    if (hm_limit_map(&hm_guide_limit, memory, bytes))
+        return true;
+    if (tier == HM_GUIDE_LIMITED)
+        hm_limit_unmap(&hm_guide_limited, memory, bytes);
+    return false;
+}
+
+/* Gives back what was counted of a range. Returns of which tier some of it was. */
+static enum hm_guide_tier unmap(const void *memory, size_t bytes)
+{
+    bool is_limited = hm_limit_unmap(&hm_guide_limited, memory, bytes) > 0;
+    bool is_fast = hm_limit_unmap(&hm_guide_limit, memory, bytes) > 0;
+    return is_limited ? HM_GUIDE_LIMITED : is_fast ? HM_GUIDE_FAST : HM_GUIDE_SLOW;
+}
+
+/* Counts what has its place already. */
+static void note(enum hm_guide_tier tier, const void *memory, size_t bytes)
+{
+    hm_limit_note(&hm_guide_limit, memory, bytes);
+    if (tier == HM_GUIDE_LIMITED)
+        hm_limit_note(&hm_guide_limited, memory, bytes);
+}
+
 /* Does the kernel refuse to unmap this range, as it begins within a page or is none? */
 static bool is_refused(const void *address, size_t bytes)
 {
@@ -67,9 +95,9 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
                                  : (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
-        hm_limit_unmap(&hm_guide_limit, memory, bytes);
+        unmap(memory, bytes);
     if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST &&
-        hm_guide_is_fast_site(__builtin_return_address(0)) && hm_limit_map(&hm_guide_limit, memory, bytes))
+        map(hm_guide_tier_of_mapping(__builtin_return_address(0)), memory, bytes))
         hm_guide_bind_fast(memory, bytes);
     errno = number;
     return memory;
@@ -82,7 +110,7 @@ PUBLIC void *mmap64(void *address, size_t bytes, int protection, int flags, int 
 PUBLIC int munmap(void *address, size_t bytes)
 {
     if (!is_refused(address, bytes))
-        hm_limit_unmap(&hm_guide_limit, address, bytes);
+        unmap(address, bytes);
     return find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
 }
 
@@ -93,16 +121,16 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     va_start(more, flags);
     void *wanted = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
     va_end(more);
-    bool is_counted = !is_refused(address, bytes) && hm_limit_unmap(&hm_guide_limit, address, bytes) > 0;
+    enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : unmap(address, bytes);
     void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
     bool is_moved = memory != MAP_FAILED;
     if (is_moved && wanted) /* what was there is unmapped */
-        hm_limit_unmap(&hm_guide_limit, wanted, new_bytes);
-    if (is_counted && is_moved)
-        hm_limit_note(&hm_guide_limit, memory, new_bytes);
-    if (is_counted && (!is_moved || flags & MREMAP_DONTUNMAP)) /* new pages of it are fast, too */
-        hm_limit_note(&hm_guide_limit, address, bytes);
+        unmap(wanted, new_bytes);
+    if (tier != HM_GUIDE_SLOW && is_moved)
+        note(tier, memory, new_bytes);
+    if (tier != HM_GUIDE_SLOW && (!is_moved || flags & MREMAP_DONTUNMAP)) /* new pages of it are fast, too */
+        note(tier, address, bytes);
     return memory;
 }
 

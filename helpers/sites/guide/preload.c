@@ -20,7 +20,8 @@
 #define CACHE 4096 /* stacks whose tier is known; a power of two */
 #define MIB ((size_t)1 << 20)
 #define ARENA_BYTES (2 * MIB)
-#define PART 8 /* least part of an allocation that is worth a place of its own */
+#define PART 8   /* least part of an allocation that is worth a place of its own */
+#define SLICE 32 /* the same where the site has a limit, and so never more than a part */
 
 const char hm_next_library[] = "libhybridmem-guide.so";
 
@@ -31,7 +32,7 @@ static bool has_sites;   /* else stacks need no look */
 static unsigned classes; /* a bit for each size class whose memory is fast */
 static struct hm_layout layout;
 static struct hm_set fast_nodes;
-struct hm_limit hm_guide_limit = {.most_bytes = UINT64_MAX};
+struct hm_limit hm_guide_limit = {.most_bytes = UINT64_MAX}, hm_guide_limited = {.most_bytes = UINT64_MAX};
 
 /* The classes are of all small allocations of the program that the profile is of. Another that it executes has its own.
  */
@@ -62,6 +63,8 @@ static void set_limit(void)
     if (table.limit_bytes > 0 &&
         __builtin_add_overflow(table.limit_bytes, has_small ? ARENA_BYTES : 0, &hm_guide_limit.most_bytes))
         hm_guide_limit.most_bytes = UINT64_MAX;
+    if (table.limited_bytes > 0)
+        hm_guide_limited.most_bytes = table.limited_bytes;
 }
 
 static void begin(void)
@@ -105,7 +108,9 @@ void hm_guide_leave(void)
     is_inside = false;
 }
 
-/* Tiers by the stacks' addresses in this process: the upper bits of their hash, 2, and 1 where the site is fast. */
+/* Tiers by the stacks' addresses in this process: the upper bits of their hash, KNOWN, and the tier. */
+#define KNOWN UINT64_C(4)
+#define TIER UINT64_C(3)
 static _Atomic uint64_t known[CACHE];
 
 void hm_guide_forget_code(void)
@@ -114,63 +119,94 @@ void hm_guide_forget_code(void)
         atomic_store_explicit(&known[i], 0, memory_order_relaxed);
 }
 
-static bool look_up(const void *caller)
+static enum hm_guide_tier tier_of_site(uint64_t id)
+{
+    if (!hm_guide_has(&table, id))
+        return HM_GUIDE_SLOW;
+    return table.limited_bytes > 0 && id == table.limited ? HM_GUIDE_LIMITED : HM_GUIDE_FAST;
+}
+
+static enum hm_guide_tier look_up(const void *caller)
 {
     struct hm_stack stack;
     hm_stack_walk(caller, &stack);
-    uint64_t hash = hm_stack_hash(&stack) & ~UINT64_C(3);
+    uint64_t hash = hm_stack_hash(&stack) & ~(KNOWN | TIER);
     _Atomic uint64_t *place = &known[hash >> 14 & (CACHE - 1)];
     uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
-    if ((found & 2) && (found & ~UINT64_C(3)) == hash)
-        return found & 1;
-    bool is_fast = hm_guide_has(&table, hm_stack_id(&stack));
-    atomic_store_explicit(place, hash | 2 | is_fast, memory_order_relaxed);
-    return is_fast;
+    if ((found & KNOWN) && (found & ~(KNOWN | TIER)) == hash)
+        return (enum hm_guide_tier)(found & TIER);
+    enum hm_guide_tier tier = tier_of_site(hm_stack_id(&stack));
+    atomic_store_explicit(place, hash | KNOWN | tier, memory_order_relaxed);
+    return tier;
 }
 
 /* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
-static bool is_site_fast(uint64_t given, const void *caller)
+static enum hm_guide_tier find(uint64_t given, const void *caller)
 {
+    enum hm_guide_tier tier = HM_GUIDE_SLOW;
     if (!hm_guide_enter())
-        return false;
+        return tier;
     pthread_once(&once, begin);
-    bool is_fast = is_on && has_sites && (given != 0 ? hm_guide_has(&table, given) : look_up(caller));
+    if (is_on && has_sites)
+        tier = given != 0 ? tier_of_site(given) : look_up(caller);
     hm_guide_leave();
-    return is_fast;
+    return tier;
 }
 
-bool hm_guide_is_fast_site(const void *caller)
+enum hm_guide_tier hm_guide_tier_of_mapping(const void *caller)
 {
-    return is_site_fast(0, caller);
+    return find(0, caller);
 }
 
-bool hm_guide_is_fast(size_t bytes, const void *caller)
+enum hm_guide_tier hm_guide_tier_of(size_t bytes, const void *caller)
 {
     static atomic_bool has_begun;
     size_t usable = hm_sites_usable(bytes);
     if (!atomic_load_explicit(&has_begun, memory_order_acquire)) {
         if (!hm_guide_enter())
-            return false;
+            return HM_GUIDE_SLOW;
         pthread_once(&once, begin);
         hm_guide_leave();
         atomic_store_explicit(&has_begun, true, memory_order_release);
     }
     if (!is_on)
-        return false;
+        return HM_GUIDE_SLOW;
     if (usable < table.least_bytes)
-        return classes >> hm_sites_class(usable) & 1;
-    return has_sites && is_site_fast(HM_SITES_GIVEN, caller);
+        return classes >> hm_sites_class(usable) & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW;
+    return has_sites ? find(HM_SITES_GIVEN, caller) : HM_GUIDE_SLOW;
 }
 
-/* What is left for an allocation may be a part of it: so much is better than nothing. */
+uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least)
+{
+    uint64_t own = tier == HM_GUIDE_LIMITED ? hm_limit_take(&hm_guide_limited, bytes, least) : bytes;
+    uint64_t taken = own > 0 ? hm_limit_take(&hm_guide_limit, own, least) : 0;
+    if (tier == HM_GUIDE_LIMITED)
+        hm_limit_give(&hm_guide_limited, own - taken);
+    return taken;
+}
+
+void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes)
+{
+    hm_limit_give(&hm_guide_limit, bytes);
+    if (tier == HM_GUIDE_LIMITED)
+        hm_limit_give(&hm_guide_limited, bytes);
+}
+
+/* The least that an allocation takes: what is left may be a part of it, and so much is better than nothing. */
+static size_t least_of(enum hm_guide_tier tier, size_t bytes)
+{
+    return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : PART);
+}
+
 bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
 {
-    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST};
-    if (!hm_guide_is_fast(bytes, caller))
+    enum hm_guide_tier tier = hm_guide_tier_of(bytes, caller);
+    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST, .is_marked = tier == HM_GUIDE_LIMITED};
+    if (tier == HM_GUIDE_SLOW)
         return false;
-    if (hm_guide_limit.most_bytes == UINT64_MAX)
+    if (tier == HM_GUIDE_FAST && hm_guide_limit.most_bytes == UINT64_MAX)
         return true;
-    choice->fast_bytes = hm_limit_take(&hm_guide_limit, bytes, bytes < MIB ? bytes : bytes / PART);
+    choice->fast_bytes = hm_guide_take(tier, bytes, least_of(tier, bytes));
     if (choice->fast_bytes < bytes) {
         choice->policy = HM_ALLOC_SPILL;
         choice->fast_share = (double)choice->fast_bytes / (double)bytes;
@@ -178,8 +214,10 @@ bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choic
     return choice->fast_bytes > 0;
 }
 
-void hm_preload_count(size_t counted_bytes, size_t now_bytes)
+void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)
 {
     hm_limit_add(&hm_guide_limit, now_bytes);
-    hm_limit_give(&hm_guide_limit, counted_bytes);
+    if (is_marked)
+        hm_limit_add(&hm_guide_limited, now_bytes);
+    hm_guide_give(is_marked ? HM_GUIDE_LIMITED : HM_GUIDE_FAST, counted_bytes);
 }

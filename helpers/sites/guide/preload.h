@@ -8,17 +8,28 @@
 
 #include "limit.h"
 
-/* Does an allocation of so many bytes belong to the fast tier, by its size class or its site? `caller` is the return
- * address of the function that the program has called. May change errno. */
-bool hm_guide_is_fast(size_t bytes, const void *caller);
+/* Where memory is to be. */
+enum hm_guide_tier {
+    HM_GUIDE_SLOW,
+    HM_GUIDE_FAST,
+    HM_GUIDE_LIMITED, /* fast, as far as the site's own limit has it */
+};
+
+/* By its size class or its site, where is an allocation of so many bytes to be? `caller` is the return address of the
+ * function that the program has called. May change errno. */
+enum hm_guide_tier hm_guide_tier_of(size_t bytes, const void *caller);
 /* The same for a mapping, which is in no size class. */
-bool hm_guide_is_fast_site(const void *caller);
+enum hm_guide_tier hm_guide_tier_of_mapping(const void *caller);
 
 /* Lets new pages of this range come from the fast tier's nodes, as far as these have some. */
 void hm_guide_bind_fast(void *memory, size_t bytes);
 
-/* What this process may have of the fast tier. */
-extern struct hm_limit hm_guide_limit;
+/* What this process may have of the fast tier, and what the limited site may have of it. */
+extern struct hm_limit hm_guide_limit, hm_guide_limited;
+
+/* Takes bytes of the limits, or what is left where that is at least `least`. Returns how many were taken; 0: none. */
+uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least);
+void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes);
 
 /* Has this thread come from the library itself? Then its allocations are not guided. */
 bool hm_guide_enter(void); /* returns whether it had not; then hm_guide_leave has to follow */

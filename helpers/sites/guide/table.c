@@ -11,6 +11,7 @@
 #define PROGRAM " program="
 #define LEAST " least="
 #define LIMIT " limit="
+#define LIMITED " limited="
 #define SITES " sites="
 #define DIGITS 16
 
@@ -61,6 +62,14 @@ static int take_number(const char *text, const char *end, uint64_t most, uint64_
     return *number > 0 && *number <= most ? 0 : -1;
 }
 
+/* Reads the limit of a site. Returns 0, or -1. */
+static int take_limited(const char *text, const char *end, struct hm_guide_table *table)
+{
+    if (end - text <= DIGITS + 1 || take_id(text, &table->limited) < 0 || text[DIGITS] != ':')
+        return -1;
+    return take_number(text + DIGITS + 1, end, UINT64_MAX, &table->limited_bytes);
+}
+
 static int take_sites(const char *at, struct hm_guide_table *table)
 {
     while (*at) {
@@ -80,16 +89,18 @@ static int take_sites(const char *at, struct hm_guide_table *table)
 /* From the last word to the first. */
 int hm_guide_parse(const char *text, struct hm_guide_table *table)
 {
-    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_limit = end;
+    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_limited = end;
+    const char *limited = find(text, LIMITED, &end), *end_of_limit = end;
     const char *limit = find(text, LIMIT, &end), *end_of_least = end;
     const char *least = find(text, LEAST, &end), *end_of_program = end;
     const char *program = find(text, PROGRAM, &end);
     table->program[0] = '\0';
     table->least_bytes = HM_ALLOC_LEAST;
-    table->limit_bytes = 0;
+    table->limit_bytes = table->limited = table->limited_bytes = 0;
     table->n_ids = 0;
     if (!sites || take_text(text, end, table->nodes, sizeof(table->nodes)) < 0 ||
         (limit && take_number(limit, end_of_limit, UINT64_MAX, &table->limit_bytes) < 0) ||
+        (limited && take_limited(limited, end_of_limited, table) < 0) ||
         (least && take_number(least, end_of_least, HM_ALLOC_LEAST - 1, &table->least_bytes) < 0) ||
         (program && take_text(program, end_of_program, table->program, sizeof(table->program)) < 0))
         return -1;
@@ -107,6 +118,9 @@ void hm_guide_format(const struct hm_guide_table *table, char out[HM_GUIDE_TEXT]
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LEAST "%" PRIu64, table->least_bytes);
     if (table->limit_bytes > 0)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LIMIT "%" PRIu64, table->limit_bytes);
+    if (table->limited_bytes > 0)
+        used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LIMITED "%016" PRIx64 ":%" PRIu64, table->limited,
+                                 table->limited_bytes);
     used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, SITES);
     for (size_t i = 0; i < table->n_ids; i++)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, "%s%016" PRIx64, i > 0 ? "," : "", table->id[i]);

@@ -11,6 +11,8 @@
  * have of the fast tier in this way (default: no limit):
  *
  *     fast=0 slow=1 program=c0ffee00 least=4096 limit=1048576 sites=00000000000000a1,6c1e186443822970
+ *
+ * After the limit there may be one for a site, of what it may have of these bytes: limited=00000000000000a1:65536
  */
 #ifndef HM_SITES_GUIDE_TABLE_H
 #define HM_SITES_GUIDE_TABLE_H
@@ -25,13 +27,15 @@
 #define HM_GUIDE_TABLE "HYBRIDMEM_GUIDE" /* the variable */
 #define HM_GUIDE_NODES 2048              /* bytes of the nodes' text, with its end */
 #define HM_GUIDE_SITES 4096              /* Linux allows a variable 128 KiB */
-#define HM_GUIDE_TEXT (HM_GUIDE_NODES + 76 + HM_BUILDID_TEXT + HM_GUIDE_SITES * 17)
+#define HM_GUIDE_TEXT (HM_GUIDE_NODES + 128 + HM_BUILDID_TEXT + HM_GUIDE_SITES * 17)
 
 struct hm_guide_table {
     char nodes[HM_GUIDE_NODES];    /* as alloc/preload.h has them */
     char program[HM_BUILDID_TEXT]; /* in which size classes are meant; "": none is */
     uint64_t least_bytes;          /* smaller allocations are in size classes */
     uint64_t limit_bytes;          /* 0: none */
+    uint64_t limited;              /* one of the sites, which may have limited_bytes of them */
+    uint64_t limited_bytes;        /* 0: no site has a limit of its own */
     size_t n_ids;
     uint64_t id[HM_GUIDE_SITES]; /* ascending, each once */
 };

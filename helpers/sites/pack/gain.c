@@ -4,8 +4,8 @@
  * bandwidth of both tiers. It begins with the choice of each other packer, and with none, and changes each as long as
  * that gains something: one item or two are put in, or left out, and others make room for them, or fill the room. The
  * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a
- * FEW items all choices are tried. As with thermos and hotset, a choice is at no time over the capacity by as much as
- * its largest item has.
+ * FEW items all choices are tried. What the best leaves free goes to one item more, with a limit. As with thermos and
+ * hotset, a choice is at no time over the capacity by as much as its largest item has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -267,8 +267,10 @@ int hm_pack_gain(const struct hm_pack_scene *scene, const struct hm_pack_item *i
     search.overall.is_fast = calloc(n + 1, sizeof(bool));
     bool has_memory = hm_pack_meter_open(&search.meter, scene, item, n) == 0 && search.best.is_fast &&
                       search.tried.is_fast && search.overall.is_fast && run(&search) == 0;
-    if (has_memory)
+    if (has_memory) {
         memcpy(result->is_fast, search.overall.is_fast, n * sizeof(*result->is_fast));
+        hm_pack_limit(&search.meter, &search.overall.sum, result);
+    }
     hm_pack_meter_close(&search.meter);
     free(search.best.is_fast);
     free(search.tried.is_fast);

@@ -23,9 +23,25 @@ static bool has_series(const struct hm_pack_scene *scene, size_t at)
     return false;
 }
 
+static bool is_limited(const struct hm_pack_meter *meter, size_t at)
+{
+    return meter->limit_bytes > 0 && at == meter->limited;
+}
+
 uint64_t hm_pack_bytes_in(const struct hm_pack_meter *meter, size_t at, int part)
 {
-    return meter->is_known[at] ? meter->scene->series[at][part] : meter->item[at].bytes;
+    uint64_t bytes = meter->is_known[at] ? meter->scene->series[at][part] : meter->item[at].bytes;
+    return is_limited(meter, at) ? hm_least(bytes, meter->limit_bytes) : bytes;
+}
+
+double hm_pack_value(const struct hm_pack_meter *meter, size_t at)
+{
+    double value = 0;
+    if (!is_limited(meter, at))
+        return meter->item[at].value;
+    for (int part = 0; part < meter->n_parts; part++)
+        value += meter->density[at] * (double)hm_pack_bytes_in(meter, at, part);
+    return value;
 }
 
 /* An item's value per byte and part. */
@@ -81,14 +97,14 @@ void hm_pack_add(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, siz
 {
     for (int part = 0; part < meter->n_parts; part++)
         sum->bytes[part] += hm_pack_bytes_in(meter, at, part);
-    sum->value += meter->item[at].value;
+    sum->value += hm_pack_value(meter, at);
 }
 
 void hm_pack_take_away(const struct hm_pack_meter *meter, struct hm_pack_sum *sum, size_t at)
 {
     for (int part = 0; part < meter->n_parts; part++)
         sum->bytes[part] -= hm_pack_bytes_in(meter, at, part);
-    sum->value -= meter->item[at].value;
+    sum->value -= hm_pack_value(meter, at);
 }
 
 /* The value of the hottest `bytes` bytes that there are in a part, of a choice (NULL: of all). */
@@ -176,18 +192,20 @@ int hm_pack_measure(const struct hm_pack_scene *scene, const struct hm_pack_item
     struct hm_pack_sum sum = {.value = 0};
     int status = hm_pack_meter_open(&meter, scene, item, n);
     result->bound = 0;
+    for (int part = 0; part < meter.n_parts && status == 0; part++)
+        result->bound += hottest_in(&meter, part, NULL, scene->capacity); /* Dantzig's: as if items could be cut */
+    meter.limited = result->limited;
+    meter.limit_bytes = result->limit_bytes;
     for (size_t i = 0; i < meter.n_used && status == 0; i++)
         if (result->is_fast[meter.order[i]])
             hm_pack_add(&meter, &sum, meter.order[i]);
-    for (int part = 0; part < meter.n_parts && status == 0; part++)
-        result->bound += hottest_in(&meter, part, NULL, scene->capacity); /* Dantzig's: as if items could be cut */
     if (status == 0) {
         result->bytes = hm_pack_most(&meter, &sum);
         result->value = sum.value;
         result->kept = hm_pack_kept(&meter, &sum, result->is_fast);
         result->score = hm_pack_score(scene, result->kept);
         /* A packer that knows nothing of the time has not tried all choices that fit. */
-        result->is_exact = result->is_exact && meter.n_parts == 1;
+        result->is_exact = result->is_exact && meter.n_parts == 1 && result->limit_bytes == 0;
     }
     hm_pack_meter_close(&meter);
     return status;

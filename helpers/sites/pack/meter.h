@@ -14,6 +14,8 @@ struct hm_pack_meter {
     double *density; /* by item: value per byte and part */
     bool *is_known;  /* by item: its series counts */
     double *held;    /* by item: bytes in the fast tier in a part, for hm_pack_kept */
+    size_t limited;  /* of this item only limit_bytes count at a time; where these are 0, no item is limited */
+    uint64_t limit_bytes;
 };
 
 /* What a choice has, in each part. */
@@ -27,8 +29,10 @@ int hm_pack_meter_open(struct hm_pack_meter *meter, const struct hm_pack_scene *
                        size_t n);
 void hm_pack_meter_close(struct hm_pack_meter *meter);
 
-/* The bytes of an item in a part. */
+/* The bytes of an item in a part, where it is taken. */
 uint64_t hm_pack_bytes_in(const struct hm_pack_meter *meter, size_t at, int part);
+/* What an item is worth, where it is taken and finds room. */
+double hm_pack_value(const struct hm_pack_meter *meter, size_t at);
 /* Most bytes that a choice has in a part. */
 uint64_t hm_pack_most(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum);
 /* Adds an item to the sum, or takes it away. */
@@ -37,6 +41,13 @@ void hm_pack_take_away(const struct hm_pack_meter *meter, struct hm_pack_sum *su
 
 /* What the fast tier serves of the choice whose sum this is, as hm_pack_result.kept has it. */
 double hm_pack_kept(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, const bool *is_fast);
+/*
+ * Puts one item more into a choice that fits, where one gains: with a limit, so that it has no more than the choice
+ * leaves free at any time. Whose allocations come first would else have the room of all that come later. `sum` is of
+ * the choice, whose result->is_fast is set; sets `limited` and `limit_bytes`.
+ */
+void hm_pack_limit(struct hm_pack_meter *meter, const struct hm_pack_sum *sum, struct hm_pack_result *result);
+
 /* What counts: see hm_pack_result.score. */
 double hm_pack_score(const struct hm_pack_scene *scene, double kept);
 

@@ -31,11 +31,14 @@ struct hm_pack_scene {
     /* Where the tiers have channels of their own, the bandwidth of both together is what counts. Values are accesses
      * then. A bandwidth of 0, as that of a scene which says nothing of it: the value counts. */
     double fast_mbs, slow_mbs;
-    double accesses; /* of the whole program, those to no item, too; these are in the slow tier */
+    double accesses;          /* of the whole program, those to no item, too; these are in the slow tier */
+    const bool *is_limitable; /* by item: one of these can be limited to some bytes of the tier. NULL: none can */
 };
 
 struct hm_pack_result {
-    bool *is_fast;  /* by item; the caller's, of as many as there are items */
+    bool *is_fast;        /* by item; the caller's, of as many as there are items */
+    size_t limited;       /* of the items taken, one that is to have at most limit_bytes there at any time */
+    uint64_t limit_bytes; /* 0: none is limited */
     uint64_t bytes; /* most that the items taken have at one time; above the capacity only where the packer says so */
     double value;   /* of the items taken */
     /*
@@ -72,7 +75,8 @@ int hm_pack_into(const struct hm_packer *packer, const struct hm_pack_scene *sce
 /* The same, where nothing but the capacity is known. */
 int hm_pack(const struct hm_packer *packer, const struct hm_pack_item *item, size_t n, uint64_t capacity,
             struct hm_pack_result *result);
-/* Fills in what a choice gives, whose result->is_fast is set. Returns 0, or -1 (ENOMEM). */
+/* Fills in what a choice gives, whose result->is_fast, limited and limit_bytes are set. Returns 0, or -1 (ENOMEM).
+ */
 int hm_pack_measure(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
                     struct hm_pack_result *result);
 

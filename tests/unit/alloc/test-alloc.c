@@ -29,9 +29,9 @@ static void test_alignment_zeros_and_ends(void **state)
         for (size_t at = 0; at < rows[i]; at += 4096)
             assert_int_equal(memory[at]++, 0);
         memory[rows[i] - 1] = 1;
-        assert_int_equal(hm_allocated_bytes(memory), rows[i]);
+        assert_int_equal(hm_allocated(memory).bytes, rows[i]);
         hm_free(memory);
-        assert_int_equal(hm_allocated_bytes(memory), 0);
+        assert_int_equal(hm_allocated(memory).bytes, 0);
     }
 }
 

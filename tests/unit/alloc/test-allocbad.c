@@ -177,7 +177,7 @@ static void *allocate_and_free(void *unused)
             memory[i][0] = memory[i][sizes[i] - 1] = (char)i;
         }
         for (size_t i = 0; i < N_ROWS(sizes); i++) {
-            if (memory[i][0] != (char)i || (sizes[i] >= HM_ALLOC_LEAST && hm_allocated_bytes(memory[i]) != sizes[i]))
+            if (memory[i][0] != (char)i || (sizes[i] >= HM_ALLOC_LEAST && hm_allocated(memory[i]).bytes != sizes[i]))
                 return memory[i];
             hm_free(memory[i]);
         }

@@ -38,7 +38,7 @@ static size_t blocks_of(const void *memory, int *first_node)
 
 static bool is_ours(const void *memory)
 {
-    return hm_allocated_bytes(memory) > 0;
+    return hm_allocated(memory).bytes > 0;
 }
 
 /* Allocate until malloc has to be asked; `held` gets these allocations. */

@@ -61,6 +61,13 @@ static const struct {
     {"fast=0 slow=1 limit=-1 sites=", -1},
     {"fast=0 slow=1 limit=1M sites=", -1},
     {"fast=0 slow=1 limit=1 least=4096 sites=", -1},
+    {"fast=0 slow=1 limit=8 limited=0000000000000001:7 sites=0000000000000001", 1},
+    {"fast=0 slow=1 limited=0000000000000001:7 limit=8 sites=0000000000000001", -1},
+    {"fast=0 slow=1 limit=8 limited=0000000000000001:0 sites=0000000000000001", -1},
+    {"fast=0 slow=1 limit=8 limited=0000000000000001: sites=0000000000000001", -1},
+    {"fast=0 slow=1 limit=8 limited=0000000000000001 sites=0000000000000001", -1},
+    {"fast=0 slow=1 limit=8 limited=7 sites=0000000000000001", -1},
+    {"fast=0 slow=1 limit=8 limited=000000000000000A:7 sites=0000000000000001", -1},
 };
 
 static void test_tables(void **state)
@@ -89,7 +96,7 @@ static void test_large_tables(void **state)
     memset(table.nodes, 'x', sizeof(table.nodes) - 1);
     memset(table.program, 'a', sizeof(table.program) - 1);
     table.least_bytes = 99999;
-    table.limit_bytes = UINT64_MAX;
+    table.limit_bytes = table.limited = table.limited_bytes = UINT64_MAX;
     for (table.n_ids = 0; table.n_ids < HM_GUIDE_SITES; table.n_ids++)
         table.id[table.n_ids] = UINT64_MAX - HM_GUIDE_SITES + table.n_ids;
     hm_guide_format(&table, text);
@@ -126,9 +133,12 @@ static const struct {
     size_t n;
     uint64_t id[IDS];
 } rows[] = {
-    {"knapsack", 25 * MIB, 10 * MIB, 0.4, 1, {0xa1}},         {"knapsack", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
-    {"hotset", 25 * MIB, 50 * MIB, 0.21875, 2, {0xa1, 0xb2}}, {"thermos", 0, 0, 0, 0, {0}},
+    {"knapsack", 25 * MIB, 10 * MIB, 0.4, 1, {0xa1}},
+    {"knapsack", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
+    {"hotset", 25 * MIB, 50 * MIB, 0.21875, 2, {0xa1, 0xb2}},
+    {"thermos", 0, 0, 0, 0, {0}},
     {"gain", 50 * MIB, 50 * MIB, 0.75, 2, {0xa1, 0xb2}},
+    {"gain", 25 * MIB, 25 * MIB, 0.53125, 2, {0xa1, 0xb2}}, /* the second has what the first leaves */
 };
 
 static struct hm_guide_choice choice;
@@ -146,6 +156,9 @@ static void test_choices(void **state)
         assert_string_equal(choice.table.nodes, "fast=0@0 slow=2,3@1");
         assert_int_equal(choice.table.n_ids, rows[i].n);
         assert_int_equal(choice.table.limit_bytes, rows[i].capacity); /* also where the sites would have more */
+        bool is_limited = strcmp(rows[i].packer, "gain") == 0 && rows[i].capacity == 25 * MIB;
+        assert_int_equal(choice.table.limited_bytes, is_limited ? 15 * MIB : 0);
+        assert_int_equal(choice.table.limited, is_limited ? 0xb2 : 0);
         for (size_t j = 0; j < rows[i].n; j++)
             assert_true(hm_guide_has(&choice.table, rows[i].id[j]));
         assert_int_equal(choice.fast_bytes, rows[i].fast);

@@ -414,6 +414,56 @@ static void test_gain_is_near_the_best_choice(void **state)
     assert_true(least >= NEAR);
 }
 
+/* What the others leave goes to one item more, with a limit: the choice fits, and keeps as much as is served of it. */
+static void test_gain_limits_an_item_to_what_the_others_leave(void **state)
+{
+    struct hm_random random = {7};
+    static struct world world;
+    bool is_fast[MOST], plain_fast[MOST], is_limitable[MOST];
+    size_t n_limited = 0;
+    (void)state;
+    for (int round = 0; round < 5 * ROUNDS; round++) {
+        make_world(&random, 4, &world);
+        struct hm_pack_result plain = pack_world("gain", &world, plain_fast);
+        for (size_t i = 0; i < world.n; i++)
+            is_limitable[i] = hm_random_next(&random) % 4 > 0;
+        world.scene.is_limitable = is_limitable;
+        struct hm_pack_result result = pack_world("gain", &world, is_fast);
+        assert_true(result.score >= plain.score * (1 - 1e-9));
+        if (result.limit_bytes == 0) {
+            assert_memory_equal(is_fast, plain_fast, world.n * sizeof(bool));
+            continue;
+        }
+        n_limited++;
+        assert_true(is_fast[result.limited] && !plain_fast[result.limited] && is_limitable[result.limited]);
+        assert_true(result.bytes <= world.scene.capacity && result.limit_bytes <= world.scene.capacity);
+        assert_float_equal(result.kept, result.value, 1e-9 * result.value);
+    }
+    print_message("%zu of %d choices have a limit\n", n_limited, 5 * ROUNDS);
+    assert_true(n_limited > ROUNDS / 10);
+}
+
+/* What was hot in a large item has no room beside b, which comes later. */
+static void test_a_limit_leaves_room_for_who_comes_later(void **state)
+{
+    static const uint64_t early[HM_PACK_PARTS] = {[0 ... HM_PACK_PARTS - 1] = 100}, late[HM_PACK_PARTS] = {[HALF] = 6};
+    static const struct hm_pack_item item[] = {{100, 100}, {6, 60}, {20, 1}};
+    static const bool is_limitable[] = {true, true, false};
+    const uint64_t *series[] = {early, late, NULL};
+    struct hm_pack_scene scene = {.capacity = 10, .series = series, .is_limitable = is_limitable};
+    bool is_fast[3];
+    struct hm_pack_result result = {.is_fast = is_fast};
+    (void)state;
+    assert_int_equal(hm_pack_into(hm_packer_find("gain", NULL), &scene, item, 3, &result), 0);
+    assert_true(is_fast[0] && is_fast[1] && !is_fast[2]);
+    assert_int_equal(result.limited, 0);
+    assert_int_equal(result.limit_bytes, 4);
+    assert_float_equal(result.kept, 64, 1e-9);
+    assert_int_equal(result.bytes, 10);
+    assert_int_equal(hm_pack_into(hm_packer_find("hotset", NULL), &scene, item, 3, &result), 0);
+    assert_int_equal(result.limit_bytes, 0);
+}
+
 /* Items that are nearly alike make the tree large: the search ends, and says that it is not exact. */
 static void test_a_hard_knapsack_ends(void **state)
 {
@@ -448,6 +498,8 @@ int main(void)
         cmocka_unit_test(test_examples),
         cmocka_unit_test(test_knapsack_finds_the_best_choice),
         cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_gain_limits_an_item_to_what_the_others_leave),
+        cmocka_unit_test(test_a_limit_leaves_room_for_who_comes_later),
         cmocka_unit_test(test_a_hard_knapsack_ends),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_examples_of_what_is_kept),
