@@ -22,7 +22,7 @@
 #include "base/random.h"
 #include "sites/record/table.h"
 
-#define ROUNDS 600
+#define ROUNDS 200
 #define SMALL_PAIRS 2000 /* some 2 ms: many rounds are not interrupted, also where others are at work */
 #define LARGE_PAIRS 200
 #define LARGE 8192

@@ -139,6 +139,7 @@ def test_a_site_has_what_the_others_leave_and_no_more(tmp_path, probe, small):
     assert found == {**{f"large{i}": FAST if i < 3 else SLOW for i in range(8)}, "late": FAST}
     hot_class = json.loads(small.read_text())
     for entry in hot_class["sites"]:
+        entry["series"] = None  # the program is too short for times that are the same in each run
         if entry["class_bytes"] == 128:
             entry.update(reads=30000, accesses=30000, samples=30000)
     path.write_text(json.dumps(hot_class))

@@ -161,7 +161,7 @@ static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool 
     if (!memory)
         atomic_store(&paused_until_ns[tier], hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
     /* Where a thread ends, and its data of jemalloc is gone, jemalloc takes memory of its own arena for all. */
-    if (!memory || hm_extents_have(memory))
+    if (!memory || hm_extents_tier(memory) != HM_GUIDE_SLOW)
         return memory;
     hm_jemalloc_free(memory);
     return NULL;
@@ -180,7 +180,7 @@ void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *
 
 bool hm_small_has(const void *memory)
 {
-    return hm_extents_have(memory);
+    return hm_extents_tier(memory) != HM_GUIDE_SLOW;
 }
 
 size_t hm_small_bytes(const void *memory)
@@ -199,8 +199,8 @@ void hm_small_give(void *memory)
         return;
     if (atomic_load_explicit(&is_open, memory_order_relaxed))
         hm_jemalloc_free(memory);
-    for (int tier = HM_GUIDE_FAST; tier <= HM_GUIDE_LIMITED; tier++)
-        if (atomic_load_explicit(&paused_until_ns[tier], memory_order_relaxed) != 0)
-            atomic_store_explicit(&paused_until_ns[tier], 0, memory_order_relaxed);
+    _Atomic uint64_t *paused = &paused_until_ns[hm_extents_tier(memory)];
+    if (atomic_load_explicit(paused, memory_order_relaxed) != 0)
+        atomic_store_explicit(paused, 0, memory_order_relaxed);
     hm_guide_leave();
 }

@@ -13,7 +13,7 @@
 #include "jemalloc.h"
 
 /*
- * A map of the addresses, so that free can tell whose memory it is: a bit for each unit, in leaves that are made where
+ * Maps of the addresses, so that free can tell whose memory it is: a bit for each unit, in leaves that are made where
  * they are needed. No unit has memory of others in it.
  */
 #define UNIT_SHIFT 21
@@ -26,14 +26,18 @@
 #define LEAVES (1u << (ADDRESS_BITS - LEAF_SHIFT - UNIT_SHIFT))
 
 typedef _Atomic uint64_t word;
-static word *_Atomic leaf[LEAVES];
+static word *_Atomic leaf[HM_GUIDE_LIMITED + 1][LEAVES]; /* by tier */
 
-bool hm_extents_have(const void *memory)
+enum hm_guide_tier hm_extents_tier(const void *memory)
 {
     uintptr_t unit = (uintptr_t)memory >> UNIT_SHIFT, at = unit >> LEAF_SHIFT;
-    const word *words = at < LEAVES ? atomic_load_explicit(&leaf[at], memory_order_acquire) : NULL;
     unit &= (1u << LEAF_SHIFT) - 1;
-    return words && (atomic_load_explicit(&words[unit / 64], memory_order_relaxed) >> unit % 64 & 1);
+    for (enum hm_guide_tier tier = HM_GUIDE_FAST; tier <= HM_GUIDE_LIMITED; tier++) {
+        const word *words = at < LEAVES ? atomic_load_explicit(&leaf[tier][at], memory_order_acquire) : NULL;
+        if (words && (atomic_load_explicit(&words[unit / 64], memory_order_relaxed) >> unit % 64 & 1))
+            return tier;
+    }
+    return HM_GUIDE_SLOW;
 }
 
 static void *map(size_t bytes, int protection)
@@ -43,9 +47,9 @@ static void *map(size_t bytes, int protection)
 }
 
 /* The leaf of a unit, which is made where there is none. NULL: there is no memory for it. */
-static word *leaf_of(uintptr_t unit)
+static word *leaf_of(enum hm_guide_tier tier, uintptr_t unit)
 {
-    word *_Atomic *place = &leaf[unit >> LEAF_SHIFT];
+    word *_Atomic *place = &leaf[tier][unit >> LEAF_SHIFT];
     word *words = atomic_load_explicit(place, memory_order_acquire), *made;
     if (words)
         return words;
@@ -56,11 +60,11 @@ static word *leaf_of(uintptr_t unit)
     return words; /* that of another thread */
 }
 
-static bool add(uintptr_t start, size_t bytes)
+static bool add(enum hm_guide_tier tier, uintptr_t start, size_t bytes)
 {
     uintptr_t first = start >> UNIT_SHIFT, end = (start + bytes) >> UNIT_SHIFT;
     for (uintptr_t unit = first; unit < end; unit++) {
-        word *words = unit >> LEAF_SHIFT < LEAVES ? leaf_of(unit) : NULL;
+        word *words = unit >> LEAF_SHIFT < LEAVES ? leaf_of(tier, unit) : NULL;
         if (!words)
             return false; /* the addresses stay mapped, as bits of some may be set */
         uintptr_t at = unit & ((1u << LEAF_SHIFT) - 1);
@@ -74,7 +78,7 @@ static _Thread_local bool is_making;
 
 /* Maps whole units that nobody else has a part of. The first `fast_bytes` are in the fast tier; jemalloc takes low
  * addresses first. NULL: it is not possible. */
-static void *map_units(size_t bytes, size_t fast_bytes)
+static void *map_units(enum hm_guide_tier tier, size_t bytes, size_t fast_bytes)
 {
     char *base = map(bytes + UNIT, PROT_NONE);
     if (!base)
@@ -90,7 +94,7 @@ static void *map_units(size_t bytes, size_t fast_bytes)
     }
     if (fast_bytes > 0)
         hm_guide_bind_fast(start, fast_bytes);
-    return add((uintptr_t)start, bytes) ? start : NULL;
+    return add(tier, (uintptr_t)start, bytes) ? start : NULL;
 }
 
 /* ---------------------------------------------------------- jemalloc's hooks */
@@ -116,7 +120,7 @@ static void *take(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alig
         return NULL;
     whole &= ~(UNIT - 1);
     size_t fast_bytes = is_making ? 0 : take_fast(tier, whole);
-    void *memory = is_making || fast_bytes > 0 ? map_units(whole, fast_bytes) : NULL;
+    void *memory = is_making || fast_bytes > 0 ? map_units(tier, whole, fast_bytes) : NULL;
     if (!memory) {
         hm_guide_give(tier, fast_bytes);
         hm_mappings_give(1);

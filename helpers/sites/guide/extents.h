@@ -8,8 +8,8 @@
 
 #include "preload.h"
 
-/* Is this address in one of them? Takes no lock. */
-bool hm_extents_have(const void *memory);
+/* Of which tier's arenas is this address? HM_GUIDE_SLOW: of none. Takes no lock. */
+enum hm_guide_tier hm_extents_tier(const void *memory);
 
 /* Has jemalloc begin, once. Files are read, so the thread must not be cancelled here. Returns 0, or -1. */
 int hm_extents_begin(void);
