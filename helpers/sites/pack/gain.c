@@ -4,7 +4,7 @@
  * bandwidth of both tiers. It begins with the choice of each other packer, and with none, and changes each as long as
  * that gains something: one item or two are put in, or left out, and others make room for them, or fill the room. The
  * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a
- * FEW items all choices are tried. What the best leaves free goes to one item more, with a limit. As with thermos and
+ * FEW items all choices are tried. Then one item may get a limit (limit.c). As with thermos and
  * hotset, a choice is at no time over the capacity by as much as its largest item has.
  */
 #include <errno.h>
@@ -269,7 +269,7 @@ int hm_pack_gain(const struct hm_pack_scene *scene, const struct hm_pack_item *i
                       search.tried.is_fast && search.overall.is_fast && run(&search) == 0;
     if (has_memory) {
         memcpy(result->is_fast, search.overall.is_fast, n * sizeof(*result->is_fast));
-        hm_pack_limit(&search.meter, &search.overall.sum, result);
+        hm_pack_limit(&search.meter, &search.overall.sum, search.overall.score, n, search.tried.is_fast, result);
     }
     hm_pack_meter_close(&search.meter);
     free(search.best.is_fast);

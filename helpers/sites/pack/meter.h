@@ -42,11 +42,13 @@ void hm_pack_take_away(const struct hm_pack_meter *meter, struct hm_pack_sum *su
 /* What the fast tier serves of the choice whose sum this is, as hm_pack_result.kept has it. */
 double hm_pack_kept(const struct hm_pack_meter *meter, const struct hm_pack_sum *sum, const bool *is_fast);
 /*
- * Puts one item more into a choice that fits, where one gains: with a limit, so that it has no more than the choice
- * leaves free at any time. Whose allocations come first would else have the room of all that come later. `sum` is of
- * the choice, whose result->is_fast is set; sets `limited` and `limit_bytes`.
+ * Gives an item of a choice, or of the densest items, a limit, so that it has no more than the others leave free at any
+ * time: whose allocations come first would else have the room of all that come later. Does nothing where that gains
+ * nothing, or the scene has no such items. `sum` and `score` are those of the choice, which is result->is_fast, of `n`
+ * items; sets `limited` and `limit_bytes`. `scratch` has room for `n`.
  */
-void hm_pack_limit(struct hm_pack_meter *meter, const struct hm_pack_sum *sum, struct hm_pack_result *result);
+void hm_pack_limit(struct hm_pack_meter *meter, const struct hm_pack_sum *sum, double score, size_t n, bool *scratch,
+                   struct hm_pack_result *result);
 
 /* What counts: see hm_pack_result.score. */
 double hm_pack_score(const struct hm_pack_scene *scene, double kept);

@@ -435,12 +435,30 @@ static void test_gain_limits_an_item_to_what_the_others_leave(void **state)
             continue;
         }
         n_limited++;
-        assert_true(is_fast[result.limited] && !plain_fast[result.limited] && is_limitable[result.limited]);
+        assert_true(is_fast[result.limited] && is_limitable[result.limited]);
         assert_true(result.bytes <= world.scene.capacity && result.limit_bytes <= world.scene.capacity);
         assert_float_equal(result.kept, result.value, 1e-9 * result.value);
     }
     print_message("%zu of %d choices have a limit\n", n_limited, 5 * ROUNDS);
     assert_true(n_limited > ROUNDS / 10);
+}
+
+/* Where all can be limited and nothing is known of the time, no choice keeps more. */
+static void test_gain_with_a_limit_reaches_the_bound(void **state)
+{
+    struct hm_random random = {8};
+    struct hm_pack_item item[MOST];
+    bool is_fast[MOST], is_limitable[MOST];
+    uint64_t sum;
+    (void)state;
+    memset(is_limitable, true, sizeof(is_limitable));
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = make_items(&random, item, MOST, &sum);
+        struct hm_pack_scene scene = {.capacity = sum / 3, .is_limitable = is_limitable};
+        struct hm_pack_result result = {.is_fast = is_fast};
+        assert_int_equal(hm_pack_into(hm_packer_find("gain", NULL), &scene, item, n, &result), 0);
+        assert_float_equal(result.kept, result.bound, 1e-9 * (1 + result.bound));
+    }
 }
 
 /* What was hot in a large item has no room beside b, which comes later. */
@@ -499,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_knapsack_finds_the_best_choice),
         cmocka_unit_test(test_properties),
         cmocka_unit_test(test_gain_limits_an_item_to_what_the_others_leave),
+        cmocka_unit_test(test_gain_with_a_limit_reaches_the_bound),
         cmocka_unit_test(test_a_limit_leaves_room_for_who_comes_later),
         cmocka_unit_test(test_a_hard_knapsack_ends),
         cmocka_unit_test(test_names),
