@@ -88,6 +88,19 @@ def test_chosen_sites_have_the_room_in_the_order_of_their_allocations(run, sites
     assert run.guided(sites, pages * placements.PAGE) == pytest.approx(served / 94)
 
 
+@pytest.mark.parametrize(("room", "served"), [(999, 0), (1000, 8)])
+def test_an_allocation_within_a_page_that_finds_no_room_is_not_served(run, room, served):
+    small = placements.Block(PID, 1, BASE + 100, 1000, COLD)
+    run.looks = [placements.Look({}, set(), {PID: [small]})]
+    run.by_block = {small: {BASE // placements.PAGE: 8}}
+    assert run.guided({COLD}, room) == pytest.approx(served / 94)
+
+
+@pytest.mark.parametrize(("limit", "served"), [(4, 88), (3, 80)])
+def test_a_limited_site_leaves_room_for_those_after_it(run, limit, served):
+    assert run.guided({COLD, HOT}, 8 * placements.PAGE, {COLD: limit * placements.PAGE}) == pytest.approx(served / 94)
+
+
 def test_first_touch_fills_the_room_in_the_order_of_the_faults(run):
     assert run.first_touch(4 * placements.PAGE) == pytest.approx(8 / 94)
     assert run.first_touch(5 * placements.PAGE) == pytest.approx(28 / 94)

@@ -228,7 +228,7 @@ class Run:
                 taken[block] = min(block.size, free) if free >= min(least, block.size) else 0
                 for key in (block.site, None):
                     left[key] -= taken[block]
-                pages = self.by_block.get(block, {}).items()
+                pages = self.by_block.get(block, {}).items() if taken[block] else ()
                 served += sum(lines for page, lines in pages if page * PAGE < block.start + taken[block])
         return served
 
