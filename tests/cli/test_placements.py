@@ -88,12 +88,19 @@ def test_chosen_sites_have_the_room_in_the_order_of_their_allocations(run, sites
     assert run.guided(sites, pages * placements.PAGE) == pytest.approx(served / 94)
 
 
-@pytest.mark.parametrize(("room", "served"), [(999, 0), (1000, 8)])
+@pytest.mark.parametrize(("room", "served"), [(1023, 0), (1024, 8)])
 def test_an_allocation_within_a_page_that_finds_no_room_is_not_served(run, room, served):
-    small = placements.Block(PID, 1, BASE + 100, 1000, COLD)
+    small = placements.Block(PID, 1, BASE + 100, 900, COLD)
     run.looks = [placements.Look({}, set(), {PID: [small]})]
     run.by_block = {small: {BASE // placements.PAGE: 8}}
     assert run.guided({COLD}, room) == pytest.approx(served / 94)
+
+
+@pytest.mark.parametrize(
+    ("size", "placed"), [(1, 16), (17, 32), (100, 112), (1000, 1024), (4376, 5120), (16385, 20480), (131072, 131072)]
+)
+def test_small_allocations_take_what_the_arenas_have_for_them(size, placed):
+    assert placements.placed_bytes(size) == placed
 
 
 @pytest.mark.parametrize(("limit", "served"), [(4, 88), (3, 80)])

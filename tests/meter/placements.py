@@ -27,6 +27,7 @@ ENTRIES, ENTRY_BYTES = 8192, 232
 # As in helpers/sites/guide/preload.c: least part of an allocation that is placed where the whole finds no room; where
 # its site has a limit, too.
 LARGE, PART, SLICE = 1 << 20, 8, 32
+ARENA = 128 << 10  # smaller allocations are in jemalloc's arenas
 
 
 class Block(NamedTuple):
@@ -136,6 +137,12 @@ def shared_out(blocks, page, counts):
         yield block, sum(count for count, mine in zip(counts, owner, strict=True) if mine is block)
 
 
+def placed_bytes(size):
+    """What an allocation takes of the fast tier. jemalloc has four sizes for each power of two."""
+    step = max(16, 1 << max(0, (size - 1).bit_length() - 3))
+    return -(-size // step) * step if size < ARENA else size
+
+
 class Run:
     """A recorded run of a program: FOLDER of guidance.py, and the meter's LINES of its marks."""
 
@@ -223,9 +230,10 @@ class Run:
                     left[key] += taken[gone]
                 del taken[gone]
             for block in sorted({*alive} - taken.keys(), key=lambda block: block.born):
-                least = block.size if block.size < LARGE else block.size // (SLICE if block.site in limits else PART)
+                size = placed_bytes(block.size)
+                least = size if size < LARGE else size // (SLICE if block.site in limits else PART)
                 free = min(left[block.site], left[None])
-                taken[block] = min(block.size, free) if free >= min(least, block.size) else 0
+                taken[block] = min(size, free) if free >= least else 0
                 for key in (block.site, None):
                     left[key] -= taken[block]
                 pages = self.by_block.get(block, {}).items() if taken[block] else ()
