@@ -144,7 +144,7 @@ def test_plans(packer, fast, ids, share):
 def test_a_plan_says_why():
     text = sites("plan", PROFILE, "--fast", "25%").stdout
     assert "expected  53.1 % of the accesses served by the fast tier; no choice that fits has more than 53.1 %" in text
-    assert f"limit     site {B} has at most 15 MiB of its 40 MiB there" in text
+    assert f"limit     site {B} has at most 15.0 MiB of its 40.0 MiB there" in text
     whys = {line.split()[0]: line for line in text.splitlines() if line.startswith("0000")}
     assert "accesses per byte" in whys[A] and " fast " in whys[A]
     assert "what the others leave" in whys[B] and " part " in whys[B]
@@ -185,20 +185,20 @@ def test_an_old_profile_without_series_is_read(tmp_path):
 
 
 def written(profile):
-    """B is written as often as A is used, and D is written alone."""
-    for site, writes in zip(profile["sites"], (0, 340, 0, 50)):
+    """B has more accesses per byte than C, but is read alone, and C is written alone."""
+    for site, writes in zip(profile["sites"], (0, 0, 150, 0)):
         site.update(writes=writes, reads=site["accesses"] - writes)
 
 
 def test_writes_count_as_much_more_as_they_cost(tmp_path):
     path = changed(tmp_path, written)
-    words = ("plan", path, "--fast", "40M", "--json")
-    assert json.loads(sites(*words).stdout)["fast"] == [A, C]
+    words = ("plan", path, "--fast", "30M", "--json")
+    assert json.loads(sites(*words).stdout)["fast"] == [A, B]
     plan = json.loads(sites(*words, "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout)
     assert plan["write_cost"] > plan["read_cost"] > 1 and plan["bandwidth_mbs"] is None
-    assert plan["fast"] == [B]
-    assert plan["expected_share"] == pytest.approx(0.35)
-    text = sites("plan", path, "--fast", "40M", "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout
+    assert plan["fast"] == [A, C]
+    assert plan["expected_share"] == pytest.approx(0.55)
+    text = sites("plan", path, "--fast", "30M", "--topology", TOPOLOGY / "optane-2-sockets.xml").stdout
     assert f"costs {plan['read_cost']:.3g} times as much, a write to it {plan['write_cost']:.3g} times" in text
 
 
