@@ -133,7 +133,7 @@ def test_a_site_has_what_the_others_leave_and_no_more(tmp_path, probe, small):
     """Also after it was freed: those that come after it find their room."""
     path = profile_of(probe, tmp_path / "part.json", "part")
     text = guide(path, probe, "part", options=["--fast", "5M", "--print"]).stdout
-    site = next(site["id"] for site in json.loads(path.read_text())["sites"] if site["peak_bytes"] == 8 * MIB)
+    (site,) = (site["id"] for site in json.loads(path.read_text())["sites"] if site["peak_bytes"] == 8 * MIB)
     assert f"limit={5 * MIB} limited={site}:{3 * MIB} sites=" in text
     found = policies(guide(path, probe, "part", options=["--fast", "5M"]))
     assert found == {**{f"large{i}": FAST if i < 3 else SLOW for i in range(8)}, "late": FAST}
