@@ -145,6 +145,20 @@ static void small(double seconds, int tells)
     usleep((useconds_t)(seconds * 1e6));
 }
 
+/* Small allocations of one size that two sites make in turn. Tells of them when all are there. */
+static void twins(void)
+{
+    static char *first[SMALL_ROUNDS], *second[SMALL_ROUNDS];
+    for (int i = 0; i < SMALL_ROUNDS; i++) {
+        first[i] = hot_caller();
+        second[i] = hot_caller();
+    }
+    for (int i = 0; i < SMALL_ROUNDS; i++) {
+        tell("first", first[i]);
+        tell("second", second[i]);
+    }
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -606,6 +620,8 @@ int main(int argc, char **argv)
         lives();
     else if (strcmp(what, "small") == 0)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
+    else if (strcmp(what, "twins") == 0)
+        twins();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

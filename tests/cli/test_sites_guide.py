@@ -147,6 +147,25 @@ def test_a_site_has_what_the_others_leave_and_no_more(tmp_path, probe, small):
     assert [line for line in done.stdout.splitlines() if "hot" in line] == [f"hot {FAST}", f"hot {FAST}", f"hot {SLOW}"]
 
 
+def test_small_allocations_of_a_site_with_a_limit_are_no_other_sites_memory(tmp_path, probe):
+    """Also where another site makes some of the same size in turn with it."""
+    path = tmp_path / "twins.json"
+    helper("hybridmem-sites", "run", "-o", path, "--", probe, "twins")
+    profile = json.loads(path.read_text())
+    profile["sampling"].update(source="clock", why=None, samples=1250, elsewhere=50, lost=0)
+    numbers = iter((900, 300))
+    for site in profile["sites"]:
+        number = next(numbers) if site["peak_bytes"] == 400 * 8192 else 0
+        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        site["series"] = None  # as above
+    path.write_text(json.dumps(profile))
+    lines = guide(path, probe, "twins", options=["--fast", "5M"]).stdout.splitlines()
+    found = {name: [line.split()[1] for line in lines if line.startswith(name)] for name in ("first", "second")}
+    fast, part = sorted(found.values(), key=lambda policies: -policies.count(FAST))
+    assert fast == [FAST] * 400 and part[0] == FAST and part[-1] == SLOW
+    assert 0 < part.count(FAST) * 8192 <= 5 * MIB - 400 * 8192
+
+
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):
     """By a script, which has no build-id, by another program, and with libraries of the user's before malloc."""
     wanted = {**all_slow(), "2": FAST, "8": FAST}

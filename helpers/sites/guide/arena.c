@@ -24,6 +24,8 @@
 #define PAUSE_NS UINT64_C(1000000000)
 
 #define LIMITED ARENAS /* the one of the site that has a limit of its own */
+/* A thread has one cache for all arenas: there other sites would find this site's memory, and it would find theirs. */
+#define UNCACHED MALLOCX_TCACHE_NONE
 
 static pthread_once_t once = PTHREAD_ONCE_INIT, once_of[ARENAS + 1]; /* PTHREAD_ONCE_INIT is 0 */
 static atomic_bool is_open;
@@ -157,6 +159,8 @@ static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool 
         return NULL;
     unsigned mine = arena_for(tier);
     int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);
+    if (tier == HM_GUIDE_LIMITED)
+        flags |= UNCACHED;
     void *memory = mine == NONE ? NULL : hm_jemalloc_mallocx(hm_most(bytes, ALIGN), flags);
     if (!memory)
         atomic_store(&paused_until_ns[tier], hm_clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS);
@@ -197,9 +201,13 @@ void hm_small_give(void *memory)
 {
     if (!hm_guide_enter())
         return;
-    if (atomic_load_explicit(&is_open, memory_order_relaxed))
+    enum hm_guide_tier tier = hm_extents_tier(memory);
+    bool is_limited = tier == HM_GUIDE_LIMITED, can_free = atomic_load_explicit(&is_open, memory_order_relaxed);
+    if (can_free && is_limited)
+        hm_jemalloc_dallocx(memory, UNCACHED);
+    else if (can_free)
         hm_jemalloc_free(memory);
-    _Atomic uint64_t *paused = &paused_until_ns[hm_extents_tier(memory)];
+    _Atomic uint64_t *paused = &paused_until_ns[tier];
     if (atomic_load_explicit(paused, memory_order_relaxed) != 0)
         atomic_store_explicit(paused, 0, memory_order_relaxed);
     hm_guide_leave();

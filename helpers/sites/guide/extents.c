@@ -22,7 +22,7 @@
 #define LEAF_WORDS ((1u << LEAF_SHIFT) / 64)
 #define ADDRESS_BITS 48               /* without a hint, Linux maps nothing above */
 #define FAST_LEAST ((size_t)64 << 10) /* the least of a unit that is worth being bound; pages are no larger */
-#define GROWTH 16                     /* arenas take at most this part of what the process may have at a time */
+#define GROWTH 16                     /* arenas take at most this part of what they may have at a time */
 #define LEAVES (1u << (ADDRESS_BITS - LEAF_SHIFT - UNIT_SHIFT))
 
 typedef _Atomic uint64_t word;
@@ -160,14 +160,15 @@ int hm_extents_begin(void)
 
 /* Arenas take more addresses at a time the more they have. Where these are few, they are not to take far more than they
  * use. */
-static void limit_growth(unsigned arena)
+static void limit_growth(enum hm_guide_tier tier, unsigned arena)
 {
-    size_t most = hm_guide_limit.most_bytes / GROWTH;
+    uint64_t most_bytes = tier == HM_GUIDE_LIMITED ? hm_guide_limited.most_bytes : hm_guide_limit.most_bytes;
+    size_t most = most_bytes / GROWTH;
     char name[48];
     if (most < UNIT)
         most = UNIT;
     snprintf(name, sizeof(name), "arena.%u.retain_grow_limit", arena);
-    if (hm_guide_limit.most_bytes != UINT64_MAX)
+    if (most_bytes != UINT64_MAX)
         hm_jemalloc_mallctl(name, NULL, NULL, &most, sizeof(most));
 }
 
@@ -179,6 +180,6 @@ int hm_extents_make_arena(enum hm_guide_tier tier, unsigned *arena)
     int status = hm_jemalloc_mallctl("arenas.create", arena, &bytes, &ours, sizeof(ours)) == 0 ? 0 : -1;
     is_making = false;
     if (status == 0)
-        limit_growth(*arena);
+        limit_growth(tier, *arena);
     return status;
 }

@@ -11,6 +11,7 @@
 
 void *hm_jemalloc_mallocx(size_t bytes, int flags);
 void hm_jemalloc_free(void *memory);
+void hm_jemalloc_dallocx(void *memory, int flags);
 size_t hm_jemalloc_usable_size(void *memory);
 int hm_jemalloc_mallctl(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
 
