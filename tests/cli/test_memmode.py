@@ -18,6 +18,7 @@ from installed import LIBEXEC, PREFIX, helper, needs_memmode, with_mounts
 
 pytestmark = needs_memmode
 
+UNIT = PREFIX / "lib" / "systemd" / "system" / "hybridmem-memmode.service"
 SHOWS = {"flat": "252.0 GiB: 0 B memory, 252.0 GiB App Direct", "cache": "252.0 GiB: 252.0 GiB memory, 0 B App Direct"}
 HIDDEN = (
     "the modules have 252.0 GiB of App Direct, the kernel shows regions of 0 B: the rest may hold data "
@@ -165,6 +166,8 @@ def test_a_node_whose_firmware_did_not_do_it_is_drained(node):
         *("update", "nodename=n1", "activefeatures=memmode=cache"),
     ]
     assert node.check() == QUIET and not node.note.path.exists()
+    # So the unit has not failed, and looks at the next shutdown, too.
+    assert f"\nSuccessExitStatus={status}\n" in UNIT.read_text()
 
 
 def test_no_other_node_is_drained(node):
