@@ -221,15 +221,16 @@ stage_guest() {
 }
 
 # in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/$folder (default: system) with pytest in the guest,
-# on Slurm $slurm, or, where that is empty, on the guest's default. TIMEOUT (seconds) only ends what hangs: it is far more
-# than a stage takes on a busy machine.
+# on Slurm $slurm, or, where that is empty, on the guest's default. The guest has $needs of the tree (default: all tests).
+# TIMEOUT (seconds) only ends what hangs: it is far more than a stage takes on a busy machine.
 in_guest() {
-    local timeout=$1 options=() status=0 run
+    local timeout=$1 options=() status=0 run path
     shift
+    # shellcheck disable=SC2086  # names without blanks
+    for path in ${needs:-tests site-docs}; do options+=(--put "$path:/opt/hybridmem/$path"); done
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
     run=(tests/testbed/guest run ${slurm:+--slurm "$slurm"} --timeout "$timeout" "${options[@]}"
-        --put tests:/opt/hybridmem/tests --put site-docs:/opt/hybridmem/site-docs
         "tests/${folder:-system}/run-in-guest" "$@")
     "${run[@]}" || status=$?
     [ "$status" -eq 125 ] || return "$status"
@@ -280,10 +281,11 @@ stage_reset() {
 }
 
 on_cluster() {
-    local file files=()
+    # Each boot of a machine unpacks what it is given: so that is little.
+    local file files=() slurm='' folder=cluster needs="tests/cluster site-docs/record.schema.json"
+    for file in slurm accounting failures; do needs+=" tests/system/$file.py"; done
     for file in site.conf helpers.conf job_submit.lua; do files+=(--put "tests/cluster/slurm/$file:/etc/slurm/$file"); done
-    slurm='' folder=cluster in_guest 2400 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf \
-        "${files[@]}" -- "$@"
+    in_guest 2400 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf "${files[@]}" -- "$@"
 }
 
 stage_cluster() {
