@@ -67,6 +67,11 @@ def boot_of(node):
     return on(node, "cat /proc/sys/kernel/random/boot_id", check=False)
 
 
+def boots():
+    """boot_of() each node."""
+    return {node: boot_of(node) for node in NODES}
+
+
 def is_on_network(node):
     """Whether the node's kernel answers, with or without an agent there."""
     try:
@@ -78,17 +83,21 @@ def is_on_network(node):
     return True
 
 
-def wait_rebooting(node):
-    """Waits until the node has gone, and its new kernel is up; its slurmd comes some seconds later."""
-    slurm.wait_for(lambda: not is_on_network(node), f"the end of {node}'s boot", every=0.2)
-    slurm.wait_for(lambda: is_on_network(node), f"a new boot of {node}", patience=BOOT_PATIENCE, every=0.2)
+def wait_gone(node):
+    """Waits until the node, which was told to reboot, has gone: a busy one may be silent for one look."""
+    slurm.wait_for(lambda: not (is_on_network(node) or is_on_network(node)), f"the end of {node}'s boot", every=0.2)
 
 
 def wait_booted(node, before):
-    """Waits until the node, whose earlier boot was `before`, runs again and is idle."""
+    """Waits until the node, whose earlier boot was `before`, runs again."""
     is_new = "a new boot of " + node
     slurm.wait_for(lambda: boot_of(node) not in (None, before), is_new, patience=BOOT_PATIENCE, every=0.5)
-    wait_idle()
+
+
+def drop_in(node, unit, text):
+    """Adds these settings to a unit of a node, also after a loss of power. `text` is printf's, in single quotes."""
+    folder = f"/etc/systemd/system/{unit}.service.d"
+    on(node, f"mkdir -p {folder} && printf '{text}' > {folder}/look.conf && sync && systemctl daemon-reload")
 
 
 def tiers(node):

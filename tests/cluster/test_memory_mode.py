@@ -9,45 +9,16 @@ import re
 import accounting
 import cluster
 import slurm
-from cluster import NODES, Everywhere
+from cluster import NODES, Everywhere, boots
+from memmode import CACHE, FLAT, NOTE, check_machine, features, node, wait_state
 from slurm import Occupied
 
-FLAT, CACHE = "memmode=flat", "memmode=cache"
 CACHE_BYTES = 512 << 20  # tests/testbed/hostside/machine.py
-LAYOUT = {FLAT: "flat", CACHE: "cached"}
-NOTE = "/var/lib/hybridmem/memmode"
 SITE = slurm.Path("/etc/slurm/site.conf")
 JOB_SUBMIT = slurm.Path("/etc/slurm/job_submit.lua")
 # While a node shuts down, root writes what is staged: the firmware's layout and goal, and the note for the check.
 STOP = f'[Service]\\nExecStop=+/bin/sh -c \\"(testbed-machine show; cat {NOTE}) > /var/lib/staged\\"\\n'
 WHERE = "echo $SLURMD_NODENAME; " + slurm.POLICY
-
-
-def node(name):
-    """scontrol's fields of a node."""
-    text = "\n".join(slurm.lines(f"scontrol show node {name}") or [])
-    fields = dict(word.split("=", 1) for word in text.split() if "=" in word)
-    return {**fields, "Reason": text.partition("Reason=")[2].partition("\n")[0]}
-
-
-def features():
-    """The active feature of each node."""
-    return {name: node(name).get("ActiveFeatures") for name in NODES}
-
-
-def boots():
-    return {name: cluster.boot_of(name) for name in NODES}
-
-
-def check_machine(name, feature):
-    """The node's memory is in this mode, and nothing is pending."""
-    assert cluster.on(name, "testbed-machine show").split() == [LAYOUT[feature]] * 2
-    assert cluster.on(name, f"test ! -e {NOTE} && /usr/libexec/hybridmem/hybridmem-memmode") == f"{feature}\n"
-    assert [len(cluster.tiers(name)["tiers"]), node(name)["ActiveFeatures"]] == [1 if feature == CACHE else 2, feature]
-
-
-def wait_state(job_id, state):
-    slurm.wait_for(lambda: slurm.job(job_id).get("JobState") == state, f"job {job_id} that is {state}", every=0.2)
 
 
 def stored(job_id):
@@ -80,8 +51,7 @@ def wait_start(job_id):
 
 
 def test_a_node_is_emptied_and_rebooted_for_a_job_that_wants_a_cache():
-    folder = "/etc/systemd/system/hybridmem-memmode.service.d"
-    cluster.on("n2", f"mkdir -p {folder} && printf '{STOP}' > {folder}/look.conf && systemctl daemon-reload")
+    cluster.drop_in("n2", "hybridmem-memmode", STOP)
     before = boots()
     assert features() == {"n1": FLAT, "n2": FLAT}
     stays, ends = (Occupied("alice", 16, f"-w{name}", "--hybrid-mem=spill") for name in NODES)
@@ -91,7 +61,7 @@ def test_a_node_is_emptied_and_rebooted_for_a_job_that_wants_a_cache():
     assert ends.end() == "COMPLETED"
     wait_state(job_id, "CONFIGURING")
     slurm.wait_for(lambda: "POWERING_UP" in node("n2").get("State", ""), "a node that reboots", every=0.2)
-    cluster.wait_rebooting("n2")
+    cluster.wait_gone("n2")
     assert stored(job_id) == "RUNNING"  # as of a job that has its nodes
     cluster.restart_slurmctld()
     assert slurm.job(job_id)["JobState"] == "CONFIGURING"
@@ -143,17 +113,20 @@ def short_boots():
     slurm.wait_for(lambda: all(features().values()), "reports of all nodes", every=0.2)
 
 
-def lose_n2(job_id):
-    """n2 boots for the job, and loses its power meanwhile. slurmctld gives it up, and the job goes back to the queue.
-    Later n2 comes back."""
+# A node's slurmd starts once the controller has made a file in the folder that they share.
+GO = slurm.Path("/home/go")
+LATE = f'[Service]\\nExecStartPre=/bin/sh -c \\"until [ -e {GO} ]; do sleep 0.2; done\\"\\n'
+
+
+def be_late(job_id):
+    """n2 boots for the job, but its slurmd does not start before slurmctld has given it up. The job goes back to the
+    queue."""
     slurm.wait_for(lambda: "POWERING_UP" in node("n2").get("State", ""), "a node that reboots", every=0.2)
-    slurm.wait_for(lambda: not cluster.is_on_network("n2"), "the end of n2's boot", every=0.2)
-    cluster.machine("kill", "n2")
     slurm.wait_for(lambda: node("n2").get("State", "").startswith("DOWN"), "a node that is given up", every=0.5)
     assert node("n2")["Reason"].startswith("reboot timed out")
     wait_state(job_id, "PENDING")
     assert "idle" in cluster.states()["n1"]
-    cluster.machine("boot", "n2")
+    GO.touch()
     hurry(job_id)
 
 
@@ -162,8 +135,9 @@ def test_a_job_on_both_nodes_brings_the_node_back_also_late():
     comes back after that in the mode that was asked for is back in service, and the job starts."""
     before = boots()
     assert features() == {"n1": FLAT, "n2": CACHE}
+    cluster.drop_in("n2", "slurmd", LATE)
     with short_boots():
-        job = Everywhere("spill", "--requeue", meanwhile=lose_n2)
+        job = Everywhere("spill", "--requeue", meanwhile=be_late)
     of_node = job.end()
     check_done(job.job_id, restarts="1")
     assert [len(of_node[name]["memory"]["tiers"]) for name in NODES] == [2, 2]
@@ -186,9 +160,9 @@ def test_data_that_a_user_keeps_outlasts_a_job_that_wants_its_node():
     mode. The job has the reason, and waits for another node: the one that has refused is not asked again."""
     before = boots()
     first = slurm.sbatch("alice", "echo precious > $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
+    other = Occupied("alice", 16, "-wn2", "--hybrid-mem=spill")
     check_done(first)
     slurm.record(first)
-    other = Occupied("alice", 16, "-wn2", "--hybrid-mem=spill")
     job_id = slurm.sbatch("bob", WHERE, "-N1", "--hybrid-mem=memory")
     slurm.wait_for(lambda: slurm.job(job_id).get("Restarts") == "1", "a job that goes back to the queue", every=0.2)
     assert features() == {"n1": FLAT, "n2": FLAT}
@@ -197,14 +171,15 @@ def test_data_that_a_user_keeps_outlasts_a_job_that_wants_its_node():
     about = "hybridmem: node n1 cannot take memmode=cache for now: namespaces there hold data"
     shown = slurm.run(f"scontrol show job {job_id}").stdout
     assert f"AdminComment={about}" in shown, said()
-    slurm.wait_for(lambda: said().count("\n") == 2, "a line on what is offered", every=1)
-    assert "1 of the namespaces is kept by users" in said() and "slurmctld offers memmode=cache of node n1 to" in said()
-    hurry(job_id)
-    slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "Resources", "a job that waits for n2", every=0.2)
     second = slurm.sbatch("alice", "cat $HYBRIDMEM_FSDAX_DIR/file", "-wn1", KEEP)
     check_done(second)
     assert slurm.output(second) == "precious\n"
     slurm.record(second)
+    offers = "slurmctld offers memmode=cache of node n1 to"
+    slurm.wait_for(lambda: offers in said(), "a line on what is offered", every=1)
+    assert "1 of the namespaces is kept by users" in said()
+    hurry(job_id)
+    slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "Resources", "a job that waits for n2", every=0.2)
     slurm.run(f"scontrol update nodename=n2 availablefeatures={FLAT}")  # as if n2 had refused, too
     slurm.wait_for(lambda: slurm.job(job_id).get("Reason") == "BadConstraints", "a job without a node", every=0.2)
     assert (slurm.job(job_id)["Restarts"], boots()) == ("1", before)
@@ -215,21 +190,3 @@ def test_data_that_a_user_keeps_outlasts_a_job_that_wants_its_node():
         slurm.run(f"scancel {job_id}")
     other.end()
     assert boots() == before
-
-
-def test_a_node_whose_firmware_ignores_the_goal_is_drained_with_both_modes():
-    """The check at boot drains it, and tells slurmctld which mode it is in. So that reason stays, and once the cause is
-    mended, an administrator has only the drain to end."""
-    before = boots()
-    cluster.on("n2", "testbed-machine ignore")
-    job_id = slurm.sbatch("bob", WHERE, "-wn2", "--hybrid-mem=memory")
-    reason = "hybridmem: memmode=cache was asked for before the boot, and the node came back memmode=flat (of 640.0 MiB"
-    slurm.wait_for(lambda: node("n2").get("State") == "IDLE+DRAIN", "a drained node that answers", every=0.5)
-    assert node("n2")["Reason"].startswith(reason)
-    slurm.wait_for(lambda: cluster.boot_of("n2"), "the agent of n2", every=0.5)
-    assert cluster.boot_of("n2") != before["n2"]
-    check_machine("n2", FLAT)
-    wait_state(job_id, "PENDING")
-    slurm.run(f"scancel {job_id}; scontrol update nodename=n2 state=undrain")
-    cluster.wait_idle()
-    assert cluster.boot_of("n1") == before["n1"]

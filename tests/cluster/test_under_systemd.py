@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Units of systemd as they are installed, in their sandboxes: started by a timer, by an epilog, or to stay. What starts
-at boot is in test_two_machines.py (the reap) and test_memory_mode.py (the check of the mode)."""
+at boot is in test_bad_boots.py."""
 
 import contextlib
 
