@@ -3,9 +3,9 @@
  * The packer that counts what hm_pack_result.score has: with what the tiers cost, when items are there, and the
  * bandwidth of both tiers. It begins with the choice of each other packer, and with none, and changes each as long as
  * that gains something: one item or two are put in, or left out, and others make room for them, or fill the room. The
- * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a
- * FEW items all choices are tried. Then one item may get a limit (limit.c). As with thermos and
- * hotset, a choice is at no time over the capacity by as much as its largest item has.
+ * best is taken, so it is never worse than the others. After WORK looks at items it ends with what it has. Of a FEW
+ * items all choices are tried. Then one item may get a limit (limit.c). As with thermos and hotset, a choice is at no
+ * time over the capacity by as much as its largest item has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 
 #define WORK UINT64_C(40000000) /* some tenths of a second */
 #define FEW 12                  /* items of which all choices are tried */
-#define BETTER (1 + 1e-9)       /* sums are rounded: a gain that is smaller is none */
 #define LESS (1 - 1e-12)        /* the same of a loss */
 #define MOST (4 * HM_PACK_MOST) /* bytes of a choice, so that no sum overflows */
 
@@ -92,7 +91,7 @@ static double score_of(struct search *search, const struct choice *choice)
 static bool keep_better(struct search *search)
 {
     search->tried.score = score_of(search, &search->tried);
-    if (!(search->tried.score > search->best.score * BETTER))
+    if (!(search->tried.score > search->best.score * HM_PACK_BETTER))
         return false;
     copy(search, &search->best, &search->tried);
     return true;

@@ -66,12 +66,13 @@ void hm_pack_limit(struct hm_pack_meter *meter, const struct hm_pack_sum *sum, d
     memset(scratch, 0, n * sizeof(*scratch));
     take_densest(meter, scratch, &dense_sum);
     struct cut cut = find_cut(meter, sum, result->is_fast), dense = find_cut(meter, &dense_sum, scratch);
-    if (dense.bytes > 0 && dense.score > score && (cut.bytes == 0 || dense.score > cut.score)) {
-        memcpy(result->is_fast, scratch, n * sizeof(*scratch));
+    bool is_dense = dense.bytes > 0 && (cut.bytes == 0 || dense.score > cut.score);
+    if (is_dense)
         cut = dense;
-    }
-    if (cut.bytes == 0 || !(cut.score > score))
+    if (cut.bytes == 0 || !(cut.score > score * HM_PACK_BETTER))
         return;
+    if (is_dense)
+        memcpy(result->is_fast, scratch, n * sizeof(*scratch));
     result->limited = cut.at;
     result->limit_bytes = cut.bytes;
     result->is_fast[cut.at] = true;

@@ -5,6 +5,8 @@
 
 #include "pack.h"
 
+#define HM_PACK_BETTER (1 + 1e-9) /* sums are rounded: a gain that is smaller is none */
+
 struct hm_pack_meter {
     const struct hm_pack_scene *scene;
     const struct hm_pack_item *item;

@@ -482,6 +482,20 @@ static void test_a_limit_leaves_room_for_who_comes_later(void **state)
     assert_int_equal(result.limit_bytes, 0);
 }
 
+/* The first and the last have all of the room. The second with a part of the first gains as much, but for rounding. */
+static void test_no_item_is_limited_for_nothing(void **state)
+{
+    static const struct hm_pack_item item[] = {{8, 8 / 3.0}, {7, 7 / 3.0}, {2, 2 / 3.0}};
+    static const bool is_limitable[] = {true, true, true};
+    const struct hm_pack_scene scene = {.capacity = 10, .is_limitable = is_limitable};
+    bool is_fast[3];
+    struct hm_pack_result result = {.is_fast = is_fast};
+    (void)state;
+    assert_int_equal(hm_pack_into(hm_packer_find("gain", NULL), &scene, item, 3, &result), 0);
+    assert_true(is_fast[0] && !is_fast[1] && is_fast[2]);
+    assert_int_equal(result.limit_bytes, 0);
+}
+
 /* Items that are nearly alike make the tree large: the search ends, and says that it is not exact. */
 static void test_a_hard_knapsack_ends(void **state)
 {
@@ -519,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_gain_limits_an_item_to_what_the_others_leave),
         cmocka_unit_test(test_gain_with_a_limit_reaches_the_bound),
         cmocka_unit_test(test_a_limit_leaves_room_for_who_comes_later),
+        cmocka_unit_test(test_no_item_is_limited_for_nothing),
         cmocka_unit_test(test_a_hard_knapsack_ends),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_examples_of_what_is_kept),
