@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of the arenas: stretches of addresses on the fast tier's nodes, which are never unmapped. Pages that the
- * arenas do not use are given back. */
+/* The memory of the arenas: stretches of addresses on the fast tier's nodes, those of a limited site as far as its
+ * limit goes. They are never unmapped. Pages that the arenas do not use are given back. */
 #ifndef HM_SITES_GUIDE_EXTENTS_H
 #define HM_SITES_GUIDE_EXTENTS_H
 
