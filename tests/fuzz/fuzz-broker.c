@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes what a client sends to the DAMON broker over its socket. Only a right message keeps the connection open. Each
- * message gets one answer, which a client accepts. This broker has no DAMON, so it lends nothing.
+ * message gets one answer, which a client accepts. This broker has no DAMON, so it lends nothing, and no events
+ * either.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,12 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!message)
         return 0;
     memcpy(message, data, size);
-    bool is_right = hm_damon_wire_check_watch(message, size, NULL) == 0;
+    bool borrows = hm_damon_wire_check_borrow(message, size, NULL) == 0;
+    bool is_right = borrows || hm_damon_wire_check_watch(message, size, NULL) == 0;
+    uint32_t number = borrows ? EPERM : is_right ? ENODEV : EBADMSG;
     if (is_right)
         memcpy(&head, message, sizeof(head));
     hm_damon_lease_open(&lease, 1, end[0], &peer);
     if (send(end[1], message, size, 0) != (ssize_t)size || hm_damon_lease_serve(&broker, &lease) != is_right ||
-        !is_answered(end[1], head.generation, is_right ? ENODEV : EBADMSG) || lease.n != 0 || lease.kdamond >= 0)
+        !is_answered(end[1], head.generation, number) || lease.n != 0 || lease.kdamond >= 0)
         abort();
     free(message);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes four parsers: of messages from the DAMON broker's clients, of the broker's own messages, of the format file of
+/* Fuzzes the parsers of messages from the DAMON broker's clients, of the broker's own messages, of the format file of
  * DAMON's tracepoint, and of the tracepoint's records. The first byte chooses one. What is accepted must be in
  * range. */
 #include <math.h>
@@ -59,6 +59,28 @@ static void use_watch(const struct hm_damon_watch *watch)
     }
 }
 
+/* A question for events that is accepted names threads, each once and never process 1. */
+static void use_borrow(const struct hm_damon_borrow *borrow)
+{
+    if (borrow->head.n == 0 || borrow->head.n > HM_DAMON_THREADS)
+        abort();
+    for (uint32_t i = 0; i < borrow->head.n; i++)
+        for (uint32_t other = 0; other <= i; other++)
+            if (borrow->thread[i].tid <= 1 || (other < i && borrow->thread[other].tid == borrow->thread[i].tid))
+                abort();
+}
+
+static void use_lent(const union hm_damon_message *message)
+{
+    if (message->head.kind == HM_DAMON_ANSWER)
+        return;
+    if (message->head.kind != HM_DAMON_LENT || message->head.n == 0 || message->head.n > HM_DAMON_THREADS)
+        abort();
+    for (uint32_t i = 0; i < message->head.n; i++)
+        if (message->lent.number[i] > 4095)
+            abort();
+}
+
 static void use_reply(const union hm_damon_message *message)
 {
     const struct hm_damon_list *list = &message->list;
@@ -83,9 +105,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] % 4 == 0) {
         if (hm_damon_wire_check_watch(copy, size - 1, NULL) == 0)
             use_watch((const struct hm_damon_watch *)(const void *)copy);
+        if (hm_damon_wire_check_borrow(copy, size - 1, NULL) == 0)
+            use_borrow((const struct hm_damon_borrow *)(const void *)copy);
     } else if (data[0] % 4 == 1) {
         if (hm_damon_wire_check_reply(copy, size - 1, NULL) == 0)
             use_reply((const union hm_damon_message *)(const void *)copy);
+        if (hm_damon_wire_check_lent(copy, size - 1, NULL) == 0)
+            use_lent((const union hm_damon_message *)(const void *)copy);
     } else if (data[0] % 4 == 2) {
         hm_damon_layout_parse(copy, &layout, NULL);
     } else {

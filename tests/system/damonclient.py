@@ -7,6 +7,7 @@ each list of regions that the broker sends, with the process and figures:
 BUDGET is the CPU time that DAMON may use, in millionths of one CPU.
 """
 
+import array
 import contextlib
 import math
 import select
@@ -19,7 +20,7 @@ from pathlib import Path
 
 PATIENCE = 240  # seconds; the guest is emulated and slow
 MAGIC = 0x484D4434
-WATCH, ANSWER, LIST = 1, 2, 3
+WATCH, ANSWER, LIST, BORROW = 1, 2, 3, 4
 BY_KDAMOND = 0
 HEAD = struct.Struct("=IIII")
 RANGES = 6
@@ -27,6 +28,8 @@ PROCESS = struct.Struct(f"=QiI{2 * RANGES}Q")
 ANSWER_REST = struct.Struct("=II160s")
 LIST_REST = struct.Struct("=IIIIIIQ")
 REGION = struct.Struct("=QQHHI")
+THREAD = struct.Struct("=QiI")
+MOST_THREADS = 64
 
 Answer = namedtuple("Answer", "generation n number text")
 Region = namedtuple("Region", "start end accesses looks look_us")
@@ -111,6 +114,21 @@ class Client:
             return got
         self.lists.append(got)
         return True
+
+    def borrow(self, threads):
+        """Asks for events of threads, each a number, or (number, start time). Returns an errno or 0 for each, or the
+        text of a refusal; and the descriptors that came."""
+        named = [thread if isinstance(thread, tuple) else (thread, start_time(thread)) for thread in threads]
+        message = HEAD.pack(MAGIC, BORROW, 1, len(named))
+        self.socket.send(message + b"".join(THREAD.pack(started, thread, 0) for thread, started in named))
+        self.socket.settimeout(PATIENCE)
+        events = array.array("i")
+        data, parts, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(MOST_THREADS * events.itemsize))
+        for _, _, part in parts:
+            events.frombytes(part)
+        if HEAD.unpack_from(data)[1] == ANSWER:
+            return parse(data).text, list(events)
+        return struct.unpack_from(f"={len(named)}I", data, HEAD.size), list(events)
 
     def wait_rounds(self, count=1, patience=PATIENCE):
         """Waits for `count` whole rounds from now on. Returns the lists of the last one, of all processes."""

@@ -3,6 +3,7 @@
 much CPU time the watching takes."""
 
 import errno
+import os
 import re
 import struct
 import subprocess
@@ -100,6 +101,44 @@ def test_a_program_that_becomes_setuid_is_not_watched_on(run_dir):
             "print(got.number, got.text)\nheld.kill()",
         )
     assert answer == f"1\n{errno.ESRCH} a watched process does not belong to the client's user any more"
+
+
+BORROW = """
+import mmap, os, select, subprocess, threading, time
+def until_roots(pid):
+    while os.stat(f'/proc/{pid}/maps').st_uid == os.getuid(): time.sleep(0.1)
+quiet = dict(stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+child = subprocess.Popen(['sh', '-c', 'read x; exec su bob'], **quiet)
+setuid = subprocess.Popen(['su', 'bob'], **quiet)
+until_roots(setuid.pid)
+thread = threading.Thread(target=time.sleep, args=(damonclient.PATIENCE,), daemon=True)
+thread.start()
+started = damonclient.start_time(child.pid)  # that of another process
+"""
+
+
+def test_events_are_lent_for_the_steps_own_threads_alone(run_dir):
+    """Not for another thread with the number of one that has ended, a set-user-ID program, a process of the user's
+    outside of the step, or another user's. The kernel ends an event whose thread becomes a set-user-ID program: it
+    hangs up."""
+    with broker(run_dir, "--lend") as (_, path), sleeper("bob") as foreign, sleeper("alice") as outer:
+        told = as_user(
+            "alice",
+            path,
+            f"{BORROW}asked = [os.getpid(), thread.native_id, child.pid, (2, started), setuid.pid,"
+            f" {outer}, {foreign}, {os.getpid()}]\n"
+            "numbers, events = client.borrow(asked)\nprint(*numbers, len(events))\n"
+            "ring = mmap.mmap(events[2], 2 * mmap.PAGESIZE)\n"  # without one, an event always seems to have ended
+            "ends = select.poll()\nends.register(events[2], 0)\nprint(len(ends.poll(0)))\n"
+            "child.stdin.write(b'go\\n')\nchild.stdin.flush()\nuntil_roots(child.pid)\n"
+            "print(len(ends.poll(1000 * damonclient.PATIENCE)))\nchild.kill()\nsetuid.kill()",
+        )
+        refused = as_root(path, "print(*client.borrow([2]))")
+    wanted = [0, 0, 0, errno.ESRCH, errno.EPERM, errno.EACCES, errno.EPERM, errno.EPERM, 3]
+    assert told == f"{' '.join(map(str, wanted))}\n0\n1"
+    assert refused == "root opens events itself []"
+    with broker(run_dir) as (_, path):
+        assert as_user("alice", path, f"print(*client.borrow([{os.getpid()}]))").startswith("lend_samples = no")
 
 
 NONSENSE = {

@@ -115,8 +115,9 @@ struct hm_config {
     unsigned reap_grace_s;       /* 600: how long a dead job's ledger entry waits for its epilog */
     enum hm_log_level log_level; /* info */
     unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
-    struct hm_config_migrate migrate;     /* interval=10s,overhead=1% */
-    enum hm_fair_share fair_share;        /* equal */
+    struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
+    enum hm_fair_share fair_share;    /* equal */
+    bool lend_samples; /* yes; the broker opens events of the CPU's clock for steps whose users may open none */
     char profile_dir[HM_CONFIG_PATH_MAX]; /* "": profiles by allocation site that the site shares; only read */
     char load[HM_CONFIG_PATH_MAX];        /* "": file of the tiers' latencies by their traffic (core/load/text.h) */
     enum hm_dax_fs fsdax_fs;              /* ext4 */

@@ -63,6 +63,7 @@ static const struct hm_configfield rows[] = {
     TOP("modes", hm_field_modes, default_modes, 0, 0, NULL),
     TOP("migrate", hm_field_migrate, migrate, 0, 0, NULL),
     TOP("fair_share", hm_field_choice, fair_share, 0, 0, fair_shares),
+    TOP("lend_samples", hm_field_yes_no, lend_samples, 0, 0, NULL),
     TOP("profile_dir", hm_field_folder, profile_dir, 0, FIELD(profile_dir), NULL),
     TOP("load", hm_field_folder, load, 0, FIELD(load), NULL),
     TOP("fsdax_fs", hm_field_choice, fsdax_fs, 0, 0, filesystems),

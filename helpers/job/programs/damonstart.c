@@ -88,8 +88,9 @@ static int hear(int fd, struct hm_error *error)
 static pid_t start(const struct hm_config *config, const char *cgroup, const char *word, int errors,
                    struct hm_error *error)
 {
+    const char *more = word ? word : config->lend_samples ? "--lend" : NULL;
     char run_dir[HM_CONFIG_PATH_MAX], last[16];
-    char *arguments[] = {(char[]){"hybridmem-damon"}, (char[]){"--run-dir"}, run_dir, word ? last : NULL, NULL};
+    char *arguments[] = {(char[]){"hybridmem-damon"}, (char[]){"--run-dir"}, run_dir, more ? last : NULL, NULL};
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL};
     struct hm_spawn spawn = {.path = PROGRAM,
                              .arguments = arguments,
@@ -98,7 +99,7 @@ static pid_t start(const struct hm_config *config, const char *cgroup, const cha
                              .errors = errors,
                              .cgroup = cgroup};
     snprintf(run_dir, sizeof(run_dir), "%s", config->run_dir);
-    snprintf(last, sizeof(last), "%s", word ? word : "");
+    snprintf(last, sizeof(last), "%s", more ? more : "");
     return hm_spawn_start(&spawn, error);
 }
 

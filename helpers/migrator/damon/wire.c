@@ -7,6 +7,7 @@
 #include "base/pagesize.h"
 
 #define MAX_ADDRESS (UINT64_C(1) << 57)
+#define MAX_ERRNO 4095 /* as the kernel has it */
 
 static const struct {
     size_t fixed, each; /* bytes of the fixed part, and of each entry */
@@ -15,6 +16,8 @@ static const struct {
     [HM_DAMON_WATCH] = {offsetof(struct hm_damon_watch, process), sizeof(struct hm_damon_process), HM_DAMON_TARGETS},
     [HM_DAMON_ANSWER] = {sizeof(struct hm_damon_answer), 0, HM_DAMON_TARGETS},
     [HM_DAMON_LIST] = {offsetof(struct hm_damon_list, region), sizeof(struct hm_damon_region), HM_DAMON_REGIONS},
+    [HM_DAMON_BORROW] = {offsetof(struct hm_damon_borrow, thread), sizeof(struct hm_damon_thread), HM_DAMON_THREADS},
+    [HM_DAMON_LENT] = {offsetof(struct hm_damon_lent, number), sizeof(uint32_t), HM_DAMON_THREADS},
 };
 
 #define LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
@@ -82,7 +85,8 @@ int hm_damon_wire_check_watch(const void *message, size_t size, struct hm_error 
     if (check_head(message, size, &head, error) != 0)
         return -1;
     if (head.kind != HM_DAMON_WATCH)
-        return hm_fail(error, EBADMSG, "kind %u: a client sends only kind %u", head.kind, HM_DAMON_WATCH);
+        return hm_fail(error, EBADMSG, "kind %u: a client sends only kinds %u and %u", head.kind, HM_DAMON_WATCH,
+                       HM_DAMON_BORROW);
     if (watch->interval_ms < HM_DAMON_MIN_INTERVAL_MS || watch->interval_ms > HM_DAMON_MAX_INTERVAL_MS)
         return hm_fail(error, EINVAL, "interval %u ms: use %u to %u", watch->interval_ms, HM_DAMON_MIN_INTERVAL_MS,
                        HM_DAMON_MAX_INTERVAL_MS);
@@ -94,6 +98,31 @@ int hm_damon_wire_check_watch(const void *message, size_t size, struct hm_error 
     for (uint32_t at = 0; at < head.n; at++)
         if (check_process(watch, at, error) != 0)
             return -1;
+    return 0;
+}
+
+bool hm_damon_wire_is_borrow(const void *message, size_t size)
+{
+    const struct hm_damon_head *head = message;
+    return size >= sizeof(*head) && head->kind == HM_DAMON_BORROW;
+}
+
+int hm_damon_wire_check_borrow(const void *message, size_t size, struct hm_error *error)
+{
+    struct hm_damon_head head;
+    const struct hm_damon_borrow *borrow = message;
+    if (check_head(message, size, &head, error) != 0)
+        return -1;
+    if (head.kind != HM_DAMON_BORROW || head.n == 0)
+        return hm_fail(error, EBADMSG, "kind %u with %u threads: it asks for no events", head.kind, head.n);
+    for (uint32_t at = 0; at < head.n; at++) {
+        int32_t tid = borrow->thread[at].tid;
+        if (tid <= 1)
+            return hm_fail(error, EINVAL, "thread %d: not a thread of a job", tid);
+        for (uint32_t other = 0; other < at; other++)
+            if (borrow->thread[other].tid == tid)
+                return hm_fail(error, EINVAL, "thread %d is named twice", tid);
+    }
     return 0;
 }
 
@@ -136,5 +165,21 @@ int hm_damon_wire_check_reply(const void *message, size_t size, struct hm_error 
                        HM_DAMON_LIST);
     if (!memchr(answer->text, '\0', sizeof(answer->text)) || (answer->number != 0) != (answer->text[0] != '\0'))
         return hm_fail(error, EBADMSG, "an answer's text does not go with its number %u", answer->number);
+    return 0;
+}
+
+int hm_damon_wire_check_lent(const void *message, size_t size, struct hm_error *error)
+{
+    struct hm_damon_head head;
+    const struct hm_damon_lent *lent = message;
+    if (check_head(message, size, &head, error) != 0)
+        return -1;
+    if (head.kind == HM_DAMON_ANSWER)
+        return hm_damon_wire_check_reply(message, size, error);
+    if (head.kind != HM_DAMON_LENT || head.n == 0)
+        return hm_fail(error, EBADMSG, "kind %u with %u threads: it lends no events", head.kind, head.n);
+    for (uint32_t at = 0; at < head.n; at++)
+        if (lent->number[at] > MAX_ERRNO)
+            return hm_fail(error, EBADMSG, "thread %u: no errno is %u", at, lent->number[at]);
     return 0;
 }

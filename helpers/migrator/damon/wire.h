@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The messages between the DAMON broker and its clients: fixed layouts over SOCK_SEQPACKET, in the machine's byte
- * order. Each message is checked before it is used. A client sends one kind of message: the whole list of processes to
- * watch, and how to watch them. The broker sends answers and lists of regions. Pure.
+ * order. Each message is checked before it is used. A client sends the whole list of processes to watch, and how to
+ * watch them; the broker sends answers and lists of regions. Or a client names threads whose CPU time it wants to
+ * sample; the broker lends it a perf event for each. Pure.
  */
 #ifndef HM_MIGRATOR_DAMON_WIRE_H
 #define HM_MIGRATOR_DAMON_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +17,7 @@
 #define HM_DAMON_MAGIC 0x484d4434u   /* "HMD4": a new value for each new layout */
 #define HM_DAMON_TARGETS 256         /* processes of one client */
 #define HM_DAMON_RANGES 6            /* ranges of one process */
+#define HM_DAMON_THREADS 64          /* threads in one message */
 #define HM_DAMON_REGIONS 128         /* regions in one message; longer lists take several */
 #define HM_DAMON_TEXT 160            /* bytes of an answer's text */
 #define HM_DAMON_SOCKET "damon.sock" /* name in run_dir */
@@ -29,7 +32,7 @@
 enum hm_damon_way { HM_DAMON_STEADY, HM_DAMON_BURSTS };
 /* What looks: a kdamond, or the broker with the kernel's idle bitmap, which does so in bursts. */
 enum hm_damon_looker { HM_DAMON_BY_KDAMOND, HM_DAMON_BY_BITMAP };
-enum hm_damon_kind { HM_DAMON_WATCH = 1, HM_DAMON_ANSWER, HM_DAMON_LIST };
+enum hm_damon_kind { HM_DAMON_WATCH = 1, HM_DAMON_ANSWER, HM_DAMON_LIST, HM_DAMON_BORROW, HM_DAMON_LENT };
 
 struct hm_damon_head {
     uint32_t magic;
@@ -92,8 +95,29 @@ struct hm_damon_list {
     struct hm_damon_region region[HM_DAMON_REGIONS];
 };
 
+struct hm_damon_thread {
+    uint64_t start_time; /* field 22 of /proc/TID/stat */
+    int32_t tid;
+    uint32_t reserved;
+};
+
+/* Threads for which the client wants events: one or more. What they sample is not its choice (migrator/perf/attr.h). */
+struct hm_damon_borrow {
+    struct hm_damon_head head;
+    struct hm_damon_thread thread[HM_DAMON_THREADS];
+};
+
+/* The answer, as long as the question: an errno for each thread, in the same order. For each 0 there is a descriptor
+ * with the message (SCM_RIGHTS), in the same order, of an event that is not enabled. */
+struct hm_damon_lent {
+    struct hm_damon_head head;
+    uint32_t number[HM_DAMON_THREADS];
+};
+
 union hm_damon_message {
     struct hm_damon_head head;
+    struct hm_damon_borrow borrow;
+    struct hm_damon_lent lent;
     struct hm_damon_watch watch;
     struct hm_damon_answer answer;
     struct hm_damon_list list;
@@ -108,7 +132,14 @@ size_t hm_damon_wire_begin(void *message, enum hm_damon_kind kind, uint32_t gene
  * (EBADMSG, EINVAL) with a text that names the field.
  */
 int hm_damon_wire_check_watch(const void *message, size_t size, struct hm_error *error);
-/* Checks a message of the broker, of either kind. Returns as above. */
+/* The same for a client's message that asks for events; its threads are each there once, too. */
+int hm_damon_wire_check_borrow(const void *message, size_t size, struct hm_error *error);
+/* Is it such a message, by its head? If not, it is to be checked as a watch. */
+bool hm_damon_wire_is_borrow(const void *message, size_t size);
+/* Checks a message of the broker that answers a watch, of either kind. Returns as above. */
 int hm_damon_wire_check_reply(const void *message, size_t size, struct hm_error *error);
+/* Checks a message of the broker that answers a client who asks for events: struct hm_damon_lent, or an answer that
+ * refuses. Returns as above. */
+int hm_damon_wire_check_lent(const void *message, size_t size, struct hm_error *error);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/perfopen.h"
 #include "clockcode.h"
 #include "clockcost.h"
-#include "migrator/perf/route.h"
 #include "perfwatch.h"
 #include "rows.h"
 
@@ -20,7 +19,6 @@
 #define LEAST_S 1e-6
 #define MOST_S 15e-6
 #define FINEST_NS 100000
-#define COARSEST_NS 1000000000
 /*
  * ns of CPU time for an access. Of a hundred accesses, some five miss the caches (decide/misses.h). If a program did
  * nothing but wait for these, each took some 150 ns: no more time can be gained than the program spends.
@@ -51,8 +49,10 @@ static void end(void *locator)
 static uint64_t choose_period(const struct hm_source_setup *setup, double sample_s)
 {
     double share = setup->overhead * HM_PERF_SHARE;
-    double period = share > 0 ? sample_s * MARGIN / share * 1e9 : COARSEST_NS;
-    return period < FINEST_NS ? FINEST_NS : period > COARSEST_NS ? COARSEST_NS : (uint64_t)period;
+    double period = share > 0 ? sample_s * MARGIN / share * 1e9 : HM_PERF_CLOCK_COARSEST_NS;
+    return period < FINEST_NS                   ? FINEST_NS
+           : period > HM_PERF_CLOCK_COARSEST_NS ? HM_PERF_CLOCK_COARSEST_NS
+                                                : (uint64_t)period;
 }
 
 /* Makes the source. Its events, once they are open, are not enabled before hm_perf_begin. */
@@ -62,15 +62,14 @@ static struct hm_source *make(const struct hm_source_setup *setup, struct hm_err
                                 .kind = {HM_PERF_BOTH},
                                 .is_time = true,
                                 .finest = FINEST_NS,
-                                .period_most = COARSEST_NS,
+                                .period_most = HM_PERF_CLOCK_COARSEST_NS,
                                 .locate = locate,
                                 .is_over = is_over,
                                 .cpu_s = cpu_s,
                                 .locator_share = CODE,
                                 .end = end};
-    hm_perf_attr(&plan.attr[0], PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-    plan.attr[0].sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
-    plan.attr[0].sample_regs_user = HM_ROUTE_MASK;
+    hm_perf_attr_clock(&plan.attr[0]);
+    plan.attr[0].disabled = 0;
     double cost_s = hm_clock_cost(&plan.attr[0]);
     plan.attr[0].disabled = 1;
     plan.tells_cost = cost_s >= LEAST_S && cost_s <= MOST_S;

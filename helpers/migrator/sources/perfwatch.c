@@ -211,24 +211,6 @@ static void close_all(struct hm_source *source)
     free(watch);
 }
 
-void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config)
-{
-    *attr = (struct perf_event_attr){
-        .size = sizeof(*attr),
-        .type = type,
-        .config = config,
-        /* only what the kernel can take from the hardware in batches ("large PEBS"): no time, no call chain */
-        .sample_type =
-            PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .watermark = 1, /* a watermark of 0 bytes means half of the ring, or AUX area, whatever its size */
-    };
-    /* A software event with PERF_SAMPLE_PERIOD samples every event, whatever its period. */
-    if (type == PERF_TYPE_SOFTWARE)
-        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-}
-
 /*
  * Opens each event once, on process `pid` (0: this one; -1: all on the CPU), and closes it. Returns 0, or -1 with
  * errno.

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 
+#include "migrator/perf/attr.h"
 #include "migrator/perf/ring.h"
 #include "migrator/perf/table.h"
 #include "source.h"
@@ -33,9 +34,6 @@ struct hm_perf_plan {
     double locator_share;                 /* of the CPU time for sampling, that this may be */
     void (*end)(void *locator);
 };
-
-/* Sets what all events have in common: user mode only, addresses, read in batches. */
-void hm_perf_attr(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 
 /*
  * Tries the events on this process, chooses between one event per thread and one per CPU for the whole cgroup, and

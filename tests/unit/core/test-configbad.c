@@ -15,8 +15,8 @@
 #define GRAMMAR ": write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION \"TITLE\" { ... }"
 #define TOP                                                                                                            \
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "      \
-    "log_level, modes, migrate, fair_share, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "   \
-    "fsdax_keep_share, "                                                                                               \
+    "log_level, modes, migrate, fair_share, lend_samples, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, "       \
+    "fsdax_wipe_limit, fsdax_keep_share, "                                                                             \
     "fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, summary_field, "          \
     "summary_rate, "                                                                                                   \
     "collect_wait, memmode_mixed, memmode_least, reboot_program, tier, channels, redfish, board, user, group, "        \
@@ -159,6 +159,7 @@ static const struct refusal refusals[] = {
     {"modes = \"spill,socket=all\"",
      "1: modes: \"spill,socket=all\" is not a mode: write modes without keys, as in { spill, fast }"},
     {"fair_share = even", "1: fair_share: \"even\" is not one of its values: use equal, cores or none"},
+    {"lend_samples = all", "1: lend_samples: \"all\" is not one of its values: use yes or no"},
     {"\nqos \"high\" { weight = 0 }", "2: qos \"high\": weight: \"0\" is not a number of 1 to 1000"},
     {"account \"a\" { weight = 1001 }", "1: account \"a\": weight: \"1001\" is not a number of 1 to 1000"},
     {"account \"a\" { weight = 1.5 }", "1: account \"a\": weight: \"1.5\" is not a number of 1 to 1000"},

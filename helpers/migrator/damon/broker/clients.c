@@ -9,6 +9,7 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
+#include "lend.h"
 #include "send.h"
 
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
@@ -234,8 +235,11 @@ void hm_damon_clients_serve(struct hm_damon_clients *clients)
         work(clients, events);
         if (events[LISTENER].revents)
             accept_clients(clients);
-        if (hm_clock_ns(CLOCK_MONOTONIC) - clients->used_ns >= clients->idle_ns)
+        if (hm_clock_ns(CLOCK_MONOTONIC) - clients->used_ns < clients->idle_ns)
+            continue;
+        if (!hm_damon_lend_is_needed(clients->broker))
             return;
+        clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "burst.h"
+#include "lend.h"
 #include "send.h"
 #include "steady.h"
 #include "target.h"
@@ -139,10 +140,13 @@ static bool serve(struct hm_damon_broker *broker, struct hm_damon_lease *lease)
     if (size <= 0)
         return false;
     lease->asked_ns = hm_clock_ns(CLOCK_MONOTONIC);
-    if (hm_damon_wire_check_watch(&message, (size_t)size, &error) != 0) {
+    bool borrows = hm_damon_wire_is_borrow(&message, (size_t)size);
+    if ((borrows ? hm_damon_wire_check_borrow : hm_damon_wire_check_watch)(&message, (size_t)size, &error) != 0) {
         hm_damon_lease_answer(lease, EBADMSG, error.text);
         return false;
     }
+    if (borrows)
+        return hm_damon_lend(broker, lease, &message.borrow);
     if (watch(broker, lease, &message.watch, &error) == 0)
         return hm_damon_lease_answer(lease, 0, "");
     int number = errno ? errno : EIO;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/process.h"
 #include "debts.h"
 #include "idlebitmap.h"
 #include "migrator/damon/pool.h"
@@ -18,7 +19,8 @@
 #include "sysfs.h"
 #include "tracepoint.h"
 
-#define HM_DAMON_CLIENTS 64 /* most at a time */
+#define HM_DAMON_CLIENTS 64    /* most at a time */
+#define HM_DAMON_BORROWERS 512 /* clients with events that are remembered */
 
 /* What the broker has for all its clients. */
 struct hm_damon_broker {
@@ -32,7 +34,9 @@ struct hm_damon_broker {
     struct hm_error problem;       /* why DAMON cannot be used at all; "": it can */
     struct hm_idle_bitmap idle;
     struct hm_error no_idle; /* why the idle bitmap cannot be used; "": it can */
-    uint64_t change_ns;      /* CLOCK_MONOTONIC before which no settings are changed, for any client */
+    bool lends;              /* events of the CPU's clock (lend.h) */
+    struct hm_process borrower[HM_DAMON_BORROWERS];
+    uint64_t change_ns; /* CLOCK_MONOTONIC before which no settings are changed, for any client */
 };
 
 struct hm_damon_lease {

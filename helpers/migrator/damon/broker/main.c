@@ -115,7 +115,7 @@ static int use(const char *why)
 {
     fprintf(stderr,
             "hybridmem-damon: %s\n"
-            "usage: hybridmem-damon --run-dir DIR [--kdamonds N] [--idle SECONDS]\n"
+            "usage: hybridmem-damon --run-dir DIR [--kdamonds N] [--idle SECONDS] [--lend]\n"
             "       hybridmem-damon --run-dir DIR --clean\n",
             why);
     return 2;
@@ -123,14 +123,13 @@ static int use(const char *why)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"run-dir", required_argument, NULL, 'r'},
-                                            {"kdamonds", required_argument, NULL, 'k'},
-                                            {"idle", required_argument, NULL, 'i'},
-                                            {"clean", no_argument, NULL, 'c'},
-                                            {0}};
+    static const struct option options[] = {
+        {"run-dir", required_argument, NULL, 'r'}, {"kdamonds", required_argument, NULL, 'k'},
+        {"idle", required_argument, NULL, 'i'},    {"clean", no_argument, NULL, 'c'},
+        {"lend", no_argument, NULL, 'l'},          {0}};
     uint64_t kdamonds = HM_DAMON_KDAMONDS, idle_s = DEFAULT_IDLE_S;
     const char *run_dir = NULL;
-    bool only_clean = false;
+    bool only_clean = false, lends = false;
     prctl(PR_SET_DUMPABLE, 0);
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'r')
@@ -141,6 +140,8 @@ int main(int argc, char **argv)
             return use("--idle wants seconds from 1 to 86400");
         if (option == 'c')
             only_clean = true;
+        if (option == 'l')
+            lends = true;
         if (option == '?')
             return 2;
     }
@@ -151,7 +152,7 @@ int main(int argc, char **argv)
     struct hm_damon_clients *clients = calloc(1, sizeof(*clients));
     if (!clients)
         return say("no memory");
-    struct hm_damon_broker broker = {.n_wanted = (unsigned)kdamonds};
+    struct hm_damon_broker broker = {.n_wanted = (unsigned)kdamonds, .lends = lends};
     hm_damon_clients_init(clients, &broker, idle_s);
     clients->run_dir = run_dir;
     umask(077);

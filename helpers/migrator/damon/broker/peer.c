@@ -123,7 +123,7 @@ int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, 
     socklen_t length = sizeof(credentials);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
         return hm_fail_errno(error, "cannot tell who has connected");
-    *peer = (struct hm_damon_peer){.pid = credentials.pid, .uid = credentials.uid};
+    *peer = (struct hm_damon_peer){.pid = credentials.pid, .uid = credentials.uid, .gid = credentials.gid};
     peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     if (peer->pidfd < 0)
         return hm_fail(error, ESRCH, "process %d has ended", (int)peer->pid);
@@ -134,4 +134,22 @@ int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, 
     close(peer->pidfd);
     errno = number;
     return -1;
+}
+
+/* Reads the cgroup of the step that a process or thread is in. Returns false where it is in none. The first name
+ * counts: what a user may make is below a step. */
+static bool read_step(pid_t pid, char *out, size_t size)
+{
+    char *step = hm_cgroup_of(pid, out, size) == 0 ? strstr(out, STEP) : NULL;
+    if (!step)
+        return false;
+    step[1 + strcspn(step + 1, "/")] = '\0';
+    return true;
+}
+
+bool hm_damon_peer_shares_step(const struct hm_damon_peer *peer, pid_t thread)
+{
+    char own[1024], its[1024];
+    return read_step(peer->pid, own, sizeof(own)) && read_step(thread, its, sizeof(its)) && strcmp(own, its) == 0 &&
+           hm_damon_targets_live(&peer->pidfd, 1);
 }

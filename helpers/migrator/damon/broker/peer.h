@@ -7,6 +7,7 @@
 #ifndef HM_MIGRATOR_DAMON_BROKER_PEER_H
 #define HM_MIGRATOR_DAMON_BROKER_PEER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@
 struct hm_damon_peer {
     pid_t pid;
     uid_t uid;           /* whose processes it may name */
+    gid_t gid;           /* its group when it connected */
     uid_t owner;         /* whose place it takes: the user of the job in which it runs */
     int pidfd;           /* -1: not known, in tests */
     uint64_t start_time; /* of the process, as in base/process.h; 0: not known */
@@ -33,5 +35,8 @@ int hm_damon_peer_find(const char *run_dir, int fd, struct hm_damon_peer *peer, 
  * as a whole, so no lock is needed. Returns 0, or -1 (ENOENT).
  */
 int hm_damon_peer_owner(const char *run_dir, const char *cgroup, uid_t *owner);
+
+/* Is this thread in a cgroup of the same step as the client's process, which still lives? */
+bool hm_damon_peer_shares_step(const struct hm_damon_peer *peer, pid_t thread);
 
 #endif

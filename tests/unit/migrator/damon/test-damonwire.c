@@ -187,6 +187,85 @@ static void takes_watches_of_every_length(void **state)
         assert_int_equal(hm_damon_wire_check_watch(&message, good_watch(n), &error), 0);
 }
 
+/* A question for the events of n threads in which every field is valid. */
+static size_t good_borrow(uint32_t n)
+{
+    memset(&message, 0, sizeof(message));
+    for (uint32_t i = 0; i < n; i++)
+        message.borrow.thread[i] = (struct hm_damon_thread){.tid = (int32_t)(100 + i), .start_time = 1};
+    return hm_damon_wire_begin(&message, HM_DAMON_BORROW, 7, n);
+}
+
+static void thread_init(void)
+{
+    message.borrow.thread[1].tid = 1;
+}
+
+static void thread_negative(void)
+{
+    message.borrow.thread[1].tid = -7;
+}
+
+static void thread_twice(void)
+{
+    message.borrow.thread[2].tid = message.borrow.thread[0].tid;
+}
+
+static void refuses_bad_questions_for_events(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*spoil)(void);
+        int number;
+        const char *text;
+    } rows[] = {{spoil_magic, EBADMSG, "magic"},
+                {spoil_kind, EBADMSG, "kind 9"},
+                {spoil_count, EBADMSG, "257 entries"},
+                {overflow_count, EBADMSG, "entries"},
+                {thread_init, EINVAL, "thread 1:"},
+                {thread_negative, EINVAL, "thread -7"},
+                {thread_twice, EINVAL, "100 is named twice"}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        size_t size = good_borrow(3);
+        assert_true(hm_damon_wire_is_borrow(&message, size));
+        rows[i].spoil();
+        assert_int_equal(hm_damon_wire_check_borrow(&message, size, &error), -1);
+        assert_int_equal(errno, rows[i].number);
+        assert_non_null(strstr(error.text, rows[i].text));
+    }
+    for (uint32_t n = 0; n <= HM_DAMON_THREADS; n++)
+        assert_int_equal(hm_damon_wire_check_borrow(&message, good_borrow(n), &error), n > 0 ? 0 : -1);
+    size_t right = good_borrow(3);
+    for (size_t size = 0; size <= sizeof(message.borrow); size++)
+        assert_int_equal(hm_damon_wire_check_borrow(&message, size, &error), size == right ? 0 : -1);
+    assert_false(hm_damon_wire_is_borrow(&message, sizeof(message.head) - 1));
+    assert_false(hm_damon_wire_is_borrow(&message, good_watch(1)));
+}
+
+static void refuses_what_lends_no_events(void **state)
+{
+    (void)state;
+    memset(&message, 0, sizeof(message));
+    message.lent.number[1] = 4095;
+    size_t size = hm_damon_wire_begin(&message, HM_DAMON_LENT, 7, 2);
+    assert_int_equal(hm_damon_wire_check_lent(&message, size, &error), 0);
+    assert_int_equal(hm_damon_wire_check_lent(&message, size - 1, &error), -1);
+    assert_int_equal(hm_damon_wire_check_reply(&message, size, &error), -1);
+    message.lent.number[1] = 4096;
+    assert_int_equal(hm_damon_wire_check_lent(&message, size, &error), -1);
+    assert_int_equal(hm_damon_wire_check_lent(&message, hm_damon_wire_begin(&message, HM_DAMON_LENT, 7, 0), &error),
+                     -1);
+    size = good_list(2);
+    assert_int_equal(hm_damon_wire_check_lent(&message, size, &error), -1);
+    size = hm_damon_wire_begin(&message, HM_DAMON_ANSWER, 7, 0);
+    message.answer.number = EPERM;
+    message.answer.text[0] = '\0';
+    assert_int_equal(hm_damon_wire_check_lent(&message, size, &error), -1);
+    message.answer.text[0] = 'x';
+    message.answer.text[1] = '\0';
+    assert_int_equal(hm_damon_wire_check_lent(&message, size, &error), 0);
+}
+
 static void each_side_refuses_its_own_kind(void **state)
 {
     (void)state;
@@ -283,6 +362,8 @@ int main(void)
         cmocka_unit_test(refuses_bad_watches),
         cmocka_unit_test(refuses_every_wrong_size),
         cmocka_unit_test(takes_watches_of_every_length),
+        cmocka_unit_test(refuses_bad_questions_for_events),
+        cmocka_unit_test(refuses_what_lends_no_events),
         cmocka_unit_test(each_side_refuses_its_own_kind),
         cmocka_unit_test(refuses_bad_lists),
         cmocka_unit_test(an_answers_text_goes_with_its_number),

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lend.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/perfopen.h"
+#include "base/process.h"
+#include "caps.h"
+#include "migrator/perf/attr.h"
+#include "send.h"
+#include "target.h"
+
+#define STATUS 8192 /* bytes of /proc/TID/status up to its capabilities; more groups than fit here are refused */
+
+/* The descriptors of one message. */
+union lent_control {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(HM_DAMON_THREADS * sizeof(int))];
+};
+
+/* Are all ids of the thread the client's, and has it no capabilities? Then the client's user may trace it. */
+static bool has_its_rights(const struct hm_damon_peer *peer, pid_t tid)
+{
+    char text[STATUS];
+    uid_t uid[4];
+    gid_t gid[4];
+    unsigned long long permitted;
+    if (hm_process_read(tid, "status", text, sizeof(text)) != 0 || hm_process_parse_uids(text, uid) != 0)
+        return false;
+    const char *groups = strstr(text, "\nGid:"), *capabilities = strstr(text, "\nCapPrm:");
+    if (!groups || sscanf(groups, " Gid: %u %u %u %u", &gid[0], &gid[1], &gid[2], &gid[3]) != 4 || !capabilities ||
+        sscanf(capabilities, " CapPrm: %llx", &permitted) != 1 || permitted != 0)
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (uid[i] != peer->uid || gid[i] != peer->gid)
+            return false;
+    return true;
+}
+
+int hm_damon_lend_judge(const struct hm_damon_peer *peer, const struct hm_damon_thread *thread)
+{
+    const struct hm_process named = {.pid = thread->tid, .start_time = thread->start_time};
+    if (!hm_process_is_running(&named))
+        return ESRCH;
+    if (hm_damon_target_check(thread->tid, peer->uid) != 0)
+        return errno;
+    if (!has_its_rights(peer, thread->tid))
+        return EPERM;
+    return hm_damon_peer_shares_step(peer, thread->tid) ? 0 : EACCES;
+}
+
+/*
+ * Opens the event of a thread. It is judged again when it is open: a thread with this number and start time is then the
+ * one that has the event, or that one has ended. The event is off meanwhile, so nothing is told of a program with other
+ * rights that came and went between the two. Returns 0, or an errno.
+ */
+static int open_event(const struct hm_damon_peer *peer, const struct hm_damon_thread *thread, int *event)
+{
+    struct perf_event_attr attr;
+    int number = hm_damon_lend_judge(peer, thread);
+    if (number != 0)
+        return number;
+    hm_perf_attr_clock(&attr);
+    hm_damon_caps_raise();
+    *event = hm_perf_open(&attr, thread->tid, -1, 0);
+    hm_damon_caps_lower();
+    if (*event < 0)
+        return errno;
+    number = hm_damon_lend_judge(peer, thread);
+    if (number != 0)
+        close(*event);
+    return number;
+}
+
+/* Sends the answer with the events. With the capabilities that events are opened with, the kernel does not count what
+ * other clients have not taken yet. */
+static bool send_events(int fd, struct hm_damon_lent *answer, size_t size, const int *event, size_t n)
+{
+    union lent_control control = {.bytes = {0}};
+    struct iovec text = {.iov_base = answer, .iov_len = size};
+    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+    if (n > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+        control.head =
+            (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(n * sizeof(int))};
+        memcpy(CMSG_DATA(&control.head), event, n * sizeof(int));
+    }
+    hm_damon_caps_raise();
+    ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    hm_damon_caps_lower();
+    return sent == (ssize_t)size;
+}
+
+/* Remembers who has events. Where there is no room, the broker may end before that client. */
+static void note(struct hm_damon_broker *broker, const struct hm_damon_peer *peer)
+{
+    const struct hm_process client = {.pid = peer->pid, .start_time = peer->start_time};
+    struct hm_process *free_one = NULL;
+    for (int i = 0; i < HM_DAMON_BORROWERS; i++) {
+        struct hm_process *noted = &broker->borrower[i];
+        if (noted->pid == client.pid && noted->start_time == client.start_time)
+            return;
+        if (!free_one && (noted->pid == 0 || !hm_process_is_running(noted)))
+            free_one = noted;
+    }
+    if (free_one)
+        *free_one = client;
+}
+
+bool hm_damon_lend_is_needed(const struct hm_damon_broker *broker)
+{
+    for (int i = 0; i < HM_DAMON_BORROWERS; i++)
+        if (broker->borrower[i].pid > 0 && hm_process_is_running(&broker->borrower[i]))
+            return true;
+    return false;
+}
+
+/* Why this client gets no events at all, or NULL. */
+static const char *refusal(const struct hm_damon_broker *broker, const struct hm_damon_peer *peer)
+{
+    if (!broker->lends)
+        return "lend_samples = no in hybridmem.conf";
+    if (peer->uid == 0)
+        return "root opens events itself";
+    return hm_damon_peer_shares_step(peer, peer->pid) ? NULL : "the client is in no step of a job";
+}
+
+bool hm_damon_lend(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
+                   const struct hm_damon_borrow *wanted)
+{
+    struct hm_damon_lent answer;
+    int event[HM_DAMON_THREADS], n_unread;
+    size_t n = 0, size = hm_damon_wire_begin(&answer, HM_DAMON_LENT, wanted->head.generation, wanted->head.n);
+    if (ioctl(lease->fd, SIOCOUTQ, &n_unread) != 0 || n_unread > 0)
+        return false;
+    const char *why = refusal(broker, &lease->peer);
+    if (why)
+        return hm_damon_answer_send(lease->fd, wanted->head.generation, 0, EPERM, why);
+    for (uint32_t i = 0; i < wanted->head.n; i++) {
+        answer.number[i] = (uint32_t)open_event(&lease->peer, &wanted->thread[i], &event[n]);
+        n += answer.number[i] == 0;
+    }
+    bool is_sent = send_events(lease->fd, &answer, size, event, n);
+    for (size_t i = 0; i < n; i++)
+        close(event[i]);
+    if (n > 0)
+        note(broker, &lease->peer);
+    return is_sent;
+}
