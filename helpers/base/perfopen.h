@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define HM_PERF_PARANOID_MOST 2 /* highest kernel.perf_event_paranoid with which users may sample their threads */
+
 /* Call perf_event_open(2) with close-on-exec and without a group; `flags` adds other flags. Returns a descriptor, or -1
  * with errno. */
 int hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests guidance online: the sites of a program are learned while it runs, and their memory is moved."""
+"""Tests guidance online: the sites of a program are learned while it runs, and their memory is moved. It needs samples,
+of which the kernel of these tests lets users take none themselves."""
 
 import json
 import re
@@ -20,7 +21,7 @@ COLD, SHARED, HOT, ROOM = 8, 16, 8, 28
 @pytest.fixture(scope="module")
 def probe():
     before = PARANOID.read_text()
-    PARANOID.write_text("2")  # users may sample their own threads, as many sites have it
+    PARANOID.write_text("3")  # Debian's own setting: users may open no event, and the broker lends them
     program = slurm.folder_of("alice") / "probe"
     slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
     yield program
@@ -74,18 +75,18 @@ def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
     made = json.loads(Path(guided["profile"]).read_text())
     hot = max(made["sites"], key=lambda site: site["accesses"] or 0)
     assert guided["sites"] == [hot["id"]] and hot["peak_bytes"] == HOT * MIB
+    assert made["sampling"]["source"] == "clock", made["sampling"]["why"]
 
 
 def test_without_a_source_of_samples_the_record_says_why(probe):
-    """The usual setting of Debian. A program that cannot be watched has a line, and the next step runs as usual."""
-    before = PARANOID.read_text()
-    PARANOID.write_text("3")
+    """Where the site lends no events, either. A program that cannot be watched has a line, and the next step runs as
+    usual."""
     static = probe.with_name("static")
     slurm.run(f"gcc -O2 -static -pthread -o {static} {SOURCE}", user="alice")
     words = "srun -n1 --hybrid-mem=guided,online"
-    job_id = slurm.sbatch("alice", f"{words} {static} status; echo $?; {words} {probe} status", "--hybrid-mem=off")
-    slurm.wait_job(job_id)
-    PARANOID.write_text(before)
+    with slurm.configured(slurm.CONFIG.read_text() + "lend_samples = no\n"):
+        job_id = slurm.sbatch("alice", f"{words} {static} status; echo $?; {words} {probe} status", "--hybrid-mem=off")
+        slurm.wait_job(job_id)
     why = f"{static} is linked statically: its allocations cannot be seen"
     assert slurm.output(job_id).count(f"hybridmem: {why}") == 1 and "\n7\n" in slurm.output(job_id)
     guided = slurm.record(job_id)["guided"]

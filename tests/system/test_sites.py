@@ -31,7 +31,8 @@ def no_job_is_left(clean_node):
 
 
 def give_accesses(path):
-    """The guest's kernel lets users take no samples: the profile gets the accesses that the probe makes."""
+    """Outside of profiled jobs the guest's kernel lets users take no samples, and the probe is too short for many: the
+    profile gets the accesses that it makes."""
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
     for site in made["sites"]:

@@ -31,7 +31,6 @@
 #define MPOL_WEIGHTED_INTERLEAVE 6
 #endif
 
-#define PARANOID_MOST 2 /* highest kernel.perf_event_paranoid with which users may sample */
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
 /* The kernel's largest MAX_NUMNODES. A kernel that is built for fewer nodes accepts the mask where the bits of further
  * nodes are 0. */
@@ -111,7 +110,7 @@ static bool can_sample_stores(void)
     bool has_unit = false;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !has_unit; i++)
         has_unit = access(units[i], F_OK) == 0;
-    return has_unit && hm_perf_read_paranoid(text, sizeof(text))[0] && atoi(text) <= PARANOID_MOST;
+    return has_unit && hm_perf_read_paranoid(text, sizeof(text))[0] && atoi(text) <= HM_PERF_PARANOID_MOST;
 }
 
 int hm_abilities_read(const struct hm_tiers *tiers, struct hm_abilities *abilities, struct hm_error *error)

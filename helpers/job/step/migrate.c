@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts and ends a step's migrator. */
+/* Starts and ends a step's migrator, and the broker for it and for recorders. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "base/perfopen.h"
 #include "base/process.h"
+#include "job/ledger/log.h"
 #include "job/node/fair.h"
 #include "job/programs/damonstart.h"
 #include "job/programs/migrator.h"
@@ -68,6 +70,23 @@ static int note(struct hm_preparation *p, const struct hm_error *failure, struct
     return result;
 }
 
+/* The cgroup for a program that may outlive the job. */
+static const char *home_of(const struct hm_preparation *p, char home[HM_JOB_CGROUP])
+{
+    return hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", HM_JOB_CGROUP);
+}
+
+void hm_step_lend(const struct hm_preparation *p)
+{
+    const struct hm_config *config = &p->step->config;
+    char home[HM_JOB_CGROUP], paranoid[16] = "";
+    struct hm_error error = {0};
+    if (!config->lend_samples || atoi(hm_perf_read_paranoid(paranoid, sizeof(paranoid))) <= HM_PERF_PARANOID_MOST)
+        return;
+    if (hm_damon_ensure(config, home_of(p, home), &error) != 0)
+        hm_log(HM_LOG_WARNING, "no samples are lent: %s", error.text);
+}
+
 /*
  * Starting a program may take long, so the lock is not held for it. A migrator that cannot be noted is ended at once:
  * otherwise it would run until the step's tasks are gone (--guard).
@@ -77,9 +96,8 @@ int hm_step_migrate(struct hm_preparation *p, struct hm_error *error)
     const struct hm_config *config = &p->step->config;
     char home[HM_JOB_CGROUP];
     struct hm_error no_damon = {0}, failure = {0}, why = {0};
-    hm_text_copy(home, p->job->home_cgroup[0] ? p->job->home_cgroup : "/sys/fs/cgroup", sizeof(home));
     /* The broker is started even if another source is asked for: DAMON may be used if that source does not work. */
-    hm_damon_ensure(config, home, &no_damon);
+    hm_damon_ensure(config, home_of(p, home), &no_damon);
     (void)hm_fair_make(config, NULL); /* where it fails, the entry gets a warning (hm_migrator_begin) */
     if (begin(p, &no_damon, error) != 0)
         return -1;

@@ -15,6 +15,7 @@
 #include "base/installed.h"
 #include "base/left.h"
 #include "base/size.h"
+#include "job/programs/damonstart.h"
 #include "sitesprogram.h"
 #include "slurm/stepname.h"
 #include "taskparts.h"
@@ -96,8 +97,9 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
                           struct hm_error *error)
 {
     static char printed[4 * PATH_MAX];
-    char program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24], rate[24], part[16];
-    const char *words[MOST_WORDS + 22] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
+    char broker[HM_CONFIG_PATH_MAX + 16], program[PATH_MAX], said[HM_ERROR_TEXT], name[48], pid[16], overhead[24],
+        rate[24], part[16];
+    const char *words[MOST_WORDS + 24] = {"hybridmem-sites", "record", "--name", name, "--pid", pid};
     double percent = plan ? plan->guide.overhead_percent : step->request.migrate.overhead_percent;
     int n = 6, more = plan ? add_guide(step, plan, words + n, error) : 0;
     if (more < 0)
@@ -116,6 +118,10 @@ static int start_recorder(const struct hm_step *step, const struct hm_plan *plan
         snprintf(rate, sizeof(rate), "1/%" PRIu64, step->request.profile.period);
         words[n++] = "--rate";
         words[n++] = rate;
+    }
+    if (step->config.lend_samples) {
+        words[n++] = "--broker";
+        words[n++] = hm_damon_socket_path(&step->config, broker, sizeof(broker));
     }
     words[n++] = "--";
     words[n++] = program;

@@ -269,6 +269,9 @@ int hm_step_prepare(const struct hm_step_facts *facts, struct hm_step *step, str
         result = hm_step_watch(&p, error);
     if (result == 0 && step->is_active && !step->refusal[0] && p.migration.is_wanted)
         result = hm_step_migrate(&p, error);
+    if (step->is_active && !step->refusal[0] && hm_request_wants(&step->request, HM_WANTS_PROFILE) &&
+        !hm_request_is_mbi(&step->request))
+        hm_step_lend(&p);
     if (step->is_active && hm_request_wants(&step->request, HM_WANTS_PROFILE))
         step->results = hm_profiled_open_results();
     free(p.job);

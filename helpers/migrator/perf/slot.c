@@ -50,13 +50,30 @@ static int map_aux(struct hm_perf_slot *slot, size_t aux_bytes)
     return -1;
 }
 
-int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
-                      unsigned long flags, size_t data_bytes, size_t aux_bytes)
+static void empty(struct hm_perf_slot *slot)
 {
     for (int e = 0; e < HM_PERF_EVENTS; e++)
         slot->fd[e] = -1;
     slot->page = NULL;
     slot->aux = (struct hm_aux){0};
+}
+
+int hm_perf_slot_adopt(struct hm_perf_slot *slot, int event, size_t data_bytes)
+{
+    empty(slot);
+    slot->fd[0] = event;
+    if (ioctl(event, PERF_EVENT_IOC_ID, &slot->id[0]) == 0 && map_ring(slot, data_bytes) == 0)
+        return 0;
+    int number = errno;
+    hm_perf_slot_close(slot);
+    errno = number;
+    return -1;
+}
+
+int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
+                      unsigned long flags, size_t data_bytes, size_t aux_bytes)
+{
+    empty(slot);
     for (int e = 0; e < n; e++) {
         slot->fd[e] = hm_perf_open(&attr[e], open_pid, cpu, flags);
         if (slot->fd[e] < 0 || ioctl(slot->fd[e], PERF_EVENT_IOC_ID, &slot->id[e]) != 0)

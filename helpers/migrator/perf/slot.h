@@ -33,6 +33,8 @@ struct hm_perf_slot {
  */
 int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
                       unsigned long flags, size_t data_bytes, size_t aux_bytes);
+/* The same with an event that somebody else has opened, which is the slot's from now on, also where this fails. */
+int hm_perf_slot_adopt(struct hm_perf_slot *slot, int event, size_t data_bytes);
 void hm_perf_slot_close(struct hm_perf_slot *slot);
 /* Drops the samples that are in the ring. */
 void hm_perf_slot_drop(const struct hm_perf_slot *slot);

@@ -6,10 +6,13 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/perfopen.h"
 #include "clockcode.h"
 #include "clockcost.h"
+#include "lent.h"
 #include "perfwatch.h"
 #include "rows.h"
 
@@ -55,6 +58,27 @@ static uint64_t choose_period(const struct hm_source_setup *setup, double sample
                                                 : (uint64_t)period;
 }
 
+/* Opens the event on this thread; where the user may not, the broker lends it, and the plan names the lender. Returns
+ * -1 where there is none; `why` says why the broker lends none. */
+static int open_own(const struct hm_source_setup *setup, struct hm_perf_plan *plan, struct hm_error *why)
+{
+    int event = hm_perf_open(&plan->attr[0], 0, -1, 0);
+    if (event >= 0 || (errno != EACCES && errno != EPERM) || !setup->borrows)
+        return event;
+    event = hm_lent_own(setup->broker, setup->stop, why);
+    if (event >= 0)
+        plan->lender = setup->broker;
+    return event;
+}
+
+/* Adds to the reason why there is no source. Keeps errno. */
+static void append(struct hm_error *error, const char *text)
+{
+    size_t length = error ? strlen(error->text) : 0;
+    if (error && text[0])
+        snprintf(error->text + length, sizeof(error->text) - length, "; %s", text);
+}
+
 /* Makes the source. Its events, once they are open, are not enabled before hm_perf_begin. */
 static struct hm_source *make(const struct hm_source_setup *setup, struct hm_error *error)
 {
@@ -68,16 +92,18 @@ static struct hm_source *make(const struct hm_source_setup *setup, struct hm_err
                                 .cpu_s = cpu_s,
                                 .locator_share = CODE,
                                 .end = end};
+    struct hm_error why = {""};
     hm_perf_attr_clock(&plan.attr[0]);
-    plan.attr[0].disabled = 0;
-    double cost_s = hm_clock_cost(&plan.attr[0]);
-    plan.attr[0].disabled = 1;
+    int event = open_own(setup, &plan, &why);
+    double cost_s = event >= 0 ? hm_clock_cost(&plan.attr[0], event) : -1;
     plan.tells_cost = cost_s >= LEAST_S && cost_s <= MOST_S;
     plan.record_s = plan.tells_cost ? cost_s : MOST_S;
     plan.period = choose_period(setup, plan.record_s);
     struct hm_source *source = hm_perf_watch(&hm_source_clock, setup, &plan, error);
-    if (!source)
+    if (!source) {
+        append(error, why.text);
         return NULL;
+    }
     source->state.unit = plan.period / ACCESS_NS;
     return source;
 }

@@ -48,30 +48,32 @@ static int compare(const void *a, const void *b)
 }
 
 /* The CPU time in seconds that a sample has added to a loop; negative: it cannot be told. */
-static double try(const struct perf_event_attr *attr, uint64_t turns)
+static double try(struct hm_perf_slot *slot, const struct perf_event_attr *attr, uint64_t turns)
 {
-    struct hm_perf_slot slot = {0};
     uint64_t plain = run(turns);
-    if (hm_perf_slot_open(&slot, attr, 1, 0, -1, 0, RING, 0) != 0)
-        return -1;
-    uint64_t sampled = run(turns), n = count(&slot, attr);
-    hm_perf_slot_close(&slot);
+    hm_perf_slot_enable(slot, true);
+    uint64_t sampled = run(turns);
+    hm_perf_slot_enable(slot, false);
+    uint64_t n = count(slot, attr);
     return n > 0 && sampled > plain ? (double)(sampled - plain) / (double)n * 1e-9 : -1;
 }
 
 /* What disturbs a loop makes it longer, and what disturbs the one before makes the difference negative. So of the
  * positive ones the lower quartile is taken. */
-double hm_clock_cost(const struct perf_event_attr *attr)
+double hm_clock_cost(const struct perf_event_attr *attr, int event)
 {
-    struct perf_event_attr fine = *attr;
+    struct hm_perf_slot slot = {0};
     uint64_t turns = find_turns();
     double cost[PAIRS];
     size_t n = 0;
-    fine.sample_period = PERIOD_NS;
+    if (hm_perf_slot_adopt(&slot, event, RING) != 0)
+        return -1;
+    hm_perf_slot_set_period(&slot, PERIOD_NS);
     for (int i = 0; i < PAIRS; i++) {
-        cost[n] = try(&fine, turns);
+        cost[n] = try(&slot, attr, turns);
         n += cost[n] > 0;
     }
+    hm_perf_slot_close(&slot);
     qsort(cost, n, sizeof(cost[0]), compare);
     return n > 0 ? cost[n / 4] : -1;
 }

@@ -6,9 +6,9 @@
 #include <linux/perf_event.h>
 
 /*
- * Runs a loop with and without samples of an event like `attr` of this thread, some milliseconds each. Returns the CPU
- * time in seconds that a sample adds; negative: it cannot be told.
+ * Runs a loop with and without samples of `event`, some milliseconds each: an event like `attr` of this thread that is
+ * not enabled, and is closed here. Returns the CPU time in seconds that a sample adds; negative: it cannot be told.
  */
-double hm_clock_cost(const struct perf_event_attr *attr);
+double hm_clock_cost(const struct perf_event_attr *attr, int event);
 
 #endif

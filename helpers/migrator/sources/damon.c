@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source "damon": a client of the broker (damon/broker). */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/patience.h"
+#include "brokerlink.h"
 #include "damonround.h"
 #include "damonwanted.h"
 #include "migrator/damon/heat.h"
 #include "rows.h"
 
-/* longest wait for the connection, and then for the first answer: the broker may be waiting for another client's
- * kdamond */
-#define PATIENCE_S 10
-#define TOLD "told to end before the DAMON broker had answered"
 /* time after which the broker is given up: it sends lists or a sign of life every 20 s at least, unless a process that
  * it watches, which may be another user's, does not let DAMON look at its memory */
 #define SILENT_S 60
@@ -42,51 +36,6 @@ struct damon_source {
     struct hm_damon_round round;
 };
 
-static int connect_to(const char *path, int stop, struct hm_error *error)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (path[0] == '\0')
-        return hm_fail(error, ENOENT, "there is no DAMON broker");
-    if (strlen(path) >= sizeof(address.sun_path))
-        return hm_fail(error, ENAMETOOLONG, "%s is too long for a socket", path);
-    memcpy(address.sun_path, path, strlen(path));
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct pollfd told = {.fd = stop, .events = POLLIN};
-    uint64_t since_ns = 0;
-    int result;
-    /* EAGAIN: the queue is full of others who wait to be accepted. */
-    do
-        result = fd < 0 ? -1 : connect(fd, (struct sockaddr *)&address, sizeof(address));
-    while (result != 0 && fd >= 0 && errno == EAGAIN && poll(&told, 1, 0) == 0 &&
-           hm_patience_pause(&since_ns, PATIENCE_S));
-    if (result == 0)
-        return fd;
-    if (told.revents)
-        hm_fail(error, ECANCELED, TOLD);
-    else
-        hm_fail_errno(error, "the DAMON broker does not answer at %s", path);
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* Turns the broker's answer into an error. Returns 0, or -1 with the answer's number and text. */
-static int judge(const struct hm_damon_answer *answer, struct hm_error *error)
-{
-    return answer->number == 0 ? 0 : hm_fail(error, (int)answer->number, "%s", answer->text);
-}
-
-static int wait_for_answer(int fd, int stop, struct hm_error *error)
-{
-    struct pollfd events[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
-    int ready = poll(events, 2, PATIENCE_S * 1000);
-    if (ready < 0)
-        return hm_fail_errno(error, "cannot wait for the DAMON broker");
-    if (ready == 0)
-        return hm_fail(error, ETIMEDOUT, "the DAMON broker did not answer for %d s", PATIENCE_S);
-    return events[1].revents ? hm_fail(error, ECANCELED, TOLD) : 0;
-}
-
 /* Asks for a kdamond before any process is known, and waits for the answer. */
 static int reserve(struct damon_source *source, int stop, struct hm_error *error)
 {
@@ -95,7 +44,7 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
     /* EPIPE: the broker has closed the connection, and has sent the reason before. */
     if (send(source->fd, &source->watch, size, MSG_NOSIGNAL) != (ssize_t)size && errno != EPIPE)
         return hm_fail_errno(error, "cannot ask the DAMON broker");
-    if (wait_for_answer(source->fd, stop, error) != 0)
+    if (hm_broker_wait(source->fd, stop, error) != 0)
         return -1;
     ssize_t length = recv(source->fd, &reply, sizeof(reply), MSG_TRUNC);
     if (length < 0 && errno == ECONNRESET) /* the broker closed without reading our message; its answer comes next */
@@ -106,7 +55,7 @@ static int reserve(struct damon_source *source, int stop, struct hm_error *error
         return hm_fail(error, ECONNREFUSED, "the DAMON broker has closed the connection");
     if (hm_damon_wire_check_reply(&reply, (size_t)length, error) != 0)
         return -1;
-    return judge(&reply.answer, error);
+    return hm_broker_judge(&reply.answer, error);
 }
 
 /* Has the broker said nothing for too long, though it watches processes? */
@@ -193,7 +142,7 @@ static int read_lists(struct hm_source *base, const struct hm_ranks *ranks, hm_s
             take_list(source, ranks, &message.list, sink, data);
         else if (message.answer.number == ESRCH)
             source->is_stale = true; /* a process ended meanwhile: the next update sends those that live then */
-        else if (judge(&message.answer, error) != 0)
+        else if (hm_broker_judge(&message.answer, error) != 0)
             return -1;
     }
     return 0;
@@ -233,7 +182,7 @@ static struct hm_source *open_looker(const struct hm_source_row *row, enum hm_da
     source->watch.interval_ms = bounded(setup->interval_ms, HM_DAMON_MIN_INTERVAL_MS, HM_DAMON_MAX_INTERVAL_MS);
     source->watch.budget = bounded(setup->overhead * BUDGET_SHARE * (setup->n_cpus > 0 ? setup->n_cpus : 1) * 1e6,
                                    HM_DAMON_MIN_BUDGET, HM_DAMON_MAX_BUDGET);
-    source->fd = connect_to(setup->broker, setup->stop, error);
+    source->fd = hm_broker_connect(setup->broker, setup->stop, HM_BROKER_PATIENCE_S, error);
     if (source->fd < 0 || reserve(source, setup->stop, error) != 0) {
         int number = errno;
         close_source(&source->base);

@@ -206,6 +206,7 @@ static void close_all(struct hm_source *source)
     if (source->fd >= 0)
         close(source->fd);
     free(watch->slot);
+    hm_lent_close(&watch->lent);
     if (watch->plan.end)
         watch->plan.end(watch->locator);
     free(watch);
@@ -234,7 +235,7 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     for (int e = 0; e < tried.n_events; e++)
         tried.attr[e].sample_period = plan->period;
     hm_perf_read_paranoid(paranoid, sizeof(paranoid));
-    if (try(&tried, 0, -1) != 0) {
+    if (!plan->lender && try(&tried, 0, -1) != 0) {
         int number = errno;
         int wanted = plan->attr[0].exclude_kernel ? 2 : 1;
         hm_fail(error, number, "%s", hm_perf_explain(number, paranoid, wanted, why, sizeof(why)));
@@ -255,9 +256,10 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     }
     int cpu = sched_getcpu();
     watch->plan = tried;
+    hm_lent_init(&watch->lent, plan->lender ? plan->lender : "");
     if (watch->plan.record_s <= 0)
         watch->plan.record_s = KERNEL_S;
-    watch->is_wide = !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
+    watch->is_wide = !plan->lender && !plan->has_packets && try(&tried, -1, cpu >= 0 ? cpu : 0) == 0;
     watch->share = HM_PERF_SHARE * setup->overhead;
     watch->n_cpus = setup->n_cpus ? setup->n_cpus : 1;
     watch->since_ns = watch->begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
@@ -272,6 +274,8 @@ struct hm_source *hm_perf_watch(const struct hm_source_row *row, const struct hm
     const char *how = "each thread by itself: the whole cgroup would need CAP_PERFMON or perf_event_paranoid 0";
     if (plan->has_packets)
         how = "each thread by itself: packets of SPE do not tell whose they are";
+    else if (plan->lender)
+        how = "each thread by itself, by events that hybridmem-damon lends";
     else if (watch->is_wide)
         how = "the whole cgroup, on each CPU";
     snprintf(watch->source.state.how, sizeof(watch->source.state.how), "%s", how);

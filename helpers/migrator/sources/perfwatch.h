@@ -24,6 +24,7 @@ struct hm_perf_plan {
     uint64_t period;      /* the wanted period; a multiple of the processor's period_multiple */
     uint64_t finest;      /* with is_time: the period is never shorter */
     uint64_t period_most; /* the period is never longer; 0: no such limit */
+    const char *lender;   /* path of the socket of the broker that opens the events; NULL: the source does */
     double record_s;      /* CPU time of the kernel for a record; 0: not known */
     bool tells_cost;      /* record_s was measured, so that the record can tell the kernel's CPU time */
     /* Finds the addresses that the samples' threads access, where the hardware does not tell them; NULL: it does. `end`

@@ -3,6 +3,7 @@
 #ifndef HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
 #define HM_MIGRATOR_SOURCES_PERFWATCHPARTS_H
 
+#include "lent.h"
 #include "migrator/perf/budget.h"
 #include "migrator/perf/slot.h"
 #include "perfwatch.h"
@@ -15,9 +16,10 @@ struct hm_perf_watched {
     void *locator; /* for the plan's `locate` */
     struct hm_perf_budget budget;
     struct hm_ring_counts counts;
-    double share;    /* of the CPU time that sampling may use */
-    unsigned n_cpus; /* of the step */
-    bool is_wide;    /* the whole cgroup is watched, not each thread by itself */
+    double share;        /* of the CPU time that sampling may use */
+    unsigned n_cpus;     /* of the step */
+    bool is_wide;        /* the whole cgroup is watched, not each thread by itself */
+    struct hm_lent lent; /* without a broker: the source opens its events itself */
     struct hm_perf_slot **slot;
     size_t n;
     uint64_t blind;                        /* samples in a row without an address */
@@ -34,6 +36,28 @@ struct hm_perf_watched {
  * processes that are gone. */
 int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                    struct hm_error *error);
+/* The same with events that a broker lends. */
+int hm_perf_update_lent(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error);
+
+/* What a slot is to watch. */
+struct hm_perf_target {
+    pid_t pid;      /* process of the thread; 0: events of a cgroup on a CPU */
+    int number;     /* the thread, or the CPU */
+    pid_t open_pid; /* as for perf_event_open(2), with the next two */
+    int cpu;
+    unsigned long flags;
+    int lent; /* the event, opened by somebody else; -1: it has to be opened */
+};
+
+/* Opens a slot. A lent event is the slot's, also where this fails. Returns 0, or -1 with errno (EMFILE: no slot is
+ * left). */
+int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target);
+/* Drops the slots of processes that are gone. */
+void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks);
+/* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
+int *hm_perf_list_targets(const struct hm_perf_watched *watch);
+/* Is the number in such a list? */
+bool hm_perf_has_target(const int *targets, size_t n, int number);
 /* Closes a slot and removes it; the last slot takes its place. */
 void hm_perf_drop(struct hm_perf_watched *watch, size_t at);
 

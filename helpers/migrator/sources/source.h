@@ -22,6 +22,7 @@ struct hm_source_setup {
     unsigned n_cpus;      /* of the step */
     unsigned interval_ms; /* length of a phase */
     char broker[256];     /* path of the DAMON broker's socket; "": there is none */
+    bool borrows;         /* of the broker, where the user may open no events: those of the source clock */
     int stop;             /* descriptor; when readable, opening stops waiting for an answer (ECANCELED); -1: none */
 };
 

@@ -39,21 +39,37 @@ void hm_perf_drop(struct hm_perf_watched *watch, size_t at)
     watch->slot[at] = watch->slot[--watch->n];
 }
 
-/* Opens a slot. Returns 0, or -1 with errno. */
-static int add(struct hm_perf_watched *watch, pid_t pid, int target, pid_t open_pid, int cpu, unsigned long flags)
+/* Opens the events of a slot, or takes the one that was lent. Returns 0, or -1 with errno. */
+static int open_slot(const struct hm_perf_watched *watch, const struct hm_perf_target *target,
+                     struct hm_perf_slot *slot)
 {
-    struct hm_perf_slot *slot = calloc(1, sizeof(*slot));
     unsigned size = 0;
-    if (!slot)
-        return -1;
     while (watch->n >= ring_sizes[size].slots && ring_sizes[size].slots < HM_PERF_SLOTS)
         size++;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
-    slot->pid = pid;
-    slot->target = target;
     size_t ring = watch->plan.has_packets ? ring_sizes[size].small_ring : ring_sizes[size].ring;
-    if (hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, open_pid, cpu, flags, ring,
-                          watch->plan.has_packets ? ring_sizes[size].aux : 0) != 0)
+    slot->pid = target->pid;
+    slot->target = target->number;
+    if (target->lent < 0)
+        return hm_perf_slot_open(slot, watch->plan.attr, watch->plan.n_events, target->open_pid, target->cpu,
+                                 target->flags, ring, watch->plan.has_packets ? ring_sizes[size].aux : 0);
+    if (hm_perf_slot_adopt(slot, target->lent, ring) != 0)
+        return -1;
+    hm_perf_slot_set_period(slot, watch->budget.period);
+    hm_perf_slot_enable(slot, true);
+    return 0;
+}
+
+int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target)
+{
+    struct hm_perf_slot *slot = watch->n < HM_PERF_SLOTS ? calloc(1, sizeof(*slot)) : NULL;
+    if (!slot) {
+        if (target->lent >= 0)
+            close(target->lent);
+        errno = EMFILE;
+        return -1;
+    }
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
+    if (open_slot(watch, target, slot) != 0)
         goto failed;
     if (epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {
         int number = errno;
@@ -76,8 +92,7 @@ static int compare(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-/* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
-static int *list_targets(const struct hm_perf_watched *watch)
+int *hm_perf_list_targets(const struct hm_perf_watched *watch)
 {
     int *targets = malloc((watch->n + 1) * sizeof(*targets));
     for (size_t i = 0; targets && i < watch->n; i++)
@@ -85,6 +100,18 @@ static int *list_targets(const struct hm_perf_watched *watch)
     if (targets)
         qsort(targets, watch->n, sizeof(*targets), compare);
     return targets;
+}
+
+bool hm_perf_has_target(const int *targets, size_t n, int number)
+{
+    return bsearch(&number, targets, n, sizeof(number), compare);
+}
+
+void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks)
+{
+    for (size_t i = watch->n; i-- > 0;)
+        if (hm_ranks_space(ranks, watch->slot[i]->pid) < 0)
+            hm_perf_drop(watch, i);
 }
 
 struct tally {
@@ -102,11 +129,11 @@ static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *kno
         return; /* the process has ended */
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         int thread = atoi(entry->d_name);
-        if (thread <= 0 || bsearch(&thread, known, n_known, sizeof(*known), compare))
+        const struct hm_perf_target target = {.pid = pid, .number = thread, .open_pid = thread, .cpu = -1, .lent = -1};
+        if (thread <= 0 || hm_perf_has_target(known, n_known, thread))
             continue;
         tally->tried++;
-        errno = EMFILE; /* the reason if there is no slot left */
-        if (watch->n < HM_PERF_SLOTS && add(watch, pid, thread, thread, -1, 0) == 0)
+        if (hm_perf_add(watch, &target) == 0)
             continue;
         if (errno == ESRCH) { /* the thread has ended */
             tally->tried--;
@@ -121,11 +148,9 @@ static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *kno
 static int update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
 {
     struct tally tally = {0};
-    for (size_t i = watch->n; i-- > 0;)
-        if (hm_ranks_space(ranks, watch->slot[i]->pid) < 0)
-            hm_perf_drop(watch, i);
+    hm_perf_drop_gone(watch, ranks);
     size_t n_known = watch->n;
-    int *known = list_targets(watch);
+    int *known = hm_perf_list_targets(watch);
     if (!known)
         return hm_fail(error, ENOMEM, "out of memory");
     for (uint32_t space = 0; space < ranks->n; space++)
@@ -165,8 +190,9 @@ static int add_cgroup(struct hm_perf_watched *watch, const char *cgroup)
         return -1;
     read_cpus(cgroup, &cpus);
     for (int cpu = hm_set_next(&cpus, 0); cpu >= 0 && status == 0; cpu = hm_set_next(&cpus, (unsigned)cpu + 1)) {
-        errno = EMFILE; /* the reason if there is no slot left */
-        status = watch->n < HM_PERF_SLOTS ? add(watch, 0, cpu, folder, cpu, PERF_FLAG_PID_CGROUP) : -1;
+        const struct hm_perf_target target = {
+            .number = cpu, .open_pid = folder, .cpu = cpu, .flags = PERF_FLAG_PID_CGROUP, .lent = -1};
+        status = hm_perf_add(watch, &target);
     }
     int number = errno;
     close(folder);
@@ -186,6 +212,8 @@ int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const
 {
     (void)maps;
     struct hm_perf_watched *watch = (struct hm_perf_watched *)source;
+    if (watch->lent.broker[0])
+        return hm_perf_update_lent(watch, ranks, error);
     if (watch->is_wide && ranks->cgroup[0] && (watch->n > 0 || add_cgroup(watch, ranks->cgroup) == 0))
         return 0;
     if (watch->is_wide) {

@@ -31,9 +31,10 @@
 struct work {
     const char *name; /* of the profile in the store */
     pid_t pid;
-    double overhead; /* 0: the default */
-    uint64_t period; /* accesses per sample; 0: the source chooses */
-    bool is_guided;  /* while it is recorded */
+    double overhead;    /* 0: the default */
+    uint64_t period;    /* accesses per sample; 0: the source chooses */
+    const char *broker; /* its socket; NULL: there is none */
+    bool is_guided;     /* while it is recorded */
     struct hm_online_setup online;
     char **program;
     struct hm_watching watching;
@@ -61,6 +62,8 @@ static void print_help(void)
          "  --latency RATIO     with --guide: of the slow tier, as a multiple of the fast\n"
          "                      one's\n"
          "  --rate 1/N          sample one of N accesses, where the source can\n"
+         "  --broker SOCKET     of hybridmem-damon, which lends events of the CPU's clock\n"
+         "                      where the user may open none\n"
          "  -h, --help          this text\n"
          "  -V, --version       the version\n"
          "\n"
@@ -152,7 +155,7 @@ static void begin(struct work *work, struct hm_error *error)
     double usual = work->is_guided ? HM_ONLINE_OVERHEAD : HM_WATCHING_OVERHEAD;
     double overhead = work->overhead > 0 ? work->overhead : usual;
     work->online.overhead = overhead;
-    (void)hm_watching_begin(&work->watching, HM_SOURCE_AUTO, overhead, work->period,
+    (void)hm_watching_begin(&work->watching, HM_SOURCE_AUTO, overhead, work->period, work->broker,
                             work->is_guided ? &work->online : NULL, error);
 }
 
@@ -248,6 +251,13 @@ static int take_rate(void *data, const char *text, struct hm_error *error)
     return hm_watching_take_rate(text, &work->period, error);
 }
 
+static int take_broker(void *data, const char *text, struct hm_error *error)
+{
+    struct work *work = data;
+    work->broker = text;
+    return text[0] == '/' ? 0 : hm_fail(error, EINVAL, "\"%.60s\" is no absolute path of a socket", text);
+}
+
 static int take_name(void *data, const char *text, struct hm_error *error)
 {
     struct work *work = data;
@@ -258,10 +268,10 @@ static int take_name(void *data, const char *text, struct hm_error *error)
 
 static int run(int argc, char **argv, struct work *work)
 {
-    const struct hm_word table[] = {{"name", .take = take_name},         {"pid", .take = take_pid},
-                                    {"overhead", .take = take_overhead}, {"rate", .take = take_rate},
-                                    {"guide", .take = take_guide},       {"fast", .take = take_fast},
-                                    {"packer", .take = take_packer},     {"latency", .take = take_latency}};
+    const struct hm_word table[] = {
+        {"name", .take = take_name},     {"pid", .take = take_pid},         {"overhead", .take = take_overhead},
+        {"rate", .take = take_rate},     {"guide", .take = take_guide},     {"fast", .take = take_fast},
+        {"packer", .take = take_packer}, {"latency", .take = take_latency}, {"broker", .take = take_broker}};
     const struct hm_words words = {"sites record", print_help, table, sizeof(table) / sizeof(table[0]), work};
     char path[PATH_MAX];
     struct hm_error error = {""};

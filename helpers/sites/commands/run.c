@@ -138,7 +138,8 @@ static int run(struct work *work, struct hm_error *error)
         (void)hm_guide_set_policy(&options->online->layout, false, NULL);
     if (hm_watching_open(watching, options->least_bytes, error) != 0 || set_environment(work, error) != 0)
         return HM_SITES_RUN_FAILED;
-    if (hm_watching_begin(watching, options->source, options->overhead, options->period, options->online, error) != 0)
+    if (hm_watching_begin(watching, options->source, options->overhead, options->period, NULL, options->online,
+                          error) != 0)
         return HM_SITES_RUN_FAILED;
     int status = start(work, error);
     if (status != 0)

@@ -17,10 +17,10 @@ int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct 
 }
 
 int hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period,
-                      const struct hm_online_setup *setup, struct hm_error *error)
+                      const char *broker, const struct hm_online_setup *setup, struct hm_error *error)
 {
     watching->series = hm_series_open(); /* without it the profile is without series */
-    hm_sampler_open(&watching->sampler, &watching->watch, source, setup ? overhead / 2 : overhead, period);
+    hm_sampler_open(&watching->sampler, &watching->watch, source, setup ? overhead / 2 : overhead, period, broker);
     watching->start = time(NULL);
     hm_watch_begin(&watching->watch);
     if (!setup)

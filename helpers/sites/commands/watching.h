@@ -32,11 +32,11 @@ struct hm_watching {
 int hm_watching_open(struct hm_watching *watching, uint64_t least_bytes, struct hm_error *error);
 /*
  * The program starts now. `period`: accesses per sample, 0: the source chooses. `setup`: the program is guided while it
- * runs, and half of the overhead is for its samples; it stays the caller's. NULL: it is not guided. Returns 0, or -1
- * with a text: it is recorded, but not guided.
+ * runs, and half of the overhead is for its samples; it stays the caller's. NULL: it is not guided. `broker`: see
+ * hm_sampler_open. Returns 0, or -1 with a text: it is recorded, but not guided.
  */
 int hm_watching_begin(struct hm_watching *watching, const char *source, double overhead, uint64_t period,
-                      const struct hm_online_setup *setup, struct hm_error *error);
+                      const char *broker, const struct hm_online_setup *setup, struct hm_error *error);
 /* How long to wait between two looks. */
 int hm_watching_look_ms(const struct hm_watching *watching);
 /* Looks at the program; to be called each hm_watching_look_ms, or when hm_sampler_fd is readable. */

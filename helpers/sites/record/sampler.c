@@ -12,7 +12,7 @@
 
 #define INTERVAL_MS 1000 /* in which the source fits its period */
 
-/* The best first; the last one needs least. The others see regions of pages, or need the broker that only jobs have. */
+/* The best first; the last one needs least. The others see regions of pages. */
 static const char *const sources[] = {"perf", "clock"};
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -27,16 +27,18 @@ bool hm_sampler_knows(const char *name, struct hm_error *error)
 }
 
 void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
-                     uint64_t period)
+                     uint64_t period, const char *broker)
 {
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    const struct hm_source_setup setup = {.period = period,
-                                          .overhead = overhead,
-                                          .n_cpus = n_cpus > 0 ? (unsigned)n_cpus : 1,
-                                          .interval_ms = INTERVAL_MS,
-                                          .stop = -1};
+    struct hm_source_setup setup = {.period = period,
+                                    .overhead = overhead,
+                                    .n_cpus = n_cpus > 0 ? (unsigned)n_cpus : 1,
+                                    .interval_ms = INTERVAL_MS,
+                                    .borrows = broker != NULL,
+                                    .stop = -1};
     char unused[HM_WARNING];
     size_t used = 0;
+    snprintf(setup.broker, sizeof(setup.broker), "%s", broker ? broker : "");
     *sampler = (struct hm_sampler){.watch = watch, .period = period};
     for (size_t i = 0; i < N_SOURCES && !sampler->source; i++) {
         struct hm_error error = {""};

@@ -25,10 +25,11 @@ struct hm_sampler {
 
 /* Is this a source that sees single addresses and needs nothing beside this process? Else leaves a text. */
 bool hm_sampler_knows(const char *name, struct hm_error *error);
-/* Opens the source of this name; "auto": the best. `period`: accesses per sample, 0: the source chooses. Where none
+/* Opens the source of this name; "auto": the best. `period`: accesses per sample, 0: the source chooses. `broker`: the
+ * socket of the step's broker, which lends events where the user may open none; NULL: there is none. Where no source
  * works, `why` says so, and nothing is sampled. */
 void hm_sampler_open(struct hm_sampler *sampler, struct hm_watch *watch, const char *name, double overhead,
-                     uint64_t period);
+                     uint64_t period, const char *broker);
 /* Why not one of `period` accesses is sampled, as was asked for: the source takes samples by time, there is none, or it
  * has become coarser to keep to the overhead. `why` is "" where it is as asked. */
 void hm_sampler_explain_rate(const struct hm_sampler *sampler, char why[HM_SAMPLER_RATE]);

@@ -40,7 +40,9 @@ static struct hm_process starter; /* the starter that the entry named while the 
 static pid_t started;
 static int aside;   /* calls of hm_aside_begin less hm_aside_end; 1: this process is out of the job's memory cgroup */
 static int urgent;  /* calls of hm_urgent_begin less hm_urgent_end; 1: it has priority over the job's processes */
-static int n_files; /* files of figures that were made for a program */
+static int brokers; /* starts of the broker */
+static const char *paranoid = "2"; /* kernel.perf_event_paranoid */
+static int n_files;                /* files of figures that were made for a program */
 
 /* What others do to the job while the program is started. */
 static void change(void)
@@ -143,7 +145,16 @@ int hm_damon_ensure(const struct hm_config *of, const char *home_cgroup, struct 
     (void)of;
     (void)home_cgroup;
     (void)why;
+    brokers++;
     return 0;
+}
+
+char *__wrap_hm_perf_read_paranoid(char *out, size_t size);
+
+char *__wrap_hm_perf_read_paranoid(char *out, size_t size)
+{
+    snprintf(out, size, "%s", paranoid);
+    return out;
 }
 
 char *hm_damon_socket_path(const struct hm_config *of, char *out, size_t size)
@@ -285,6 +296,24 @@ static void test_a_monitor_is_started_without_the_lock(void **state)
     }
 }
 
+/* The broker is started for samples where users may open no events, and the site lends them. */
+static void test_a_broker_is_started_where_samples_are_lent(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *paranoid;
+        bool lends;
+        int brokers;
+    } lending[] = {{"3", true, 1}, {"4", true, 1}, {"2", true, 0}, {"-1", true, 0}, {"", true, 0}, {"3", false, 0}};
+    for (size_t i = 0; i < N_ROWS(lending); i++) {
+        paranoid = lending[i].paranoid;
+        step.config.lend_samples = lending[i].lends;
+        brokers = 0;
+        hm_step_lend(&preparation);
+        assert_int_equal(brokers, lending[i].brokers);
+    }
+}
+
 /* Of two steps that begin at the same time, one starts the job's monitor. If that step has died, the next one does. */
 static void test_one_step_starts_the_monitor(void **state)
 {
@@ -339,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_migrator_is_started_without_the_lock),
         cmocka_unit_test(test_a_monitor_is_started_without_the_lock),
+        cmocka_unit_test_setup_teardown(test_a_broker_is_started_where_samples_are_lent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_step_starts_the_monitor, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_place_of_a_dead_starter_is_free, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_migrators_than_places, set_up, tear_down),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watches threads by events that a broker lends: it is asked for those of new threads, and the answer is taken at a
+ * later update, so that nothing waits for it. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "perfwatchparts.h"
+
+/* Adds the threads of a process that are not in `known` to the next question. Returns false where it is full. */
+static bool add_threads(struct hm_lent *lent, pid_t pid, const int *known, size_t n_known)
+{
+    char path[64];
+    bool has_room = true;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return true; /* the process has ended */
+    for (struct dirent *entry; has_room && (entry = readdir(folder)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        if (thread > 0 && !hm_perf_has_target(known, n_known, thread))
+            has_room = hm_lent_add(lent, pid, thread);
+    }
+    closedir(folder);
+    return has_room;
+}
+
+/* Asks for the events of the threads that have none. Returns 0, or -1 with a text. */
+static int ask(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    struct hm_lent *lent = &watch->lent;
+    int *known = hm_perf_list_targets(watch);
+    if (!known)
+        return hm_fail(error, ENOMEM, "out of memory");
+    bool has_room = true;
+    lent->asked.head.n = 0;
+    for (uint32_t space = 0; has_room && space < ranks->n; space++)
+        if (ranks->rank[space].pid > 0 && !ranks->rank[space].is_gone)
+            has_room = add_threads(lent, ranks->rank[space].pid, known, watch->n);
+    free(known);
+    return lent->asked.head.n > 0 ? hm_lent_ask(lent, error) : 0;
+}
+
+/* Takes the answer, if it is there. Returns 0, or -1 with a text. */
+static int take(struct hm_perf_watched *watch, struct hm_error *error)
+{
+    struct hm_lent *lent = &watch->lent;
+    int status = hm_lent_take(lent, error);
+    uint32_t n = status > 0 ? lent->asked.head.n : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hm_perf_target target = {
+            .pid = lent->pid[i], .number = lent->asked.thread[i].tid, .lent = lent->event[i]};
+        if (target.lent < 0 || hm_perf_add(watch, &target) == 0)
+            continue;
+        lent->n_refused++;
+        hm_fail_errno(&lent->why, "thread %d cannot be watched", target.number);
+    }
+    if (status > 0 && lent->n_refused == n)
+        return hm_fail(error, EPERM, "no lent event can be used: %s", lent->why.text);
+    return status < 0 ? -1 : 0;
+}
+
+int hm_perf_update_lent(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    struct hm_error why = {""};
+    int status = 0;
+    hm_perf_drop_gone(watch, ranks);
+    if (watch->lent.fd >= 0)
+        status = take(watch, &why);
+    if (status == 0 && hm_lent_may_ask(&watch->lent))
+        status = ask(watch, ranks, &why);
+    /* What may pass is tried again (lent.h), and so are new threads where others are watched. */
+    if (status == 0 || watch->n > 0 || (errno != EPERM && errno != ECONNREFUSED && errno != ENOENT))
+        return 0;
+    return hm_fail(error, errno, "%s", why.text);
+}
