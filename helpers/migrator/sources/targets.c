@@ -55,7 +55,7 @@ static int open_slot(const struct hm_perf_watched *watch, const struct hm_perf_t
     if (hm_perf_slot_adopt(slot, target->lent, ring) != 0)
         return -1;
     hm_perf_slot_set_period(slot, watch->budget.period);
-    hm_perf_slot_enable(slot, true);
+    hm_perf_slot_enable(slot, !watch->plan.attr[0].disabled);
     return 0;
 }
 
