@@ -83,7 +83,9 @@ static const char *explain(int number)
 {
     return number == EACCES  ? "it is not in this step"
            : number == EPERM ? "it is not this user's alone"
-                             : strerror(number);
+           : number == ENOTSUP
+               ? "the broker may open none itself, as kernel.perf_event_paranoid was lower when it started"
+               : strerror(number);
 }
 
 /* Gives each thread of the answer its event, of `n` that came. Returns 0, or -1 with a text and all are closed. */
@@ -102,7 +104,7 @@ static int give_out(struct hm_lent *lent, const struct hm_damon_lent *answer, co
     for (uint32_t i = 0; i < answer->head.n; i++) {
         uint32_t number = answer->number[i];
         lent->event[i] = number == 0 ? event[given++] : -1;
-        if (number == 0 || number == ESRCH)
+        if (number == 0 || number == ESRCH || number == EAGAIN)
             continue;
         lent->n_refused++;
         hm_fail(&lent->why, (int)number, "thread %d: %s", lent->asked.thread[i].tid, explain((int)number));

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/perfopen.h"
@@ -17,6 +19,7 @@
 #include "target.h"
 
 #define STATUS 8192 /* bytes of /proc/TID/status up to its capabilities; more groups than fit here are refused */
+#define PATIENCE_US 50000 /* how long opening an event may wait for another thread that executes a program */
 
 /* The descriptors of one message. */
 union lent_control {
@@ -55,6 +58,41 @@ int hm_damon_lend_judge(const struct hm_damon_peer *peer, const struct hm_damon_
     return hm_damon_peer_shares_step(peer, thread->tid) ? 0 : EACCES;
 }
 
+static void wake(int number)
+{
+    (void)number;
+}
+
+/*
+ * Opens the event, or returns -1 with errno. The kernel waits while a thread of the process executes a program, and its
+ * user can make that last for ever: by a file in a FUSE of theirs that the kernel closes then. A signal ends this wait.
+ * It comes again and again, as the first one may come before the wait begins.
+ */
+static int open_in_time(const struct perf_event_attr *attr, pid_t tid)
+{
+    const struct itimerval none = {.it_value.tv_sec = 0};
+    const struct itimerval often = {.it_interval.tv_usec = PATIENCE_US, .it_value.tv_usec = PATIENCE_US};
+    const struct sigaction waking = {.sa_handler = wake};
+    struct sigaction before;
+    if (sigaction(SIGALRM, &waking, &before) != 0 || setitimer(ITIMER_REAL, &often, NULL) != 0)
+        return -1;
+    hm_damon_caps_raise();
+    int event = hm_perf_open(attr, tid, -1, 0);
+    hm_damon_caps_lower();
+    int number = errno;
+    setitimer(ITIMER_REAL, &none, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    errno = number;
+    return event;
+}
+
+/* The answer's errno for a thread whose event could not be opened. Those of hm_damon_lend_judge say what is wrong with
+ * the thread, so a broker that lacks the right itself must not say them. */
+static int explain(int number)
+{
+    return number == EINTR ? EAGAIN : number == EACCES || number == EPERM ? ENOTSUP : number;
+}
+
 /*
  * Opens the event of a thread. It is judged again when it is open: a thread with this number and start time is then the
  * one that has the event, or that one has ended. The event is off meanwhile, so nothing is told of a program with other
@@ -67,11 +105,9 @@ static int open_event(const struct hm_damon_peer *peer, const struct hm_damon_th
     if (number != 0)
         return number;
     hm_perf_attr_clock(&attr);
-    hm_damon_caps_raise();
-    *event = hm_perf_open(&attr, thread->tid, -1, 0);
-    hm_damon_caps_lower();
+    *event = open_in_time(&attr, thread->tid);
     if (*event < 0)
-        return errno;
+        return explain(errno);
     number = hm_damon_lend_judge(peer, thread);
     if (number != 0)
         close(*event);
@@ -102,16 +138,16 @@ static bool send_events(int fd, struct hm_damon_lent *answer, size_t size, const
 static void note(struct hm_damon_broker *broker, const struct hm_damon_peer *peer)
 {
     const struct hm_process client = {.pid = peer->pid, .start_time = peer->start_time};
-    struct hm_process *free_one = NULL;
+    for (int i = 0; i < HM_DAMON_BORROWERS; i++)
+        if (broker->borrower[i].pid == client.pid && broker->borrower[i].start_time == client.start_time)
+            return;
     for (int i = 0; i < HM_DAMON_BORROWERS; i++) {
         struct hm_process *noted = &broker->borrower[i];
-        if (noted->pid == client.pid && noted->start_time == client.start_time)
-            return;
-        if (!free_one && (noted->pid == 0 || !hm_process_is_running(noted)))
-            free_one = noted;
+        if (noted->pid > 0 && hm_process_is_running(noted))
+            continue;
+        *noted = client;
+        return;
     }
-    if (free_one)
-        *free_one = client;
 }
 
 bool hm_damon_lend_is_needed(const struct hm_damon_broker *broker)
@@ -143,9 +179,12 @@ bool hm_damon_lend(struct hm_damon_broker *broker, const struct hm_damon_lease *
     const char *why = refusal(broker, &lease->peer);
     if (why)
         return hm_damon_answer_send(lease->fd, wanted->head.generation, 0, EPERM, why);
+    bool is_held = false; /* one thread has held up the broker: those after it have to be asked for again */
     for (uint32_t i = 0; i < wanted->head.n; i++) {
-        answer.number[i] = (uint32_t)open_event(&lease->peer, &wanted->thread[i], &event[n]);
-        n += answer.number[i] == 0;
+        int number = is_held ? EAGAIN : open_event(&lease->peer, &wanted->thread[i], &event[n]);
+        is_held = number == EAGAIN;
+        answer.number[i] = (uint32_t)number;
+        n += number == 0;
     }
     bool is_sent = send_events(lease->fd, &answer, size, event, n);
     for (size_t i = 0; i < n; i++)

@@ -42,6 +42,7 @@ static struct facts facts, after_open;
 static const char *client_cgroup;
 static struct perf_event_attr opened;
 static int n_opened, last_event;
+static int open_errno; /* why no event can be opened; 0: it can */
 static bool client_runs;
 static struct hm_damon_broker broker;
 static struct hm_damon_lease lease;
@@ -87,6 +88,9 @@ int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, 
     opened = *attr;
     n_opened++;
     facts = after_open;
+    errno = open_errno;
+    if (open_errno != 0)
+        return -1;
     last_event = memfd_create("event", MFD_CLOEXEC);
     return ftruncate(last_event, pid) == 0 ? last_event : -1;
 }
@@ -101,7 +105,7 @@ static int set_up(void **state)
     facts = after_open = usual;
     client_cgroup = SCOPE "job_7/step_3/user/task_1";
     client_runs = true;
-    n_opened = 0;
+    n_opened = open_errno = 0;
     broker = (struct hm_damon_broker){.lends = true};
     hm_damon_lease_open(&lease, 1, pair[0], &peer);
     client = pair[1];
@@ -269,6 +273,33 @@ static void who_may_have_none(void **state)
     assert_int_equal(n_opened, 0);
 }
 
+/* A user can make the kernel wait for a thread. The broker waits for one at most, and says that it may be asked again.
+ */
+static void a_thread_that_holds_up_the_broker(void **state)
+{
+    (void)state;
+    union hm_damon_message answer;
+    off_t event[HM_DAMON_THREADS];
+    open_errno = EINTR;
+    assert_true(ask(3));
+    assert_int_equal(n_opened, 1);
+    assert_int_equal(hear(&answer, event), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(answer.lent.number[i], EAGAIN);
+}
+
+/* What the broker may not do is no fault of the thread's. */
+static void a_broker_without_the_right(void **state)
+{
+    (void)state;
+    union hm_damon_message answer;
+    off_t event[HM_DAMON_THREADS];
+    open_errno = EACCES;
+    assert_true(ask(1));
+    assert_int_equal(hear(&answer, event), 0);
+    assert_int_equal(answer.lent.number[0], ENOTSUP);
+}
+
 /* Descriptors that nobody takes stay in the kernel's queue: a client gets no more before it has read what it was sent.
  */
 static void who_does_not_read_gets_no_more(void **state)
@@ -297,6 +328,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_event_is_fixed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thread_is_judged_again_once_its_event_is_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_may_have_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_that_holds_up_the_broker, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_broker_without_the_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_read_gets_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_is_needed_while_a_client_runs, set_up, tear_down),
     };

@@ -125,15 +125,16 @@ static void each_thread_gets_its_own(void **state)
     assert_int_equal(lent.fd, -1); /* the place is free for others */
 }
 
-/* A thread that has ended meanwhile is no refusal. */
+/* A thread that has ended meanwhile, or is to be asked for again, is no refusal. */
 static void a_thread_that_has_ended(void **state)
 {
     (void)state;
-    const uint32_t number[] = {ESRCH};
-    ask(1);
-    answer(number, 1, 0);
+    const uint32_t number[] = {ESRCH, EAGAIN};
+    ask(2);
+    answer(number, 2, 0);
     assert_int_equal(hm_lent_take(&lent, &error), 1);
     assert_int_equal(lent.event[0], -1);
+    assert_int_equal(lent.event[1], -1);
     assert_int_equal(lent.n_refused, 0);
 }
 
