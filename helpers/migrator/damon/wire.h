@@ -107,8 +107,8 @@ struct hm_damon_borrow {
     struct hm_damon_thread thread[HM_DAMON_THREADS];
 };
 
-/* The answer, as long as the question: an errno for each thread, in the same order (damon/broker/lend.h; EAGAIN: ask for
- * it again; ENOTSUP: the broker may open no events itself). For each 0 there is a descriptor with the message
+/* The answer, as long as the question: an errno for each thread, in the same order (damon/broker/lend.h; EAGAIN: ask
+ * for it again; ENOTSUP: the broker may open no events itself). For each 0 there is a descriptor with the message
  * (SCM_RIGHTS), in the same order, of an event that is not enabled. */
 struct hm_damon_lent {
     struct hm_damon_head head;

@@ -12,6 +12,7 @@
 #include "steady.h"
 #include "target.h"
 #include "thread.h"
+#include "unread.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define UNUSED_NS (60 * SECOND_NS) /* how long a client without a process keeps a kdamond after its last message */
@@ -236,7 +237,10 @@ void hm_damon_lease_close(struct hm_damon_broker *broker, struct hm_damon_lease 
     hm_damon_tracepoint_close(&lease->tracepoint);
     hm_damon_pool_take_back(&broker->pool, lease->client);
     hm_damon_debts_note(&broker->debts, &lease->peer, lease->bursts.owed_s);
-    close(lease->fd);
+    if (lease->is_lent)
+        hm_damon_unread_close(broker, lease->fd, lease->peer.owner);
+    else
+        close(lease->fd);
     if (lease->peer.pidfd >= 0)
         close(lease->peer.pidfd);
     *lease = (struct hm_damon_lease){.fd = -1, .kdamond = -1, .tracepoint = {.fd = -1}};

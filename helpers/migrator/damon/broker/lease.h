@@ -21,6 +21,7 @@
 
 #define HM_DAMON_CLIENTS 64    /* most at a time */
 #define HM_DAMON_BORROWERS 512 /* clients with events that are remembered */
+#define HM_DAMON_UNREAD 128    /* connections with events that nobody has taken (unread.h) */
 
 /* What the broker has for all its clients. */
 struct hm_damon_broker {
@@ -36,6 +37,11 @@ struct hm_damon_broker {
     struct hm_error no_idle; /* why the idle bitmap cannot be used; "": it can */
     bool lends;              /* events of the CPU's clock (lend.h) */
     struct hm_process borrower[HM_DAMON_BORROWERS];
+    struct {
+        bool is_used;
+        int fd;
+        uid_t owner;
+    } unread[HM_DAMON_UNREAD];
     uint64_t change_ns; /* CLOCK_MONOTONIC before which no settings are changed, for any client */
 };
 
@@ -46,6 +52,7 @@ struct hm_damon_lease {
     uint64_t since_ns;  /* CLOCK_MONOTONIC when it connected */
     uint64_t asked_ns;  /* CLOCK_MONOTONIC of its last message; 0: none yet */
     uint64_t served_ns; /* how long the work for that message took */
+    bool is_lent;       /* events were sent to it */
     int kdamond;        /* index of the lent kdamond; -1: none */
     pid_t thread;       /* number of the kdamond's thread; 0: it does not run */
     uint64_t off_ns;    /* it could not be turned off: CLOCK_MONOTONIC before which this is not tried again */

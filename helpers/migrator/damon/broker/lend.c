@@ -2,11 +2,9 @@
 #include "lend.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -17,8 +15,9 @@
 #include "migrator/perf/attr.h"
 #include "send.h"
 #include "target.h"
+#include "unread.h"
 
-#define STATUS 8192 /* bytes of /proc/TID/status up to its capabilities; more groups than fit here are refused */
+#define STATUS 8192       /* bytes of /proc/TID/status up to its capabilities; more groups than fit here are refused */
 #define PATIENCE_US 50000 /* how long opening an event may wait for another thread that executes a program */
 
 /* The descriptors of one message. */
@@ -168,17 +167,18 @@ static const char *refusal(const struct hm_damon_broker *broker, const struct hm
     return hm_damon_peer_shares_step(peer, peer->pid) ? NULL : "the client is in no step of a job";
 }
 
-bool hm_damon_lend(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
-                   const struct hm_damon_borrow *wanted)
+bool hm_damon_lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, const struct hm_damon_borrow *wanted)
 {
     struct hm_damon_lent answer;
-    int event[HM_DAMON_THREADS], n_unread;
+    int event[HM_DAMON_THREADS];
     size_t n = 0, size = hm_damon_wire_begin(&answer, HM_DAMON_LENT, wanted->head.generation, wanted->head.n);
-    if (ioctl(lease->fd, SIOCOUTQ, &n_unread) != 0 || n_unread > 0)
+    if (hm_damon_unread_is(lease->fd))
         return false;
     const char *why = refusal(broker, &lease->peer);
     if (why)
         return hm_damon_answer_send(lease->fd, wanted->head.generation, 0, EPERM, why);
+    if (!hm_damon_unread_allows(broker, lease->peer.owner))
+        return hm_damon_answer_send(lease->fd, wanted->head.generation, 0, EBUSY, "earlier events are not taken yet");
     bool is_held = false; /* one thread has held up the broker: those after it have to be asked for again */
     for (uint32_t i = 0; i < wanted->head.n; i++) {
         int number = is_held ? EAGAIN : open_event(&lease->peer, &wanted->thread[i], &event[n]);
@@ -189,7 +189,9 @@ bool hm_damon_lend(struct hm_damon_broker *broker, const struct hm_damon_lease *
     bool is_sent = send_events(lease->fd, &answer, size, event, n);
     for (size_t i = 0; i < n; i++)
         close(event[i]);
-    if (n > 0)
-        note(broker, &lease->peer);
+    if (n == 0)
+        return is_sent;
+    lease->is_lent = true;
+    note(broker, &lease->peer);
     return is_sent;
 }

@@ -20,8 +20,7 @@ int hm_damon_lend_judge(const struct hm_damon_peer *peer, const struct hm_damon_
  * Handles a client's message that asks for events; it was checked. Returns false if the answer cannot be sent, or the
  * client has not read what it was sent before: descriptors that nobody takes would fill the kernel's queues.
  */
-bool hm_damon_lend(struct hm_damon_broker *broker, const struct hm_damon_lease *lease,
-                   const struct hm_damon_borrow *wanted);
+bool hm_damon_lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, const struct hm_damon_borrow *wanted);
 /* Does a client that was lent events still run? A thread that it makes later needs one, too. */
 bool hm_damon_lend_is_needed(const struct hm_damon_broker *broker);
 

@@ -25,8 +25,11 @@
 #include "migrator/damon/folder.h"
 
 #define DEFAULT_IDLE_S 60 /* time without a client after which the broker ends */
-/* For each client, the descriptors of its processes and a few more; for each kdamond, two for each page of a burst. */
-#define OPEN_FILES (HM_DAMON_CLIENTS * (HM_DAMON_TARGETS + 4) + HM_DAMON_KDAMONDS * 2 * HM_DAMON_MOST_PROBES)
+/* For each client, the descriptors of its processes and a few more; for each kdamond, two for each page of a burst;
+ * events on their way to a client, and connections in which some were left. */
+#define OPEN_FILES                                                                                                     \
+    (HM_DAMON_CLIENTS * (HM_DAMON_TARGETS + 4) + HM_DAMON_KDAMONDS * 2 * HM_DAMON_MOST_PROBES + HM_DAMON_THREADS +     \
+     HM_DAMON_UNREAD)
 
 static int say(const char *text)
 {

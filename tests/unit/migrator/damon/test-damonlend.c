@@ -19,6 +19,7 @@
 #include "base/process.h"
 #include "migrator/damon/broker/lend.h"
 #include "migrator/damon/broker/target.h"
+#include "migrator/damon/broker/unread.h"
 #include "unit/lib/rows.h"
 
 #define SCOPE "/sys/fs/cgroup/system.slice/slurmstepd.scope/"
@@ -310,6 +311,36 @@ static void who_does_not_read_gets_no_more(void **state)
     assert_int_equal(n_opened, 2);
 }
 
+/* Events that were left in connections are held in the kernel as root's, so a user leaves few: others lose nothing by
+ * that, and the user may have some again once they are taken, or nobody can take them any more. */
+static void who_leaves_events_untaken_gets_no_more(void **state)
+{
+    union hm_damon_message answer;
+    off_t event[HM_DAMON_THREADS];
+    int left[4];
+    for (int i = 0; i < 4; i++) {
+        assert_true(ask(2));
+        hm_damon_lease_close(&broker, &lease);
+        left[i] = client;
+        const struct hm_damon_broker kept = broker;
+        assert_int_equal(set_up(state), 0);
+        broker = kept;
+    }
+    assert_true(ask(1));
+    assert_int_equal(hear(&answer, event), 0);
+    assert_int_equal(answer.answer.number, EBUSY);
+    lease.peer.owner = USER + 1;
+    assert_true(ask(1));
+    assert_int_equal(hear(&answer, event), 1);
+    lease.peer.owner = USER;
+    close(left[0]);
+    assert_true(ask(1));
+    assert_int_equal(hear(&answer, event), 1);
+    for (int i = 1; i < 4; i++)
+        close(left[i]);
+    assert_true(hm_damon_unread_allows(&broker, USER));
+}
+
 /* The broker stays while a client that has events runs, as its threads of later need some, too. */
 static void it_is_needed_while_a_client_runs(void **state)
 {
@@ -331,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_thread_that_holds_up_the_broker, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_broker_without_the_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_read_gets_no_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_leaves_events_untaken_gets_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_is_needed_while_a_client_runs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
