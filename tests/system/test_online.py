@@ -21,7 +21,7 @@ COLD, SHARED, HOT, ROOM = 8, 16, 8, 28
 @pytest.fixture(scope="module")
 def probe():
     before = PARANOID.read_text()
-    PARANOID.write_text("3")  # Debian's own setting: users may open no event, and the broker lends them
+    PARANOID.write_text("3")  # Debian's own setting: users may open no event
     program = slurm.folder_of("alice") / "probe"
     slurm.run(f"gcc -O2 -pthread -o {program} {SOURCE}", user="alice")
     yield program
@@ -51,6 +51,13 @@ def no_job_is_left(clean_node):
     slurm.run("scancel --user=alice")
 
 
+@pytest.fixture
+def lent():
+    with slurm.configured(slurm.CONFIG.read_text() + "lend_samples = yes\n"):
+        yield
+
+
+@pytest.mark.usefixtures("lent")
 def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
     """What the program shares with a child counts once, and the rest makes room. The recorder has its own memory in the
     slow tier."""
@@ -79,14 +86,13 @@ def test_a_hot_site_that_came_too_late_gets_the_fast_memory(probe):
 
 
 def test_without_a_source_of_samples_the_record_says_why(probe):
-    """Where the site lends no events, either. A program that cannot be watched has a line, and the next step runs as
+    """As the broker lends no events by default. A program that cannot be watched has a line, and the next step runs as
     usual."""
     static = probe.with_name("static")
     slurm.run(f"gcc -O2 -static -pthread -o {static} {SOURCE}", user="alice")
     words = "srun -n1 --hybrid-mem=guided,online"
-    with slurm.configured(slurm.CONFIG.read_text() + "lend_samples = no\n"):
-        job_id = slurm.sbatch("alice", f"{words} {static} status; echo $?; {words} {probe} status", "--hybrid-mem=off")
-        slurm.wait_job(job_id)
+    job_id = slurm.sbatch("alice", f"{words} {static} status; echo $?; {words} {probe} status", "--hybrid-mem=off")
+    slurm.wait_job(job_id)
     why = f"{static} is linked statically: its allocations cannot be seen"
     assert slurm.output(job_id).count(f"hybridmem: {why}") == 1 and "\n7\n" in slurm.output(job_id)
     guided = slurm.record(job_id)["guided"]

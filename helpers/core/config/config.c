@@ -15,7 +15,6 @@ void hm_config_defaults(struct hm_config *config)
 {
     memset(config, 0, sizeof(*config));
     config->enabled = true;
-    config->lend_samples = true;
     config->record = HM_RECORD_REQUESTED;
     snprintf(config->record_dir, sizeof(config->record_dir), "/var/lib/hybridmem/records");
     snprintf(config->record_group, sizeof(config->record_group), "hybridmem");

@@ -117,7 +117,7 @@ struct hm_config {
     unsigned default_modes;      /* HM_MODES_ANY: modes that everybody may use (the word `modes`) */
     struct hm_config_migrate migrate; /* interval=10s,overhead=1% */
     enum hm_fair_share fair_share;    /* equal */
-    bool lend_samples; /* yes; the broker opens events of the CPU's clock for steps whose users may open none */
+    bool lend_samples; /* no; the broker opens events of the CPU's clock for steps whose users may open none */
     char profile_dir[HM_CONFIG_PATH_MAX]; /* "": profiles by allocation site that the site shares; only read */
     char load[HM_CONFIG_PATH_MAX];        /* "": file of the tiers' latencies by their traffic (core/load/text.h) */
     enum hm_dax_fs fsdax_fs;              /* ext4 */

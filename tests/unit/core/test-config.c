@@ -31,7 +31,7 @@ static void test_defaults(void **state)
     assert_int_equal(defaults.reap_grace_s, 600);
     assert_false(defaults.fsdax_trust);
     assert_int_equal(defaults.fair_share, HM_FAIR_SHARE_EQUAL);
-    assert_true(defaults.lend_samples);
+    assert_false(defaults.lend_samples);
     assert_string_equal(defaults.load, "");
     assert_string_equal(defaults.profile_dir, "");
     assert_int_equal(defaults.fsdax_wipe_limit_s, 0);
@@ -72,7 +72,7 @@ static const char full[] =
     "reboot_program = /srv/reboot\nmemmode_mixed = 50% memmode_least = 1h\n"
     "fsdax_fs = xfs fsdax_map = pmem fsdax_wipe_limit = 45s\n"
     "fsdax_trust = yes fsdax_keep_share = 12.5%\nfsdax_keep_quota = 300G\nfsdax_keep_age = 72h\n"
-    "fair_share = cores\nlend_samples = no\nprofile_dir = /srv/profiles\nload = /srv/tiers.load\nmodes = { off, "
+    "fair_share = cores\nlend_samples = yes\nprofile_dir = /srv/profiles\nload = /srv/tiers.load\nmodes = { off, "
     "spill,\n fast, }\nmigrate "
     "= \"interval=2s,fast=10%\"\n"
     "tier \"ddr\" { nodes = \"0-1,4\" kind = dram read_latency = 80\n"
@@ -164,7 +164,7 @@ static void test_every_word(void **state)
     assert_string_equal(config.channels[0].slow, "pmem");
     assert_int_equal(config.channels[0].channels, HM_CHANNELS_SEPARATE);
     assert_int_equal(config.fair_share, HM_FAIR_SHARE_CORES);
-    assert_false(config.lend_samples);
+    assert_true(config.lend_samples);
     assert_string_equal(config.load, "/srv/tiers.load");
     assert_string_equal(config.profile_dir, "/srv/profiles");
     assert_int_equal(config.n_rules, 5);
