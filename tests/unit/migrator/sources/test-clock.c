@@ -116,23 +116,29 @@ static void assert_found(const struct seen *seen)
     assert_int_equal(seen->unknown, 0);
 }
 
+/* Reads until enough was seen of the child, which loads from page 3 and stores into page 5. */
+static void watch(struct hm_source *source, struct hm_ranks *ranks, const struct child *child)
+{
+    struct hm_error error = {""};
+    struct seen seen = {.first = (uintptr_t)child->area / hm_page_size()};
+    for (int i = 0; i < TRIES && (seen.loads[3] < WANTED || seen.stores[5] < WANTED); i++) {
+        usleep(10000);
+        if (source->update(source, ranks, NULL, &error) != 0 || source->read(source, ranks, count, &seen, &error) != 0)
+            fail_msg("%s", error.text);
+    }
+    assert_found(&seen);
+}
+
 static void test_loads_and_stores_are_found(void **state)
 {
     (void)state;
     struct child child;
     struct hm_ranks ranks;
-    struct hm_error error = {""};
     if (!can_watch())
         skip();
     start(&child, 3, 5);
     struct hm_source *source = open_source(&ranks, &child, NULL);
-    struct seen seen = {.first = (uintptr_t)child.area / hm_page_size()};
-    for (int i = 0; i < TRIES && (seen.loads[3] < WANTED || seen.stores[5] < WANTED); i++) {
-        usleep(10000);
-        if (source->read(source, &ranks, count, &seen, &error) != 0)
-            fail_msg("%s", error.text);
-    }
-    assert_found(&seen);
+    watch(source, &ranks, &child);
     assert_true(source->state.is_time && source->state.knows_writes && source->state.unit > 0);
     assert_true(source->helper > 0);
     source->close(source);
@@ -190,7 +196,6 @@ static void test_a_broker_lends_the_events(void **state)
     (void)state;
     struct child child;
     struct hm_ranks ranks;
-    struct hm_error error = {""};
     if (!can_watch())
         skip();
     fake.is_real = false;
@@ -199,14 +204,7 @@ static void test_a_broker_lends_the_events(void **state)
     pid_t broker = start_broker(scratch_path("damon.sock"));
     start(&child, 3, 5);
     struct hm_source *source = open_source(&ranks, &child, scratch_path("damon.sock"));
-    struct seen seen = {.first = (uintptr_t)child.area / hm_page_size()};
-    for (int i = 0; i < TRIES && (seen.loads[3] < WANTED || seen.stores[5] < WANTED); i++) {
-        usleep(10000);
-        if (source->update(source, &ranks, NULL, &error) != 0 ||
-            source->read(source, &ranks, count, &seen, &error) != 0)
-            fail_msg("%s", error.text);
-    }
-    assert_found(&seen);
+    watch(source, &ranks, &child);
     assert_int_equal(fake.opened, 0);
     assert_non_null(strstr(source->state.how, "hybridmem-damon lends"));
     source->close(source);
