@@ -113,20 +113,17 @@ def short_boots():
     slurm.wait_for(lambda: all(features().values()), "reports of all nodes", every=0.2)
 
 
-# A node's slurmd starts once the controller has made a file in the folder that they share.
-GO = slurm.Path("/home/go")
-LATE = f'[Service]\\nExecStartPre=/bin/sh -c \\"until [ -e {GO} ]; do sleep 0.2; done\\"\\n'
-
-
-def be_late(job_id):
-    """n2 boots for the job, but its slurmd does not start before slurmctld has given it up. The job goes back to the
-    queue."""
+def lose_n2(job_id):
+    """n2 boots for the job, and loses its power meanwhile. slurmctld gives it up, and the job goes back to the queue.
+    Later n2 comes back."""
     slurm.wait_for(lambda: "POWERING_UP" in node("n2").get("State", ""), "a node that reboots", every=0.2)
+    cluster.wait_gone("n2")
+    cluster.machine("kill", "n2")
     slurm.wait_for(lambda: node("n2").get("State", "").startswith("DOWN"), "a node that is given up", every=0.5)
     assert node("n2")["Reason"].startswith("reboot timed out")
     wait_state(job_id, "PENDING")
     assert "idle" in cluster.states()["n1"]
-    GO.touch()
+    cluster.machine("boot", "n2")
     hurry(job_id)
 
 
@@ -135,9 +132,8 @@ def test_a_job_on_both_nodes_brings_the_node_back_also_late():
     comes back after that in the mode that was asked for is back in service, and the job starts."""
     before = boots()
     assert features() == {"n1": FLAT, "n2": CACHE}
-    cluster.drop_in("n2", "slurmd", LATE)
     with short_boots():
-        job = Everywhere("spill", "--requeue", meanwhile=be_late)
+        job = Everywhere("spill", "--requeue", meanwhile=lose_n2)
     of_node = job.end()
     check_done(job.job_id, restarts="1")
     assert [len(of_node[name]["memory"]["tiers"]) for name in NODES] == [2, 2]
