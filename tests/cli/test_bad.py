@@ -70,10 +70,10 @@ ESCAPED = {
 GRAMMAR = 'write WORD = VALUE, WORD = { VALUE, VALUE } or SECTION "TITLE" { ... }'
 TOP = (
     "use enabled, record, record_dir, record_group, state_dir, run_dir, cluster, interval, reserve, reap_grace, "
-    "log_level, modes, migrate, fair_share, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, fsdax_wipe_limit, "
-    "fsdax_keep_share, fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, spool_dir, "
-    "summary_field, summary_rate, collect_wait, memmode_mixed, memmode_least, reboot_program, tier, channels, redfish, "
-    "board, user, group, account, partition or qos"
+    "log_level, modes, migrate, fair_share, lend_samples, profile_dir, load, fsdax_fs, fsdax_map, fsdax_trust, "
+    "fsdax_wipe_limit, fsdax_keep_share, fsdax_keep_quota, fsdax_keep_age, ram, resctrl, resctrl_dir, meter_programs, "
+    "spool_dir, summary_field, summary_rate, collect_wait, memmode_mixed, memmode_least, reboot_program, tier, "
+    "channels, redfish, board, user, group, account, partition or qos"
 )
 ODD = "has no place here: comments start with #, values that are not plain words stand in quotes"
 

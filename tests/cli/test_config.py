@@ -31,7 +31,7 @@ def test_the_example_is_the_built_in_values(configure):
     built_in = show(configure(""))
     assert show(configure(EXAMPLE.read_text())) == built_in
     words = [line[1:] for line in EXAMPLE.read_text().splitlines() if re.match(r"#[a-z_]+ = ", line)]
-    assert len(words) == 34
+    assert len(words) == 35
     without = ("cluster ", "profile_dir ", "load ", "fsdax_keep_quota ", "reboot_program ")
     said = show(configure("\n".join(word for word in words if not word.startswith(without))))
     assert said == built_in
