@@ -81,8 +81,10 @@ static size_t take_descriptors(struct msghdr *message, int event[HM_DAMON_THREAD
 
 static const char *explain(int number)
 {
-    return number == EACCES  ? "it is not in this step"
-           : number == EPERM ? "it is not this user's alone"
+    return number == EACCES     ? "it is not in this step"
+           : number == EPERM    ? "it is not this user's alone"
+           : number == EALREADY ? "its event was lent before, and none is lent twice"
+           : number == EBUSY    ? "the broker lends no more events for now"
            : number == ENOTSUP
                ? "the broker may open none itself, as kernel.perf_event_paranoid was lower when it started"
                : strerror(number);

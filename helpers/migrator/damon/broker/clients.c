@@ -10,6 +10,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "lend.h"
+#include "lentlist.h"
 #include "send.h"
 
 #define CLIENTS_OF_USER 16 /* most clients of one user at a time; root has no limit */
@@ -237,7 +238,7 @@ void hm_damon_clients_serve(struct hm_damon_clients *clients)
             accept_clients(clients);
         if (hm_clock_ns(CLOCK_MONOTONIC) - clients->used_ns < clients->idle_ns)
             continue;
-        if (!hm_damon_lend_is_needed(clients->broker))
+        if (!hm_damon_lentlist_runs(clients->broker))
             return;
         clients->used_ns = hm_clock_ns(CLOCK_MONOTONIC);
     }

@@ -19,9 +19,9 @@
 #include "sysfs.h"
 #include "tracepoint.h"
 
-#define HM_DAMON_CLIENTS 64    /* most at a time */
-#define HM_DAMON_BORROWERS 512 /* clients with events that are remembered */
-#define HM_DAMON_UNREAD 128    /* connections with events that nobody has taken (unread.h) */
+#define HM_DAMON_CLIENTS 64        /* most at a time */
+#define HM_DAMON_LENT_THREADS 8192 /* threads whose event was lent (lentlist.h) */
+#define HM_DAMON_UNREAD 128        /* connections with events that nobody has taken (unread.h) */
 
 /* What the broker has for all its clients. */
 struct hm_damon_broker {
@@ -36,7 +36,11 @@ struct hm_damon_broker {
     struct hm_idle_bitmap idle;
     struct hm_error no_idle; /* why the idle bitmap cannot be used; "": it can */
     bool lends;              /* events of the CPU's clock (lend.h) */
-    struct hm_process borrower[HM_DAMON_BORROWERS];
+    struct {
+        struct hm_process thread; /* pid 0: free */
+        uid_t owner;
+    } lent[HM_DAMON_LENT_THREADS];
+    uint64_t sweep_ns; /* CLOCK_MONOTONIC before which those that have ended are not looked for again */
     struct {
         bool is_used;
         int fd;

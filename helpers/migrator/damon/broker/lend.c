@@ -12,6 +12,7 @@
 #include "base/perfopen.h"
 #include "base/process.h"
 #include "caps.h"
+#include "lentlist.h"
 #include "migrator/perf/attr.h"
 #include "send.h"
 #include "target.h"
@@ -97,10 +98,14 @@ static int explain(int number)
  * one that has the event, or that one has ended. The event is off meanwhile, so nothing is told of a program with other
  * rights that came and went between the two. Returns 0, or an errno.
  */
-static int open_event(const struct hm_damon_peer *peer, const struct hm_damon_thread *thread, int *event)
+static int open_event(struct hm_damon_broker *broker, const struct hm_damon_peer *peer,
+                      const struct hm_damon_thread *thread, int *event)
 {
+    const struct hm_process noted = {.pid = thread->tid, .start_time = thread->start_time};
     struct perf_event_attr attr;
     int number = hm_damon_lend_judge(peer, thread);
+    if (number == 0)
+        number = hm_damon_lentlist_check(broker, &noted, peer->owner);
     if (number != 0)
         return number;
     hm_perf_attr_clock(&attr);
@@ -108,7 +113,9 @@ static int open_event(const struct hm_damon_peer *peer, const struct hm_damon_th
     if (*event < 0)
         return explain(errno);
     number = hm_damon_lend_judge(peer, thread);
-    if (number != 0)
+    if (number == 0)
+        hm_damon_lentlist_add(broker, &noted, peer->owner);
+    else
         close(*event);
     return number;
 }
@@ -131,30 +138,6 @@ static bool send_events(int fd, struct hm_damon_lent *answer, size_t size, const
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     hm_damon_caps_lower();
     return sent == (ssize_t)size;
-}
-
-/* Remembers who has events. Where there is no room, the broker may end before that client. */
-static void note(struct hm_damon_broker *broker, const struct hm_damon_peer *peer)
-{
-    const struct hm_process client = {.pid = peer->pid, .start_time = peer->start_time};
-    for (int i = 0; i < HM_DAMON_BORROWERS; i++)
-        if (broker->borrower[i].pid == client.pid && broker->borrower[i].start_time == client.start_time)
-            return;
-    for (int i = 0; i < HM_DAMON_BORROWERS; i++) {
-        struct hm_process *noted = &broker->borrower[i];
-        if (noted->pid > 0 && hm_process_is_running(noted))
-            continue;
-        *noted = client;
-        return;
-    }
-}
-
-bool hm_damon_lend_is_needed(const struct hm_damon_broker *broker)
-{
-    for (int i = 0; i < HM_DAMON_BORROWERS; i++)
-        if (broker->borrower[i].pid > 0 && hm_process_is_running(&broker->borrower[i]))
-            return true;
-    return false;
 }
 
 /* Why this client gets no events at all, or NULL. */
@@ -181,7 +164,7 @@ bool hm_damon_lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
         return hm_damon_answer_send(lease->fd, wanted->head.generation, 0, EBUSY, "earlier events are not taken yet");
     bool is_held = false; /* one thread has held up the broker: those after it have to be asked for again */
     for (uint32_t i = 0; i < wanted->head.n; i++) {
-        int number = is_held ? EAGAIN : open_event(&lease->peer, &wanted->thread[i], &event[n]);
+        int number = is_held ? EAGAIN : open_event(broker, &lease->peer, &wanted->thread[i], &event[n]);
         is_held = number == EAGAIN;
         answer.number[i] = (uint32_t)number;
         n += number == 0;
@@ -189,9 +172,6 @@ bool hm_damon_lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease,
     bool is_sent = send_events(lease->fd, &answer, size, event, n);
     for (size_t i = 0; i < n; i++)
         close(event[i]);
-    if (n == 0)
-        return is_sent;
-    lease->is_lent = true;
-    note(broker, &lease->peer);
+    lease->is_lent = lease->is_lent || n > 0;
     return is_sent;
 }

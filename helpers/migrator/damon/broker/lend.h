@@ -21,7 +21,5 @@ int hm_damon_lend_judge(const struct hm_damon_peer *peer, const struct hm_damon_
  * client has not read what it was sent before: descriptors that nobody takes would fill the kernel's queues.
  */
 bool hm_damon_lend(struct hm_damon_broker *broker, struct hm_damon_lease *lease, const struct hm_damon_borrow *wanted);
-/* Does a client that was lent events still run? A thread that it makes later needs one, too. */
-bool hm_damon_lend_is_needed(const struct hm_damon_broker *broker);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/perfopen.h"
 #include "base/process.h"
 #include "migrator/damon/broker/lend.h"
+#include "migrator/damon/broker/lentlist.h"
 #include "migrator/damon/broker/target.h"
 #include "migrator/damon/broker/unread.h"
 #include "unit/lib/rows.h"
@@ -26,7 +27,7 @@
 #define USER 1001
 #define GROUP 2001
 #define CLIENT 100 /* the client's process */
-#define THREAD 200 /* one of its threads, which began at 7 */
+#define THREAD 200 /* one of its threads, which began at 7; those after it have the numbers after it */
 #define STATUS(uids, gids, capabilities)                                                                               \
     "Name:\tx\nUid:\t" uids "\nGid:\t" gids "\nGroups:\t2001 \nCapInh:\t0000000000000000\nCapPrm:\t" capabilities "\n"
 #define OWN STATUS("1001\t1001\t1001\t1001", "2001\t2001\t2001\t2001", "0000000000000000")
@@ -44,7 +45,7 @@ static const char *client_cgroup;
 static struct perf_event_attr opened;
 static int n_opened, last_event;
 static int open_errno; /* why no event can be opened; 0: it can */
-static bool client_runs;
+static int32_t next_thread = THREAD;
 static struct hm_damon_broker broker;
 static struct hm_damon_lease lease;
 static int client;
@@ -57,7 +58,7 @@ int __wrap_hm_perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, 
 
 bool __wrap_hm_process_is_running(const struct hm_process *process)
 {
-    return process->pid == CLIENT ? client_runs : process->start_time == facts.start_time;
+    return process->start_time == facts.start_time;
 }
 
 int __wrap_hm_process_read(pid_t pid, const char *name, char *out, size_t size)
@@ -105,7 +106,6 @@ static int set_up(void **state)
         return -1;
     facts = after_open = usual;
     client_cgroup = SCOPE "job_7/step_3/user/task_1";
-    client_runs = true;
     n_opened = open_errno = 0;
     broker = (struct hm_damon_broker){.lends = true};
     hm_damon_lease_open(&lease, 1, pair[0], &peer);
@@ -120,13 +120,13 @@ static int tear_down(void **state)
     return close(client);
 }
 
-/* Asks for the events of `n` threads from THREAD on. Returns whether the client still has its place. */
+/* Asks for the events of the next `n` threads. Returns whether the client still has its place. */
 static bool ask(uint32_t n)
 {
     static struct hm_damon_borrow question;
     size_t size = hm_damon_wire_begin(&question, HM_DAMON_BORROW, 5, n);
     for (uint32_t i = 0; i < n; i++)
-        question.thread[i] = (struct hm_damon_thread){.tid = THREAD + (int32_t)i, .start_time = 7};
+        question.thread[i] = (struct hm_damon_thread){.tid = next_thread++, .start_time = 7};
     assert_int_equal(send(client, &question, size, 0), size);
     return hm_damon_lease_serve(&broker, &lease);
 }
@@ -206,6 +206,7 @@ static void the_event_is_fixed(void **state)
     (void)state;
     union hm_damon_message answer;
     off_t event[HM_DAMON_THREADS];
+    next_thread = THREAD;
     assert_true(ask(3));
     assert_int_equal(hear(&answer, event), 3);
     for (int i = 0; i < 3; i++) {
@@ -245,7 +246,7 @@ static void a_thread_is_judged_again_once_its_event_is_open(void **state)
         assert_int_equal(answer.lent.number[0], rows[i].number);
         assert_int_equal(fcntl(last_event, F_GETFD), -1);
     }
-    assert_false(hm_damon_lend_is_needed(&broker));
+    assert_false(hm_damon_lentlist_runs(&broker));
 }
 
 static void who_may_have_none(void **state)
@@ -341,15 +342,45 @@ static void who_leaves_events_untaken_gets_no_more(void **state)
     assert_true(hm_damon_unread_allows(&broker, USER));
 }
 
-/* The broker stays while a client that has events runs, as its threads of later need some, too. */
-static void it_is_needed_while_a_client_runs(void **state)
+/* Opening a second event could wait for ever for a lock that the user holds by the first one. */
+static void no_event_is_lent_twice(void **state)
 {
     (void)state;
-    assert_false(hm_damon_lend_is_needed(&broker));
+    union hm_damon_message answer;
+    off_t event[HM_DAMON_THREADS];
     assert_true(ask(1));
-    assert_true(hm_damon_lend_is_needed(&broker));
-    client_runs = false;
-    assert_false(hm_damon_lend_is_needed(&broker));
+    assert_int_equal(hear(&answer, event), 1);
+    next_thread--;
+    assert_true(ask(2));
+    assert_int_equal(hear(&answer, event), 1);
+    assert_int_equal(answer.lent.number[0], EALREADY);
+    assert_int_equal(answer.lent.number[1], 0);
+    assert_int_equal(n_opened, 2);
+}
+
+/* A user who has many such threads leaves room for others, and has some again once they have ended. */
+static void the_list_has_room_for_others(void **state)
+{
+    (void)state;
+    const struct hm_process thread = {.pid = THREAD, .start_time = 8};
+    for (int i = 0; i < HM_DAMON_LENT_THREADS / 2; i++)
+        hm_damon_lentlist_add(&broker, &(struct hm_process){.pid = THREAD + i, .start_time = 7}, USER);
+    assert_int_equal(hm_damon_lentlist_check(&broker, &thread, USER), EBUSY);
+    assert_int_equal(hm_damon_lentlist_check(&broker, &thread, USER + 1), 0);
+    facts.start_time = 8;
+    broker.sweep_ns = 0;
+    assert_int_equal(hm_damon_lentlist_check(&broker, &thread, USER), 0);
+}
+
+/* Else it would not know them any more. */
+static void it_stays_while_such_a_thread_runs(void **state)
+{
+    (void)state;
+    assert_false(hm_damon_lentlist_runs(&broker));
+    assert_true(ask(1));
+    assert_true(hm_damon_lentlist_runs(&broker));
+    facts.start_time = 8;
+    assert_false(hm_damon_lentlist_runs(&broker));
 }
 
 int main(void)
@@ -363,7 +394,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_broker_without_the_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_does_not_read_gets_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_leaves_events_untaken_gets_no_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(it_is_needed_while_a_client_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_event_is_lent_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_list_has_room_for_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_stays_while_such_a_thread_runs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
