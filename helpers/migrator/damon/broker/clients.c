@@ -9,7 +9,6 @@
 
 #include "base/amount.h"
 #include "base/clock.h"
-#include "lend.h"
 #include "lentlist.h"
 #include "send.h"
 

@@ -28,8 +28,8 @@ struct hm_damon_clients {
  * `broker` stays the caller's. The caller sets `run_dir`, `listener` and `signals` afterwards.
  */
 void hm_damon_clients_init(struct hm_damon_clients *clients, struct hm_damon_broker *broker, uint64_t idle_s);
-/* Serves clients until a signal ends the broker, poll(2) fails, or the broker had no client for `idle_s`, and none that
- * was lent events still runs. */
+/* Serves clients until a signal ends the broker, poll(2) fails, or the broker had no client for `idle_s`, and no
+ * thread whose event it has lent runs. */
 void hm_damon_clients_serve(struct hm_damon_clients *clients);
 /* Takes back what all clients were lent. */
 void hm_damon_clients_close(struct hm_damon_clients *clients);

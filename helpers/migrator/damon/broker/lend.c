@@ -46,10 +46,15 @@ static bool has_its_rights(const struct hm_damon_peer *peer, pid_t tid)
     return true;
 }
 
+static struct hm_process named(const struct hm_damon_thread *thread)
+{
+    return (struct hm_process){.pid = thread->tid, .start_time = thread->start_time};
+}
+
 int hm_damon_lend_judge(const struct hm_damon_peer *peer, const struct hm_damon_thread *thread)
 {
-    const struct hm_process named = {.pid = thread->tid, .start_time = thread->start_time};
-    if (!hm_process_is_running(&named))
+    const struct hm_process process = named(thread);
+    if (!hm_process_is_running(&process))
         return ESRCH;
     if (hm_damon_target_check(thread->tid, peer->uid) != 0)
         return errno;
@@ -101,11 +106,11 @@ static int explain(int number)
 static int open_event(struct hm_damon_broker *broker, const struct hm_damon_peer *peer,
                       const struct hm_damon_thread *thread, int *event)
 {
-    const struct hm_process noted = {.pid = thread->tid, .start_time = thread->start_time};
+    const struct hm_process process = named(thread);
     struct perf_event_attr attr;
     int number = hm_damon_lend_judge(peer, thread);
     if (number == 0)
-        number = hm_damon_lentlist_check(broker, &noted, peer->owner);
+        number = hm_damon_lentlist_check(broker, &process, peer->owner);
     if (number != 0)
         return number;
     hm_perf_attr_clock(&attr);
@@ -114,7 +119,7 @@ static int open_event(struct hm_damon_broker *broker, const struct hm_damon_peer
         return explain(errno);
     number = hm_damon_lend_judge(peer, thread);
     if (number == 0)
-        hm_damon_lentlist_add(broker, &noted, peer->owner);
+        hm_damon_lentlist_add(broker, &process, peer->owner);
     else
         close(*event);
     return number;
