@@ -79,10 +79,13 @@ static bool has_spot(const struct hm_place *place, int lane, int rank)
     return false;
 }
 
-/* Choose rank 0 or 1 for the next block, so that rank 0 gets its share evenly over the lane's blocks. */
-static int want_rank(struct turn *turn, int lane, double share)
+/* Choose rank 0 or 1 for the block around `middle`. Where rank 0 gets a share, it gets it evenly over the lane's
+ * blocks. */
+static int want_rank(const struct hm_place *place, struct turn *turn, int lane, uint64_t middle)
 {
-    turn->owed[lane] += share;
+    if (place->first_slices > 0)
+        return place->first_slices >> (uint64_t)((double)middle / (double)place->bytes * HM_PLACE_SLICES) & 1 ? 0 : 1;
+    turn->owed[lane] += place->first_share;
     if (turn->owed[lane] < 1 - ROUNDING)
         return 1;
     turn->owed[lane] -= 1;
@@ -106,8 +109,8 @@ void hm_place_blocks(struct hm_place *place, struct hm_alloc_run *run, struct hm
     memset(placed, 0, sizeof(*placed));
     for (uint64_t offset = 0, bytes; offset < place->bytes; offset += bytes) {
         uint64_t left = place->bytes - offset;
-        int wanted = want_rank(&turn, lane, place->first_share);
         bytes = left < place->block_bytes ? left : place->block_bytes;
+        int wanted = want_rank(place, &turn, lane, offset + bytes / 2);
         int found = find_in_lane(place, &turn, lane, wanted, bytes);
         if (found == NOWHERE)
             found = find_in_other_lanes(place, &turn, lane, bytes);

@@ -18,6 +18,8 @@
 #define HM_PLACE_RANKS 3
 #define HM_PLACE_ANY_LANE (-1)
 
+#define HM_PLACE_SLICES 32 /* equal parts of an allocation */
+
 struct hm_place_spot {
     int node;            /* -1: a file */
     int folder;          /* index of the file's folder; -1: memory */
@@ -27,12 +29,13 @@ struct hm_place_spot {
 };
 
 struct hm_place {
-    uint64_t bytes;       /* above 0 */
-    uint64_t block_bytes; /* above 0; at most HM_ALLOC_MOST_BLOCKS of them; the last may be shorter */
-    int n_lanes;          /* above 0 */
-    int first_lane;       /* lane of the first block */
-    double first_share;   /* rank 0's share of a lane's blocks while it has room, 0 to 1; rank 1 gets the others */
-    int n_spots;          /* above 0; at least one is memory */
+    uint64_t bytes;        /* above 0 */
+    uint64_t block_bytes;  /* above 0; at most HM_ALLOC_MOST_BLOCKS of them; the last may be shorter */
+    int n_lanes;           /* above 0 */
+    int first_lane;        /* lane of the first block */
+    uint32_t first_slices; /* rank 0's blocks, by slice: a bit for each; 0: it gets a share */
+    double first_share;    /* rank 0's share of a lane's blocks while it has room, 0 to 1; rank 1 gets the others */
+    int n_spots;           /* above 0; at least one is memory */
     struct hm_place_spot spot[HM_PLACE_SPOTS];
 };
 

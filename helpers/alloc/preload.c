@@ -39,7 +39,7 @@ static void *place_large(size_t bytes, const void *caller)
     bool is_split = choice.policy == HM_ALLOC_SPILL;
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, is_split ? PARTS : BLOCKS),
                                        .fast_share = choice.fast_share};
-    void *memory = hm_allocate(bytes, choice.policy, &hint, reason);
+    void *memory = hm_allocate(bytes, choice.policy, &hint, choice.fast_slices, reason);
     if (choice.fast_bytes == 0)
         return memory;
     if (choice.is_marked && memory)

@@ -260,6 +260,40 @@ static void test_shares_are_kept(void **state)
     }
 }
 
+/* Blocks are in the slice that their middle is in, also where they are larger than slices, or none of them is whole. */
+static void test_slices_are_where_they_are_wanted(void **state)
+{
+    static const struct {
+        uint64_t bytes, block_bytes;
+        uint32_t slices;
+        const char *nodes; /* of the blocks */
+    } rows_of_slices[] = {{32, 1, 0x80000001, "01111111111111111111111111111110"},
+                          {64, 2, 0x00000006, "10011111111111111111111111111111"},
+                          {32, 8, 0x00000010, "0111"},
+                          {32, 8, 0x00000008, "1111"},
+                          {33, 11, 0x80000000, "111"},
+                          {15, 10, 0xffff0000, "10"},
+                          {1, 1, 0x00000001, "0"}};
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(rows_of_slices); i++) {
+        struct hm_place place = {.bytes = rows_of_slices[i].bytes,
+                                 .block_bytes = rows_of_slices[i].block_bytes,
+                                 .n_lanes = 1,
+                                 .first_slices = rows_of_slices[i].slices,
+                                 .n_spots = 2};
+        struct hm_alloc_run run[MOST];
+        struct hm_placed placed;
+        place.spot[0] = (struct hm_place_spot){0, -1, 0, 0, MOST};
+        place.spot[1] = (struct hm_place_spot){1, -1, 0, 1, MOST};
+        hm_place_blocks(&place, run, &placed);
+        const char *node = rows_of_slices[i].nodes;
+        for (size_t j = 0; j < placed.n_runs; j++)
+            for (uint64_t at = 0; at < run[j].bytes; at += place.block_bytes)
+                assert_int_equal(*node++ - '0', run[j].node);
+        assert_int_equal(*node, '\0');
+    }
+}
+
 static void test_reserve_is_kept(void **state)
 {
     static struct hm_layout layout;
@@ -298,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_a_folder_is_on_its_socket),
         cmocka_unit_test(test_short_last_block),
         cmocka_unit_test(test_shares_are_kept),
+        cmocka_unit_test(test_slices_are_where_they_are_wanted),
         cmocka_unit_test(test_reserve_is_kept),
         cmocka_unit_test(test_reasons_are_joined_and_cut),
     };
