@@ -43,7 +43,7 @@ def objects(schema, path="profile"):
 def test_the_schema_requires_and_describes_each_key():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     found = dict(objects(SCHEMA))
-    assert len(found) == 8
+    assert len(found) == 9
     for place, schema in found.items():
         assert schema["additionalProperties"] is False
         assert sorted(schema["required"]) == sorted(schema["properties"]), place

@@ -23,10 +23,27 @@ static const char valid[] =
     "a\",\"functions\":[{\"name\":\"f\",\"offset\":0,\"bytes\":9}]},{\"build_id\":null,\"path\":\"b.so\"}],\"sites\":[{"
     "\"id\":\"00000000000000a1\",\"frames\":[{\"object\":0,\"offset\":1},{\"object\":null,\"offset\":0},{\"object\":1,"
     "\"offset\":77}],\"class_bytes\":null,\"allocations\":1,\"peak_bytes\":8,\"mean_bytes\":2.5,\"series\":[8,8,8,8,"
-    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"lifetime_s\":0.5,"
+    "8,8,8,8,8,8,8,8,8,8,8,8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],\"slices\":{\"step_bytes\":3,\"extent_bytes\":8,"
+    "\"accesses\":[1.0,5.0,2.0]},\"lifetime_s\":0.5,"
     "\"accesses\":8.0,\"reads\":6.0,\"writes\":2.0,\"samples\":8.0,\"confidence\":null},{\"id\":\"00000000000000a2\","
     "\"frames\":[],\"class_bytes\":64,\"allocations\":9,\"peak_bytes\":4,\"mean_bytes\":1.0,\"lifetime_s\":null,"
     "\"accesses\":null,\"reads\":null,\"writes\":null,\"samples\":null,\"confidence\":null}]}";
+
+/* The slices have all of a site's bytes, and all of its accesses. */
+static void check_slices(const struct hm_profile_site *site)
+{
+    double share[HM_SLICES], bytes = 0, accesses = 0;
+    int n = hm_slices_count(&site->slices);
+    hm_slices_expect(&site->slices, site->samples, share);
+    for (int i = 0; i < n; i++) {
+        if (!(share[i] >= 0))
+            abort();
+        bytes += hm_slices_bytes(&site->slices, i);
+        accesses += share[i];
+    }
+    if (n > HM_SLICES || (n > 0 && !(fabs(bytes - 1) < 1e-6 && fabs(accesses - 1) < 1e-6)))
+        abort();
+}
 
 static void check_sites(const struct hm_profile *profile, const struct hm_profile *again)
 {
@@ -36,6 +53,9 @@ static void check_sites(const struct hm_profile *profile, const struct hm_profil
     for (size_t i = 0; i < profile->n_sites; i++) {
         const struct hm_profile_site *site = &profile->site[i];
         struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
+        check_slices(site);
+        if (hm_slices_count(&again->site[i].slices) != hm_slices_count(&site->slices))
+            abort();
         if (!isnan(bounds.low) && !(bounds.low >= 0 && bounds.low <= bounds.high && bounds.high <= 1))
             abort();
         if (again->site[i].id != site->id || again->site[i].peak_bytes != site->peak_bytes ||

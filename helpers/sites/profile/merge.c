@@ -95,6 +95,7 @@ static struct hm_profile_site *make_site(struct hm_profile *into, const struct h
     made->allocations = made->peak_bytes = 0;
     made->mean_bytes = 0;
     memset(made->series, 0, sizeof(made->series));
+    memset(made->slices.accesses, 0, sizeof(made->slices.accesses));
     made->lifetime_s = NAN;
     made->samples = none;
     made->reads = made->writes = isnan(from->reads) ? NAN : 0;
@@ -126,6 +127,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->has_series = to->has_series && from->has_series;
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
         to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
+    hm_slices_add(&to->slices, &from->slices);
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
     to->samples = add_real(to->samples, from->samples);

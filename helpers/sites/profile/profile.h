@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "slices.h"
 
 #define HM_PROFILE_DEPTH 10         /* most return addresses of a site */
 #define HM_PROFILE_SITES 65536      /* most sites of a profile */
@@ -68,7 +69,8 @@ struct hm_profile_site {
     double mean_bytes;   /* over the whole run */
     bool has_series;
     uint64_t series[HM_PROFILE_PARTS]; /* most bytes in each part of the time; 0 where it is not known */
-    double lifetime_s;                 /* mean of its allocations; NaN: not measured */
+    struct hm_slices slices;
+    double lifetime_s;    /* mean of its allocations; NaN: not measured */
     double samples;       /* those that hit its memory; NaN: not measured. A page of several sites gives each a part */
     double reads, writes; /* the same, by what a sample stands for; NaN: not measured. Their sum is its accesses */
     struct hm_profile_bounds counted; /* of a profile whose source is HM_PROFILE_COUNTED: those of its share; or NaN */

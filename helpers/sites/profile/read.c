@@ -117,6 +117,34 @@ static void take_series(struct hm_taker *taker, const json_t *from, struct hm_pr
         hm_take_fail(taker, "series", "an array of 32 whole numbers from 0 to peak_bytes, or null");
 }
 
+/* Without `step_bytes`, each allocation has slices of its own. */
+static int count_slices(struct hm_taker *taker, const json_t *from, struct hm_slices *slices)
+{
+    slices->step_bytes = hm_take_count_or_null(taker, from, "step_bytes", 1);
+    slices->extent_bytes = hm_take_count_or_null(taker, from, "extent_bytes", 1);
+    slices->is_known = (slices->step_bytes > 0) == (slices->extent_bytes > 0) &&
+                       (slices->extent_bytes == 0 || (slices->extent_bytes - 1) / HM_SLICES < slices->step_bytes);
+    return hm_slices_count(slices);
+}
+
+/* Profiles of before there were slices do not have the member. */
+static void take_slices(struct hm_taker *taker, const json_t *from, struct hm_slices *slices)
+{
+    const json_t *given = json_object_get(from, "slices"), *accesses = json_object_get(given, "accesses");
+    if (!given || json_is_null(given))
+        return;
+    int n = json_is_object(given) ? count_slices(taker, given, slices) : 0;
+    slices->is_known = n > 0 && json_array_size(accesses) == (size_t)n;
+    for (int i = 0; i < n && slices->is_known; i++) {
+        const json_t *value = json_array_get(accesses, (size_t)i);
+        slices->accesses[i] = json_number_value(value);
+        slices->is_known =
+            json_is_number(value) && slices->accesses[i] >= 0 && slices->accesses[i] <= (double)HM_PROFILE_MOST;
+    }
+    if (!slices->is_known)
+        hm_take_fail(taker, "slices", "accesses of at most 32 slices, of step_bytes each up to extent_bytes, or null");
+}
+
 /* Those of samples follow from their number. */
 static void take_counted(struct hm_taker *taker, const json_t *from, struct hm_profile_site *site)
 {
@@ -140,6 +168,7 @@ static void take_site(struct hm_taker *taker, const json_t *from, struct hm_prof
     site->allocations = (uint64_t)hm_take_count(taker, from, "allocations", 0, HM_PROFILE_MOST);
     site->peak_bytes = (uint64_t)hm_take_count(taker, from, "peak_bytes", 0, HM_PROFILE_MOST);
     take_series(taker, from, site);
+    take_slices(taker, from, &site->slices);
     site->mean_bytes = hm_take_real(taker, from, "mean_bytes");
     site->lifetime_s = hm_take_real_or_null(taker, from, "lifetime_s");
     site->reads = hm_take_real_or_null(taker, from, "reads");

@@ -50,6 +50,20 @@ static json_t *series_of(const struct hm_profile_site *site)
     return hm_figures_whole(series, HM_PROFILE_PARTS);
 }
 
+static json_t *slices_of(const struct hm_profile_site *site)
+{
+    const struct hm_slices *slices = &site->slices;
+    int n = hm_slices_count(slices);
+    if (n == 0)
+        return json_null();
+    json_t *accesses = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(accesses, hm_figures_real(slices->accesses[i]));
+    return json_pack("{s:o, s:o, s:o}", "step_bytes", slices->step_bytes ? count_of(slices->step_bytes) : json_null(),
+                     "extent_bytes", slices->step_bytes ? count_of(slices->extent_bytes) : json_null(), "accesses",
+                     hm_figures_whole(accesses, (size_t)n));
+}
+
 static json_t *confidence_of(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     struct hm_profile_bounds bounds = hm_profile_confidence(profile, site);
@@ -60,14 +74,15 @@ static json_t *site_of(const struct hm_profile *profile, const struct hm_profile
 {
     char id[17];
     snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "given",
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", id, "given",
                      site->is_given, "frames", frames_of(site), "class_bytes",
                      site->class_bytes ? count_of(site->class_bytes) : json_null(), "allocations",
                      count_of(site->allocations), "peak_bytes", count_of(site->peak_bytes), "mean_bytes",
-                     hm_figures_real(site->mean_bytes), "series", series_of(site), "lifetime_s",
-                     hm_figures_real(site->lifetime_s), "accesses", hm_figures_real(hm_profile_accesses(site)), "reads",
-                     hm_figures_real(site->reads), "writes", hm_figures_real(site->writes), "samples",
-                     hm_figures_real(site->samples), "confidence", confidence_of(profile, site));
+                     hm_figures_real(site->mean_bytes), "series", series_of(site), "slices", slices_of(site),
+                     "lifetime_s", hm_figures_real(site->lifetime_s), "accesses",
+                     hm_figures_real(hm_profile_accesses(site)), "reads", hm_figures_real(site->reads), "writes",
+                     hm_figures_real(site->writes), "samples", hm_figures_real(site->samples), "confidence",
+                     confidence_of(profile, site));
 }
 
 static json_t *functions_of(const struct hm_profile_object *object)

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sites/profile/slices.h"
+
 #define CHUNK 4096                  /* blocks by which the file grows */
 #define SLOTS (2 * HM_SITES_BLOCKS) /* of the index; a power of two */
 #define MAPPINGS 4096               /* mappings of the program that are known at one time */
@@ -24,6 +26,8 @@ static uint32_t *spare; /* numbers of blocks that have ended */
 static uint32_t n_spare;
 static uint32_t mapping[MAPPINGS];
 static unsigned n_mappings;
+
+static uint64_t ordered_bytes[HM_SITES_ENTRIES]; /* that this process has allocated at each site */
 
 struct hm_sites_process *hm_blocks_process(void)
 {
@@ -165,6 +169,16 @@ struct hm_blocks_part hm_blocks_drop_any(void)
     return (struct hm_blocks_part){.entry = HM_SITES_ENTRIES};
 }
 
+/* Takes the next place in the order of a site's allocations. Large ones are in no order. */
+static uint64_t place_in_order(uint32_t entry, uint64_t bytes)
+{
+    uint64_t before = ordered_bytes[entry];
+    if (bytes >= HM_SLICES_LARGE)
+        return 0;
+    ordered_bytes[entry] += bytes;
+    return before;
+}
+
 bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed)
 {
     uint32_t at = find(address), n = atomic_load(&process->n_blocks), number = n;
@@ -177,6 +191,7 @@ bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t n
     struct hm_sites_block *block = &process->block[number];
     block->bytes = bytes;
     block->born_ns = now_ns;
+    block->before = place_in_order(entry, bytes);
     block->entry = entry;
     block->is_placed = is_placed;
     block->is_inherited = 0;

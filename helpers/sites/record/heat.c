@@ -23,7 +23,8 @@ static size_t take(const struct hm_sites_block *block, size_t count, struct hm_w
     for (size_t i = 0; i < count; i++) {
         uint64_t start = block[i].address, end;
         if (start > 0 && block[i].entry < HM_SITES_ENTRIES && !__builtin_add_overflow(start, block[i].bytes, &end))
-            range[n++] = (struct hm_watch_range){start, end, block[i].entry, block[i].is_inherited != 0};
+            range[n++] = (struct hm_watch_range){start, end, hm_least(block[i].before, HM_PROFILE_MOST), block[i].entry,
+                                                 block[i].is_inherited != 0};
     }
     return n;
 }
@@ -49,8 +50,23 @@ struct hm_watch_ranges hm_watch_read_ranges(int fd)
     return ranges;
 }
 
+/* Makes the slices of each site reach as far as its allocations in their order do, also those that are never used. */
+static void reach(struct hm_watch *watch, const struct hm_watch_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n; i++) {
+        const struct hm_watch_range *range = &ranges->range[i];
+        struct hm_slices *slices = &watch->heat[range->entry].ordered;
+        uint64_t end = range->before + (range->end - range->start);
+        if (range->end - range->start >= HM_SLICES_LARGE || end > HM_PROFILE_MOST)
+            continue; /* it is in no order, or the program has written this */
+        slices->step_bytes = hm_most(slices->step_bytes, HM_SLICES_STEP);
+        slices->extent_bytes = hm_most(slices->extent_bytes, end);
+        hm_slices_widen(slices, end);
+    }
+}
+
 /* Reads the process's memory again where there were changes, once after each look: it can be a million allocations. */
-static void refresh(const struct hm_watch *watch, struct hm_watched *watched)
+static void refresh(struct hm_watch *watch, struct hm_watched *watched)
 {
     struct hm_sites_process head;
     if (watched->has_changes && watched->read_ns == watch->looked_ns)
@@ -62,8 +78,24 @@ static void refresh(const struct hm_watch *watch, struct hm_watched *watched)
     free(watched->before.range);
     watched->before = watched->now;
     watched->now = hm_watch_read_ranges(watched->fd);
+    reach(watch, &watched->now);
     watched->changes = head.changes;
     watched->has_changes = true;
+}
+
+/* Counts accesses to a part of an allocation by its slice. */
+static void slice(struct hm_watch_heat *heat, const struct hm_watch_range *range, uint64_t from, uint64_t to,
+                  double accesses)
+{
+    uint64_t bytes = range->end - range->start, before = from - range->start;
+    if (bytes >= HM_SLICES_LARGE) {
+        heat->large.accesses[hm_slices_of_block(bytes, before, to - from)] += accesses;
+        return;
+    }
+    struct hm_slices *ordered = &heat->ordered;
+    int at = ordered->step_bytes > 0 ? hm_slices_at(ordered->step_bytes, range->before + before, to - from) : HM_SLICES;
+    if (at < HM_SLICES) /* else the program has written where it is */
+        ordered->accesses[at] += accesses;
 }
 
 /* Gives each site the part of the accesses that its bytes in the page have. Returns the sum of the parts, 0..1. */
@@ -86,6 +118,7 @@ static double share_out(struct hm_watch *watch, const struct hm_watch_ranges *ra
         heat->samples += part;
         heat->reads += part * reads;
         heat->writes += part * writes;
+        slice(heat, range, from, to, part * (reads + writes));
         given += part;
     }
     return given;

@@ -17,6 +17,7 @@
 #include "blocks.h"
 #include "place.h"
 #include "sites/compile/given.h"
+#include "sites/profile/slices.h"
 #include "stack.h"
 #include "table.h"
 
@@ -280,6 +281,8 @@ static void note(const void *memory, size_t bytes, const void *caller, bool is_m
         return;
     }
     atomic_fetch_add(&table->entry[entry].allocations, 1);
+    if (bytes < HM_SLICES_LARGE)
+        atomic_fetch_add(&table->entry[entry].ordered_bytes, bytes);
     count_bytes(&table->entry[entry], (int64_t)bytes);
 }
 

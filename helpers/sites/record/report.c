@@ -9,6 +9,9 @@
 #include "base/random.h"
 #include "watch.h"
 
+#define MOST_AGAIN 1.25   /* bytes that were allocated, of those that there were at one time */
+#define LEAST_OF_KIND 0.9 /* of a site's accesses */
+
 /* Number of each of the table's objects in the profile; -1: it is none. */
 struct numbers {
     int object[HM_SITES_OBJECTS + 1];
@@ -56,6 +59,31 @@ static bool is_used(const struct hm_sites_entry *entry)
     return entry->id != 0 && entry->state == HM_SITES_FILLED;
 }
 
+static double sum_of(const struct hm_slices *slices)
+{
+    double sum = 0;
+    for (int i = 0; i < HM_SLICES; i++)
+        sum += slices->accesses[i];
+    return sum;
+}
+
+/* Slices in their order say where data is only as long as hardly any of it is freed and allocated again. */
+static bool is_in_order(const struct hm_sites_entry *entry)
+{
+    return (double)entry->ordered_bytes <= (double)entry->peak_bytes * MOST_AGAIN;
+}
+
+/* The slices of a site, where nearly all of its accesses are in those of one kind. */
+static struct hm_slices slices_of(const struct hm_watch *watch, int at)
+{
+    const struct hm_watch_heat *heat = &watch->heat[at];
+    double large = sum_of(&heat->large), ordered = sum_of(&heat->ordered);
+    struct hm_slices slices = large > ordered ? heat->large : heat->ordered;
+    slices.is_known = (large > ordered || is_in_order(&watch->table->entry[at])) &&
+                      fmax(large, ordered) > (large + ordered) * LEAST_OF_KIND;
+    return slices.is_known ? slices : (struct hm_slices){.is_known = false};
+}
+
 static void add_site(const struct hm_watch *watch, int at, const struct numbers *numbers, bool is_sampled,
                      struct hm_profile *profile)
 {
@@ -76,6 +104,8 @@ static void add_site(const struct hm_watch *watch, int at, const struct numbers 
     to->samples = is_sampled ? watch->heat[at].samples : NAN;
     to->reads = is_sampled ? watch->heat[at].reads : NAN;
     to->writes = is_sampled ? watch->heat[at].writes : NAN;
+    if (is_sampled)
+        to->slices = slices_of(watch, at);
 }
 
 static void add_class(const struct hm_watch *watch, unsigned class_number, struct hm_profile *profile)

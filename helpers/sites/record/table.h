@@ -57,6 +57,7 @@ struct hm_sites_entry {
     atomic_uint tier;  /* HM_SITES_ANY ...; the recorder's to set */
     struct hm_sites_frame frame[HM_SITES_DEPTH];
     _Atomic uint64_t allocations, ended;
+    _Atomic uint64_t ordered_bytes; /* of all its allocations that are in an order (profile/slices.h) */
     _Atomic int64_t live_bytes, peak_bytes;
     _Atomic double byte_s, lifetime_s; /* sums over allocations that have ended */
 };
@@ -78,6 +79,7 @@ struct hm_sites_block {
     _Atomic uint64_t address; /* 0: it has ended; set last and cleared first */
     uint64_t bytes;
     uint64_t born_ns; /* CLOCK_MONOTONIC */
+    uint64_t before;  /* bytes that the process had allocated at its site before, as profile/slices.h orders them */
     uint32_t entry;
     uint16_t is_placed;    /* its pages have a policy of their own (place.h) */
     uint16_t is_inherited; /* the process has it from the one that forked it, which counts its bytes */

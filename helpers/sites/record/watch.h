@@ -12,12 +12,14 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "sites/profile/profile.h"
+#include "sites/profile/slices.h"
 #include "table.h"
 
 #define HM_WATCH_PROCESSES 4096 /* that are known at one time; allocations of further ones are seen, not accesses */
 
 struct hm_watch_range { /* memory of a site */
     uint64_t start, end;
+    uint64_t before; /* bytes of the site that were allocated before it (table.h) */
     uint32_t entry;
     bool is_inherited; /* the process has it from the one that forked it (table.h) */
 };
@@ -40,6 +42,7 @@ struct hm_watched {
 
 struct hm_watch_heat {
     double samples, reads, writes;
+    struct hm_slices large, ordered; /* where in large allocations, and where in the order of the others */
 };
 
 struct hm_watch_class {              /* of small allocations, of all processes */

@@ -105,6 +105,41 @@ static void test_a_profile_is_written_as_it_was_read(void **state)
 
 #define NULLS ",0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0" /* 31 parts */
 
+/* Slices of a profile are those that are written. */
+static void test_slices(void **state)
+{
+    static const char *const rows[] = {
+        "{\"step_bytes\": 65536, \"extent_bytes\": 131073, \"accesses\": [1.0, 0.5, 0.0]}",
+        "{\"step_bytes\": null, \"extent_bytes\": null, \"accesses\": [1.0" NULLS "]}",
+    };
+    static const char *const keys[] = {"step_bytes", "extent_bytes", NULL};
+    (void)state;
+    char *text = fixture_text(), *at = strstr(text, "\"slices\": null");
+    assert_non_null(at);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_error error = {""};
+        char *changed = NULL;
+        int length = asprintf(&changed, "%.*s\"slices\": %s%s", (int)(at - text), text, rows[i], at + 14);
+        struct hm_profile *profile = hm_profile_parse("it", changed, (size_t)length, &error);
+        assert_string_equal(error.text, "");
+        json_t *written = hm_profile_json(profile), *wanted = json_loads(rows[i], 0, NULL);
+        json_t *got = json_object_get(json_array_get(json_object_get(written, "sites"), 0), "slices");
+        assert_int_equal(json_array_size(json_object_get(got, "accesses")), hm_slices_count(&profile->site[0].slices));
+        assert_float_equal(profile->site[0].slices.accesses[0], 1, 0);
+        assert_int_equal(json_object_size(got), 3);
+        for (const char *const *key = keys; *key; key++)
+            assert_true(json_equal(json_object_get(got, *key), json_object_get(wanted, *key)));
+        json_decref(written);
+        json_decref(wanted);
+        hm_profile_free(profile);
+        free(changed);
+    }
+    free(text);
+}
+
+#define SLICES                                                                                                         \
+    "it: sites[0].slices has to be accesses of at most 32 slices, of step_bytes each up to extent_bytes, or null"
+
 /* A change of the fixture, and what is said of it. */
 static const struct {
     const char *from, *to, *error;
@@ -148,6 +183,15 @@ static const struct {
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
     {"\"series\": null", "\"series\": [-1" NULLS "]",
      "it: sites[0].series has to be an array of 32 whole numbers from 0 to peak_bytes, or null"},
+    {"\"slices\": null", "\"slices\": 1", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 2, \"accesses\": [1]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 33, \"accesses\": [1" NULLS ",0]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": null, \"accesses\": [1]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": null, \"extent_bytes\": null, \"accesses\": [1]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 1, \"accesses\": [-1]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": 1, \"extent_bytes\": 1, \"accesses\": [null]}", SLICES},
+    {"\"slices\": null", "\"slices\": {\"step_bytes\": -1, \"extent_bytes\": 1, \"accesses\": [1]}",
+     "it: sites[0].step_bytes has to be a whole number from 1 to 1152921504606846976"},
     {"\"lifetime_s\": 0.5", "\"lifetime_s\": -0.5", "it: sites[2].lifetime_s has to be a number that is not negative"},
     {"\"schema\": 1", "\"schema\": 1, \"schema\": 1",
      "it: no profile, as it is not JSON: line 2: duplicate object key"},
@@ -268,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_a_profile_is_read),
         cmocka_unit_test(test_functions_of_return_addresses),
         cmocka_unit_test(test_a_profile_is_written_as_it_was_read),
+        cmocka_unit_test(test_slices),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_a_torn_profile),
         cmocka_unit_test(test_what_is_no_file),
