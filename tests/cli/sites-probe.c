@@ -159,6 +159,23 @@ static void twins(void)
     }
 }
 
+#define SLICES 32 /* of large memory */
+
+/* Memory whose slices may be in different tiers: a large allocation, a mapping, and small ones in their order. */
+static void slices(void)
+{
+    char *large = caller_7(), *small_ones[SMALL_ROUNDS];
+    char *mapped = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < SMALL_ROUNDS; i++)
+        small_ones[i] = hot_caller();
+    for (size_t i = 0; i < SLICES; i++) {
+        tell("large", large + i * 8 * MIB / SLICES);
+        tell("mapped", mapped + (2 * i + 1) * 9 * MIB / (2 * SLICES));
+    }
+    for (int i = 0; i < SMALL_ROUNDS; i++)
+        tell("small", small_ones[i]);
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -622,6 +639,8 @@ int main(int argc, char **argv)
         small(argc > 2 ? atof(argv[2]) : 0, argc <= 2);
     else if (strcmp(what, "twins") == 0)
         twins();
+    else if (strcmp(what, "slices") == 0)
+        slices();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

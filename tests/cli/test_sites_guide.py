@@ -47,6 +47,7 @@ def profile_of(program, path, what="where"):
     for site in profile["sites"]:
         number = HOT.get(site["peak_bytes"] / MIB, 0)
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        site["slices"] = None
     path.write_text(json.dumps(profile))
     return path
 
@@ -157,13 +158,37 @@ def test_small_allocations_of_a_site_with_a_limit_are_no_other_sites_memory(tmp_
     for site in profile["sites"]:
         number = next(numbers) if site["peak_bytes"] == 400 * 8192 else 0
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-        site["series"] = None  # as above
+        site["series"] = site["slices"] = None  # as above
     path.write_text(json.dumps(profile))
     lines = guide(path, probe, "twins", options=["--fast", "5M"]).stdout.splitlines()
     found = {name: [line.split()[1] for line in lines if line.startswith(name)] for name in ("first", "second")}
     fast, part = sorted(found.values(), key=lambda policies: -policies.count(FAST))
     assert fast == [FAST] * 400 and part[0] == FAST and part[-1] == SLOW
     assert 0 < part.count(FAST) * 8192 <= 5 * MIB - 400 * 8192
+
+
+# Of the probe's site with so many bytes: bytes of a slice, and of all, and the slices that are used
+SLICED = {9 * MIB: (None, None, {0, 30, 31}), 400 * 8192: (131072, 400 * 8192, {2, 24})}
+
+
+def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
+    """Slices of a mapping, and of small allocations in their order. The guest's tests have those of large ones, as a
+    machine with one node has them all there."""
+    path = profile_of(probe, tmp_path / "sliced.json", "slices")
+    profile = json.loads(path.read_text())
+    for site in profile["sites"]:
+        step, extent, used = SLICED.get(site["peak_bytes"], (None, None, {}))
+        accesses = [500 * (number in used) for number in range(-(-extent // step) if step else 32)]
+        site.update(reads=sum(accesses), accesses=sum(accesses), samples=sum(accesses), series=None)
+        site["slices"] = {"step_bytes": step, "extent_bytes": extent, "accesses": accesses} if used else None
+    path.write_text(json.dumps(profile))
+    plan = json.loads(helper("hybridmem-sites", "plan", "--json", "--fast", "1120K", path).stdout)
+    assert sorted(part["slices"] for part in plan["parts"]) == sorted(sorted(used) for *_, used in SLICED.values())
+    assert plan["expected_share"] > 0.95 and plan["fast_bytes"] == 1120 << 10 and plan["limited"] is None
+    lines = [line.split() for line in guide(path, probe, "slices", options=["--fast", "1120K"]).stdout.splitlines()]
+    mapped, small = ([policy == FAST for name, policy in lines if name == wanted] for wanted in ("mapped", "small"))
+    assert {number for number, is_fast in enumerate(mapped) if is_fast} == {0, 30, 31}
+    assert {number // 16 for number, is_fast in enumerate(small) if is_fast} == {2, 24} and sum(small) == 32
 
 
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):

@@ -386,10 +386,13 @@ def test_people_read_functions_and_lines(tmp_path, run):
 
 
 def test_a_plan_of_what_was_run(probe, run, tmp_path):
+    """One site is used whole, of another two slices are."""
     profile, _ = run(probe, "hot", "0.3")
     if profile["sampling"]["source"] is None:
         pytest.skip(f"no source of samples: {profile['sampling']['why']}")
     path = tmp_path / "profile.json"
-    plan = json.loads(helper("hybridmem-sites", "plan", "--fast", "2M", "--json", path).stdout)
-    assert plan["fast"] == [by_peak(profile)[2]["id"]] and plan["expected_share"] > 0.4
+    plan = json.loads(helper("hybridmem-sites", "plan", "--fast", "2560K", "--json", path).stdout)
+    whole, part = (by_peak(profile)[peak]["id"] for peak in (2, 8))
+    assert sorted(plan["fast"]) == sorted([whole, part]) and plan["expected_share"] > 0.6
+    assert plan["parts"] == [{"id": part, "slices": [0, 1], "bytes": MIB // 2}]
     assert helper("hybridmem-sites", "check", "--program", probe, path).returncode == 0

@@ -91,6 +91,29 @@ def test_the_chosen_sites_are_on_the_fast_nodes_and_all_else_on_the_slow_ones(pr
     assert f"{len(HOT)} sites of 10.0 MiB in the fast tier, at most 10.0 MiB, by knapsack" in shown
 
 
+@pytest.mark.parametrize(("fast", "slices"), [(1, {3, 4, 20}), (0.6, {3, 4})])
+def test_the_most_used_slices_of_a_large_allocation_are_on_the_fast_nodes(probe, fast, slices):
+    """Where not all find room, those in front."""
+    program, path = probe
+    sliced = path.with_name("sliced.json")
+    slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {sliced} -- {program} slices", user="alice")
+    profile = json.loads(sliced.read_text())
+    profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
+    for site in profile["sites"]:
+        is_large = site["peak_bytes"] == 8 * MIB
+        accesses = [300 if number in {3, 4, 20} else 1 for number in range(32)] if is_large else []
+        site.update(reads=sum(accesses), writes=0, accesses=sum(accesses), samples=sum(accesses), confidence=None)
+        site["slices"] = {"step_bytes": None, "extent_bytes": None, "accesses": accesses} if is_large else None
+        if is_large and fast < 1:  # it has got larger since
+            site.update(peak_bytes=6 * MIB, series=None)
+    sliced.write_text(json.dumps(profile))
+    words = f"hybridmem sites guide --fast {int(fast * MIB)} {sliced} -- {program} slices"
+    told = slurm.run(f"srun -n1 --hybrid-mem=off {words}", user="alice").stdout
+    nodes = re.findall(r"^large \w+.*:([\d,-]+)$", told, re.M)
+    assert len(nodes) == 32
+    assert {number for number, node in enumerate(nodes) if node in map(str, FAST)} == slices
+
+
 SMALL = {("frames", 400 * 8192): 400 * 8192, ("class", 128): 40000 * 104}  # bytes of the chosen small allocations
 SMALL_REST = 400 * 10240 + 40000 * 208
 

@@ -73,6 +73,7 @@ static int run(const struct options *options, struct hm_sites_plan *plan, const 
         hm_sites_names_free(&plan->names);
     }
     free(plan->result.is_fast);
+    free(plan->slices);
     free(plan->order);
     return status == EXIT_SUCCESS ? hm_output_end(NAME, result, status) : status;
 }

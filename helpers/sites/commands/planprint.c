@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows a plan, for people and as JSON. */
+/* Shows a plan to people. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/size.h"
-#include "cli/draw/figures.h"
 #include "cli/draw/table.h"
 #include "commands.h"
-#include "core/plan/model.h"
 #include "plan.h"
 #include "sites/guide/choose.h"
+#include "sites/guide/pieces.h"
 
 #define FACT 10 /* column of a fact */
-
-static double share_of(const struct hm_sites_plan *plan, double accesses)
-{
-    return plan->accesses > 0 ? accesses / plan->accesses : NAN;
-}
 
 enum { SITE, TIER, PEAK, ACCESSES, WHY, WHERE, N_COLUMNS };
 static const struct hm_column columns[N_COLUMNS] = {
@@ -40,6 +34,13 @@ static bool is_limited(const struct hm_sites_plan *plan, size_t at)
     return plan->result.limit_bytes > 0 && at == plan->result.limited;
 }
 
+static const char *tier(const struct hm_sites_plan *plan, size_t at)
+{
+    if (is_limited(plan, at) || hm_sites_plan_divides(plan, at))
+        return "part";
+    return plan->result.is_fast[at] ? "fast" : "slow";
+}
+
 static const char *why(const struct hm_sites_plan *plan, size_t at)
 {
     const struct hm_profile_site *site = &plan->profile->site[at];
@@ -50,6 +51,8 @@ static const char *why(const struct hm_sites_plan *plan, size_t at)
         return "no access was seen";
     if (is_limited(plan, at))
         return "what the others leave";
+    if (hm_sites_plan_divides(plan, at))
+        return "its most used slices";
     if (site->peak_bytes > plan->capacity)
         return plan->result.is_fast[at] ? "the part that finds room" : "larger than the tier";
     if (plan->result.is_fast[at])
@@ -62,13 +65,13 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     const struct hm_sites_plan *plan = data;
     size_t at = plan->order[row];
     const struct hm_profile_site *site = &plan->profile->site[at];
-    double share = share_of(plan, hm_profile_accesses(site));
+    double share = hm_sites_plan_share(plan, hm_profile_accesses(site));
     switch (column) {
     case SITE:
         snprintf(cell, HM_TABLE_CELL, "%016" PRIx64, site->id);
         break;
     case TIER:
-        snprintf(cell, HM_TABLE_CELL, "%s", is_limited(plan, at) ? "part" : plan->result.is_fast[at] ? "fast" : "slow");
+        snprintf(cell, HM_TABLE_CELL, "%s", tier(plan, at));
         break;
     case PEAK:
         hm_size_format(site->peak_bytes, cell, HM_TABLE_CELL);
@@ -82,16 +85,6 @@ static void write_cell(const void *data, size_t row, size_t column, char cell[HM
     default:
         hm_sites_where(plan->profile, &plan->names, site, cell, HM_TABLE_CELL);
     }
-}
-
-/* What both tiers serve in MB/s, where all accesses of the program wait for the bandwidth; NaN: not known. */
-static double bandwidth_of(const struct hm_sites_plan *plan)
-{
-    const struct hm_sites_costs *costs = &plan->costs;
-    double share = share_of(plan, plan->result.kept);
-    return costs->fast_mbs > 0
-               ? hm_spill_bandwidth(HM_CHANNELS_SEPARATE, costs->fast_mbs, costs->slow_mbs, share < 1 ? share : 1)
-               : NAN;
 }
 
 static void put_fact(size_t screen, const char *name, const char *text)
@@ -128,6 +121,23 @@ static void put_limit(const struct hm_sites_plan *plan, size_t screen)
     put_fact(screen, "limit", text);
 }
 
+/* Says what is fast of each site that is divided. */
+static void put_parts(const struct hm_sites_plan *plan, size_t screen)
+{
+    char text[128], size[2][24];
+    for (size_t i = 0; i < plan->profile->n_sites; i++) {
+        size_t at = plan->order[i];
+        const struct hm_profile_site *site = &plan->profile->site[at];
+        if (!hm_sites_plan_divides(plan, at))
+            continue;
+        snprintf(text, sizeof(text), "site %016" PRIx64 " has %d of its %d slices there, %s of its %s", site->id,
+                 __builtin_popcount(plan->slices[at]), hm_slices_count(&site->slices),
+                 hm_size_format(hm_guide_slices_bytes(site, plan->slices[at]), size[0], sizeof(size[0])),
+                 hm_size_format(site->peak_bytes, size[1], sizeof(size[1])));
+        put_fact(screen, "part", text);
+    }
+}
+
 void hm_sites_plan_print(const struct hm_sites_plan *plan)
 {
     const struct hm_pack_result *result = &plan->result;
@@ -144,54 +154,19 @@ void hm_sites_plan_print(const struct hm_sites_plan *plan)
     put_fact(screen, "fast", text);
     snprintf(text, sizeof(text),
              "%.1f %% of the accesses served by the fast tier; no choice that fits has more than %.1f %%",
-             100 * share_of(plan, result->kept),
-             100 * share_of(plan, result->is_exact ? result->value : result->bound));
+             100 * hm_sites_plan_share(plan, result->kept),
+             100 * hm_sites_plan_share(plan, result->is_exact ? result->value : result->bound));
     put_fact(screen, "expected", text);
     put_limit(plan, screen);
+    put_parts(plan, screen);
     put_unplaced(plan, screen);
     if (plan->costs.text[0])
         put_fact(screen, "tiers", plan->costs.text);
     if (plan->costs.fast_mbs > 0) {
         snprintf(text, sizeof(text), "%.1f GB/s of both tiers together, where the bandwidth is used up",
-                 bandwidth_of(plan) / 1000);
+                 hm_sites_plan_bandwidth(plan) / 1000);
         put_fact(screen, "bandwidth", text);
     }
     putchar('\n');
     hm_table_print(stdout, &table, screen);
-}
-
-/* The site that has a limit, or null. */
-static json_t *limited(const struct hm_sites_plan *plan)
-{
-    const struct hm_pack_result *result = &plan->result;
-    char id[17];
-    if (result->limit_bytes == 0)
-        return json_null();
-    snprintf(id, sizeof(id), "%016" PRIx64, plan->profile->site[result->limited].id);
-    return json_pack("{s:s, s:I}", "id", id, "bytes", (json_int_t)result->limit_bytes);
-}
-
-int hm_sites_plan_print_json(const struct hm_sites_plan *plan)
-{
-    const struct hm_pack_result *result = &plan->result;
-    json_t *fast = json_array();
-    size_t n = 0;
-    for (size_t i = 0; i < plan->profile->n_sites; i++) {
-        char id[17];
-        size_t at = plan->order[i];
-        if (!result->is_fast[at])
-            continue;
-        snprintf(id, sizeof(id), "%016" PRIx64, plan->profile->site[at].id);
-        json_array_append_new(fast, json_string(id));
-        n++;
-    }
-    json_t *all =
-        json_pack("{s:s, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "packer", plan->packer->name, "capacity_bytes",
-                  (json_int_t)plan->capacity, "fast", hm_figures_whole(fast, n), "limited", limited(plan), "fast_bytes",
-                  (json_int_t)result->bytes, "expected_share", hm_figures_real(share_of(plan, result->kept)),
-                  "bound_share", hm_figures_real(share_of(plan, result->is_exact ? result->value : result->bound)),
-                  "read_cost", hm_figures_real(plan->costs.read > 0 ? plan->costs.read : NAN), "write_cost",
-                  hm_figures_real(plan->costs.read > 0 ? plan->costs.write : NAN), "bandwidth_mbs",
-                  hm_figures_real(bandwidth_of(plan)));
-    return hm_figures_end(stdout, all, JSON_INDENT(2));
 }

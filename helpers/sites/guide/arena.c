@@ -174,7 +174,7 @@ static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool 
 /* An allocation of no bytes is left to the next malloc, as others mean different things by it. */
 void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
 {
-    enum hm_guide_tier tier = bytes > 0 ? hm_guide_tier_of(bytes, caller) : HM_GUIDE_SLOW;
+    enum hm_guide_tier tier = bytes > 0 ? hm_guide_where_of(bytes, caller).tier : HM_GUIDE_SLOW;
     if (tier == HM_GUIDE_SLOW || !hm_guide_enter())
         return NULL;
     void *memory = take(tier, alignment, bytes, is_zeroed);

@@ -8,6 +8,7 @@
 
 #include "alloc/hybridmem.h"
 #include "base/amount.h"
+#include "pieces.h"
 
 #define ROUNDING 0.999 /* a profile's means are rounded, and its times are not read at one moment */
 
@@ -56,41 +57,42 @@ uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_
     return has_small ? hm_least(profile->least_bytes, HM_ALLOC_LEAST) : HM_ALLOC_LEAST;
 }
 
-/* What the packer sees of a site. */
-static struct hm_pack_item item_of(const struct hm_profile *profile, const struct hm_profile_site *site,
-                                   bool has_arenas)
+/* What a site gains in the fast tier. */
+static double value_of(const struct hm_profile *profile, const struct hm_profile_site *site, bool has_arenas)
 {
     double accesses = hm_profile_accesses(site);
-    bool is_left = isnan(accesses) || !hm_guide_can_place(profile, site, has_arenas);
-    return (struct hm_pack_item){site->peak_bytes, is_left ? 0 : accesses};
+    return isnan(accesses) || !hm_guide_can_place(profile, site, has_arenas) ? 0 : accesses;
 }
 
 /* As a plan without the tiers' costs. */
-static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice, struct hm_pack_result *result)
+static int pack(const struct hm_profile *profile, struct hm_guide_choice *choice, struct hm_pack_result *result,
+                uint32_t *slices)
 {
-    struct hm_pack_item *item = calloc(profile->n_sites + 1, sizeof(*item));
-    const uint64_t **series = calloc(profile->n_sites + 1, sizeof(*series));
-    bool *is_limitable = calloc(profile->n_sites + 1, sizeof(*is_limitable));
-    const struct hm_pack_scene scene = {
-        .capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST), .series = series, .is_limitable = is_limitable};
-    int status = item && series && is_limitable ? 0 : -1;
-    for (size_t i = 0; status == 0 && i < profile->n_sites; i++) {
-        item[i] = item_of(profile, &profile->site[i], choice->has_arenas);
-        series[i] = profile->site[i].has_series ? profile->site[i].series : NULL;
-        is_limitable[i] = hm_guide_can_limit(&profile->site[i]);
-    }
-    if (status == 0)
-        status = hm_pack_into(choice->packer, &scene, item, profile->n_sites, result);
-    free(item);
-    free(series);
-    free(is_limitable);
+    double *value = calloc(profile->n_sites + 1, sizeof(*value));
+    for (size_t i = 0; value && i < profile->n_sites; i++)
+        value[i] = value_of(profile, &profile->site[i], choice->has_arenas);
+    const struct hm_guide_packing packing = {.profile = profile,
+                                             .packer = choice->packer,
+                                             .scene = {.capacity = hm_least(choice->capacity_bytes, HM_PACK_MOST)},
+                                             .value = value,
+                                             .accesses = value};
+    int status = value ? hm_guide_pack(&packing, result, slices) : -1;
+    free(value);
     return status;
 }
 
-/* Returns 0, or -1: there are more sites than a table has. */
-static int fill(const struct hm_profile *profile, const bool *is_fast, struct hm_guide_table *table)
+/* The slices of the site that are fast, where these are not all. */
+static void add_part(const struct hm_profile_site *site, uint32_t slices, struct hm_guide_table *table)
 {
-    table->n_ids = 0;
+    if (slices != HM_SLICES_ALL && hm_guide_find_part(table, site->id) < 0)
+        table->part[table->n_parts++] = (struct hm_guide_part){site->id, site->slices.step_bytes, slices};
+}
+
+/* Returns 0, or -1: there are more sites than a table has. */
+static int fill(const struct hm_profile *profile, const bool *is_fast, const uint32_t *slices,
+                struct hm_guide_table *table)
+{
+    table->n_ids = table->n_parts = 0;
     table->program[0] = '\0';
     table->least_bytes = HM_ALLOC_LEAST;
     for (size_t i = 0; i < profile->n_sites; i++) {
@@ -100,6 +102,7 @@ static int fill(const struct hm_profile *profile, const bool *is_fast, struct hm
         if (table->n_ids == HM_GUIDE_SITES)
             return -1;
         table->id[table->n_ids++] = site->id;
+        add_part(site, slices[i], table);
         table->least_bytes = hm_least(table->least_bytes, hm_guide_least_bytes(profile, site));
         if (site->class_bytes > 0)
             snprintf(table->program, sizeof(table->program), "%s", profile->build_id);
@@ -117,16 +120,17 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
                     struct hm_guide_choice *choice, struct hm_error *error)
 {
     struct hm_pack_result result = {.is_fast = calloc(profile->n_sites + 1, sizeof(bool))};
+    uint32_t *slices = calloc(profile->n_sites + 1, sizeof(*slices));
     double accesses = hm_profile_all_accesses(profile);
     int status = -1;
     if (!(accesses > 0))
         hm_fail(error, ENODATA, "%s has no accesses to choose sites by: %s", path,
                 profile->why ? profile->why : "no sample was taken");
-    else if (!result.is_fast || pack(profile, choice, &result) < 0)
+    else if (!result.is_fast || !slices || pack(profile, choice, &result, slices) < 0)
         hm_fail(error, ENOMEM, "out of memory");
     else if (hm_guide_write_nodes(layout, choice->table.nodes) < 0)
         hm_fail_errno(error, "the tiers have more nodes than can be named");
-    else if (fill(profile, result.is_fast, &choice->table) < 0)
+    else if (fill(profile, result.is_fast, slices, &choice->table) < 0)
         hm_fail(error, E2BIG,
                 "more than %d sites of %s would be in the fast tier: use a smaller --fast, or a profile "
                 "with a larger --least",
@@ -139,5 +143,6 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
     choice->fast_bytes = result.bytes;
     choice->expected_share = result.kept / accesses;
     free(result.is_fast);
+    free(slices);
     return status;
 }

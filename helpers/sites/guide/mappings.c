@@ -14,6 +14,7 @@
 #include "alloc/hybridmem.h"
 #include "base/pagesize.h"
 #include "preload.h"
+#include "sites/profile/slices.h"
 
 #ifndef MREMAP_DONTUNMAP /* in headers since glibc 2.32 */
 #define MREMAP_DONTUNMAP 4
@@ -67,6 +68,29 @@ static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
     return false;
 }
 
+/* Where a slice of a mapping begins, at a page. */
+static char *start_of(char *memory, size_t bytes, int slice)
+{
+    return memory + bytes / HM_SLICES * (size_t)slice / hm_page_size() * hm_page_size();
+}
+
+/* Places a new mapping. Of one that is divided, fast slices that follow each other are placed together. */
+static void place(struct hm_guide_where where, char *memory, size_t bytes)
+{
+    int slice = 0, end;
+    if (where.tier == HM_GUIDE_SLOW)
+        return;
+    for (; slice < HM_SLICES; slice = end) {
+        bool is_fast = where.slices >> slice & 1;
+        for (end = slice + 1; end < HM_SLICES && (where.slices >> end & 1) == is_fast; end++)
+            ;
+        char *from = start_of(memory, bytes, slice);
+        size_t of_it = (size_t)((end < HM_SLICES ? start_of(memory, bytes, end) : memory + bytes) - from);
+        if (is_fast && map(where.tier, from, of_it))
+            hm_guide_bind_fast(from, of_it);
+    }
+}
+
 /* Gives back what was counted of a range. Returns of which tier some of it was. */
 static enum hm_guide_tier unmap(const void *memory, size_t bytes)
 {
@@ -96,9 +120,8 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
         unmap(memory, bytes);
-    if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST &&
-        map(hm_guide_tier_of_mapping(__builtin_return_address(0)), memory, bytes))
-        hm_guide_bind_fast(memory, bytes);
+    if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST)
+        place(hm_guide_where_of_mapping(bytes, __builtin_return_address(0)), memory, bytes);
     errno = number;
     return memory;
 }

@@ -14,13 +14,14 @@
 #include "alloc/next.h"
 #include "alloc/preload.h"
 #include "sites/compile/given.h"
+#include "sites/profile/slices.h"
 #include "sites/record/stack.h"
 #include "table.h"
 
 #define CACHE 4096 /* stacks whose tier is known; a power of two */
 #define MIB ((size_t)1 << 20)
 #define ARENA_BYTES (2 * MIB)
-#define PART 8   /* least part of an allocation that is worth a place of its own */
+#define LEAST 8  /* least part of an allocation that is worth a place of its own */
 #define SLICE 32 /* the same where the site has a limit, and so never more than a part */
 
 const char hm_next_library[] = "libhybridmem-guide.so";
@@ -108,9 +109,15 @@ void hm_guide_leave(void)
     is_inside = false;
 }
 
-/* Tiers by the stacks' addresses in this process: the upper bits of their hash, KNOWN, and the tier. */
-#define KNOWN UINT64_C(4)
+/* What is known of a site: its tier, or DIVIDED and the number of its part in the table. */
 #define TIER UINT64_C(3)
+#define DIVIDED UINT64_C(3)
+#define PART_SHIFT 3
+#define PART (UINT64_C(63) << PART_SHIFT)
+_Static_assert(HM_GUIDE_LIMITED < DIVIDED && HM_GUIDE_PARTS <= 64, "a word has room for all tiers and parts");
+
+/* The same by the stacks' addresses in this process: with the upper bits of their hash, and KNOWN. */
+#define KNOWN UINT64_C(4)
 static _Atomic uint64_t known[CACHE];
 
 void hm_guide_forget_code(void)
@@ -119,61 +126,84 @@ void hm_guide_forget_code(void)
         atomic_store_explicit(&known[i], 0, memory_order_relaxed);
 }
 
-static enum hm_guide_tier tier_of_site(uint64_t id)
+static uint64_t find_site(uint64_t id)
 {
     if (!hm_guide_has(&table, id))
         return HM_GUIDE_SLOW;
-    return table.limited_bytes > 0 && id == table.limited ? HM_GUIDE_LIMITED : HM_GUIDE_FAST;
+    if (table.limited_bytes > 0 && id == table.limited)
+        return HM_GUIDE_LIMITED;
+    int part = hm_guide_find_part(&table, id);
+    return part < 0 ? HM_GUIDE_FAST : DIVIDED | (uint64_t)part << PART_SHIFT;
 }
 
-static enum hm_guide_tier look_up(const void *caller)
+static uint64_t find_stack(const void *caller)
 {
     struct hm_stack stack;
     hm_stack_walk(caller, &stack);
-    uint64_t hash = hm_stack_hash(&stack) & ~(KNOWN | TIER);
+    uint64_t hash = hm_stack_hash(&stack) & ~(KNOWN | TIER | PART);
     _Atomic uint64_t *place = &known[hash >> 14 & (CACHE - 1)];
     uint64_t found = atomic_load_explicit(place, memory_order_relaxed);
-    if ((found & KNOWN) && (found & ~(KNOWN | TIER)) == hash)
-        return (enum hm_guide_tier)(found & TIER);
-    enum hm_guide_tier tier = tier_of_site(hm_stack_id(&stack));
-    atomic_store_explicit(place, hash | KNOWN | tier, memory_order_relaxed);
-    return tier;
+    if ((found & KNOWN) && (found & ~(KNOWN | TIER | PART)) == hash)
+        return found & (TIER | PART);
+    uint64_t site = find_site(hm_stack_id(&stack));
+    atomic_store_explicit(place, hash | KNOWN | site, memory_order_relaxed);
+    return site;
+}
+
+static struct hm_guide_where all_in(enum hm_guide_tier tier)
+{
+    return (struct hm_guide_where){tier, HM_SLICES_ALL};
+}
+
+/* Allocations of another size than those by which a site is divided are slow: hardly an access was to them. */
+static struct hm_guide_where divide(size_t number, size_t bytes)
+{
+    static _Atomic uint64_t ordered_bytes[HM_GUIDE_PARTS]; /* that were allocated at the site before, as recorded */
+    const struct hm_guide_part *part = &table.part[number];
+    bool is_large = bytes >= HM_SLICES_LARGE;
+    if (is_large != (part->step_bytes == 0))
+        return all_in(HM_GUIDE_SLOW);
+    if (is_large)
+        return (struct hm_guide_where){HM_GUIDE_FAST, part->slices};
+    uint64_t before = atomic_fetch_add_explicit(&ordered_bytes[number], bytes, memory_order_relaxed);
+    int slice = hm_slices_at(part->step_bytes, before, bytes);
+    return all_in(slice < HM_SLICES && part->slices >> slice & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW);
 }
 
 /* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
-static enum hm_guide_tier find(uint64_t given, const void *caller)
+static struct hm_guide_where find(uint64_t given, size_t bytes, const void *caller)
 {
-    enum hm_guide_tier tier = HM_GUIDE_SLOW;
+    uint64_t site = HM_GUIDE_SLOW;
     if (!hm_guide_enter())
-        return tier;
+        return all_in(HM_GUIDE_SLOW);
     pthread_once(&once, begin);
     if (is_on && has_sites)
-        tier = given != 0 ? tier_of_site(given) : look_up(caller);
+        site = given != 0 ? find_site(given) : find_stack(caller);
     hm_guide_leave();
-    return tier;
+    return (site & TIER) == DIVIDED ? divide(site >> PART_SHIFT, bytes) : all_in((enum hm_guide_tier)(site & TIER));
 }
 
-enum hm_guide_tier hm_guide_tier_of_mapping(const void *caller)
+struct hm_guide_where hm_guide_where_of_mapping(size_t bytes, const void *caller)
 {
-    return find(0, caller);
+    return find(0, bytes, caller);
 }
 
-enum hm_guide_tier hm_guide_tier_of(size_t bytes, const void *caller)
+struct hm_guide_where hm_guide_where_of(size_t bytes, const void *caller)
 {
     static atomic_bool has_begun;
     size_t usable = hm_sites_usable(bytes);
     if (!atomic_load_explicit(&has_begun, memory_order_acquire)) {
         if (!hm_guide_enter())
-            return HM_GUIDE_SLOW;
+            return all_in(HM_GUIDE_SLOW);
         pthread_once(&once, begin);
         hm_guide_leave();
         atomic_store_explicit(&has_begun, true, memory_order_release);
     }
     if (!is_on)
-        return HM_GUIDE_SLOW;
+        return all_in(HM_GUIDE_SLOW);
     if (usable < table.least_bytes)
-        return classes >> hm_sites_class(usable) & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW;
-    return has_sites ? find(HM_SITES_GIVEN, caller) : HM_GUIDE_SLOW;
+        return all_in(classes >> hm_sites_class(usable) & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW);
+    return has_sites ? find(HM_SITES_GIVEN, bytes, caller) : all_in(HM_GUIDE_SLOW);
 }
 
 uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least)
@@ -195,23 +225,39 @@ void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes)
 /* The least that an allocation takes: what is left may be a part of it, and so much is better than nothing. */
 static size_t least_of(enum hm_guide_tier tier, size_t bytes)
 {
-    return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : PART);
+    return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : LEAST);
+}
+
+/* Takes bytes for slices of an allocation: for fewer of them, where not so many are left. */
+static void take_slices(size_t bytes, uint32_t slices, struct hm_preload_choice *choice)
+{
+    size_t slice = bytes / HM_SLICES + 1;
+    unsigned n = (unsigned)__builtin_popcount(slices);
+    size_t taken = hm_guide_take(HM_GUIDE_FAST, slice * n, slice);
+    choice->policy = HM_ALLOC_SPILL;
+    for (; slice * n > taken; n--)
+        slices &= ~(UINT32_C(1) << (31 - __builtin_clz(slices)));
+    choice->fast_slices = slices;
+    choice->fast_bytes = taken;
 }
 
 bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
 {
-    enum hm_guide_tier tier = hm_guide_tier_of(bytes, caller);
-    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST, .is_marked = tier == HM_GUIDE_LIMITED};
-    if (tier == HM_GUIDE_SLOW)
+    struct hm_guide_where where = hm_guide_where_of(bytes, caller);
+    bool is_unlimited = where.tier == HM_GUIDE_FAST && hm_guide_limit.most_bytes == UINT64_MAX;
+    *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST, .is_marked = where.tier == HM_GUIDE_LIMITED};
+    if (where.tier == HM_GUIDE_SLOW)
         return false;
-    if (tier == HM_GUIDE_FAST && hm_guide_limit.most_bytes == UINT64_MAX)
-        return true;
-    choice->fast_bytes = hm_guide_take(tier, bytes, least_of(tier, bytes));
-    if (choice->fast_bytes < bytes) {
-        choice->policy = HM_ALLOC_SPILL;
-        choice->fast_share = (double)choice->fast_bytes / (double)bytes;
+    if (where.slices != HM_SLICES_ALL) {
+        take_slices(bytes, where.slices, choice);
+    } else if (!is_unlimited) {
+        choice->fast_bytes = hm_guide_take(where.tier, bytes, least_of(where.tier, bytes));
+        if (choice->fast_bytes < bytes) {
+            choice->policy = HM_ALLOC_SPILL;
+            choice->fast_share = (double)choice->fast_bytes / (double)bytes;
+        }
     }
-    return choice->fast_bytes > 0;
+    return is_unlimited || choice->fast_bytes > 0;
 }
 
 void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "limit.h"
 
@@ -15,11 +16,16 @@ enum hm_guide_tier {
     HM_GUIDE_LIMITED, /* fast, as far as the site's own limit has it */
 };
 
-/* By its size class or its site, where is an allocation of so many bytes to be? `caller` is the return address of the
- * function that the program has called. May change errno. */
-enum hm_guide_tier hm_guide_tier_of(size_t bytes, const void *caller);
+struct hm_guide_where {
+    enum hm_guide_tier tier;
+    uint32_t slices; /* of a large allocation of a divided site, those that are fast (profile/slices.h); else all */
+};
+
+/* By its size class or its site, where is an allocation of so many bytes to be? To be called once for each. `caller` is
+ * the return address of the function that the program has called. May change errno. */
+struct hm_guide_where hm_guide_where_of(size_t bytes, const void *caller);
 /* The same for a mapping, which is in no size class. */
-enum hm_guide_tier hm_guide_tier_of_mapping(const void *caller);
+struct hm_guide_where hm_guide_where_of_mapping(size_t bytes, const void *caller);
 
 /* Lets new pages of this range come from the fast tier's nodes, as far as these have some. */
 void hm_guide_bind_fast(void *memory, size_t bytes);

@@ -12,20 +12,27 @@
 #define LEAST " least="
 #define LIMIT " limit="
 #define LIMITED " limited="
+#define PARTS " parts="
 #define SITES " sites="
-#define DIGITS 16
+#define DIGITS 16    /* of an id */
+#define SET_DIGITS 8 /* of a set of slices */
 
-/* Reads one id of lower-case hexadecimal digits. Returns 0, or -1. */
-static int take_id(const char *text, uint64_t *id)
+/* Reads so many lower-case hexadecimal digits. Returns 0, or -1. */
+static int take_digits(const char *text, int n, uint64_t *number)
 {
-    *id = 0;
-    for (int i = 0; i < DIGITS; i++) {
+    *number = 0;
+    for (int i = 0; i < n; i++) {
         bool is_digit = text[i] >= '0' && text[i] <= '9';
         if (!is_digit && !(text[i] >= 'a' && text[i] <= 'f'))
             return -1;
-        *id = *id << 4 | (uint64_t)(is_digit ? text[i] - '0' : text[i] - 'a' + 10);
+        *number = *number << 4 | (uint64_t)(is_digit ? text[i] - '0' : text[i] - 'a' + 10);
     }
     return 0;
+}
+
+static int take_id(const char *text, uint64_t *id)
+{
+    return take_digits(text, DIGITS, id);
 }
 
 /* Finds a word before `end`. Returns what follows it, and sets `end` to where it begins; NULL: it is not there. */
@@ -70,6 +77,34 @@ static int take_limited(const char *text, const char *end, struct hm_guide_table
     return take_number(text + DIGITS + 1, end, UINT64_MAX, &table->limited_bytes);
 }
 
+/* Reads one site that is divided. Returns 0, or -1. */
+static int take_part(const char *text, const char *end, struct hm_guide_part *part)
+{
+    uint64_t slices;
+    if (end - text <= DIGITS + 2 + SET_DIGITS || take_id(text, &part->id) < 0 || text[DIGITS] != ':')
+        return -1;
+    const char *step = text + DIGITS + 1, *set = end - SET_DIGITS;
+    bool has_own = set - step == 2 && *step == '0';
+    if (set[-1] != ':' || take_digits(set, SET_DIGITS, &slices) < 0 || slices == 0)
+        return -1;
+    part->slices = (uint32_t)slices;
+    part->step_bytes = 0;
+    return has_own ? 0 : take_number(step, set - 1, UINT64_MAX, &part->step_bytes);
+}
+
+static int take_parts(const char *at, const char *end, struct hm_guide_table *table)
+{
+    for (const char *comma; at; at = comma ? comma + 1 : NULL) {
+        struct hm_guide_part part;
+        comma = memchr(at, ',', (size_t)(end - at));
+        if (table->n_parts == HM_GUIDE_PARTS || take_part(at, comma ? comma : end, &part) < 0 ||
+            hm_guide_find_part(table, part.id) >= 0)
+            return -1;
+        table->part[table->n_parts++] = part;
+    }
+    return 0;
+}
+
 static int take_sites(const char *at, struct hm_guide_table *table)
 {
     while (*at) {
@@ -89,7 +124,8 @@ static int take_sites(const char *at, struct hm_guide_table *table)
 /* From the last word to the first. */
 int hm_guide_parse(const char *text, struct hm_guide_table *table)
 {
-    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_limited = end;
+    const char *end = text + strlen(text), *sites = find(text, SITES, &end), *end_of_parts = end;
+    const char *parts = find(text, PARTS, &end), *end_of_limited = end;
     const char *limited = find(text, LIMITED, &end), *end_of_limit = end;
     const char *limit = find(text, LIMIT, &end), *end_of_least = end;
     const char *least = find(text, LEAST, &end), *end_of_program = end;
@@ -97,10 +133,11 @@ int hm_guide_parse(const char *text, struct hm_guide_table *table)
     table->program[0] = '\0';
     table->least_bytes = HM_ALLOC_LEAST;
     table->limit_bytes = table->limited = table->limited_bytes = 0;
-    table->n_ids = 0;
+    table->n_ids = table->n_parts = 0;
     if (!sites || take_text(text, end, table->nodes, sizeof(table->nodes)) < 0 ||
         (limit && take_number(limit, end_of_limit, UINT64_MAX, &table->limit_bytes) < 0) ||
         (limited && take_limited(limited, end_of_limited, table) < 0) ||
+        (parts && take_parts(parts, end_of_parts, table) < 0) ||
         (least && take_number(least, end_of_least, HM_ALLOC_LEAST - 1, &table->least_bytes) < 0) ||
         (program && take_text(program, end_of_program, table->program, sizeof(table->program)) < 0))
         return -1;
@@ -121,6 +158,10 @@ void hm_guide_format(const struct hm_guide_table *table, char out[HM_GUIDE_TEXT]
     if (table->limited_bytes > 0)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, LIMITED "%016" PRIx64 ":%" PRIu64, table->limited,
                                  table->limited_bytes);
+    for (size_t i = 0; i < table->n_parts; i++)
+        used +=
+            (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, "%s%016" PRIx64 ":%" PRIu64 ":%08" PRIx32,
+                             i > 0 ? "," : PARTS, table->part[i].id, table->part[i].step_bytes, table->part[i].slices);
     used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, SITES);
     for (size_t i = 0; i < table->n_ids; i++)
         used += (size_t)snprintf(out + used, HM_GUIDE_TEXT - used, "%s%016" PRIx64, i > 0 ? "," : "", table->id[i]);
@@ -139,6 +180,14 @@ bool hm_guide_has(const struct hm_guide_table *table, uint64_t id)
             high = middle;
     }
     return false;
+}
+
+int hm_guide_find_part(const struct hm_guide_table *table, uint64_t id)
+{
+    for (size_t i = 0; i < table->n_parts; i++)
+        if (table->part[i].id == id)
+            return (int)i;
+    return -1;
 }
 
 /* Appends a tier's nodes. Returns the length of the text so far, which may exceed HM_GUIDE_NODES. */

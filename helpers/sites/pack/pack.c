@@ -7,11 +7,12 @@
 #include <string.h>
 
 static const struct hm_packer packers[] = {
-    {"gain", "the most gain by tier, time and bandwidth; never less than by the packers below", true, hm_pack_gain},
+    {"gain", "the most gain by tier, time and bandwidth; never less than by the packers below", true, true,
+     hm_pack_gain},
     {"thermos", "hottest first; one that finds no room only where it is worth more than what it may displace", true,
-     hm_pack_thermos},
-    {"hotset", "hottest first, until the capacity is just exceeded", true, hm_pack_hotset},
-    {"knapsack", "the most accesses within the capacity", false, hm_pack_knapsack},
+     false, hm_pack_thermos},
+    {"hotset", "hottest first, until the capacity is just exceeded", true, false, hm_pack_hotset},
+    {"knapsack", "the most accesses within the capacity", false, false, hm_pack_knapsack},
 };
 #define N_PACKERS (sizeof(packers) / sizeof(packers[0]))
 

@@ -57,6 +57,7 @@ struct hm_packer {
     const char *name;
     const char *summary; /* for a user, one line */
     bool may_exceed;     /* of the items taken, some may find room for a part only */
+    bool may_divide;     /* items may be parts of sites: it is not one of the paper, whose sites are whole */
     /* Sets result->is_fast, which is false. Returns 0, or -1 (ENOMEM). */
     int (*pack)(const struct hm_pack_scene *scene, const struct hm_pack_item *item, size_t n,
                 struct hm_pack_result *result);

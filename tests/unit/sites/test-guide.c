@@ -68,6 +68,21 @@ static const struct {
     {"fast=0 slow=1 limit=8 limited=0000000000000001 sites=0000000000000001", -1},
     {"fast=0 slow=1 limit=8 limited=7 sites=0000000000000001", -1},
     {"fast=0 slow=1 limit=8 limited=000000000000000A:7 sites=0000000000000001", -1},
+    {"fast=0 slow=1 parts=0000000000000001:65536:0000000c sites=0000000000000001", 1},
+    {"fast=0 slow=1 limit=8 limited=0000000000000001:7 parts=00000000000000b2:0:ffffff00,00000000000000c3:1:80000000 "
+     "sites=0000000000000001",
+     1},
+    {"fast=0 slow=1 parts= sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:65536:0000000c, sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:65536:00000000 sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:065536:0000000c sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:00:0000000c sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:1:000000c sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:1:0000000c0 sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:1:0000000C sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001::0000000c sites=", -1},
+    {"fast=0 slow=1 parts=1:1:0000000c sites=", -1},
+    {"fast=0 slow=1 parts=0000000000000001:1:0000000c,0000000000000001:1:0000000c sites=", -1},
 };
 
 static void test_tables(void **state)
@@ -91,17 +106,20 @@ static void test_tables(void **state)
 static void test_large_tables(void **state)
 {
     static struct hm_guide_table table, again;
-    static char text[HM_GUIDE_TEXT + 18];
+    static char text[HM_GUIDE_TEXT + 18], text_again[HM_GUIDE_TEXT];
     (void)state;
     memset(table.nodes, 'x', sizeof(table.nodes) - 1);
     memset(table.program, 'a', sizeof(table.program) - 1);
     table.least_bytes = 99999;
     table.limit_bytes = table.limited = table.limited_bytes = UINT64_MAX;
+    for (table.n_parts = 0; table.n_parts < HM_GUIDE_PARTS; table.n_parts++)
+        table.part[table.n_parts] = (struct hm_guide_part){UINT64_MAX - table.n_parts, UINT64_MAX, UINT32_MAX};
     for (table.n_ids = 0; table.n_ids < HM_GUIDE_SITES; table.n_ids++)
         table.id[table.n_ids] = UINT64_MAX - HM_GUIDE_SITES + table.n_ids;
     hm_guide_format(&table, text);
     assert_int_equal(hm_guide_parse(text, &again), 0);
-    assert_memory_equal(&again, &table, sizeof(table));
+    hm_guide_format(&again, text_again);
+    assert_string_equal(text_again, text);
     memcpy(text + strlen(text), ",ffffffffffffffff", sizeof(",ffffffffffffffff")); /* one too many */
     assert_int_equal(hm_guide_parse(text, &again), -1);
 }
@@ -271,6 +289,46 @@ static void test_sites_that_follow_each_other_share_the_room(void **state)
     assert_float_equal(choice.expected_share, 1, 1e-9);
 }
 
+/* Of a site that is used unevenly, the slices that are used most; of one that is not, as many as find room. */
+static void test_sites_are_divided(void **state)
+{
+    struct hm_profile_site site[2] = {
+        {.id = 1, .allocations = 4, .peak_bytes = 64 * MIB, .mean_bytes = 64 * MIB, .lifetime_s = 9, .reads = 900},
+        {.id = 2, .allocations = 768, .peak_bytes = 24 * MIB, .mean_bytes = 24 * MIB, .lifetime_s = 10, .reads = 300}};
+    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 2, .site = site, .elsewhere = 0};
+    struct hm_error error = {""};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        site[i].samples = site[i].reads;
+        site[i].slices.is_known = true;
+        for (int slice = 0; slice < 24; slice++)
+            site[i].slices.accesses[slice] = i > 0 ? 12.5 : slice == 5 || slice == 6 ? 400 : 100.0 / 22;
+    }
+    site[1].slices.step_bytes = MIB;
+    site[1].slices.extent_bytes = 24 * MIB;
+    choice.packer = hm_packer_at(0);
+    choice.has_arenas = true;
+    choice.capacity_bytes = 16 * MIB;
+    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+    assert_int_equal(choice.fast_bytes, 16 * MIB);
+    assert_int_equal(choice.table.limited_bytes, 0);
+    assert_int_equal(choice.table.n_parts, 2);
+    const struct hm_guide_part *part = &choice.table.part[hm_guide_find_part(&choice.table, 1)];
+    assert_true(part->slices == (1u << 5 | 1u << 6) && part->step_bytes == 0);
+    part = &choice.table.part[hm_guide_find_part(&choice.table, 2)];
+    assert_true(__builtin_popcount(part->slices) == 12 && part->slices >> 24 == 0 && part->step_bytes == MIB);
+    assert_float_equal(choice.expected_share, (800.0 + 150) / 1200, 0.01);
+    choice.capacity_bytes = 128 * MIB; /* whole: no part is named */
+    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+    assert_int_equal(choice.table.n_ids, 2);
+    assert_int_equal(choice.table.n_parts, 0);
+    choice.packer = hm_packer_find("hotset", &error); /* the paper's divide no site */
+    choice.capacity_bytes = 16 * MIB;
+    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
+    assert_int_equal(choice.table.n_parts, 0);
+    choice.has_arenas = false;
+}
+
 static struct hm_limit limit;
 
 /* All, a part where that is large enough, or nothing; and never more than there is. */
@@ -337,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_large_tables),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_sites_are_divided),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limited_mappings),
         cmocka_unit_test(test_many_mappings),
