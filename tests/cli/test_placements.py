@@ -26,10 +26,10 @@ def table():
 
 
 def blocks(*rows):
-    """Rows are (page, pages, born, site)."""
+    """Rows are (page, pages, born, site), the first of each site."""
     head = struct.pack("=QqII", 0, PID, len(rows) + 1, 0).ljust(placements.BLOCKS_AT, b"\0")
     packed = [
-        placements.BLOCK.pack(BASE + page * placements.PAGE, pages * placements.PAGE, born, SITES.index(site), 0, 0)
+        placements.BLOCK.pack(BASE + page * placements.PAGE, pages * placements.PAGE, born, 0, SITES.index(site), 0, 0)
         for page, pages, born, site in rows
     ]
     return head + b"".join(packed) + bytes(placements.BLOCK.size)
@@ -90,7 +90,7 @@ def test_chosen_sites_have_the_room_in_the_order_of_their_allocations(run, sites
 
 @pytest.mark.parametrize(("room", "served"), [(1023, 0), (1024, 8)])
 def test_an_allocation_within_a_page_that_finds_no_room_is_not_served(run, room, served):
-    small = placements.Block(PID, 1, BASE + 100, 900, COLD)
+    small = placements.Block(PID, 1, BASE + 100, 900, 0, COLD)
     run.looks = [placements.Look({}, set(), {PID: [small]})]
     run.by_block = {small: {BASE // placements.PAGE: 8}}
     assert run.guided({COLD}, room) == pytest.approx(served / 94)
@@ -106,6 +106,27 @@ def test_small_allocations_take_what_the_arenas_have_for_them(size, placed):
 @pytest.mark.parametrize(("limit", "served"), [(4, 88), (3, 80)])
 def test_a_limited_site_leaves_room_for_those_after_it(run, limit, served):
     assert run.guided({COLD, HOT}, 8 * placements.PAGE, {COLD: limit * placements.PAGE}) == pytest.approx(served / 94)
+
+
+def parts(step, *slices):
+    return placements.Parts(step, frozenset(slices))
+
+
+def test_slices_of_a_site_have_the_room(run, monkeypatch):
+    """By the order of allocations, and, of a large one, by their places in it."""
+    size = 4 * placements.PAGE
+    late = placements.Block(PID, 9, BASE, size, 5 * size, HOT)
+    run.looks[2].blocks[PID].append(late)
+    run.by_block[late] = {BASE // placements.PAGE: 7}
+    assert run.by_slice(HOT, size, 8) == [80, 0, 0, 0, 0, 7, 0, 0]
+    assert run.guided({HOT}, 2 * size, None, {HOT: parts(size, 0)}) == pytest.approx(80 / 94)
+    assert run.guided({HOT}, 2 * size, None, {HOT: parts(size, 5, 6)}) == pytest.approx(7 / 94)
+    assert run.guided({HOT}, 2 * size, None, {HOT: parts(0, 0)}) == 0
+    monkeypatch.setattr(placements, "ARENA", size)
+    monkeypatch.setattr(placements, "SLICES", 4)
+    assert run.by_slice(HOT, 0, 4) == [27, 20, 20, 20] and run.by_slice(HOT, size, 4) == [0] * 4
+    assert run.guided({HOT}, 2 * size, None, {HOT: parts(0, 1, 3)}) == pytest.approx(40 / 94)
+    assert run.guided({HOT}, size // 2, None, {HOT: parts(0, 1, 3)}) == pytest.approx(20 / 94)
 
 
 def test_first_touch_fills_the_room_in_the_order_of_the_faults(run):

@@ -21,13 +21,14 @@ PRESENT, OF_FILE, FRAME = 1 << 63, 1 << 61, (1 << 55) - 1
 PATTERN = (True, True, False, False)  # nodes of interleaved pages in turn: is each fast?
 
 # As in helpers/sites/record/table.h.
-BLOCKS_AT, BLOCK = 24 + 64 * 16 * 24, struct.Struct("=QQQIHH")
-ENTRIES, ENTRY_BYTES = 8192, 232
+BLOCKS_AT, BLOCK = 24 + 64 * 16 * 24, struct.Struct("=QQQQIHH")
+ENTRIES, ENTRY_BYTES = 8192, 240
 
 # As in helpers/sites/guide/preload.c: least part of an allocation that is placed where the whole finds no room; where
 # its site has a limit, too.
 LARGE, PART, SLICE = 1 << 20, 8, 32
 ARENA = 128 << 10  # smaller allocations are in jemalloc's arenas
+SLICES = 32  # of an allocation that is not smaller, as in helpers/sites/profile/slices.h
 
 
 class Block(NamedTuple):
@@ -37,6 +38,7 @@ class Block(NamedTuple):
     born: int
     start: int
     size: int
+    before: int  # bytes of its site that the process had allocated before it
     site: str
 
 
@@ -59,7 +61,9 @@ def read_blocks(path, pid, sites):
     data = path.read_bytes()
     count = min(struct.unpack_from("=I", data, 16)[0], (len(data) - BLOCKS_AT) // BLOCK.size)
     found = (BLOCK.unpack_from(data, BLOCKS_AT + at * BLOCK.size) for at in range(count))
-    blocks = [Block(pid, born, start, size, sites[entry]) for start, size, born, entry, *_ in found if start]
+    blocks = [
+        Block(pid, born, start, size, before, sites[entry]) for start, size, born, before, entry, *_ in found if start
+    ]
     return sorted(blocks, key=lambda block: block.start)
 
 
@@ -143,6 +147,39 @@ def placed_bytes(size):
     return -(-size // step) * step if size < ARENA else size
 
 
+def taken_bytes(block, is_limited, free):
+    """What an allocation takes of the fast tier, of which so much is free, and which of its pages have that."""
+    size = placed_bytes(block.size)
+    least = size if size < LARGE else size // (SLICE if is_limited else PART)
+    taken = min(size, free) if free >= least else 0
+    return taken, lambda page: page * PAGE < block.start + taken
+
+
+def taken_slices(block, parts, free):
+    """The same of a site of which some slices are fast; where not all find room, those in front."""
+    if parts.step == 0 and block.size >= ARENA:
+        one = block.size // SLICES + 1
+        slices = sorted(parts.slices)[: free // one]
+        return one * len(slices), lambda page: slice_of(block, 0, page) in slices
+    middle = (block.before + block.size // 2) // parts.step if parts.step and block.size < ARENA else None
+    return taken_bytes(block, False, free if middle in parts.slices else 0)
+
+
+class Parts(NamedTuple):
+    """The slices of a site that are fast."""
+
+    step: int  # bytes of a slice in the order of allocations; 0: each allocation has slices of its own
+    slices: frozenset
+
+
+def slice_of(block, step, page):
+    """The slice that a page of an allocation is in; None: it is in none, as its site is divided in the other way."""
+    if (block.size >= ARENA) != (step == 0):
+        return None
+    at = max(0, page * PAGE - block.start)
+    return min(SLICES - 1, at * SLICES // block.size) if step == 0 else (block.before + at) // step
+
+
 class Run:
     """A recorded run of a program: FOLDER of guidance.py, and the meter's LINES of its marks."""
 
@@ -202,6 +239,16 @@ class Run:
             sums[block.site] = sums.get(block.site, 0) + sum(pages.values())
         return sums
 
+    def by_slice(self, site, step, count):
+        """Lines of each of the first slices of a site."""
+        sums = [0] * count
+        for block, pages in self.by_block.items():
+            for page, lines in pages.items() if block.site == site else ():
+                at = slice_of(block, step, page)
+                if at is not None and at < count:
+                    sums[at] += lines
+        return sums
+
     def bytes_by_site(self):
         """Most bytes that a rank had at each site at a look."""
         most = {}
@@ -214,14 +261,15 @@ class Run:
                     most[site] = max(most.get(site, 0), size)
         return most
 
-    def guided(self, sites, room, limits=None):
+    def guided(self, sites, room, limits=None, parts=None):
         """The share of the lines from the fast tier where each rank has its part of `room` bytes there, which the
         allocations of these sites take in the order in which they are made. `limits`: of this room, the bytes that a
-        site of a rank may have at most."""
-        ranks = (self._guided_rank(pid, sites, room // self.n_ranks, limits or {}) for pid in self.looks[0].blocks)
+        site of a rank may have at most. `parts`: of the sites of which some slices are fast, those (Parts)."""
+        room, limits, parts = room // self.n_ranks, limits or {}, parts or {}
+        ranks = (self._guided_rank(pid, sites, room, limits, parts) for pid in self.looks[0].blocks)
         return sum(ranks) / self.total
 
-    def _guided_rank(self, pid, sites, room, limits):
+    def _guided_rank(self, pid, sites, room, limits, parts):
         taken, left, served = {}, {**dict.fromkeys(sites, room), **limits, None: room}, 0
         for look in self.looks:
             alive = [block for block in look.blocks.get(pid, ()) if block.site in sites]
@@ -230,14 +278,15 @@ class Run:
                     left[key] += taken[gone]
                 del taken[gone]
             for block in sorted({*alive} - taken.keys(), key=lambda block: block.born):
-                size = placed_bytes(block.size)
-                least = size if size < LARGE else size // (SLICE if block.site in limits else PART)
                 free = min(left[block.site], left[None])
-                taken[block] = min(size, free) if free >= least else 0
+                if block.site in parts:
+                    taken[block], has = taken_slices(block, parts[block.site], free)
+                else:
+                    taken[block], has = taken_bytes(block, block.site in limits, free)
                 for key in (block.site, None):
                     left[key] -= taken[block]
                 pages = self.by_block.get(block, {}).items() if taken[block] else ()
-                served += sum(lines for page, lines in pages if page * PAGE < block.start + taken[block])
+                served += sum(lines for page, lines in pages if has(page))
         return served
 
     def _placed(self, room, wants):
