@@ -176,6 +176,30 @@ static void slices(void)
         tell("small", small_ones[i]);
 }
 
+/* A mapping that may be divided is made, grows and ends, again and again. Tells of its ends before and after. */
+static void remapped(void)
+{
+    for (int round = 0; round < 3; round++) {
+        char *mapped = mmap(NULL, 9 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        for (size_t at = 0; at < 9 * MIB; at += 4096)
+            mapped[at] = (char)(at / 4096);
+        tell("made", mapped);
+        tell("made", mapped + 9 * MIB / 2);
+        tell("made", mapped + 9 * MIB - 1);
+        char *grown = mremap(mapped, 9 * MIB, 18 * MIB, MREMAP_MAYMOVE);
+        if (grown == MAP_FAILED)
+            abort();
+        for (size_t at = 0; at < 9 * MIB; at += 4096)
+            if (grown[at] != (char)(at / 4096))
+                abort();
+        memset(grown, 1, 18 * MIB);
+        tell("grown", grown);
+        tell("grown", grown + 9 * MIB / 2);
+        tell("grown", grown + 18 * MIB - 1);
+        munmap(grown, 18 * MIB);
+    }
+}
+
 __attribute__((noinline)) static char *late_caller(size_t bytes)
 {
     char *memory = xmalloc(bytes);
@@ -641,6 +665,8 @@ int main(int argc, char **argv)
         twins();
     else if (strcmp(what, "slices") == 0)
         slices();
+    else if (strcmp(what, "remapped") == 0)
+        remapped();
     else if (strcmp(what, "late") == 0 && argc > 5)
         late((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), atof(argv[5]));
     else if (strcmp(what, "churns") == 0)

@@ -171,10 +171,8 @@ def test_small_allocations_of_a_site_with_a_limit_are_no_other_sites_memory(tmp_
 SLICED = {9 * MIB: (None, None, {0, 30, 31}), 400 * 8192: (131072, 400 * 8192, {2, 24})}
 
 
-def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
-    """Slices of a mapping, and of small allocations in their order. The guest's tests have those of large ones, as a
-    machine with one node has them all there."""
-    path = profile_of(probe, tmp_path / "sliced.json", "slices")
+def sliced(probe, path, what):
+    path = profile_of(probe, path, what)
     profile = json.loads(path.read_text())
     for site in profile["sites"]:
         step, extent, used = SLICED.get(site["peak_bytes"], (None, None, {}))
@@ -182,6 +180,13 @@ def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
         site.update(reads=sum(accesses), accesses=sum(accesses), samples=sum(accesses), series=None)
         site["slices"] = {"step_bytes": step, "extent_bytes": extent, "accesses": accesses} if used else None
     path.write_text(json.dumps(profile))
+    return path
+
+
+def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
+    """Slices of a mapping, and of small allocations in their order. The guest's tests have those of large ones, as a
+    machine with one node has them all there."""
+    path = sliced(probe, tmp_path / "sliced.json", "slices")
     plan = json.loads(helper("hybridmem-sites", "plan", "--json", "--fast", "1120K", path).stdout)
     assert sorted(part["slices"] for part in plan["parts"]) == sorted(sorted(used) for *_, used in SLICED.values())
     assert plan["expected_share"] > 0.95 and plan["fast_bytes"] == 1120 << 10 and plan["limited"] is None
@@ -189,6 +194,15 @@ def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
     mapped, small = ([policy == FAST for name, policy in lines if name == wanted] for wanted in ("mapped", "small"))
     assert {number for number, is_fast in enumerate(mapped) if is_fast} == {0, 30, 31}
     assert {number // 16 for number, is_fast in enumerate(small) if is_fast} == {2, 24} and sum(small) == 32
+
+
+def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, probe):
+    """The kernel moves memory of one policy only. What it grows by has the policy of its end, and all that is counted
+    of the limit is given back, so that there is room for the next mapping."""
+    path = sliced(probe, tmp_path / "remapped.json", "remapped")
+    lines = guide(path, probe, "remapped", options=["--fast", "1M"]).stdout.splitlines()
+    fast = [policy == FAST for _, policy in (line.split() for line in lines)]
+    assert fast == [True, False, True] * 6
 
 
 def test_a_program_is_guided_wherever_it_is_started_from(probe, profile):

@@ -103,10 +103,10 @@ static bool is_empty(struct range range)
     return range.start == range.end;
 }
 
-/* Takes a range out of a slot, and notes what remains of it. Returns the bytes that were taken out. What remains stays
- * in the slot, so that another thread that unmaps some of it now finds it. Where that is two ranges, the second has
- * another slot, or is given back, too. */
-static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range gone)
+/* Takes a range out of a slot, and notes what remains of it. Returns the bytes that were taken out, of which those in
+ * the range become `found`. What remains stays in the slot, so that another thread that unmaps some of it now finds it.
+ * Where that is two ranges, the second has another slot, or is given back, too. */
+static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range gone, struct range *found)
 {
     uint64_t word = atomic_load(slot);
     struct range before, low, high, kept;
@@ -118,19 +118,41 @@ static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range
         high = (struct range){hm_least(gone.end, before.end), before.end};
         kept = is_empty(low) ? high : low;
     } while (!atomic_compare_exchange_weak(slot, &word, is_empty(kept) ? 0 : pack(kept)));
+    *found = (struct range){low.end, high.start};
     uint64_t bytes = bytes_of(before) - bytes_of(kept);
     if (!is_empty(low) && !is_empty(high) && note(limit, high))
         bytes -= bytes_of(high);
     return bytes;
 }
 
-uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes)
+static void add_range(struct hm_limit_ranges *ranges, size_t from, size_t to)
 {
-    struct range gone = range_of(memory, bytes);
+    if (ranges->n == HM_LIMIT_RANGES)
+        return;
+    size_t at = ranges->n++;
+    for (; at > 0 && ranges->range[at - 1].from > from; at--)
+        ranges->range[at] = ranges->range[at - 1];
+    ranges->range[at].from = from;
+    ranges->range[at].to = to;
+}
+
+uint64_t hm_limit_take_out(struct hm_limit *limit, const void *memory, size_t bytes, struct hm_limit_ranges *ranges)
+{
+    struct range gone = range_of(memory, bytes), found;
     uint64_t given = 0;
-    for (unsigned i = 0; i < atomic_load_explicit(&limit->n_mappings, memory_order_relaxed); i++)
-        given += cut(limit, &limit->mapping[i], gone);
+    for (unsigned i = 0; i < atomic_load_explicit(&limit->n_mappings, memory_order_relaxed); i++) {
+        uint64_t cut_bytes = cut(limit, &limit->mapping[i], gone, &found);
+        if (cut_bytes > 0)
+            add_range(ranges, (found.start - gone.start) << UNIT_SHIFT, (found.end - gone.start) << UNIT_SHIFT);
+        given += cut_bytes;
+    }
     if (given > 0)
         hm_limit_give(limit, given);
     return given;
+}
+
+uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes)
+{
+    struct hm_limit_ranges ranges = {0};
+    return hm_limit_take_out(limit, memory, bytes, &ranges);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define HM_LIMIT_MAPPINGS 2048
+#define HM_LIMIT_RANGES 32
 
 struct hm_limit {
     uint64_t most_bytes;    /* UINT64_MAX: nothing is limited */
@@ -35,5 +36,15 @@ bool hm_limit_map(struct hm_limit *limit, const void *memory, size_t bytes);
 void hm_limit_note(struct hm_limit *limit, const void *memory, size_t bytes);
 /* Gives back what of this range was taken by hm_limit_map. Returns these bytes. */
 uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes);
+
+struct hm_limit_ranges {
+    size_t n;
+    struct {
+        size_t from, to; /* bytes behind the beginning of the memory */
+    } range[HM_LIMIT_RANGES];
+};
+
+/* As hm_limit_unmap, and adds what it was to `ranges`, in ascending order: of more than have room there, not all. */
+uint64_t hm_limit_take_out(struct hm_limit *limit, const void *memory, size_t bytes, struct hm_limit_ranges *ranges);
 
 #endif

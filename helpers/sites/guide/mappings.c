@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "alloc/hybridmem.h"
+#include "base/amount.h"
 #include "base/pagesize.h"
 #include "preload.h"
 #include "sites/profile/slices.h"
@@ -91,20 +92,32 @@ static void place(struct hm_guide_where where, char *memory, size_t bytes)
     }
 }
 
-/* Gives back what was counted of a range. Returns of which tier some of it was. */
-static enum hm_guide_tier unmap(const void *memory, size_t bytes)
+/* Gives back what was counted of a range: these parts of it. Returns of which tier they were. */
+static enum hm_guide_tier take_out(const void *memory, size_t bytes, struct hm_limit_ranges *fast)
 {
     bool is_limited = hm_limit_unmap(&hm_guide_limited, memory, bytes) > 0;
-    bool is_fast = hm_limit_unmap(&hm_guide_limit, memory, bytes) > 0;
+    bool is_fast = hm_limit_take_out(&hm_guide_limit, memory, bytes, fast) > 0;
     return is_limited ? HM_GUIDE_LIMITED : is_fast ? HM_GUIDE_FAST : HM_GUIDE_SLOW;
 }
 
-/* Counts what has its place already. */
-static void note(enum hm_guide_tier tier, const void *memory, size_t bytes)
+static void unmap(const void *memory, size_t bytes)
 {
-    hm_limit_note(&hm_guide_limit, memory, bytes);
-    if (tier == HM_GUIDE_LIMITED)
-        hm_limit_note(&hm_guide_limited, memory, bytes);
+    hm_limit_unmap(&hm_guide_limited, memory, bytes);
+    hm_limit_unmap(&hm_guide_limit, memory, bytes);
+}
+
+/* Counts the parts of a range that have their place already, where it has another size now. What it has grown by has
+ * the policy of its end. */
+static void note(enum hm_guide_tier tier, const char *memory, size_t bytes, size_t new_bytes,
+                 const struct hm_limit_ranges *fast)
+{
+    for (size_t i = 0; i < fast->n && fast->range[i].from < new_bytes; i++) {
+        size_t from = fast->range[i].from, to = fast->range[i].to >= bytes ? new_bytes : fast->range[i].to;
+        to = (size_t)hm_least(to, new_bytes);
+        hm_limit_note(&hm_guide_limit, memory + from, to - from);
+        if (tier == HM_GUIDE_LIMITED)
+            hm_limit_note(&hm_guide_limited, memory + from, to - from);
+    }
 }
 
 /* Does the kernel refuse to unmap this range, as it begins within a page or is none? */
@@ -137,6 +150,65 @@ PUBLIC int munmap(void *address, size_t bytes)
     return find_others() ? others.munmap(address, bytes) : (int)syscall(SYS_munmap, address, bytes);
 }
 
+/* Where the next part of a policy of its own begins, or ends. */
+static size_t border_after(size_t at, size_t bytes, const struct hm_limit_ranges *fast)
+{
+    for (size_t i = 0; i < fast->n; i++)
+        for (int is_end = 0; is_end < 2; is_end++) {
+            size_t border = is_end ? fast->range[i].to : fast->range[i].from;
+            if (border > at)
+                return (size_t)hm_least(border, bytes);
+        }
+    return bytes;
+}
+
+/* Moves memory by its parts, of which the last one grows. Returns how many bytes were moved; fewer with errno. */
+static size_t move(char *from, char *to, size_t bytes, size_t new_bytes, const struct hm_limit_ranges *fast)
+{
+    size_t at = 0;
+    for (size_t end; at < bytes; at = end) {
+        end = border_after(at, bytes, fast);
+        if (syscall(SYS_mremap, from + at, end - at, (end < bytes ? end : new_bytes) - at,
+                    MREMAP_MAYMOVE | MREMAP_FIXED, to + at) == -1)
+            break;
+    }
+    return at;
+}
+
+/* The kernel moves memory of one policy only: a mapping with fast slices is moved by these. All is moved, or nothing.
+ * Sizes are of whole pages; returns as mremap does. */
+static void *move_divided(char *memory, size_t bytes, size_t new_bytes, void *wanted,
+                          const struct hm_limit_ranges *fast)
+{
+    size_t kept = (size_t)hm_least(bytes, new_bytes);
+    char *to = (char *)syscall(SYS_mmap, wanted, new_bytes, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted ? MAP_FIXED : 0), -1, 0);
+    if (to == MAP_FAILED)
+        return MAP_FAILED;
+    size_t moved = move(memory, to, kept, new_bytes, fast);
+    if (moved == kept) {
+        if (kept < bytes)
+            syscall(SYS_munmap, memory + kept, bytes - kept);
+        return to;
+    }
+    int number = errno;
+    move(to, memory, moved, moved, fast);
+    syscall(SYS_munmap, to, new_bytes);
+    errno = number;
+    return MAP_FAILED;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + hm_page_size() - 1) / hm_page_size() * hm_page_size();
+}
+
+/* Is a part of the range fast, and another is not? */
+static bool is_divided(size_t bytes, const struct hm_limit_ranges *fast)
+{
+    return fast->n > 0 && (fast->n > 1 || fast->range[0].from > 0 || fast->range[0].to < bytes);
+}
+
 /* The policy goes with the memory, and is that of what it grows by, too. */
 PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ...)
 {
@@ -144,16 +216,20 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     va_start(more, flags);
     void *wanted = flags & MREMAP_FIXED ? va_arg(more, void *) : NULL;
     va_end(more);
-    enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : unmap(address, bytes);
+    struct hm_limit_ranges fast = {0};
+    enum hm_guide_tier tier = is_refused(address, bytes) ? HM_GUIDE_SLOW : take_out(address, bytes, &fast);
     void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
+    bool can_move = (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_DONTUNMAP);
+    if (memory == MAP_FAILED && errno == EFAULT && can_move && is_divided(bytes, &fast))
+        memory = move_divided(address, whole_pages(bytes), whole_pages(new_bytes), wanted, &fast);
     bool is_moved = memory != MAP_FAILED;
     if (is_moved && wanted) /* what was there is unmapped */
         unmap(wanted, new_bytes);
     if (tier != HM_GUIDE_SLOW && is_moved)
-        note(tier, memory, new_bytes);
+        note(tier, memory, bytes, new_bytes, &fast);
     if (tier != HM_GUIDE_SLOW && (!is_moved || flags & MREMAP_DONTUNMAP)) /* new pages of it are fast, too */
-        note(tier, address, bytes);
+        note(tier, address, bytes, bytes, &fast);
     return memory;
 }
 

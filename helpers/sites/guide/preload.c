@@ -64,6 +64,8 @@ static void set_limit(void)
     if (table.limit_bytes > 0 &&
         __builtin_add_overflow(table.limit_bytes, has_small ? ARENA_BYTES : 0, &hm_guide_limit.most_bytes))
         hm_guide_limit.most_bytes = UINT64_MAX;
+    if (hm_guide_limit.most_bytes == UINT64_MAX && table.n_parts > 0) /* mremap has to know the parts of a mapping */
+        hm_guide_limit.most_bytes = UINT64_MAX - 1;
     if (table.limited_bytes > 0)
         hm_guide_limited.most_bytes = table.limited_bytes;
 }

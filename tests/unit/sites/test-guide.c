@@ -374,6 +374,25 @@ static void test_limited_mappings(void **state)
     assert_int_equal(hm_limit_take(&limit, UINT64_MAX, 1), 10 << 12);
 }
 
+/* What is taken out is told in its order, whichever was noted first. */
+static void test_ranges_of_mappings(void **state)
+{
+    (void)state;
+    struct hm_limit_ranges ranges = {0};
+    limit = (struct hm_limit){.most_bytes = 20 << 12};
+    assert_true(hm_limit_map(&limit, at(108), 4 << 12));
+    assert_true(hm_limit_map(&limit, at(104), 1 << 12));
+    assert_true(hm_limit_map(&limit, at(98), 4 << 12));
+    assert_int_equal(hm_limit_take_out(&limit, at(100), 10 << 12, &ranges), 5 << 12);
+    const size_t wanted[][2] = {{0, 2 << 12}, {4 << 12, 5 << 12}, {8 << 12, 10 << 12}};
+    assert_int_equal(ranges.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(ranges.range[i].from, wanted[i][0]);
+        assert_int_equal(ranges.range[i].to, wanted[i][1]);
+    }
+    assert_int_equal(hm_limit_take(&limit, UINT64_MAX, 1), 16 << 12);
+}
+
 /* What cannot be noted is not placed, and nothing of it is missing later. */
 static void test_many_mappings(void **state)
 {
@@ -398,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_sites_are_divided),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limited_mappings),
+        cmocka_unit_test(test_ranges_of_mappings),
         cmocka_unit_test(test_many_mappings),
         cmocka_unit_test(test_size_classes),
         cmocka_unit_test(test_without_arenas_only_sites_whose_blocks_are_large_are_chosen),
