@@ -68,7 +68,7 @@ static void give_mappings(struct hm_known *known, size_t n)
 }
 
 /* Choose a place for each block. Returns 0, or -1 where nothing can be chosen; the reason says why. */
-static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, uint32_t fast_slices,
+static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, const struct hm_place_slices *fast,
                   struct hm_folders *folders)
 {
     struct hm_place place;
@@ -92,7 +92,8 @@ static int choose(struct hm_known *known, const struct hm_alloc_hint *hint, uint
             return -1;
         place.bytes = known->data_bytes;
         place.block_bytes = known->block_bytes;
-        place.first_slices = fast_slices;
+        if (fast)
+            place.first_slices = *fast;
         place.first_lane = (int)(next_lane % (unsigned)place.n_lanes);
         hm_place_blocks(&place, known->run, &placed);
         known->n_runs = placed.n_runs;
@@ -150,8 +151,8 @@ static struct hm_known *map(size_t size, size_t hint_block_bytes)
     return known;
 }
 
-static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, uint32_t fast_slices,
-                      char *reason)
+static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+                      const struct hm_place_slices *fast, char *reason)
 {
     struct hm_folders folders = {0};
     struct hm_known *known = map(size, hint->block_bytes);
@@ -162,7 +163,7 @@ static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_
     if (policy == HM_ALLOC_SPLIT && hint->use == HM_ALLOC_READ_MOSTLY)
         hm_folders_open(&folders, folder_list, known->reason);
     hm_known_lock();
-    if (choose(known, hint, fast_slices, &folders) < 0 || apply(known, &folders) < 0)
+    if (choose(known, hint, fast, &folders) < 0 || apply(known, &folders) < 0)
         known->n_runs = known->block_bytes = 0;
     hm_room_take(&layout, known->run, known->n_runs);
     hm_known_add(known);
@@ -172,14 +173,14 @@ static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_
     return known->data;
 }
 
-void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, uint32_t fast_slices,
-                  char *reason)
+void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+                  const struct hm_place_slices *fast, char *reason)
 {
     int state;
     /* Reading the free memory of nodes opens files. A thread can be cancelled there, and would then keep the lock for
      * ever. malloc must not be a cancellation point either. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    void *memory = allocate(size, policy, hint, fast_slices, reason);
+    void *memory = allocate(size, policy, hint, fast, reason);
     pthread_setcancelstate(state, NULL);
     return memory;
 }

@@ -7,17 +7,18 @@
 #include <stdbool.h>
 
 #include "known.h"
+#include "place.h"
 
 /* The largest size that a C object can have, in bytes. */
 #define HM_ALLOCATE_MOST ((size_t)PTRDIFF_MAX)
 
 /*
- * Map `size` bytes (above 0) and place them as the policy says; where `fast_slices` is not 0, HM_ALLOC_SPILL has the
- * fast tier for these of 32 equal parts (a bit for each). `reason` (HM_ALLOC_REASON bytes) gets the reason why
- * they are placed otherwise, or "". Returns NULL with errno where no mapping can be made; malloc may still have memory.
+ * Map `size` bytes (above 0) and place them as the policy says; `fast` has the slices of them for which HM_ALLOC_SPILL
+ * has the fast tier (NULL: a share). `reason` (HM_ALLOC_REASON bytes) gets the reason why they are placed otherwise, or
+ * "". Returns NULL with errno where no mapping can be made; malloc may still have memory.
  */
-void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint, uint32_t fast_slices,
-                  char *reason);
+void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+                  const struct hm_place_slices *fast, char *reason);
 
 /* What is known of an allocation. All is 0 where it did not come from hm_allocate. */
 struct hm_allocated {

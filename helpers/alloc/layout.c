@@ -140,7 +140,7 @@ int hm_layout_place(const struct hm_layout *layout, const struct hm_layout_wish 
     struct ranks ranks = ranks_of(wish);
     int lanes[HM_ALLOC_NODES];
     place->n_spots = place->n_lanes = 0;
-    place->first_slices = 0;
+    place->first_slices = (struct hm_place_slices){0};
     place->first_share = 1;
     if (wish->policy == HM_ALLOC_SPILL)
         place->first_share = wish->hint.fast_share > 0 ? wish->hint.fast_share : layout->fast_share;

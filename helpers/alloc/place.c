@@ -11,6 +11,7 @@
 struct turn {
     double owed[HM_PLACE_LANES];              /* by lane: the blocks that rank 0 should have had, but has not yet */
     int next[HM_PLACE_LANES][HM_PLACE_RANKS]; /* by lane and rank: the spot after the last one used */
+    uint64_t in_slices;                       /* bytes of blocks that rank 0 gets by slice */
 };
 
 static bool is_in(const struct hm_place_spot *spot, int lane, int rank)
@@ -79,12 +80,21 @@ static bool has_spot(const struct hm_place *place, int lane, int rank)
     return false;
 }
 
-/* Choose rank 0 or 1 for the block around `middle`. Where rank 0 gets a share, it gets it evenly over the lane's
- * blocks. */
-static int want_rank(const struct hm_place *place, struct turn *turn, int lane, uint64_t middle)
+static int want_rank_by_slice(const struct hm_place *place, struct turn *turn, uint64_t offset, uint64_t bytes)
 {
-    if (place->first_slices > 0)
-        return place->first_slices >> (uint64_t)((double)middle / (double)place->bytes * HM_PLACE_SLICES) & 1 ? 0 : 1;
+    double middle = (double)(offset + bytes / 2) / (double)place->bytes;
+    bool is_in_set = place->first_slices.set >> (unsigned)(middle * HM_PLACE_SLICES) & 1;
+    if (!is_in_set || bytes > place->first_slices.most_bytes - turn->in_slices)
+        return 1;
+    turn->in_slices += bytes;
+    return 0;
+}
+
+/* Choose rank 0 or 1 for a block. Where rank 0 gets a share, it gets it evenly over the lane's blocks. */
+static int want_rank(const struct hm_place *place, struct turn *turn, int lane, uint64_t offset, uint64_t bytes)
+{
+    if (place->first_slices.set != 0)
+        return want_rank_by_slice(place, turn, offset, bytes);
     turn->owed[lane] += place->first_share;
     if (turn->owed[lane] < 1 - ROUNDING)
         return 1;
@@ -110,7 +120,7 @@ void hm_place_blocks(struct hm_place *place, struct hm_alloc_run *run, struct hm
     for (uint64_t offset = 0, bytes; offset < place->bytes; offset += bytes) {
         uint64_t left = place->bytes - offset;
         bytes = left < place->block_bytes ? left : place->block_bytes;
-        int wanted = want_rank(place, &turn, lane, offset + bytes / 2);
+        int wanted = want_rank(place, &turn, lane, offset, bytes);
         int found = find_in_lane(place, &turn, lane, wanted, bytes);
         if (found == NOWHERE)
             found = find_in_other_lanes(place, &turn, lane, bytes);

@@ -28,14 +28,20 @@ struct hm_place_spot {
     uint64_t room_bytes; /* free bytes; hm_place_blocks takes from them */
 };
 
+/* Which blocks rank 0 gets. */
+struct hm_place_slices {
+    uint32_t set;        /* those whose middle is in these slices: a bit for each; 0: it gets a share */
+    uint64_t most_bytes; /* as far as they are no more: blocks and slices do not end at the same bytes */
+};
+
 struct hm_place {
-    uint64_t bytes;        /* above 0 */
-    uint64_t block_bytes;  /* above 0; at most HM_ALLOC_MOST_BLOCKS of them; the last may be shorter */
-    int n_lanes;           /* above 0 */
-    int first_lane;        /* lane of the first block */
-    uint32_t first_slices; /* rank 0's blocks, by slice: a bit for each; 0: it gets a share */
-    double first_share;    /* rank 0's share of a lane's blocks while it has room, 0 to 1; rank 1 gets the others */
-    int n_spots;           /* above 0; at least one is memory */
+    uint64_t bytes;       /* above 0 */
+    uint64_t block_bytes; /* above 0; at most HM_ALLOC_MOST_BLOCKS of them; the last may be shorter */
+    int n_lanes;          /* above 0 */
+    int first_lane;       /* lane of the first block */
+    struct hm_place_slices first_slices;
+    double first_share; /* rank 0's share of a lane's blocks while it has room, 0 to 1; rank 1 gets the others */
+    int n_spots;        /* above 0; at least one is memory */
     struct hm_place_spot spot[HM_PLACE_SPOTS];
 };
 

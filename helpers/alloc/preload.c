@@ -22,6 +22,7 @@
  * There are up to twice as many where block_of rounds the size of a block down to huge pages. */
 #define BLOCKS 8
 #define PARTS 32 /* blocks where a share of an allocation goes to a tier: each socket has some of them */
+#define BLOCKS_OF_SLICE 4
 
 /* The size of a block, in bytes: whole huge pages where possible, so that each node gets the same share. */
 static size_t block_of(size_t bytes, size_t blocks)
@@ -30,16 +31,24 @@ static size_t block_of(size_t bytes, size_t blocks)
     return block < HUGE_PAGE ? block : block / HUGE_PAGE * HUGE_PAGE;
 }
 
+/* Slices that are no huge pages are of more blocks, so that most of these are in one slice. */
+static size_t blocks_of(size_t bytes, const struct hm_preload_choice *choice)
+{
+    if (choice->policy != HM_ALLOC_SPILL)
+        return BLOCKS;
+    return choice->fast_slices != 0 && bytes / HM_PLACE_SLICES < HUGE_PAGE ? PARTS * BLOCKS_OF_SLICE : PARTS;
+}
+
 static void *place_large(size_t bytes, const void *caller)
 {
     struct hm_preload_choice choice;
     char reason[HM_ALLOC_REASON];
     if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, caller, &choice))
         return NULL;
-    bool is_split = choice.policy == HM_ALLOC_SPILL;
-    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, is_split ? PARTS : BLOCKS),
+    const struct hm_place_slices fast = {choice.fast_slices, choice.fast_bytes};
+    const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, blocks_of(bytes, &choice)),
                                        .fast_share = choice.fast_share};
-    void *memory = hm_allocate(bytes, choice.policy, &hint, choice.fast_slices, reason);
+    void *memory = hm_allocate(bytes, choice.policy, &hint, &fast, reason);
     if (choice.fast_bytes == 0)
         return memory;
     if (choice.is_marked && memory)

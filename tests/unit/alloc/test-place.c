@@ -260,20 +260,25 @@ static void test_shares_are_kept(void **state)
     }
 }
 
-/* Blocks are in the slice that their middle is in, also where they are larger than slices, or none of them is whole. */
+/* Blocks are in the slice that their middle is in, also where they are larger than slices, or none of them is whole; no
+ * more of them than find room. */
 static void test_slices_are_where_they_are_wanted(void **state)
 {
     static const struct {
         uint64_t bytes, block_bytes;
-        uint32_t slices;
+        struct hm_place_slices slices;
         const char *nodes; /* of the blocks */
-    } rows_of_slices[] = {{32, 1, 0x80000001, "01111111111111111111111111111110"},
-                          {64, 2, 0x00000006, "10011111111111111111111111111111"},
-                          {32, 8, 0x00000010, "0111"},
-                          {32, 8, 0x00000008, "1111"},
-                          {33, 11, 0x80000000, "111"},
-                          {15, 10, 0xffff0000, "10"},
-                          {1, 1, 0x00000001, "0"}};
+    } rows_of_slices[] = {{32, 1, {0x80000001, 2}, "01111111111111111111111111111110"},
+                          {64, 2, {0x00000006, 4}, "10011111111111111111111111111111"},
+                          {32, 8, {0x00000010, 32}, "0111"},
+                          {32, 8, {0x00000008, 32}, "1111"},
+                          {32, 8, {0x00000010, 7}, "1111"},
+                          {32, 32, {0x00010000, 1}, "1"},
+                          {33, 2, {0x55555555, 33}, "00000000000000001"},
+                          {33, 2, {0x55555555, 17}, "00000000111111111"},
+                          {33, 11, {0x80000000, 33}, "111"},
+                          {15, 10, {0xffff0000, 15}, "10"},
+                          {1, 1, {0x00000001, 1}, "0"}};
     (void)state;
     for (size_t i = 0; i < N_ROWS(rows_of_slices); i++) {
         struct hm_place place = {.bytes = rows_of_slices[i].bytes,
