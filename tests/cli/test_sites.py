@@ -351,6 +351,30 @@ def test_merged_series_have_the_most_of_each_part(tmp_path):
     assert found[C] is None  # not known of one run
 
 
+def test_merged_slices_are_those_of_the_runs_that_use_the_site(tmp_path):
+    def sliced(step, *accesses):
+        return {"step_bytes": step, "extent_bytes": step * len(accesses), "accesses": list(accesses)}
+
+    def first(profile):
+        a, b, c = profile["sites"][:3]
+        a["slices"], b["slices"], c["slices"] = sliced(2**60, 2**60), sliced(1000, 1), sliced(MIB, 1, 2, 3)
+
+    def second(profile):
+        a, b, c = profile["sites"][:3]
+        a["slices"], b["slices"] = sliced(MIB, 5, 6), sliced(1500, 1)
+        c.update(reads=0, writes=0, accesses=0, samples=0)
+
+    before, merged = tmp_path / "first.json", tmp_path / "merged.json"
+    before.write_text(changed(tmp_path, first).read_text())
+    sites("merge", "-o", merged, before, changed(tmp_path, second))
+    found = {site["id"]: site["slices"] for site in json.loads(merged.read_text())["sites"]}
+    assert found[A] == sliced(2**60, 2**60) and found[C] == sliced(MIB, 1, 2, 3)
+    assert found[B] is None  # no slice of one is a multiple of the other's
+    sites("merge", "-o", tmp_path / "again.json", changed(tmp_path, second), before)
+    found = {site["id"]: site["slices"] for site in json.loads((tmp_path / "again.json").read_text())["sites"]}
+    assert found[C] == sliced(MIB, 1, 2, 3)
+
+
 def counted(profile):
     """As hybridmem profile mbi makes it: bytes that were counted, and bounds that do not follow from samples."""
     profile["sampling"].update(source="mbi", unit=None, samples=None)

@@ -119,6 +119,22 @@ static struct hm_profile_bounds widen(struct hm_profile_bounds a, struct hm_prof
     return (struct hm_profile_bounds){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
+/* Of a site without accesses nothing is known of its slices, nor does it change those of another run. */
+static bool tells_slices(const struct hm_profile_site *site)
+{
+    return site->slices.is_known || hm_profile_accesses(site) > 0;
+}
+
+static void add_slices(struct hm_profile_site *to, const struct hm_profile_site *from)
+{
+    if (tells_slices(from) && tells_slices(to))
+        hm_slices_add(&to->slices, &from->slices);
+    else if (tells_slices(from))
+        to->slices = from->slices;
+    for (int i = 0; i < HM_SLICES; i++)
+        to->slices.accesses[i] = fmin(to->slices.accesses[i], (double)HM_PROFILE_MOST);
+}
+
 static void add_site(struct hm_profile_site *to, const struct hm_profile_site *from, double before_s, double more_s)
 {
     to->mean_bytes = mean(to->mean_bytes, before_s, from->mean_bytes, more_s);
@@ -127,7 +143,7 @@ static void add_site(struct hm_profile_site *to, const struct hm_profile_site *f
     to->has_series = to->has_series && from->has_series;
     for (int i = 0; i < HM_PROFILE_PARTS; i++)
         to->series[i] = to->has_series ? hm_most(to->series[i], from->series[i]) : 0;
-    hm_slices_add(&to->slices, &from->slices);
+    add_slices(to, from);
     to->allocations = add(to->allocations, from->allocations);
     to->peak_bytes = hm_most(to->peak_bytes, from->peak_bytes);
     to->samples = add_real(to->samples, from->samples);

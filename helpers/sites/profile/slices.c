@@ -57,26 +57,33 @@ void hm_slices_expect(const struct hm_slices *slices, double samples, double sha
         share[i] /= sum;
 }
 
-void hm_slices_widen(struct hm_slices *slices, uint64_t bytes)
+/* Makes slices twice as large, until they have so many bytes. */
+static void step_up(struct hm_slices *slices, uint64_t step_bytes)
 {
-    while (bytes > slices->step_bytes * HM_SLICES) {
+    while (slices->step_bytes < step_bytes) {
         for (int i = 0; i < HM_SLICES; i++)
             slices->accesses[i] = 2 * i < HM_SLICES ? slices->accesses[2 * i] + slices->accesses[2 * i + 1] : 0;
         slices->step_bytes *= 2;
     }
 }
 
+void hm_slices_widen(struct hm_slices *slices, uint64_t bytes)
+{
+    step_up(slices, bytes / HM_SLICES + (bytes % HM_SLICES != 0));
+}
+
 void hm_slices_add(struct hm_slices *into, const struct hm_slices *from)
 {
     struct hm_slices other = *from;
     into->is_known = into->is_known && from->is_known && (into->step_bytes == 0) == (from->step_bytes == 0);
+    if (into->is_known && into->step_bytes > 0) {
+        step_up(into, other.step_bytes);
+        step_up(&other, into->step_bytes);
+        into->is_known = into->step_bytes == other.step_bytes;
+    }
     if (!into->is_known) {
         *into = (struct hm_slices){.is_known = false};
         return;
-    }
-    if (into->step_bytes > 0) {
-        hm_slices_widen(into, HM_SLICES * other.step_bytes);
-        hm_slices_widen(&other, HM_SLICES * into->step_bytes);
     }
     into->extent_bytes = hm_most(into->extent_bytes, other.extent_bytes);
     for (int i = 0; i < HM_SLICES; i++)

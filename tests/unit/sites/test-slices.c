@@ -82,6 +82,12 @@ static void test_slices_of_two_runs(void **state)
     assert_true(large.is_known && large.accesses[0] == 10);
     hm_slices_add(&large, &small);
     assert_int_equal(hm_slices_count(&large), 0);
+    struct hm_slices largest = {true, UINT64_C(1) << 60, UINT64_C(1) << 60, {1}}, odd = {true, 3 * MIB, 3 * MIB, {1}};
+    hm_slices_add(&largest, &wide);
+    assert_true(largest.is_known && largest.step_bytes == UINT64_C(1) << 60);
+    assert_float_equal(largest.accesses[0], 34, 0);
+    hm_slices_add(&odd, &wide); /* slices that are no multiples of the others */
+    assert_int_equal(hm_slices_count(&odd), 0);
 }
 
 /* All slices are used alike, and a slice as is drawn from its samples has some by chance only. */
