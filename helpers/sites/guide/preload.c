@@ -230,14 +230,15 @@ static size_t least_of(enum hm_guide_tier tier, size_t bytes)
     return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : LEAST);
 }
 
-/* Takes bytes for slices of an allocation: for fewer of them, where not so many are left. */
+/* Takes bytes for slices of an allocation: for fewer of them, where not so many are left. The last one may be a part, as
+ * several allocations together may round up a plan that just fits. */
 static void take_slices(size_t bytes, uint32_t slices, struct hm_preload_choice *choice)
 {
-    size_t slice = bytes / HM_SLICES + 1;
+    size_t slice = bytes / HM_SLICES + (bytes % HM_SLICES != 0);
     unsigned n = (unsigned)__builtin_popcount(slices);
     size_t taken = hm_guide_take(HM_GUIDE_FAST, slice * n, slice);
     choice->policy = HM_ALLOC_SPILL;
-    for (; slice * n > taken; n--)
+    for (; slice * n > taken + slice / 2; n--)
         slices &= ~(UINT32_C(1) << (31 - __builtin_clz(slices)));
     choice->fast_slices = slices;
     choice->fast_bytes = taken;
