@@ -196,6 +196,20 @@ def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
     assert {number // 16 for number, is_fast in enumerate(small) if is_fast} == {2, 24} and sum(small) == 32
 
 
+def test_a_mapping_that_has_got_larger_has_the_slices_in_front(tmp_path, probe):
+    path = sliced(probe, tmp_path / "larger.json", "slices")
+    profile = json.loads(path.read_text())
+    for site in profile["sites"]:
+        if site["peak_bytes"] == 9 * MIB:
+            site.update(peak_bytes=6 * MIB, mean_bytes=6.0 * MIB)
+        else:
+            site.update(reads=0, writes=0, accesses=0, samples=0, slices=None)
+    path.write_text(json.dumps(profile))
+    lines = [line.split() for line in guide(path, probe, "slices", options=["--fast", "640K"]).stdout.splitlines()]
+    mapped = [policy == FAST for name, policy in lines if name == "mapped"]
+    assert {number for number, is_fast in enumerate(mapped) if is_fast} == {0, 30}  # and not 31
+
+
 def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, probe):
     """The kernel moves memory of one policy only. What it grows by has the policy of its end, and all that is counted
     of the limit is given back, so that there is room for the next mapping."""

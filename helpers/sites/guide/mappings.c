@@ -69,13 +69,28 @@ static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
     return false;
 }
 
-/* Where a slice of a mapping begins, at a page. */
+/* Where a slice of a mapping begins, at a page; the one behind the last, at the mapping's end. */
 static char *start_of(char *memory, size_t bytes, int slice)
 {
-    return memory + bytes / HM_SLICES * (size_t)slice / hm_page_size() * hm_page_size();
+    return slice == HM_SLICES ? memory + bytes
+                              : memory + bytes / HM_SLICES * (size_t)slice / hm_page_size() * hm_page_size();
 }
 
-/* Places a new mapping. Of one that is divided, fast slices that follow each other are placed together. */
+/* Places fast slices that follow each other together: those of them in front, where not all find room. A mapping that
+ * is not divided is placed as a whole. Returns the slice behind what was placed; HM_SLICES: there is no more room. */
+static int place_slices(struct hm_guide_where where, char *memory, size_t bytes, int slice, int end)
+{
+    char *from = start_of(memory, bytes, slice);
+    do {
+        size_t of_it = (size_t)(start_of(memory, bytes, end) - from);
+        if (map(where.tier, from, of_it)) {
+            hm_guide_bind_fast(from, of_it);
+            return end;
+        }
+    } while (where.slices != HM_SLICES_ALL && --end > slice);
+    return HM_SLICES;
+}
+
 static void place(struct hm_guide_where where, char *memory, size_t bytes)
 {
     int slice = 0, end;
@@ -85,10 +100,8 @@ static void place(struct hm_guide_where where, char *memory, size_t bytes)
         bool is_fast = where.slices >> slice & 1;
         for (end = slice + 1; end < HM_SLICES && (where.slices >> end & 1) == is_fast; end++)
             ;
-        char *from = start_of(memory, bytes, slice);
-        size_t of_it = (size_t)((end < HM_SLICES ? start_of(memory, bytes, end) : memory + bytes) - from);
-        if (is_fast && map(where.tier, from, of_it))
-            hm_guide_bind_fast(from, of_it);
+        if (is_fast)
+            end = place_slices(where, memory, bytes, slice, end);
     }
 }
 

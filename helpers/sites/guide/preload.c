@@ -230,8 +230,8 @@ static size_t least_of(enum hm_guide_tier tier, size_t bytes)
     return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : LEAST);
 }
 
-/* Takes bytes for slices of an allocation: for fewer of them, where not so many are left. The last one may be a part, as
- * several allocations together may round up a plan that just fits. */
+/* Takes bytes for slices of an allocation: for fewer of them, where not so many are left. The last one may be a part,
+ * as several allocations together may round up a plan that just fits. */
 static void take_slices(size_t bytes, uint32_t slices, struct hm_preload_choice *choice)
 {
     size_t slice = bytes / HM_SLICES + (bytes % HM_SLICES != 0);
