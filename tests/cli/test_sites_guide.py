@@ -189,7 +189,7 @@ def test_the_most_used_slices_of_a_site_have_the_fast_tier(tmp_path, probe):
     path = sliced(probe, tmp_path / "sliced.json", "slices")
     plan = json.loads(helper("hybridmem-sites", "plan", "--json", "--fast", "1120K", path).stdout)
     assert sorted(part["slices"] for part in plan["parts"]) == sorted(sorted(used) for *_, used in SLICED.values())
-    assert plan["expected_share"] > 0.95 and plan["fast_bytes"] == 1120 << 10 and plan["limited"] is None
+    assert plan["expected_share"] > 0.75 and plan["fast_bytes"] == 1120 << 10 and plan["limited"] is None
     lines = [line.split() for line in guide(path, probe, "slices", options=["--fast", "1120K"]).stdout.splitlines()]
     mapped, small = ([policy == FAST for name, policy in lines if name == wanted] for wanted in ("mapped", "small"))
     assert {number for number, is_fast in enumerate(mapped) if is_fast} == {0, 30, 31}

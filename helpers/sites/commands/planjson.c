@@ -11,7 +11,8 @@
 
 double hm_sites_plan_share(const struct hm_sites_plan *plan, double accesses)
 {
-    return plan->accesses > 0 ? accesses / plan->accesses : NAN;
+    double share = plan->accesses > 0 ? accesses / plan->accesses : NAN;
+    return share > 1 ? 1 : share; /* sums are rounded */
 }
 
 double hm_sites_plan_bandwidth(const struct hm_sites_plan *plan)

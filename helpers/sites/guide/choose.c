@@ -141,7 +141,7 @@ int hm_guide_choose(const struct hm_profile *profile, const char *path, const st
     choice->table.limited_bytes = result.limit_bytes;
     choice->table.limit_bytes = choice->capacity_bytes; /* a program may have more at its sites than its profile says */
     choice->fast_bytes = result.bytes;
-    choice->expected_share = result.kept / accesses;
+    choice->expected_share = fmin(result.kept / accesses, 1); /* sums are rounded */
     free(result.is_fast);
     free(slices);
     return status;

@@ -234,8 +234,11 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     void *memory = find_others() ? others.mremap(address, bytes, new_bytes, flags, wanted)
                                  : (void *)syscall(SYS_mremap, address, bytes, new_bytes, flags, wanted);
     bool can_move = (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_DONTUNMAP);
-    if (memory == MAP_FAILED && errno == EFAULT && can_move && is_divided(bytes, &fast))
-        memory = move_divided(address, whole_pages(bytes), whole_pages(new_bytes), wanted, &fast);
+    if (memory == MAP_FAILED && errno == EFAULT && is_divided(bytes, &fast)) {
+        errno = ENOMEM; /* it cannot grow where it is */
+        if (can_move)
+            memory = move_divided(address, whole_pages(bytes), whole_pages(new_bytes), wanted, &fast);
+    }
     bool is_moved = memory != MAP_FAILED;
     if (is_moved && wanted) /* what was there is unmapped */
         unmap(wanted, new_bytes);

@@ -36,7 +36,7 @@ struct pieces {
 static bool has_slices(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
     double block = hm_guide_block_bytes(profile, site), step = (double)site->slices.step_bytes;
-    return hm_slices_count(&site->slices) > 1 && (step > 0 ? block * LEAST_BLOCKS <= step : block >= HM_ALLOC_LEAST);
+    return hm_slices_count(&site->slices) > 1 && (block >= HM_ALLOC_LEAST ? step == 0 : block * LEAST_BLOCKS <= step);
 }
 
 static bool is_divided(const struct hm_guide_packing *packing, size_t at)

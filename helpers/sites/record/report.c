@@ -9,8 +9,10 @@
 #include "base/random.h"
 #include "watch.h"
 
-#define MOST_AGAIN 1.25   /* bytes that were allocated, of those that there were at one time */
-#define LEAST_OF_KIND 0.9 /* of a site's accesses */
+/* Bytes that were allocated, of those that there were at one time: beyond that, memory of a slice was used again for
+ * data of another. */
+#define MOST_AGAIN 1.25
+#define LEAST_OF_KIND 0.9 /* of a site's accesses: those of the other kind are in no slice, and so in the slow tier */
 
 /* Number of each of the table's objects in the profile; -1: it is none. */
 struct numbers {
