@@ -9,19 +9,25 @@
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error)
 {
-    struct hm_error why = {{0}}, lost = {{0}};
+    struct hm_error why = {{0}}, full = {{0}}, lost = {{0}};
+    char path[HM_PENDING_PATH];
     if (error)
         error->text[0] = '\0';
-    if (key->way == HM_STORE_LATER && hm_pending_keep(config, key, line, &lost) == 0)
+    if (key->way == HM_STORE_LATER && hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0)
         return 1;
     if (hm_store_append(config, key, line, &why) == 0) {
         if (why.text[0])
             hm_fail(error, errno, "%s", why.text);
         return 0;
     }
-    if (key->way != HM_STORE_LATER && hm_pending_keep(config, key, line, &lost) == 0) {
-        hm_fail(error, errno, "%s (the record waits in %s/pending)", why.text, config->state_dir);
+    if (key->way != HM_STORE_LATER && hm_pending_keep(config, HM_PENDING_DISK, key, line, &full) == 0) {
+        hm_fail(error, errno, "%s (the record waits in %s)", why.text, hm_pending_path(config, HM_PENDING_DISK, path));
         return 1;
     }
-    return hm_fail(error, errno, "%s; %s", why.text, lost.text);
+    if (hm_pending_keep(config, HM_PENDING_MEMORY, key, line, &lost) == 0) {
+        hm_fail(error, errno, "%s; %s (the record waits in %s, until a reboot)", why.text, full.text,
+                hm_pending_path(config, HM_PENDING_MEMORY, path));
+        return 1;
+    }
+    return hm_fail(error, errno, "%s; %s; %s", why.text, full.text, lost.text);
 }

@@ -7,6 +7,7 @@
  *   <record_dir>/by-user/                     root:root         0711
  *   <record_dir>/by-user/<uid>/               the user's        0700, everything in it is written as the user
  *   <state_dir>/pending/                      root:root         0700  a file for each record not appended yet
+ *   <run_dir>/root/node/pending/              root:root         0700  the same, for those that state_dir does not take
  */
 #ifndef HM_JOB_STORE_STORE_H
 #define HM_JOB_STORE_STORE_H
@@ -38,7 +39,8 @@ struct hm_store_key {
 /*
  * Appends one line (without its newline) to the node's file of the day, then to the user's own copy (not for root). The
  * record folder is made only if it is inside the state folder: elsewhere it may be on a file system that is not mounted
- * at the moment. Returns 0; 1 if the line was put into pending/ instead; -1 if it could not be stored at all.
+ * at the moment. Returns 0; 1 if the line was put into a pending/ instead: that of run_dir, which is memory, where
+ * state_dir takes no more; -1 if it could not be stored at all.
  * error->text says what failed: it has a text with -1, with 1 unless the record was to wait, and with 0 if only the
  * copy failed.
  */
@@ -47,12 +49,13 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
 
 /*
  * Appends the records in pending/, oldest first. Slurm may wait meanwhile: so one call tries to append at most
- * HM_STORE_PASS records and begins none after 5 s; the next call goes on. A record that fails is the last one of the
- * next call; where it was its file of the day that could not be written, this call leaves out the other records of that
- * file. One that is broken gets another name, and files that are no records are passed over: `tell` gets a line for the
- * log of each that is broken, and one of the others. Returns how many were appended, or -1 if one failed and none was
- * appended, or if pending/ cannot be opened or listed. error->text, which the caller has emptied, says why one failed.
- * Several processes may call it at once: one does the work, and the others return 0.
+ * HM_STORE_PASS records of each pending/ and begins none after 5 s; the next call goes on. A record that fails is the
+ * last one of the next call; where it was its file of the day that could not be written, this call leaves out the other
+ * records of that file. Those in run_dir come when none of state_dir was appended. One that is broken gets another
+ * name, and files that are no records are passed over: `tell` gets a line for the log of each that is broken, and one
+ * of the others. Returns how many were appended, or -1 if one failed and none was appended, or if pending/ cannot be
+ * opened or listed. error->text, which the caller has emptied, says why one failed. Several processes may call it at
+ * once: one does the work, and the others return 0.
  */
 #define HM_STORE_PASS 16 /* most records that one call tries to append */
 int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line), struct hm_error *error);

@@ -89,7 +89,7 @@ static bool are_records_right(const struct life *life, const struct outcome *cam
 const char *life_check(const struct life *life, const struct outcome *came, bool has_fault, bool was_killed)
 {
     if (has_files("run/jobs", "lock") || has_files("resctrl/mon_groups", "") || has_files("state/pending", "") ||
-        is_setting_changed() || !are_records_right(life, came, has_fault))
+        has_files("run/root/node/pending", "") || is_setting_changed() || !are_records_right(life, came, has_fault))
         return text;
     if (came->is_allowed)
         return "what is refused was allowed";

@@ -53,6 +53,7 @@ int store_set_up(void **state)
     hm_config_defaults(&config);
     snprintf(config.state_dir, sizeof(config.state_dir), "%s", path_of("state"));
     snprintf(config.record_dir, sizeof(config.record_dir), "%s", path_of("records"));
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s", path_of("run"));
     uid_t uid = geteuid() == 0 ? 12345 : geteuid();
     gid_t gid = geteuid() == 0 ? 12346 : getegid();
     key = (struct hm_store_key){.node = "n1", .job_id = 42, .uid = uid, .gid = gid, .end_ns = END};

@@ -134,6 +134,33 @@ static void test_what_is_to_wait_does_not_touch_the_records(void **state)
     assert_text("records/" DAY "/n1.jsonl", IDENTITY "}\n");
 }
 
+/* Where the node's disk takes none either, a record waits in memory, and no longer in the ledger: there the job's next
+ * run would take its place. */
+static void test_what_no_disk_takes_waits_in_memory(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    const char *const memory = "run/root/node/pending";
+    assert_int_equal(rmdir(config.record_dir), 0);
+    put_file("state/pending", "no folder\n");
+    for (int way = HM_STORE_AT_ONCE; way <= HM_STORE_LATER; way++, key.end_ns++) {
+        key.way = (enum hm_store_way)way;
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
+        assert_non_null(strstr(error.text, "root/node/pending, until a reboot"));
+    }
+    assert_mode(memory, 0700, geteuid());
+    assert_int_equal(count_in(memory), 3);
+    assert_int_equal(unlink(path_of("state/pending")), 0);
+    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 1); /* the disk has room again */
+    assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
+    assert_int_equal(mkdir(config.record_dir, 0751), 0);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
+    assert_int_equal(count_in(memory), 3);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 3);
+    assert_int_equal(count_in(memory) + count_in("state/pending"), 0);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":2}\n{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n");
+}
+
 /* A pass appends HM_STORE_PASS records at most: Slurm waits for its epilog's pass, and must not wait for them all. */
 static void test_a_pass_is_bounded(void **state)
 {
@@ -300,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_what_is_to_wait_does_not_touch_the_records, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_no_disk_takes_waits_in_memory, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
