@@ -221,7 +221,7 @@ stage_guest() {
 }
 
 # in_guest TIMEOUT GUEST-ARGS... -- PYTEST-ARGS...: run tests of tests/$folder (default: system) with pytest in the guest,
-# on Slurm $slurm, or, where that is empty, on the guest's default. The guest has $needs of the tree (default: all tests).
+# on Slurm $slurm. The guest has $needs of the tree (default: all tests).
 # TIMEOUT (seconds) only ends what hangs: it is far more than a stage takes on a busy machine.
 in_guest() {
     local timeout=$1 options=() status=0 run path
@@ -230,7 +230,7 @@ in_guest() {
     for path in ${needs:-tests site-docs}; do options+=(--put "$path:/opt/hybridmem/$path"); done
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    run=(tests/testbed/guest run ${slurm:+--slurm "$slurm"} --timeout "$timeout" "${options[@]}"
+    run=(tests/testbed/guest run --slurm "$slurm" --timeout "$timeout" "${options[@]}"
         "tests/${folder:-system}/run-in-guest" "$@")
     "${run[@]}" || status=$?
     [ "$status" -eq 125 ] || return "$status"
@@ -282,7 +282,7 @@ stage_reset() {
 
 on_cluster() {
     # Each boot of a machine unpacks what it is given: so that is little.
-    local file files=() slurm='' folder=cluster needs="tests/cluster site-docs/record.schema.json"
+    local file files=() folder=cluster needs="tests/cluster site-docs/record.schema.json"
     for file in slurm accounting failures; do needs+=" tests/system/$file.py"; done
     for file in site.conf helpers.conf job_submit.lua; do files+=(--put "tests/cluster/slurm/$file:/etc/slurm/$file"); done
     in_guest 2400 --nodes 2 --put tests/cluster/hybridmem.conf:/etc/hybridmem/hybridmem.conf "${files[@]}" -- "$@"

@@ -21,7 +21,6 @@ from hostside import cluster, command, driver, qemu, switch  # noqa: E402
     ("words", "said"),
     [
         ("--nodes 0", "invalid choice: 0"),
-        ("--nodes 2 --slurm 26.05", "--nodes: only Slurm 24.11 has a cluster here, and not 26.05"),
         ("--nodes 2 --shape kmem", "--nodes: a cluster's nodes have layouts, and no --shape kmem"),
         (
             "--nodes 2 --accel counted",

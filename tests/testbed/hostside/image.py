@@ -16,8 +16,8 @@ class Release(NamedTuple):
 
 RELEASES = {
     "bookworm": Release("22.05", ("build",)),
-    "trixie": Release("24.11", ("build", "guest", "usual")),
-    "forky": Release("26.05", ("build", "guest")),
+    "trixie": Release("24.11", ("build", "guest", "cluster", "usual")),
+    "forky": Release("26.05", ("build", "guest", "cluster")),
 }
 DEFAULT_SLURM = "24.11"
 GUEST_SLURMS = [release.slurm for release in RELEASES.values() if "guest" in release.lists]
