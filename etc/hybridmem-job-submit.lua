@@ -275,7 +275,7 @@ local function choose_nodes(text, job_desc, job_rec, owner)
     local fine, features, prefer = constraint.apply(text, job_desc.features, job_desc.prefer)
     if not fine then
         slurm.log_user("%s", features)
-        return slurm.ERROR
+        return slurm.ESLURM_INVALID_FEATURE or slurm.ERROR
     end
     if job_rec and not job_desc.features then
         features = job_rec.features

@@ -5,7 +5,7 @@
 --   bare           what is put in the place of all of them; false: nil
 --   submit         the description of a job that is submitted
 --   modify, job    the changes of a job that is modified, and the job
-slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002, NO_VAL = 0xfffffffe }
+slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002, ESLURM_INVALID_FEATURE = 2029, NO_VAL = 0xfffffffe }
 function slurm.log_user(...)
     io.write("user: ", string.format(...), "\n")
 end

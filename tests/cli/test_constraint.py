@@ -12,7 +12,7 @@ from test_job_submit import DENIED, INTERPRETERS, call, env
 
 PROJECT = Path(__file__).resolve().parents[2]
 FLAT = 'memmode = { flat = "memmode=flat" }'
-ERROR = -1
+ERROR, FEATURE = -1, 2029  # FEATURE: ESLURM_INVALID_FEATURE
 CACHE = "memmode=cache"
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_joined_is_refused_in_one_line(lua, own):
     line = (
         f"hybridmem: --hybrid-mem=memory needs {needed}, which cannot be joined to --constraint={own}: {REFUSED[own]}"
     )
-    assert submit(lua, "memory", features=own) == (ERROR, {"user": line, "features": own})
+    assert submit(lua, "memory", features=own) == (FEATURE, {"user": line, "features": own})
     assert filtered(lua, "memory", constraint=own) == (ERROR, {"error": line})
 
 
@@ -109,7 +109,7 @@ def test_other_modes_keep_away_from_cached_nodes(lua, own):
     for text in ("spill", "fast,socket=local", "fsdax,size=1G", "migrate"):
         assert submit(lua, text, features=own) == (0, {"features": wanted})
     returned, told = submit(lua, "spill", features=CACHE)
-    assert returned == ERROR and told["user"].endswith(f"it names {CACHE}: leave that out")
+    assert returned == FEATURE and told["user"].endswith(f"it names {CACHE}: leave that out")
 
 
 @pytest.mark.parametrize("text", [None, "off", "spill"])
@@ -174,9 +174,9 @@ def test_a_job_may_ask_for_a_mixed_node_itself(lua):
         assert filtered(lua, text, constraint=f"a&{MIXED}") == (0, {})
     assert submit(lua, "memory", prefer=MIXED) == (0, {"features": CACHE, "prefer": MIXED})
     returned, told = submit(lua, "spill", features=MIXED)
-    assert returned == ERROR and told["user"].endswith(f"it names {MIXED}: leave that out")
+    assert returned == FEATURE and told["user"].endswith(f"it names {MIXED}: leave that out")
     site = 'memmode = { flat = "memmode=flat", mixed = false }'
-    assert submit(lua, "memory", site, features=MIXED)[0] == ERROR
+    assert submit(lua, "memory", site, features=MIXED)[0] == FEATURE
     returned, told = submit(lua, "memory", WHO, features=MIXED)
     assert (returned, told["user"]) == (DENIED, RULES.replace(CACHE, MIXED))
     assert submit(lua, "memory", WHO, features=MIXED, qos="big")[0] == 0
@@ -188,13 +188,13 @@ def test_what_a_job_prefers_is_joined_as_well(lua):
     assert submit(lua, "memory", features="a", prefer="b|c") == (0, wanted)
     assert filtered(lua, "memory", prefer="b") == (0, {"constraint": CACHE, "prefer": f"b&{CACHE}"})
     returned, told = submit(lua, "memory", prefer="memmode=flat")
-    assert returned == ERROR and "joined to --prefer=memmode=flat: it names memmode=flat" in told["user"]
+    assert returned == FEATURE and "joined to --prefer=memmode=flat: it names memmode=flat" in told["user"]
 
 
 def test_a_site_says_which_operators_its_slurm_takes(lua):
     old = 'memmode = { refused = "[]()|*" }'
     returned, told = submit(lua, "memory", old, features="a|b")
-    assert returned == ERROR and told["user"].endswith("Slurm takes none of [ ] ( ) | * beside it")
+    assert returned == FEATURE and told["user"].endswith("Slurm takes none of [ ] ( ) | * beside it")
     fixed = 'memmode = { refused = "*" }'
     assert submit(lua, "memory", fixed, features="[a|b]") == (0, {"features": f"[a|b]&{CACHE}"})
 
@@ -203,7 +203,7 @@ def test_features_may_have_other_names(lua):
     site = 'memmode = { cache = "2lm", flat = "1lm" }'
     assert submit(lua, "memory", site, features="a") == (0, {"features": "a&2lm"})
     assert submit(lua, "slow", site, features="2lmx") == (0, {"features": "2lmx&1lm"})
-    assert submit(lua, "slow", site, features="2lm")[0] == ERROR
+    assert submit(lua, "slow", site, features="2lm")[0] == FEATURE
 
 
 def modify(lua, text, changes, held="", site=FLAT):
@@ -214,9 +214,9 @@ def modify(lua, text, changes, held="", site=FLAT):
 def test_a_pending_job_keeps_its_constraint_when_it_is_changed(lua):
     assert modify(lua, "memory", 'features = ""') == (0, {"features": CACHE})
     assert modify(lua, "memory", 'features = "a|b"') == (0, {"features": f"a&{CACHE}|b&{CACHE}"})
-    assert modify(lua, "memory", 'features = "memmode=flat"')[0] == ERROR
+    assert modify(lua, "memory", 'features = "memmode=flat"')[0] == FEATURE
     assert modify(lua, "memory", 'prefer = "a"') == (0, {"prefer": f"a&{CACHE}"})
-    assert modify(lua, "spill", f'features = "{CACHE}"')[0] == ERROR
+    assert modify(lua, "spill", f'features = "{CACHE}"')[0] == FEATURE
     assert modify(lua, "memory", 'partition = "debug"', f'features = "{CACHE}"') == (0, {})
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the job_submit snippet in a real slurmctld, and the cli_filter snippet in real clients."""
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -174,15 +176,59 @@ def test_a_job_asks_for_nodes_in_its_mode_whatever_its_constraint():
         assert refused.returncode != 0 and "nodes with memmode=cache are for jobs with user alice" in refused.stderr
 
 
-def test_a_client_of_slurms_api_gets_the_same_nodes():
-    """It runs neither a cli_filter nor our plugin, and may send the option under the name that it has in a prolog."""
-    option = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
-    for name in (option, f"SPANK_{option}"):
-        held = slurm.run(f"apisubmit {name}=memory", user="alice").stdout.strip()
-        assert told(held)["Features"] == "memmode=cache"
+OPTION = "_SLURM_SPANK_OPTION_hybridmem_hybrid_mem"
+MEMORY, SPILL = ({"spank_environment": [f"{OPTION}={mode}"]} for mode in ("memory", "spill"))
+
+
+def post(user, **job):
+    """Submits a batch job by Slurm's REST API, as the user. Gives the job's number, None if it was refused, and what
+    slurmrestd has said. It takes one request from its input, as under inetd."""
+    fields = {"script": "#!/bin/sh\n", "environment": ["PATH=/usr/bin"], "current_working_directory": "/tmp", **job}
+    body = json.dumps({"job": fields})
+    head = ("POST /slurm/v0.0.42/job/submit HTTP/1.1", "Content-Type: application/json", f"Content-Length: {len(body)}")
+    request = "\r\n".join((*head, "Connection: close", "", body))
+    daemon = "/usr/sbin/slurmrestd -a rest_auth/local -s slurmctld -d v0.0.42"
+    done = slurm.run(f"printf %s {shlex.quote(request)} | {daemon}", user=user, check=False)
+    answer, _ = json.JSONDecoder().raw_decode(done.stdout.partition("\n\n")[2])
+    return answer.get("job_id"), f"{answer}\n{done.stderr}"
+
+
+def test_a_client_of_slurms_rest_api_gets_the_same_nodes():
+    """It runs neither a cli_filter nor our plugin, and may send the option under the name that it has in a prolog. In
+    the environment of the job's script the option is the script's, as that of an srun in the job, and not the job's."""
+    for asked, features in (
+        ({**MEMORY, "constraints": "rack1"}, "rack1&memmode=cache"),
+        ({"spank_environment": [f"SPANK_{OPTION}=memory"]}, "memmode=cache"),
+        (SPILL, "memmode=flat"),
+        ({"environment": [f"{OPTION}=memory"]}, "(null)"),
+    ):
+        held, said = post("alice", hold=True, **asked)
+        assert held, said
+        assert told(held)["Features"] == features
         slurm.run(f"scancel {held}")
-    refused = slurm.run(f"apisubmit {option}=spill SPANK_{option}=memory", user="alice", check=False)
-    assert refused.returncode != 0 and "--hybrid-mem is in the job's environment 2 times" in refused.stderr
+
+
+def test_what_a_client_of_slurms_rest_api_may_not_have_is_refused():
+    """The answer has Slurm's error, and slurmrestd's log our line."""
+    feature, denied = "Invalid feature specification", "Access/permission denied"
+    for user, error, line, asked in (
+        ("alice", feature, "leave that out", {**SPILL, "constraints": "memmode=cache"}),
+        ("alice", denied, "give it once", {"spank_environment": [f"{OPTION}=spill", f"SPANK_{OPTION}=memory"]}),
+        ("bob", denied, "are for jobs with user alice", MEMORY),
+    ):
+        held, said = post(user, hold=True, **asked)
+        assert held is None and error in said and line in said, said
+
+
+def test_a_job_of_slurms_rest_api_is_placed_as_it_asks():
+    folder = slurm.folder_of("alice")
+    script = f"#!/bin/sh\n{slurm.POLICY}\n"
+    out = {"standard_output": f"{folder}/out"}
+    job_id, said = post("alice", script=script, spank_environment=[f"{OPTION}=slow,socket=all"], **out)
+    assert job_id, said
+    assert slurm.wait_job(job_id) == "COMPLETED", slurm.run(f"cat {folder}/out").stdout
+    assert (folder / "out").read_text() == "bind=static:2-3\n"
+    assert slurm.record(job_id)["request"] == "slow,socket=all"
 
 
 def test_a_job_on_a_node_without_a_cache_ends_before_its_first_instruction():
