@@ -16,6 +16,11 @@ esac
 """
 
 
+def came(mode):
+    """What BootNote.check() returns where the mode has come: slurmctld hears of it before slurmd reports it."""
+    return 0, "", ["update", "nodename=n1", f"activefeatures=memmode={mode}"]
+
+
 class BootNote:
     """The note of what was asked for, in the folder of a node."""
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from bootnote import came
 from installed import LIBEXEC, PREFIX, helper, needs_memmode, with_mounts
 
 pytestmark = needs_memmode
@@ -86,7 +87,7 @@ def test_a_node_is_made_mixed_with_the_share_of_the_site(node):
     assert node.goal() == "goal-mixed" and node.changes() == ["create"]
     node.note.age()
     node.set(mode="mixed-resources", goal="goal-none")
-    assert node.check() == QUIET and not node.note.path.exists()
+    assert node.check() == came("mixed") and not node.note.path.exists()
     node.config.write_text(node.config.read_text().replace("memmode_mixed = 50%", ""))
     node.set(mode="cache-resources")
     assert "how much of the modules is memory then: set memmode_mixed" in node.fails("memmode=mixed")
@@ -181,7 +182,7 @@ def test_no_other_node_is_drained(node):
     node.run("memmode=flat")
     node.note.age()
     node.set(mode="flat-resources", goal="goal-none")
-    assert node.check() == QUIET and not node.note.path.exists()
+    assert node.check() == came("flat") and not node.note.path.exists()
 
 
 def test_the_name_of_the_node_is_slurms_and_not_the_hosts(node):

@@ -80,6 +80,16 @@ static void tell(const char *node, const struct hm_memmode_state *state, struct 
         hm_fail(error, EIO, "%.400s; slurmctld is not told its mode: %.100s", drained.text, why.text);
 }
 
+/* The mode has come. slurmctld may have given the node up meanwhile: Slurm 26.05 then takes it for one that has all
+ * modes, and sets it invalid as soon as slurmd reports one. So slurmctld hears of the mode first. It is asked once:
+ * without an answer, the boot goes on. */
+static void tell_come(const char *given, const struct hm_memmode_state *state)
+{
+    char node[HM_MEMMODE_NAME];
+    if (hm_memmode_name(given, node, NULL) == 0)
+        (void)hm_memmode_tell(node, state, NULL);
+}
+
 /* There was a boot since. */
 static int look_after(const struct hm_hardware *hardware, const struct hm_config *config, const struct hm_asked *asked,
                       const char *given, struct hm_error *error)
@@ -97,8 +107,10 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
                 asked->mode);
         return HM_MEMMODE_EXIT_REFUSED;
     }
-    if (hm_memmode_has_come(&state, hm_memmode_find(asked->mode), &what) == 0)
+    if (hm_memmode_has_come(&state, hm_memmode_find(asked->mode), &what) == 0) {
+        tell_come(given, &state);
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
+    }
     bool is_pending = is_still_pending(hardware, &state);
     snprintf(text, sizeof(text), "%.280s%s", what.text, is_pending ? "; a goal is still pending" : "");
     int status = refuse(config, given, node, text, is_pending ? asked->mode : NULL, error);

@@ -61,8 +61,8 @@ class Guest(driver.Conversation):
         words = [f"testbed.machine={self.name}", f"testbed.layout={self.layout}", *KERNEL_WORDS]
         vm.add(*qemu.accelerator_arguments(cluster.accel), *qemu.boot_arguments(cluster.disk_folder, *words))
         vm.add(*machine.arguments(self.shape, [vm.share(memory) for memory in self._nvdimms]))
-        # When the power fails, what the guest has synced has to be on the disk. With cache=unsafe QEMU's own tables of it
-        # would be lost with the process.
+        # When the power fails, what the guest has synced has to be on the disk. With cache=unsafe QEMU's own tables of
+        # it would be lost with the process.
         vm.add("-drive", f"file={vm.share(self._disk)},if=virtio,format=qcow2,cache=writeback")
         vm.add("-drive", f"file={vm.share(cluster.brought)},if=virtio,format=raw,readonly=on")
         if self.get_disk:
