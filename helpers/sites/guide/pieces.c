@@ -30,6 +30,7 @@ struct pieces {
     struct hm_pack_item *item;
     const uint64_t **series; /* by piece, for the scene */
     bool *is_limitable, *is_fast;
+    bool *is_divided; /* by site */
 };
 
 /* An allocation in a slice of an order is in one tier, so a slice has to have many. */
@@ -39,7 +40,7 @@ static bool has_slices(const struct hm_profile *profile, const struct hm_profile
     return hm_slices_count(&site->slices) > 1 && (block >= HM_ALLOC_LEAST ? step == 0 : block * LEAST_BLOCKS <= step);
 }
 
-static bool is_divided(const struct hm_guide_packing *packing, size_t at)
+static bool can_divide(const struct hm_guide_packing *packing, size_t at)
 {
     const struct hm_profile_site *site = &packing->profile->site[at];
     return packing->packer->may_divide && packing->value[at] > 0 && site->class_bytes == 0 &&
@@ -53,6 +54,7 @@ static void close_pieces(struct pieces *pieces)
     free(pieces->series);
     free(pieces->is_limitable);
     free(pieces->is_fast);
+    free(pieces->is_divided);
 }
 
 /* Returns 0, or -1. To be closed in both cases. */
@@ -63,8 +65,12 @@ static int open_pieces(struct pieces *pieces, size_t n_sites)
                               .item = calloc(most, sizeof(*pieces->item)),
                               .series = calloc(most, sizeof(*pieces->series)),
                               .is_limitable = calloc(most, sizeof(*pieces->is_limitable)),
-                              .is_fast = calloc(most, sizeof(*pieces->is_fast))};
-    return pieces->piece && pieces->item && pieces->series && pieces->is_limitable && pieces->is_fast ? 0 : -1;
+                              .is_fast = calloc(most, sizeof(*pieces->is_fast)),
+                              .is_divided = calloc(n_sites + 1, sizeof(*pieces->is_divided))};
+    return pieces->piece && pieces->item && pieces->series && pieces->is_limitable && pieces->is_fast &&
+                   pieces->is_divided
+               ? 0
+               : -1;
 }
 
 /* The bytes of a slice where the site has `bytes`: of each allocation as much, or those that come first. */
@@ -104,17 +110,29 @@ static void add(struct pieces *pieces, const struct hm_guide_packing *packing, s
     pieces->is_limitable[at] = piece.slice == WHOLE && hm_guide_can_limit(site);
 }
 
+/* Of the sites that can be divided, those that are worth most. Returns 0, or -1. */
+static int choose_divided(struct pieces *pieces, const struct hm_guide_packing *packing)
+{
+    size_t n = 0, *order = hm_pack_order(packing->value, packing->profile->n_sites, &n);
+    int n_divided = 0;
+    for (size_t i = 0; order && i < n && n_divided < HM_GUIDE_PARTS; i++)
+        if (can_divide(packing, order[i])) {
+            pieces->is_divided[order[i]] = true;
+            n_divided++;
+        }
+    free(order);
+    return order ? 0 : -1;
+}
+
 static void cut(struct pieces *pieces, const struct hm_guide_packing *packing)
 {
     double share[HM_SLICES];
-    int n_divided = 0;
     for (size_t i = 0; i < packing->profile->n_sites; i++) {
         const struct hm_profile_site *site = &packing->profile->site[i];
-        if (n_divided == HM_GUIDE_PARTS || !is_divided(packing, i)) {
+        if (!pieces->is_divided[i]) {
             add(pieces, packing, (struct piece){.site = i, .slice = WHOLE, .share = 1});
             continue;
         }
-        n_divided++;
         hm_slices_expect(&site->slices, site->samples, share);
         for (int slice = 0; slice < hm_slices_count(&site->slices); slice++)
             add(pieces, packing, (struct piece){.site = i, .slice = slice, .share = share[slice]});
@@ -181,6 +199,8 @@ int hm_guide_pack(const struct hm_guide_packing *packing, struct hm_pack_result 
     struct pieces pieces;
     bool *is_fast = result->is_fast;
     int status = open_pieces(&pieces, packing->profile->n_sites);
+    if (status == 0)
+        status = choose_divided(&pieces, packing);
     if (status == 0) {
         cut(&pieces, packing);
         result->is_fast = pieces.is_fast;

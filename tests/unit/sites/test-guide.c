@@ -289,47 +289,6 @@ static void test_sites_that_follow_each_other_share_the_room(void **state)
     assert_float_equal(choice.expected_share, 1, 1e-9);
 }
 
-/* Of a site that is used unevenly, the slices that are used most; of one that is not, as many as find room. */
-static void test_sites_are_divided(void **state)
-{
-    struct hm_profile_site site[2] = {
-        {.id = 1, .allocations = 4, .peak_bytes = 64 * MIB, .mean_bytes = 64 * MIB, .lifetime_s = 9, .reads = 900},
-        {.id = 2, .allocations = 768, .peak_bytes = 24 * MIB, .mean_bytes = 24 * MIB, .lifetime_s = 10, .reads = 300}};
-    const struct hm_profile profile = {.elapsed_s = 10, .n_sites = 2, .site = site, .elsewhere = 0};
-    struct hm_error error = {""};
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        site[i].samples = site[i].reads;
-        site[i].slices.is_known = true;
-        for (int slice = 0; slice < 24; slice++)
-            site[i].slices.accesses[slice] = i > 0 ? 12.5 : slice == 5 || slice == 6 ? 400 : 100.0 / 22;
-    }
-    site[1].slices.step_bytes = MIB;
-    site[1].slices.extent_bytes = 24 * MIB;
-    choice.packer = hm_packer_at(0);
-    choice.has_arenas = true;
-    choice.capacity_bytes = 16 * MIB;
-    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
-    assert_int_equal(choice.fast_bytes, 16 * MIB);
-    assert_int_equal(choice.table.limited_bytes, 0);
-    assert_int_equal(choice.table.n_parts, 2);
-    const struct hm_guide_part *part = &choice.table.part[hm_guide_find_part(&choice.table, 1)];
-    assert_true(part->slices == (1u << 5 | 1u << 6) && part->step_bytes == 0);
-    part = &choice.table.part[hm_guide_find_part(&choice.table, 2)];
-    assert_true(__builtin_popcount(part->slices) == 12 && part->slices >> 24 == 0 && part->step_bytes == MIB);
-    assert_float_equal(choice.expected_share, (0.8 * 800 + 0.2 * 900 / 16 + 150) / 1200,
-                       0.01);          /* a fifth is spread evenly */
-    choice.capacity_bytes = 128 * MIB; /* whole: no part is named */
-    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
-    assert_int_equal(choice.table.n_ids, 2);
-    assert_int_equal(choice.table.n_parts, 0);
-    choice.packer = hm_packer_find("hotset", &error); /* the paper's divide no site */
-    choice.capacity_bytes = 16 * MIB;
-    assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
-    assert_int_equal(choice.table.n_parts, 0);
-    choice.has_arenas = false;
-}
-
 static struct hm_limit limit;
 
 /* All, a part where that is large enough, or nothing; and never more than there is. */
@@ -415,7 +374,6 @@ int main(void)
         cmocka_unit_test(test_large_tables),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_sites_are_divided),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limited_mappings),
         cmocka_unit_test(test_ranges_of_mappings),
