@@ -27,10 +27,12 @@ struct hm_online {
     struct hm_online_pages pages;
     struct hm_purse purse;
     unsigned n_cpus;
-    double job_s;                                  /* CPU time of the program's processes */
-    double phase_from_s;                           /* the purse's ran_s when the phase began */
-    uint64_t phase_ns;                             /* when it began */
-    struct hm_watch_heat before[HM_SITES_ENTRIES]; /* of the watch, then */
+    double job_s;        /* CPU time of the program's processes */
+    double phase_from_s; /* the purse's ran_s when the phase began */
+    uint64_t phase_ns;   /* when it began */
+    struct {
+        double samples, accesses;
+    } before[HM_SITES_ENTRIES]; /* of the watch's sites, then */
     double samples_before, elsewhere_before;
     struct hm_online_site site[HM_SITES_ENTRIES]; /* by their index in the table */
     double samples, elsewhere;                    /* as those of sites: lately */
@@ -103,13 +105,15 @@ static void learn(struct hm_online *online)
 {
     const struct hm_watch *watch = online->watch;
     for (size_t i = 0; i < HM_SITES_ENTRIES; i++) {
-        const struct hm_watch_heat *now = &watch->heat[i], *before = &online->before[i];
+        const struct hm_watch_heat *heat = &watch->heat[i];
         struct hm_online_site *site = &online->site[i];
-        site->accesses = LATE * site->accesses + (now->reads + now->writes - before->reads - before->writes);
-        site->samples = LATE * site->samples + (now->samples - before->samples);
+        double accesses = heat->reads + heat->writes;
+        site->accesses = LATE * site->accesses + (accesses - online->before[i].accesses);
+        site->samples = LATE * site->samples + (heat->samples - online->before[i].samples);
         site->bytes = (uint64_t)(LATE * (double)site->bytes);
         site->tier_bytes[0] = site->tier_bytes[1] = site->fixed_bytes[0] = site->fixed_bytes[1] = 0;
-        online->before[i] = *now;
+        online->before[i].accesses = accesses;
+        online->before[i].samples = heat->samples;
     }
     online->samples = LATE * online->samples + (watch->samples - online->samples_before);
     online->elsewhere = LATE * online->elsewhere + (watch->elsewhere - online->elsewhere_before);
