@@ -84,6 +84,19 @@ def test_the_page_has_the_curve_and_the_sites(tmp_path):
     assert sites("show", "--html", "-", PROFILE).stdout == text
 
 
+def test_the_page_has_the_slices_of_the_most_used_sites(tmp_path):
+    def change(profile):
+        for site in profile["sites"][:2]:
+            site["slices"] = {"step_bytes": None, "extent_bytes": None, "accesses": [0.0] * 31 + [8.0]}
+        profile["sites"][1]["slices"].update(step_bytes=MIB, extent_bytes=5 * MIB // 2, accesses=[6.0, 0.0, 2.0])
+
+    path = changed(tmp_path, change)
+    VALIDATOR.validate(json.loads(path.read_text()))
+    text = sites("show", "--html", "-", path).stdout
+    assert 'data-tip="97 to 100 % of each allocation: of its accesses 100.0 %"' in text
+    assert 'data-tip="2.0 MiB to 2.5 MiB: of its accesses 25.0 %"' in text and text.count("data-tip=") == 64 + 3
+
+
 def test_the_page_escapes_what_a_profile_has(tmp_path):
     def change(profile):
         profile["program"]["command"] = profile["objects"][0]["path"] = "</p><script>alert(1)</script>"

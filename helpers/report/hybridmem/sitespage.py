@@ -6,6 +6,7 @@ from . import charts, draw, page
 
 STEPS = 64  # columns of the curve
 SHARES = (0.1, 0.25, 0.5)  # of the sites' bytes, whose accesses are said
+SLICED = 6  # sites whose slices are drawn
 HEADS = (
     ("Site", page.NAME),
     ("Where", page.PROSE),
@@ -86,6 +87,42 @@ def curve_section(profile, accesses):
     return page.section("curve", "Accesses by capacity", chart, page.sentences(said), about=about)
 
 
+def slice_names(slices):
+    """Where each slice is, in words."""
+    count, step = len(slices["accesses"]), slices["step_bytes"]
+    if step is None:
+        return [f"{100 * at / count:.0f} to {100 * (at + 1) / count:.0f} % of each allocation" for at in range(count)]
+    ends = [min(step * (at + 1), slices["extent_bytes"]) for at in range(count)]
+    return [f"{draw.size(step * at)} to {draw.size(end)}" for at, end in enumerate(ends)]
+
+
+def slices_chart(site, where):
+    slices = site["slices"]
+    total = sum(slices["accesses"])
+    is_ordered = slices["step_bytes"] is not None
+    ends = ("made first", "made last") if is_ordered else ("start", "end of each allocation")
+    return charts.stacked(
+        f"{site['id']}, {where}",
+        ["of its accesses"],
+        [(name, (count / total,)) for name, count in zip(slice_names(slices), slices["accesses"])],
+        lambda share: f"{100 * share:.1f} %",
+        ends,
+    )
+
+
+def slices_section(order):
+    """Where in the memory of the most used sites their accesses are."""
+    known = [(site, where) for site, where in order if site["slices"] and sum(site["slices"]["accesses"]) > 0]
+    if not known:
+        return ""
+    about = (
+        "Where in the memory of the most used sites the sampled accesses are. Small allocations stand in the order in"
+        " which a process makes them."
+    )
+    drawn = [slices_chart(site, where) for site, where in known[:SLICED]]
+    return page.section("slices", "Slices", *drawn, about=about)
+
+
 def make(figures):
     profile, where = figures["profile"], figures["where"]
     accesses = all_accesses(profile)
@@ -107,5 +144,6 @@ def make(figures):
             ]
         ),
         curve_section(profile, accesses),
+        slices_section(order),
         page.section("sites", "Sites", table),
     )
