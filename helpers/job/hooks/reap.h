@@ -23,7 +23,7 @@ struct hm_reap {
 bool hm_reap(const struct hm_config *config, const struct hm_reap *reap, struct hm_error *left);
 
 /*
- * Writes records that wait in the state folder, some in each call (hm_store_retry). Returns true where it has written
+ * Writes records that wait (store/store.h), some in each call (hm_store_retry). Returns true where it has written
  * any, so that the next call may write more. Call it last, and not before a job: their folder may be on a file system
  * that hangs.
  */

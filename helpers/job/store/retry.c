@@ -62,29 +62,41 @@ static int set_aside(int folder, const char *name, const char *why, void (*tell)
     return result;
 }
 
-/* What became of a record: the last two leave it where it is. REFUSED: the others of its file would be, too. */
-enum tried { APPENDED, SET_ASIDE, FAILED, REFUSED };
+/* The work of one call in one pending/, which is open as `folder`. No record is begun after `end_ms`. */
+struct pass {
+    const struct hm_config *config;
+    enum hm_pending_place place;
+    int folder;
+    int64_t end_ms;
+    void (*tell)(const char *line);
+    struct hm_error *error;
+};
 
-static enum tried retry_one(const struct hm_config *config, int folder, const char *name,
-                            void (*tell)(const char *line), struct hm_error *error)
+/* What became of a record: the last two leave it where it is. REFUSED: the others of its file would be, too. */
+enum tried { APPENDED, MOVED, SET_ASIDE, FAILED, REFUSED };
+
+/* A record in memory goes to the disk first, if that has room again: there it outlasts a reboot. */
+static enum tried retry_one(const struct pass *pass, const char *name)
 {
     struct hm_store_key key;
     struct hm_error why = {{0}};
     char node[HM_STORE_NODE];
     enum tried tried = APPENDED;
     (void)hm_pending_parse(name, &key, node, sizeof(node));
-    char *line = read_line(folder, name, &why);
+    char *line = read_line(pass->folder, name, &why);
     if (!line) {
-        if (errno == EBADMSG && set_aside(folder, name, why.text, tell) == 0)
+        if (errno == EBADMSG && set_aside(pass->folder, name, why.text, pass->tell) == 0)
             return SET_ASIDE;
-        hm_fail(error, EIO, "%s", why.text);
+        hm_fail(pass->error, EIO, "%s", why.text);
         return FAILED;
     }
     key.way = HM_STORE_AGAIN; /* appended perhaps by a process that was killed before it could remove the file */
-    if (hm_store_append(config, &key, line, error) != 0) {
+    if (pass->place == HM_PENDING_MEMORY && hm_pending_keep(pass->config, HM_PENDING_DISK, &key, line, NULL) == 0)
+        tried = MOVED;
+    else if (hm_store_append(pass->config, &key, line, pass->error) != 0)
         tried = REFUSED;
-    } else if (unlinkat(folder, name, 0) != 0) {
-        hm_fail_errno(error, "pending/%s cannot be removed", name);
+    if (tried != REFUSED && unlinkat(pass->folder, name, 0) != 0) {
+        hm_fail_errno(pass->error, "pending/%s cannot be removed", name);
         tried = FAILED;
     }
     free(line);
@@ -116,27 +128,26 @@ static int compare(const void *one, const void *other)
 }
 
 /* Fills `waiting` with the records of the list, in the order in which they are tried. Returns how many there are. */
-static int find_records(const char *path, int folder, struct dirent *const *list, int n, struct waiting *waiting,
-                        void (*tell)(const char *line))
+static int find_records(const struct pass *pass, struct dirent *const *list, int n, struct waiting *waiting)
 {
     struct hm_store_key key;
     struct stat status;
-    char node[HM_STORE_NODE], line[HM_PENDING_PATH + NAME_MAX + 80];
+    char node[HM_STORE_NODE], path[HM_PENDING_PATH], line[HM_PENDING_PATH + NAME_MAX + 80];
     const char *foreign = NULL;
     int found = 0, n_foreign = 0;
     for (int i = 0; i < n; i++) {
         const char *name = list[i]->d_name;
         if (name[0] == '.')
-            drop_if_stale(folder, name);
+            drop_if_stale(pass->folder, name);
         else if (hm_pending_parse(name, &key, node, sizeof(node)) != 0)
             foreign = n_foreign++ > 0 ? foreign : name;
-        else if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        else if (fstatat(pass->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
             waiting[found++] = (struct waiting){name, status.st_mtim};
     }
     if (foreign) {
-        snprintf(line, sizeof(line), "%s has %d files that are no records, as %s: move them away", path, n_foreign,
-                 foreign);
-        tell(line);
+        snprintf(line, sizeof(line), "%s has %d files that are no records, as %s: move them away",
+                 hm_pending_path(pass->config, pass->place, path), n_foreign, foreign);
+        pass->tell(line);
     }
     qsort(waiting, (size_t)found, sizeof(*waiting), compare);
     return found;
@@ -169,66 +180,64 @@ static bool is_among(const struct target *target, int n, const char *name)
  * the next pass: so those that can never be appended hold up no record of another day. Returns how many were appended,
  * or -1 if one failed and none was.
  */
-static int retry_records(const struct hm_config *config, int folder, const struct waiting *waiting, int n,
-                         int64_t end_ms, void (*tell)(const char *line), struct hm_error *error)
+static int retry_records(const struct pass *pass, const struct waiting *waiting, int n)
 {
     struct target refused[HM_STORE_PASS];
-    int done = 0, failed = 0, n_refused = 0;
+    int count[REFUSED + 1] = {0}, n_tried = 0;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
     if (n > 0)
         times[1] = waiting[n - 1].since;
-    for (int i = 0; i < n && done + failed < HM_STORE_PASS && hm_clock_ms(CLOCK_MONOTONIC) < end_ms; i++) {
-        if (is_among(refused, n_refused, waiting[i].name))
+    for (int i = 0; i < n && n_tried < HM_STORE_PASS && hm_clock_ms(CLOCK_MONOTONIC) < pass->end_ms; i++) {
+        if (is_among(refused, count[REFUSED], waiting[i].name))
             continue;
-        enum tried tried = retry_one(config, folder, waiting[i].name, tell, error);
-        done += tried == APPENDED;
-        if (tried == APPENDED || tried == SET_ASIDE)
-            continue;
-        failed++;
+        enum tried tried = retry_one(pass, waiting[i].name);
         if (tried == REFUSED)
-            find_target(waiting[i].name, &refused[n_refused++]);
+            find_target(waiting[i].name, &refused[count[REFUSED]]);
+        count[tried]++;
+        n_tried += tried != SET_ASIDE;
+        if (tried != FAILED && tried != REFUSED)
+            continue;
         times[1].tv_sec++; /* not the clock's time: it may have been set back */
-        (void)utimensat(folder, waiting[i].name, times, AT_SYMLINK_NOFOLLOW);
+        (void)utimensat(pass->folder, waiting[i].name, times, AT_SYMLINK_NOFOLLOW);
     }
-    return done > 0 || failed == 0 ? done : -1;
+    return count[APPENDED] > 0 || count[FAILED] + count[REFUSED] == 0 ? count[APPENDED] : -1;
 }
 
-/* As hm_store_retry, for one place; begins no record after `end_ms`. */
-static int retry_place(const struct hm_config *config, enum hm_pending_place place, int64_t end_ms,
-                       void (*tell)(const char *line), struct hm_error *error)
+/* As hm_store_retry, for one place. */
+static int retry_place(struct pass pass)
 {
     struct hm_error why = {{0}};
     struct dirent **list = NULL;
     char path[HM_PENDING_PATH];
     int result = -1;
-    int folder = hm_pending_open(config, place, false, &why);
-    if (folder < 0)
-        return errno == ENOENT ? 0 : hm_fail(error, errno, "%s", why.text);
+    pass.folder = hm_pending_open(pass.config, pass.place, false, &why);
+    if (pass.folder < 0)
+        return errno == ENOENT ? 0 : hm_fail(pass.error, errno, "%s", why.text);
     /* If another process holds the lock, it does this work. */
-    if (hm_flock_try(folder) != 0) {
-        close(folder);
+    if (hm_flock_try(pass.folder) != 0) {
+        close(pass.folder);
         return 0;
     }
-    hm_pending_path(config, place, path);
-    int n = scandirat(folder, ".", &list, NULL, NULL);
+    int n = scandirat(pass.folder, ".", &list, NULL, NULL);
     struct waiting *waiting = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*waiting));
     if (waiting)
-        result = retry_records(config, folder, waiting, find_records(path, folder, list, n, waiting, tell), end_ms,
-                               tell, error);
+        result = retry_records(&pass, waiting, find_records(&pass, list, n, waiting));
     else
-        hm_fail(error, EIO, "%s cannot be listed", path);
+        hm_fail(pass.error, EIO, "%s cannot be listed", hm_pending_path(pass.config, pass.place, path));
     free(waiting);
     for (int i = 0; i < n; i++)
         free(list[i]);
     free(list);
-    hm_flock_close(folder);
+    hm_flock_close(pass.folder);
     return result;
 }
 
 int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line), struct hm_error *error)
 {
-    const int64_t end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS;
-    int on_disk = retry_place(config, HM_PENDING_DISK, end_ms, tell, error);
-    int in_memory = on_disk > 0 ? 0 : retry_place(config, HM_PENDING_MEMORY, end_ms, tell, error);
-    return in_memory != 0 ? in_memory : on_disk;
+    struct pass pass = {config, HM_PENDING_MEMORY, .end_ms = hm_clock_ms(CLOCK_MONOTONIC) + PASS_MS, .tell = tell,
+                        .error = error};
+    int in_memory = retry_place(pass);
+    pass.place = HM_PENDING_DISK;
+    int on_disk = in_memory > 0 ? 0 : retry_place(pass);
+    return on_disk != 0 ? on_disk : in_memory;
 }

@@ -51,11 +51,12 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
  * Appends the records in pending/, oldest first. Slurm may wait meanwhile: so one call tries to append at most
  * HM_STORE_PASS records of each pending/ and begins none after 5 s; the next call goes on. A record that fails is the
  * last one of the next call; where it was its file of the day that could not be written, this call leaves out the other
- * records of that file. Those in run_dir come when none of state_dir was appended. One that is broken gets another
- * name, and files that are no records are passed over: `tell` gets a line for the log of each that is broken, and one
- * of the others. Returns how many were appended, or -1 if one failed and none was appended, or if pending/ cannot be
- * opened or listed. error->text, which the caller has emptied, says why one failed. Several processes may call it at
- * once: one does the work, and the others return 0.
+ * records of that file. Those in run_dir, which a reboot would end, come first: they go to state_dir if that takes them
+ * now, and are appended otherwise; those in state_dir come when none of run_dir was appended. One that is broken gets
+ * another name, and files that are no records are passed over: `tell` gets a line for the log of each that is broken,
+ * and one of the others. Returns how many were appended, or -1 if one failed and none was appended, or if a pending/
+ * cannot be opened or listed. error->text, which the caller has emptied, says why one failed. Several processes may
+ * call it at once: one does the work, and the others return 0.
  */
 #define HM_STORE_PASS 16 /* most records that one call tries to append */
 int hm_store_retry(const struct hm_config *config, void (*tell)(const char *line), struct hm_error *error);

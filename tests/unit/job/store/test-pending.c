@@ -150,15 +150,38 @@ static void test_what_no_disk_takes_waits_in_memory(void **state)
     }
     assert_mode(memory, 0700, geteuid());
     assert_int_equal(count_in(memory), 3);
-    assert_int_equal(unlink(path_of("state/pending")), 0);
-    assert_int_equal(hm_store_put(&config, &key, "{\"a\":2}", &error), 1); /* the disk has room again */
     assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
-    assert_int_equal(mkdir(config.record_dir, 0751), 0);
-    assert_int_equal(hm_store_retry(&config, note_told, &error), 1);
     assert_int_equal(count_in(memory), 3);
-    assert_int_equal(hm_store_retry(&config, note_told, &error), 3);
-    assert_int_equal(count_in(memory) + count_in("state/pending"), 0);
-    assert_text("records/" DAY "/n1.jsonl", "{\"a\":2}\n{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n");
+    assert_int_equal(mkdir(config.record_dir, 0751), 0);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), 3); /* still no room on the disk */
+    assert_int_equal(count_in(memory), 0);
+    assert_text("records/" DAY "/n1.jsonl", "{\"a\":1}\n{\"a\":1}\n{\"a\":1}\n");
+}
+
+/* A reboot ends what is in memory. So it does not stay there until all of the disk's are appended, of which each epilog
+ * tries some, nor until record_dir takes it. */
+static void test_what_waits_in_memory_goes_to_the_disk_first(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    const char *const memory = "run/root/node/pending";
+    char name[96];
+    assert_int_equal(rmdir(config.record_dir), 0);
+    put_file("state/pending", "no folder\n");
+    for (int i = 0; i < HM_STORE_PASS + 1; i++, key.end_ns++)
+        assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
+    assert_int_equal(unlink(path_of("state/pending")), 0);
+    assert_int_equal(mkdir(path_of("state/pending"), 0700), 0);
+    for (int i = 0; i < HM_STORE_PASS; i++) {
+        snprintf(name, sizeof(name), "state/pending/%019d_1_0_0_n1.json", i);
+        put_file(name, "{}\n");
+    }
+    assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
+    assert_int_equal(count_in(memory), 1);
+    assert_int_equal(count_in("state/pending"), 2 * HM_STORE_PASS);
+    assert_int_equal(hm_store_retry(&config, note_told, &error), -1);
+    assert_int_equal(count_in(memory), 0);
+    assert_int_equal(count_in("state/pending"), 2 * HM_STORE_PASS + 1);
 }
 
 /* A pass appends HM_STORE_PASS records at most: Slurm waits for its epilog's pass, and must not wait for them all. */
@@ -328,6 +351,8 @@ int main(void)
         cmocka_unit_test(test_pending_names),
         cmocka_unit_test_setup_teardown(test_what_is_to_wait_does_not_touch_the_records, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_no_disk_takes_waits_in_memory, store_set_up, store_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_waits_in_memory_goes_to_the_disk_first, store_set_up,
+                                        store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
