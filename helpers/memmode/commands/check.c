@@ -82,12 +82,13 @@ static void tell(const char *node, const struct hm_memmode_state *state, struct 
 
 /* The mode has come. slurmctld may have given the node up meanwhile: Slurm 26.05 then takes it for one that has all
  * modes, and sets it invalid as soon as slurmd reports one. So slurmctld hears of the mode first. It is asked once:
- * without an answer, the boot goes on. */
-static void tell_come(const char *given, const struct hm_memmode_state *state)
+ * without an answer, the boot goes on, and `error` is a line for the log. */
+static void tell_come(const char *given, const struct hm_memmode_state *state, const char *mode, struct hm_error *error)
 {
+    struct hm_error why = {{0}};
     char node[HM_MEMMODE_NAME];
-    if (hm_memmode_name(given, node, NULL) == 0)
-        (void)hm_memmode_tell(node, state, NULL);
+    if (hm_memmode_name(given, node, &why) != 0 || hm_memmode_tell(node, state, &why) != 0)
+        hm_fail(error, EIO, "memmode=%s has come; slurmctld is not told: %.500s", mode, why.text);
 }
 
 /* There was a boot since. */
@@ -108,7 +109,7 @@ static int look_after(const struct hm_hardware *hardware, const struct hm_config
         return HM_MEMMODE_EXIT_REFUSED;
     }
     if (hm_memmode_has_come(&state, hm_memmode_find(asked->mode), &what) == 0) {
-        tell_come(given, &state);
+        tell_come(given, &state, asked->mode, error);
         return hm_asked_remove(config, error) == 0 ? HM_MEMMODE_EXIT_DONE : HM_MEMMODE_EXIT_REFUSED;
     }
     bool is_pending = is_still_pending(hardware, &state);
