@@ -147,7 +147,7 @@ static void read_samples(const struct hm_config *config, uint32_t job_id, struct
     forget(measured);
 }
 
-/* Returns -1 where the record could not be written to any place. */
+/* Returns -1 where the record could not be written to any place, and is to wait in the ledger. */
 static int write_record(const struct hm_config *config, const struct hm_job *job, const struct measured *measured,
                         enum hm_store_way way)
 {
@@ -156,9 +156,9 @@ static int write_record(const struct hm_config *config, const struct hm_job *job
     bool has_tiers = tiers && hm_nodetiers_read(config, tiers, NULL) == 0;
     int result = hm_record_write(config, has_tiers ? tiers : NULL, job, measured->samples, measured->why.text,
                                  job->end_ns, way, &error);
-    if (result < 0)
-        hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and waits in the ledger: %s", job->job_id,
-               error.text);
+    if (result < 0 || result == 2)
+        hm_log(HM_LOG_ERROR, "job %u: its record cannot be written, and %s: %s", job->job_id,
+               result < 0 ? "waits in the ledger" : "is lost", error.text);
     else if (error.text[0])
         hm_log(HM_LOG_WARNING, "job %u: %s%s", job->job_id, result > 0 ? "its record is kept for later: " : "",
                error.text);

@@ -28,8 +28,9 @@ json_t *hm_record_build(const struct hm_config *config, const struct hm_tiers *t
 
 /*
  * Builds the record, as hm_record_build does, and stores it in this `way` (store/store.h). Returns 0 if it was appended
- * to the records; 1 if it waits for hm_store_retry; -1 if it could not be built, or could be written nowhere. If
- * error->text is not empty, it is one line for the log, also with 0: then the user's own copy failed.
+ * to the records; 1 if it waits for hm_store_retry; 2 if it is given up (hm_store_put); -1 if it could not be built, or
+ * could be written nowhere. If error->text is not empty, it is one line for the log, also with 0: then the user's own
+ * copy failed.
  */
 int hm_record_write(const struct hm_config *config, const struct hm_tiers *tiers, const struct hm_job *job,
                     const struct hm_samples *samples, const char *no_samples, int64_t end_ns, enum hm_store_way way,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pending.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -83,6 +84,30 @@ int hm_pending_open(const struct hm_config *config, enum hm_pending_place place,
     return fd;
 }
 
+/* A disk that stays full must not have the records of all jobs add up in memory: the ledger and the system's services
+ * need what run_dir is on. */
+static int check_room(int folder, struct hm_error *error)
+{
+    struct stat status;
+    struct dirent *item;
+    off_t used = 0;
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *names = again < 0 ? NULL : fdopendir(again);
+    if (!names) {
+        hm_fail_errno(error, "pending/ cannot be listed");
+        if (again >= 0)
+            close(again);
+        return -1;
+    }
+    while ((item = readdir(names)))
+        if (fstatat(folder, item->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode))
+            used += status.st_size;
+    closedir(names);
+    return used < HM_PENDING_MEMORY_MOST
+               ? 0
+               : hm_fail(error, EDQUOT, "the records that wait in memory have %d MiB", HM_PENDING_MEMORY_MOST >> 20);
+}
+
 int hm_pending_keep(const struct hm_config *config, enum hm_pending_place place, const struct hm_store_key *key,
                     const char *line, struct hm_error *error)
 {
@@ -92,6 +117,12 @@ int hm_pending_keep(const struct hm_config *config, enum hm_pending_place place,
     int folder = hm_pending_open(config, place, true, error);
     if (folder < 0)
         return -1;
+    if (place == HM_PENDING_MEMORY && check_room(folder, error) != 0) {
+        int number = errno;
+        close(folder);
+        errno = number;
+        return -1;
+    }
     format_name(key, name, sizeof(name));
     snprintf(unfinished, sizeof(unfinished), ".%s", name);
     /* A process that was killed before its rename has left its line there: ours would be a second one. */

@@ -29,5 +29,7 @@ int hm_store_put(const struct hm_config *config, const struct hm_store_key *key,
                 hm_pending_path(config, HM_PENDING_MEMORY, path));
         return 1;
     }
-    return hm_fail(error, errno, "%s; %s; %s", why.text, full.text, lost.text);
+    int number = errno;
+    hm_fail(error, number, "%s; %s; %s", why.text, full.text, lost.text);
+    return number == EDQUOT ? 2 : -1;
 }

@@ -40,9 +40,10 @@ struct hm_store_key {
  * Appends one line (without its newline) to the node's file of the day, then to the user's own copy (not for root). The
  * record folder is made only if it is inside the state folder: elsewhere it may be on a file system that is not mounted
  * at the moment. Returns 0; 1 if the line was put into a pending/ instead: that of run_dir, which is memory, where
- * state_dir takes no more; -1 if it could not be stored at all.
- * error->text says what failed: it has a text with -1, with 1 unless the record was to wait, and with 0 if only the
- * copy failed.
+ * state_dir takes no more; 2 if the line is given up, as 64 MiB of records wait in memory; -1 if it could not be stored
+ * at all.
+ * error->text says what failed: it has a text with -1 and 2, with 1 unless the record was to wait, and with 0 if only
+ * the copy failed.
  */
 int hm_store_put(const struct hm_config *config, const struct hm_store_key *key, const char *line,
                  struct hm_error *error);

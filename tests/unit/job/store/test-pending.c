@@ -184,6 +184,25 @@ static void test_what_waits_in_memory_goes_to_the_disk_first(void **state)
     assert_int_equal(count_in("state/pending"), 2 * HM_STORE_PASS + 1);
 }
 
+/* A disk that stays full does not let the records fill run_dir. */
+static void test_what_waits_in_memory_is_bounded(void **state)
+{
+    (void)state;
+    struct hm_error error = {{0}};
+    const char *const first = "run/root/node/pending/1740873599000000000_5_0_0_n1.json";
+    assert_int_equal(rmdir(config.record_dir), 0);
+    put_file("state/pending", "no folder\n");
+    assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
+    put_file(first, "");
+    assert_int_equal(truncate(path_of(first), HM_PENDING_MEMORY_MOST), 0);
+    key.end_ns++;
+    assert_int_equal(hm_store_put(&config, &key, "{}", &error), 2);
+    assert_non_null(strstr(error.text, "the records that wait in memory have 64 MiB"));
+    assert_int_equal(count_in("run/root/node/pending"), 2);
+    assert_int_equal(truncate(path_of(first), 1), 0);
+    assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
+}
+
 /* A pass appends HM_STORE_PASS records at most: Slurm waits for its epilog's pass, and must not wait for them all. */
 static void test_a_pass_is_bounded(void **state)
 {
@@ -353,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_no_disk_takes_waits_in_memory, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_what_waits_in_memory_goes_to_the_disk_first, store_set_up,
                                         store_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_waits_in_memory_is_bounded, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_is_bounded, store_set_up, store_tear_down),
         cmocka_unit_test_setup_teardown(test_a_pass_has_five_seconds, store_set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unfinished_files_go_when_they_are_old, store_set_up, tear_down),
