@@ -60,6 +60,7 @@ static void set_up(void)
     hm_config_defaults(&config);
     snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", scratch);
     snprintf(config.record_dir, sizeof(config.record_dir), "%s/records", scratch);
+    snprintf(config.run_dir, sizeof(config.run_dir), "%s/run", scratch);
 }
 
 static void put(int folder, const char *name, const void *content, size_t size)
