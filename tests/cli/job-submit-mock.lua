@@ -5,6 +5,7 @@
 --   bare           what is put in the place of all of them; false: nil
 --   submit         the description of a job that is submitted
 --   modify, job    the changes of a job that is modified, and the job
+--   old            true: Slurm's Lua knows no error for features
 slurm = { SUCCESS = 0, ERROR = -1, ESLURM_ACCESS_DENIED = 2002, ESLURM_INVALID_FEATURE = 2029, NO_VAL = 0xfffffffe }
 function slurm.log_user(...)
     io.write("user: ", string.format(...), "\n")
@@ -13,6 +14,9 @@ end
 local hybridmem = dofile(arg[1])
 local case = assert((loadstring or load)("return " .. arg[2]))()
 case.allowed = case.rules
+if case.old then
+    slurm.ESLURM_INVALID_FEATURE = nil
+end
 for _, part in ipairs({ "allowed", "pmem", "memmode", "reboot" }) do
     if case.bare ~= nil then
         hybridmem[part] = case.bare or nil

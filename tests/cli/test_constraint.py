@@ -191,6 +191,10 @@ def test_what_a_job_prefers_is_joined_as_well(lua):
     assert returned == FEATURE and "joined to --prefer=memmode=flat: it names memmode=flat" in told["user"]
 
 
+def test_a_slurm_without_the_error_gets_its_general_one(lua):
+    assert submit(lua, "memory", f"{FLAT}, old = true", features="memmode=flat")[0] == ERROR
+
+
 def test_a_site_says_which_operators_its_slurm_takes(lua):
     old = 'memmode = { refused = "[]()|*" }'
     returned, told = submit(lua, "memory", old, features="a|b")
