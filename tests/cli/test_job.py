@@ -189,11 +189,12 @@ def test_a_job_id_that_is_used_again(node):
 
 
 def test_a_record_that_cannot_be_written_is_left_to_a_later_reap(node):
-    """The epilog can neither append the record nor put it aside, as on a full disk. No step has run on the node."""
+    """The epilog can neither append the record nor put it aside, on the disk or in memory. No step has run on the
+    node."""
     node.begin(7, "--request", "slow")
     state = node.folder / "state"
     as_root("rm", "-rf", state)
-    as_root("touch", state)
+    as_root("touch", state, node.folder / "run" / "root" / "node" / "pending")
     node.end(7)
     assert node.ledger() == ["7"]
     as_root("rm", state)
