@@ -141,6 +141,8 @@ def run_small(small):
     job_id = slurm.sbatch("alice", f"srun -n1 {program} small 600", words)
     least = sum(SMALL.values()) + SMALL_REST
     pid = slurm.wait_for(lambda: pid_of(program, least), f"the program of job {job_id}")
+    # Huge pages may have that much before all is allocated; then the program sleeps.
+    slurm.wait_for(lambda: "nanosleep" in Path(f"/proc/{pid}/wchan").read_text(), "its sleep")
     found = by_node(pid)
     slurm.run(f"scancel {job_id}")
     slurm.wait_job(job_id)
