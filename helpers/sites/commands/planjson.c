@@ -19,9 +19,8 @@ double hm_sites_plan_bandwidth(const struct hm_sites_plan *plan)
 {
     const struct hm_sites_costs *costs = &plan->costs;
     double share = hm_sites_plan_share(plan, plan->result.kept);
-    return costs->fast_mbs > 0
-               ? hm_spill_bandwidth(HM_CHANNELS_SEPARATE, costs->fast_mbs, costs->slow_mbs, share < 1 ? share : 1)
-               : NAN;
+    return costs->fast_mbs > 0 ? hm_spill_bandwidth(HM_CHANNELS_SEPARATE, costs->fast_mbs, costs->slow_mbs, share)
+                               : NAN;
 }
 
 bool hm_sites_plan_divides(const struct hm_sites_plan *plan, size_t at)

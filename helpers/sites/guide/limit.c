@@ -127,7 +127,7 @@ static uint64_t cut(struct hm_limit *limit, _Atomic uint64_t *slot, struct range
 
 static void add_range(struct hm_limit_ranges *ranges, size_t from, size_t to)
 {
-    if (ranges->n == HM_LIMIT_RANGES)
+    if (!ranges || ranges->n == HM_LIMIT_RANGES)
         return;
     size_t at = ranges->n++;
     for (; at > 0 && ranges->range[at - 1].from > from; at--)
@@ -153,6 +153,5 @@ uint64_t hm_limit_take_out(struct hm_limit *limit, const void *memory, size_t by
 
 uint64_t hm_limit_unmap(struct hm_limit *limit, const void *memory, size_t bytes)
 {
-    struct hm_limit_ranges ranges = {0};
-    return hm_limit_take_out(limit, memory, bytes, &ranges);
+    return hm_limit_take_out(limit, memory, bytes, NULL);
 }

@@ -44,7 +44,8 @@ struct hm_limit_ranges {
     } range[HM_LIMIT_RANGES];
 };
 
-/* As hm_limit_unmap, and adds what it was to `ranges`, in ascending order: of more than have room there, not all. */
+/* As hm_limit_unmap, and adds what it was to `ranges` (NULL: nowhere), in ascending order: of more than have room
+ * there, not all. */
 uint64_t hm_limit_take_out(struct hm_limit *limit, const void *memory, size_t bytes, struct hm_limit_ranges *ranges);
 
 #endif

@@ -76,11 +76,10 @@ static int open_pieces(struct pieces *pieces, size_t n_sites)
 /* The bytes of a slice where the site has `bytes`: of each allocation as much, or those that come first. */
 static uint64_t slice_bytes(const struct hm_profile_site *site, int slice, uint64_t bytes)
 {
-    double peak = (double)site->peak_bytes, size = peak * hm_slices_bytes(&site->slices, slice), before = 0;
+    double peak = (double)site->peak_bytes, size = peak * hm_slices_bytes(&site->slices, slice);
     if (site->slices.step_bytes == 0)
         return (uint64_t)ceil((double)bytes / HM_SLICES);
-    for (int i = 0; i < slice; i++)
-        before += peak * hm_slices_bytes(&site->slices, i);
+    double before = peak * slice * hm_slices_bytes(&site->slices, 0); /* only the last slice may be smaller */
     return (uint64_t)ceil(fmin(fmax((double)bytes - before, 0), size));
 }
 
