@@ -30,14 +30,19 @@ def no_job_is_left(clean_node):
     slurm.run("scancel --user=alice")
 
 
-def give_accesses(path):
+def accesses_of_probe(site):
+    return HOT.get(site["peak_bytes"] // MIB, 0) if site["frames"] else 0
+
+
+def give_accesses(path, number_of=accesses_of_probe, change=lambda _: None):
     """Outside of profiled jobs the guest's kernel lets users take no samples, and the probe is too short for many: the
     profile gets the accesses that it makes."""
     made = json.loads(path.read_text())
     made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
     for site in made["sites"]:
-        number = HOT.get(site["peak_bytes"] // MIB, 0) if site["frames"] else 0
+        number = number_of(site)
         site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
+        change(site)
     path.write_text(json.dumps(made))
 
 
@@ -97,16 +102,15 @@ def test_the_most_used_slices_of_a_large_allocation_are_on_the_fast_nodes(probe,
     program, path = probe
     sliced = path.with_name("sliced.json")
     slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {sliced} -- {program} slices", user="alice")
-    profile = json.loads(sliced.read_text())
-    profile["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
-    for site in profile["sites"]:
-        is_large = site["peak_bytes"] == 8 * MIB
-        accesses = [300 if number in {3, 4, 20} else 1 for number in range(32)] if is_large else []
-        site.update(reads=sum(accesses), writes=0, accesses=sum(accesses), samples=sum(accesses), confidence=None)
+    accesses = [300 if number in {3, 4, 20} else 1 for number in range(32)]
+
+    def slice_large(site):
+        is_large = site["accesses"] > 0
         site["slices"] = {"step_bytes": None, "extent_bytes": None, "accesses": accesses} if is_large else None
         if is_large and fast < 1:  # it has got larger since
             site.update(peak_bytes=6 * MIB, series=None)
-    sliced.write_text(json.dumps(profile))
+
+    give_accesses(sliced, lambda site: sum(accesses) if site["peak_bytes"] == 8 * MIB else 0, slice_large)
     words = f"hybridmem sites guide --fast {int(fast * MIB)} {sliced} -- {program} slices"
     told = slurm.run(f"srun -n1 --hybrid-mem=off {words}", user="alice").stdout
     nodes = re.findall(r"^large \w+.*:([\d,-]+)$", told, re.M)
@@ -124,13 +128,12 @@ def small(probe):
     program, _ = probe
     path = program.with_name("small.json")
     slurm.run(f"srun -n1 --hybrid-mem=off hybridmem sites run -o {path} -- {program} small 0", user="alice")
-    made = json.loads(path.read_text())
-    made["sampling"].update(source="clock", why=None, samples=1000, elsewhere=0, lost=0)
-    for site in made["sites"]:
+
+    def accesses_of(site):
         key = ("frames", site["peak_bytes"]) if site["frames"] else ("class", site["class_bytes"])
-        number = 500 if key in SMALL else 0
-        site.update(reads=number, writes=0, accesses=number, samples=number, confidence={"low": 0, "high": 1})
-    path.write_text(json.dumps(made))
+        return 500 if key in SMALL else 0
+
+    give_accesses(path, accesses_of)
     return program, path
 
 

@@ -134,6 +134,12 @@ static void test_what_is_to_wait_does_not_touch_the_records(void **state)
     assert_text("records/" DAY "/n1.jsonl", IDENTITY "}\n");
 }
 
+static void let_no_disk_take_any(void)
+{
+    assert_int_equal(rmdir(config.record_dir), 0);
+    put_file("state/pending", "no folder\n");
+}
+
 /* Where the node's disk takes none either, a record waits in memory, and no longer in the ledger: there the job's next
  * run would take its place. */
 static void test_what_no_disk_takes_waits_in_memory(void **state)
@@ -141,8 +147,7 @@ static void test_what_no_disk_takes_waits_in_memory(void **state)
     (void)state;
     struct hm_error error = {{0}};
     const char *const memory = "run/root/node/pending";
-    assert_int_equal(rmdir(config.record_dir), 0);
-    put_file("state/pending", "no folder\n");
+    let_no_disk_take_any();
     for (int way = HM_STORE_AT_ONCE; way <= HM_STORE_LATER; way++, key.end_ns++) {
         key.way = (enum hm_store_way)way;
         assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
@@ -166,8 +171,7 @@ static void test_what_waits_in_memory_goes_to_the_disk_first(void **state)
     struct hm_error error = {{0}};
     const char *const memory = "run/root/node/pending";
     char name[96];
-    assert_int_equal(rmdir(config.record_dir), 0);
-    put_file("state/pending", "no folder\n");
+    let_no_disk_take_any();
     for (int i = 0; i < HM_STORE_PASS + 1; i++, key.end_ns++)
         assert_int_equal(hm_store_put(&config, &key, "{\"a\":1}", &error), 1);
     assert_int_equal(unlink(path_of("state/pending")), 0);
@@ -190,8 +194,7 @@ static void test_what_waits_in_memory_is_bounded(void **state)
     (void)state;
     struct hm_error error = {{0}};
     const char *const first = "run/root/node/pending/1740873599000000000_5_0_0_n1.json";
-    assert_int_equal(rmdir(config.record_dir), 0);
-    put_file("state/pending", "no folder\n");
+    let_no_disk_take_any();
     assert_int_equal(hm_store_put(&config, &key, "{}", &error), 1);
     put_file(first, "");
     assert_int_equal(truncate(path_of(first), HM_PENDING_MEMORY_MOST), 0);
