@@ -38,16 +38,9 @@ import tiering
 
 EVERY = 1  # seconds of the guest between two looks
 LARGEST = 1 << 30  # bytes of a mapping; larger ones are addresses that are kept free
-# Units of the slowest rank at the first and the last look. Nobody moves pages here, so no warm-up is needed: a program
-# only has to have all its memory, and to do what it does again and again.
-STRETCH = {
-    "lammps": (20, 45),  # with one renewal of the lists of neighbours
-    "sqlite": (4, 16),
-    "elk": (2, 3),
-    "minimap2": (4, 12),
-    "igraph": (2, 8),
-    "scipy": (2, 5),
-}
+# Units of the slowest rank at the last look, where fewer than all show what a program does again and again. The first
+# look is at the beginning, as the profile is of the whole run, too.
+LAST = {"lammps": 45, "sqlite": 16, "minimap2": 12, "igraph": 8, "scipy": 5}
 TRACING = Path("/run/hm-tracing")
 BUFFER_KB = 24000  # of each CPU
 
@@ -113,14 +106,11 @@ def look(ranks, number, folder):
     )
 
 
-def wait(ranks, units):
-    """Waits until the slowest rank has done this many units, or the job has ended, and tells how far it is."""
-    told = 0
-    while (done := ranks.slowest()) < units and not slurm.end_of(ranks.job_id):
-        if done > told:
-            print(f"   {time.monotonic():.0f} s: {done} of {units}", flush=True)
-        told = max(told, done)
-        time.sleep(EVERY)
+def is_recorded(ranks):
+    """Has the program begun, and the recorder with it?"""
+    with contextlib.suppress(FileNotFoundError, StopIteration):
+        return [pid for pid in ranks.pids() if list(recording_of(pid).glob(f"p{pid}-*"))]
+    return False
 
 
 def alone(program):
@@ -133,10 +123,10 @@ migration.RANKS = 1
 
 
 def record(program, folder):
-    """Runs the program under `hybridmem sites run`, with looks at its measured part. Leaves its profile for
+    """Runs the program under `hybridmem sites run`, with looks from its beginning on. Leaves its profile for
     siteprofile.guide(), too."""
     (folder / "tables").mkdir(parents=True)
-    first, last = STRETCH.get(folder.name, (program.warm, program.stop))
+    last = LAST.get(folder.name, program.stop)
     ranks = tiering.Ranks(program, siteprofile.RECORDER)
     with contextlib.ExitStack() as stack:
         stack.enter_context(migration.written({siteprofile.PARANOID: 2, "/proc/sys/kernel/numa_balancing": 0}))
@@ -145,7 +135,7 @@ def record(program, folder):
         ranks.start("off")
         with traced_faults(folder / "faults"):
             ranks.go()
-            wait(ranks, first)
+            slurm.wait_for(lambda: is_recorded(ranks), "the recorded program", every=0.1)
             number = 0
             look(ranks, number, folder)
             while ranks.slowest() < last and not slurm.end_of(ranks.job_id):
