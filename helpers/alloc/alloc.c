@@ -39,7 +39,7 @@ PUBLIC void *hm_alloc(size_t size, enum hm_alloc_policy policy, const struct hm_
         hm_reason_add(last_reason, "sizes below %d bytes are left to malloc", HM_ALLOC_LEAST);
         return calloc(1, size);
     }
-    void *memory = hm_allocate(size, policy, hint ? hint : &none, NULL, last_reason);
+    void *memory = hm_allocate(size, 1, policy, hint ? hint : &none, NULL, last_reason);
     if (memory)
         return memory;
     hm_reason_add(last_reason, "no mapping can be made for the allocation: malloc was asked instead");

@@ -132,13 +132,13 @@ static int apply(struct hm_known *known, struct hm_folders *folders)
 }
 
 /* Make a new mapping for the data. Returns NULL (ENOMEM) where that is not possible. */
-static struct hm_known *map(size_t size, size_t hint_block_bytes)
+static struct hm_known *map(size_t size, size_t alignment, size_t hint_block_bytes)
 {
     size_t page = hm_page_size();
     uint64_t block = size > HM_ALLOCATE_MOST ? 0 : hm_place_block_bytes(size, hint_block_bytes, page, HUGE_PAGE);
     struct hm_known *known = NULL;
     if (block > 0 && hm_mappings_take(HM_MAPPINGS_LEAST)) {
-        known = hm_known_map(size, (size_t)((size - 1) / block + 1), page, HUGE_PAGE);
+        known = hm_known_map(size, alignment, (size_t)((size - 1) / block + 1), page, HUGE_PAGE);
         if (!known)
             hm_mappings_give(HM_MAPPINGS_LEAST);
     }
@@ -151,11 +151,11 @@ static struct hm_known *map(size_t size, size_t hint_block_bytes)
     return known;
 }
 
-static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+static void *allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
                       const struct hm_place_slices *fast, char *reason)
 {
     struct hm_folders folders = {0};
-    struct hm_known *known = map(size, hint->block_bytes);
+    struct hm_known *known = map(size, alignment, hint->block_bytes);
     if (!known)
         return NULL;
     pthread_once(&once, look_around);
@@ -173,14 +173,14 @@ static void *allocate(size_t size, enum hm_alloc_policy policy, const struct hm_
     return known->data;
 }
 
-void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+void *hm_allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
                   const struct hm_place_slices *fast, char *reason)
 {
     int state;
     /* Reading the free memory of nodes opens files. A thread can be cancelled there, and would then keep the lock for
      * ever. malloc must not be a cancellation point either. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-    void *memory = allocate(size, policy, hint, fast, reason);
+    void *memory = allocate(size, alignment, policy, hint, fast, reason);
     pthread_setcancelstate(state, NULL);
     return memory;
 }

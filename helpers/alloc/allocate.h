@@ -13,11 +13,12 @@
 #define HM_ALLOCATE_MOST ((size_t)PTRDIFF_MAX)
 
 /*
- * Map `size` bytes (above 0) and place them as the policy says; `fast` has the slices of them for which HM_ALLOC_SPILL
+ * Map `size` bytes (above 0), aligned to `alignment`, a power of two, and at least as hybridmem.h says, and place them
+ * as the policy says; `fast` has the slices of them for which HM_ALLOC_SPILL
  * has the fast tier (NULL: a share). `reason` (HM_ALLOC_REASON bytes) gets the reason why they are placed otherwise, or
  * "". Returns NULL with errno where no mapping can be made; malloc may still have memory.
  */
-void *hm_allocate(size_t size, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
+void *hm_allocate(size_t size, size_t alignment, enum hm_alloc_policy policy, const struct hm_alloc_hint *hint,
                   const struct hm_place_slices *fast, char *reason);
 
 /* What is known of an allocation. All is 0 where it did not come from hm_allocate. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "base/amount.h"
 #include "base/pagesize.h"
 #include "kernel.h"
 
@@ -62,9 +63,9 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page)
+struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, size_t page, size_t huge_page)
 {
-    size_t align = bytes >= huge_page ? huge_page : page;
+    size_t align = (size_t)hm_most(alignment, bytes >= huge_page ? huge_page : page);
     size_t head = round_up(sizeof(struct hm_known) + n_runs * sizeof(struct hm_alloc_run), page);
     size_t data_bytes, whole;
     if (__builtin_add_overflow(bytes, page - 1, &data_bytes) ||

@@ -24,9 +24,9 @@ struct hm_known {
 };
 
 /* Map memory for `bytes` bytes of data and a descriptor with room for `n_runs` runs. `page` and `huge_page` are the
- * kernel's page sizes; data of `huge_page` bytes or more is aligned to `huge_page`. Returns NULL with the errno of
- * mmap, or ENOMEM. Free it with hm_known_unmap. */
-struct hm_known *hm_known_map(size_t bytes, size_t n_runs, size_t page, size_t huge_page);
+ * kernel's page sizes; data of `huge_page` bytes or more is aligned to `huge_page`, less to `page`, and all to
+ * `alignment`, a power of two. Returns NULL with the errno of mmap, or ENOMEM. Free it with hm_known_unmap. */
+struct hm_known *hm_known_map(size_t bytes, size_t alignment, size_t n_runs, size_t page, size_t huge_page);
 void hm_known_unmap(struct hm_known *known);
 
 /* The one lock of the library's state. It is held over fork, so that the child finds the state whole. */

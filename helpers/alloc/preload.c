@@ -39,7 +39,7 @@ static size_t blocks_of(size_t bytes, const struct hm_preload_choice *choice)
     return choice->fast_slices != 0 && bytes / HM_PLACE_SLICES < HUGE_PAGE ? PARTS * BLOCKS_OF_SLICE : PARTS;
 }
 
-static void *place_large(size_t bytes, const void *caller)
+static void *place_large(size_t alignment, size_t bytes, const void *caller)
 {
     struct hm_preload_choice choice;
     char reason[HM_ALLOC_REASON];
@@ -48,7 +48,7 @@ static void *place_large(size_t bytes, const void *caller)
     const struct hm_place_slices fast = {choice.fast_slices, choice.fast_bytes};
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, blocks_of(bytes, &choice)),
                                        .fast_share = choice.fast_share};
-    void *memory = hm_allocate(bytes, choice.policy, &hint, &fast, reason);
+    void *memory = hm_allocate(bytes, alignment, choice.policy, &hint, &fast, reason);
     if (choice.fast_bytes == 0)
         return memory;
     if (choice.is_marked && memory)
@@ -62,8 +62,8 @@ static void *place_large(size_t bytes, const void *caller)
 static void *place(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
 {
     int number = errno;
-    void *memory =
-        bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, caller) : place_large(bytes, caller);
+    void *memory = bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, caller)
+                                          : place_large(alignment, bytes, caller);
     errno = number;
     return memory;
 }
@@ -178,13 +178,7 @@ PUBLIC void *realloc(void *memory, size_t bytes)
     return moved;
 }
 
-/* Does placed memory have this alignment? Placed memory is aligned to pages, and from the size of a huge page on to
- * huge pages. A valid alignment is a power of two. */
-static bool is_aligned_by_us(size_t alignment, size_t bytes)
-{
-    return alignment <= hm_page_size() || (alignment <= HUGE_PAGE && bytes >= HUGE_PAGE);
-}
-
+/* Is the alignment a valid one? */
 static bool is_power_of_two(size_t number)
 {
     return number > 0 && (number & (number - 1)) == 0;
@@ -195,7 +189,7 @@ PUBLIC int posix_memalign(void **memory, size_t alignment, size_t bytes)
     void *placed = NULL;
     if (!hm_next_is_ready())
         return ENOMEM;
-    if (is_power_of_two(alignment) && alignment % sizeof(void *) == 0 && is_aligned_by_us(alignment, bytes))
+    if (is_power_of_two(alignment) && alignment % sizeof(void *) == 0)
         placed = place(alignment, bytes, false, __builtin_return_address(0));
     if (!placed)
         return hm_next.posix_memalign(memory, alignment, bytes);
@@ -208,7 +202,7 @@ PUBLIC void *aligned_alloc(size_t alignment, size_t bytes)
     void *placed = NULL;
     if (!hm_next_is_ready())
         return NULL;
-    if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
+    if (is_power_of_two(alignment))
         placed = place(alignment, bytes, false, __builtin_return_address(0));
     return placed ? placed : hm_next.aligned_alloc(alignment, bytes);
 }
@@ -218,7 +212,7 @@ PUBLIC void *memalign(size_t alignment, size_t bytes)
     void *placed = NULL;
     if (!hm_next_is_ready())
         return NULL;
-    if (is_power_of_two(alignment) && is_aligned_by_us(alignment, bytes))
+    if (is_power_of_two(alignment))
         placed = place(alignment, bytes, false, __builtin_return_address(0));
     return placed ? placed : hm_next.memalign(alignment, bytes);
 }

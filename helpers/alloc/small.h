@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /*
- * Memory for an allocation of less than HM_ALLOC_LEAST bytes. `alignment` is a power of two, at most a page; `caller`
+ * Memory for an allocation of less than HM_ALLOC_LEAST bytes. `alignment` is a power of two; `caller`
  * is the return address of the function that the program has called. NULL where the next library should serve it.
  */
 void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller);

@@ -89,6 +89,7 @@ static void try_each(void)
     free(memory);
     if (posix_memalign((void **)&memory, (size_t)1 << 30, LARGE) != 0 || (uintptr_t)memory % (1 << 30))
         fail("posix_memalign of a GiB");
+    say("posix_memalign-gib", memory);
     free(memory);
     if (posix_memalign((void **)&memory, 3, LARGE) != EINVAL)
         fail("posix_memalign of 3");

@@ -18,8 +18,8 @@ PLACED = "prefer=static:0"
 SUDO = [] if os.geteuid() == 0 else ["sudo", "-n"]
 # The names of the probe's large allocations; small ones stay with libc.
 LARGE = (
-    "malloc calloc aligned_alloc memalign posix_memalign realloc-up realloc-more reallocarray realloc-null parent"
-    " inherited forked"
+    "malloc calloc aligned_alloc memalign posix_memalign posix_memalign-gib realloc-up realloc-more reallocarray"
+    " realloc-null parent inherited forked"
 )
 
 

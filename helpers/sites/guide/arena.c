@@ -155,7 +155,7 @@ static unsigned arena_for(enum hm_guide_tier tier)
 static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool is_zeroed)
 {
     pthread_once(&once, begin);
-    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused(tier))
+    if (!atomic_load_explicit(&is_open, memory_order_relaxed) || is_paused(tier) || alignment > HM_EXTENTS_ALIGN)
         return NULL;
     unsigned mine = arena_for(tier);
     int flags = MALLOCX_ARENA((int)mine) | MALLOCX_ALIGN(alignment) | (is_zeroed ? MALLOCX_ZERO : 0);

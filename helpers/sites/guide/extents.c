@@ -16,8 +16,9 @@
  * Maps of the addresses, so that free can tell whose memory it is: a bit for each unit, in leaves that are made where
  * they are needed. No unit has memory of others in it.
  */
+#define UNIT HM_EXTENTS_ALIGN
 #define UNIT_SHIFT 21
-#define UNIT ((size_t)1 << UNIT_SHIFT)
+_Static_assert(UNIT == (size_t)1 << UNIT_SHIFT, "the shift is that of the unit");
 #define LEAF_SHIFT 15 /* units of a leaf: 64 GiB */
 #define LEAF_WORDS ((1u << LEAF_SHIFT) / 64)
 #define ADDRESS_BITS 48               /* without a hint, Linux maps nothing above */

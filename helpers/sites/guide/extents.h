@@ -8,6 +8,8 @@
 
 #include "preload.h"
 
+#define HM_EXTENTS_ALIGN ((size_t)2 << 20) /* the most that an arena's memory can be aligned to */
+
 /* Of which tier's arenas is this address? HM_GUIDE_SLOW: of none. Takes no lock. */
 enum hm_guide_tier hm_extents_tier(const void *memory);
 

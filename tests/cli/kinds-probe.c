@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that allocates in all ways, each at a site of its own with a size of its own, and tells where it is: with
+ * the function of sites-probe.c, which the test puts in place of tell.h. */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tell.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define SITE __attribute__((noinline, noclone)) static void *
+
+/* Uses memory, which has to be aligned. Keeps a call of an allocation function from being the last, too: its function
+ * would not be on the stack. */
+static void *used(void *memory, size_t alignment, size_t bytes)
+{
+    if (!memory || memory == MAP_FAILED || (uintptr_t)memory % alignment != 0)
+        abort();
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+static void *map(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+SITE zeroed(void)
+{
+    return used(calloc(2, MIB), 1, 2 * MIB);
+}
+
+SITE aligned_to_64k(void)
+{
+    return used(memalign(64 * KIB, 200 * KIB), 64 * KIB, 200 * KIB);
+}
+
+SITE aligned_to_4m(void)
+{
+    void *memory = NULL;
+    return used(posix_memalign(&memory, 4 * MIB, 3 * MIB) == 0 ? memory : NULL, 4 * MIB, 3 * MIB);
+}
+
+SITE aligned_to_1g(void)
+{
+    return used(aligned_alloc(1024 * MIB, 5 * MIB), 1024 * MIB, 5 * MIB);
+}
+
+SITE small_aligned(void)
+{
+    return used(memalign(16 * KIB, 20 * KIB), 16 * KIB, 20 * KIB);
+}
+
+SITE grown(void)
+{
+    return used(realloc(used(malloc(4 * MIB), 1, 4 * MIB), 6 * MIB), 1, 6 * MIB);
+}
+
+int main(void)
+{
+    tell("zeroed", zeroed());
+    tell("aligned_to_64k", aligned_to_64k());
+    tell("aligned_to_4m", aligned_to_4m());
+    tell("aligned_to_1g", aligned_to_1g());
+    tell("small_aligned", small_aligned());
+    tell("grown", grown());
+    return 0;
+}
