@@ -2,18 +2,25 @@
 /* For preload libraries that place no small allocations. */
 #include "small.h"
 
-void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
     (void)alignment;
     (void)bytes;
     (void)is_zeroed;
-    (void)caller;
+    (void)where;
     return NULL;
 }
 
 bool hm_small_has(const void *memory)
 {
     (void)memory;
+    return false;
+}
+
+bool hm_small_stays(const void *memory, struct hm_preload_where where)
+{
+    (void)memory;
+    (void)where;
     return false;
 }
 

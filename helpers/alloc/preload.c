@@ -39,11 +39,11 @@ static size_t blocks_of(size_t bytes, const struct hm_preload_choice *choice)
     return choice->fast_slices != 0 && bytes / HM_PLACE_SLICES < HUGE_PAGE ? PARTS * BLOCKS_OF_SLICE : PARTS;
 }
 
-static void *place_large(size_t alignment, size_t bytes, const void *caller)
+static void *place_large(size_t alignment, size_t bytes, struct hm_preload_where where)
 {
     struct hm_preload_choice choice;
     char reason[HM_ALLOC_REASON];
-    if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, caller, &choice))
+    if (bytes > HM_ALLOCATE_MOST || !hm_preload_choose(bytes, where, &choice))
         return NULL;
     const struct hm_place_slices fast = {choice.fast_slices, choice.fast_bytes};
     const struct hm_alloc_hint hint = {.block_bytes = block_of(bytes, blocks_of(bytes, &choice)),
@@ -57,15 +57,31 @@ static void *place_large(size_t alignment, size_t bytes, const void *caller)
     return memory;
 }
 
-/* Place an allocation; what is large is zeroed in any case. Returns NULL where the next library should serve it.
+/* Where an allocation is to be. One of no bytes is left to the next library, as others mean different things by it.
  * `caller` is the return address of malloc. */
-static void *place(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+static struct hm_preload_where ask(size_t bytes, const void *caller)
+{
+    struct hm_preload_where where = {0};
+    int number = errno;
+    if (bytes > 0 && hm_next_is_ready())
+        where = hm_preload_where(bytes, caller);
+    errno = number;
+    return where;
+}
+
+/* Place an allocation; what is large is zeroed in any case. Returns NULL where the next library should serve it. */
+static void *place_there(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
     int number = errno;
-    void *memory = bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, caller)
-                                          : place_large(alignment, bytes, caller);
+    void *memory = bytes < HM_ALLOC_LEAST ? hm_small_take(alignment, bytes, is_zeroed, where)
+                                          : place_large(alignment, bytes, where);
     errno = number;
     return memory;
+}
+
+static void *place(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+{
+    return place_there(alignment, bytes, is_zeroed, ask(bytes, caller));
 }
 
 /* Size of a placed allocation; 0 where `memory` is not one. Large placed memory begins at a page, other memory seldom
@@ -77,12 +93,17 @@ static size_t placed_bytes(const void *memory)
     return (uintptr_t)memory % hm_page_size() == 0 ? hm_allocated(memory).bytes : 0;
 }
 
-static void *allocate(size_t bytes, const void *caller)
+static void *allocate_there(size_t bytes, struct hm_preload_where where)
 {
     if (!hm_next_is_ready())
         return hm_arena_take(bytes);
-    void *memory = place(1, bytes, false, caller);
+    void *memory = place_there(1, bytes, false, where);
     return memory ? memory : hm_next.malloc(bytes);
+}
+
+static void *allocate(size_t bytes, const void *caller)
+{
+    return allocate_there(bytes, ask(bytes, caller));
 }
 
 PUBLIC void *malloc(size_t bytes)
@@ -140,11 +161,11 @@ static struct hm_allocated look(const void *memory)
 
 /* Move the content of an allocation to a new one of `bytes` bytes, and free the old one. Where no new one can be made,
  * the old one stays as it is, and NULL is returned. The old one leaves its part of the fast tier to the new one. */
-static void *move(void *memory, size_t old_bytes, size_t bytes, const void *caller)
+static void *move(void *memory, size_t old_bytes, size_t bytes, struct hm_preload_where where)
 {
     struct hm_allocated was = look(memory);
     hm_preload_count(was.is_marked, was.fast_bytes, 0);
-    void *moved = allocate(bytes, caller);
+    void *moved = allocate_there(bytes, where);
     hm_preload_count(was.is_marked, 0, was.fast_bytes);
     if (!moved)
         return NULL;
@@ -153,20 +174,31 @@ static void *move(void *memory, size_t old_bytes, size_t bytes, const void *call
     return moved;
 }
 
+/* realloc of placed memory. Where no other can be made, it stays if it is large enough. */
+static void *reallocate(void *memory, size_t placed, size_t bytes, struct hm_preload_where where)
+{
+    struct hm_allocated was = look(memory);
+    bool fits = bytes <= placed, is_worth_it = bytes >= placed / 2;
+    if (fits && is_worth_it && (was.bytes > 0 ? hm_preload_stays(&was, bytes, where) : hm_small_stays(memory, where)))
+        return memory;
+    void *moved = move(memory, placed, bytes, where);
+    return moved || !fits ? moved : memory;
+}
+
 PUBLIC void *realloc(void *memory, size_t bytes)
 {
     const void *caller = __builtin_return_address(0);
     if (!memory)
         return allocate(bytes, caller);
     if (hm_arena_has(memory))
-        return move(memory, hm_arena_bytes(memory), bytes, caller);
+        return move(memory, hm_arena_bytes(memory), bytes, ask(bytes, caller));
     size_t placed = placed_bytes(memory);
     if (placed > 0 && bytes == 0) { /* as libc does */
         release(memory);
         return NULL;
     }
     if (placed > 0)
-        return bytes <= placed && bytes >= placed / 2 ? memory : move(memory, placed, bytes, caller);
+        return reallocate(memory, placed, bytes, ask(bytes, caller));
     if (!hm_next_is_ready())
         return NULL;
     void *moved = place(1, bytes, false, caller);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "layout.h"
 
@@ -57,6 +58,17 @@ void hm_preload_read(struct hm_preload_rules *rules);
 
 /* ---------------------------------------------------------- for preload.c, defined by each preload library */
 
+/* Where memory is to be; the words are the library's own. Zeros: the next library should serve it. */
+struct hm_preload_where {
+    unsigned tier;
+    uint32_t slices;
+};
+
+/* Where is an allocation of this size, 1 or more, to be? To be called once for each, and for each realloc, also one
+ * that leaves its memory where it is. `caller` is the return address of the function that the program has called. May
+ * change errno. */
+struct hm_preload_where hm_preload_where(size_t bytes, const void *caller);
+
 struct hm_preload_choice {
     enum hm_alloc_policy policy;
     double fast_share;    /* of HM_ALLOC_SPILL, 0..1 */
@@ -65,11 +77,14 @@ struct hm_preload_choice {
     bool is_marked;       /* the allocation is marked, and hm_preload_count told so */
 };
 
-/*
- * Which tier should have an allocation of this size, HM_ALLOC_LEAST or more? Returns false where the next library
- * should serve it. `caller` is the return address of the function that the program has called. May change errno.
- */
-bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice);
+/* Which tier should have an allocation of this size, HM_ALLOC_LEAST or more, that is to be there? Returns false where
+ * the next library should serve it. May change errno. */
+bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice);
+
+/* May an allocation of HM_ALLOC_LEAST bytes or more, that was placed, stay what it is where realloc has this size for
+ * it, and it is to be there? */
+struct hm_allocated;
+bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where);
 
 /* Of an allocation, which was marked or not, `now_bytes` of the fast tier are to be counted, no longer `counted_bytes`.
  */

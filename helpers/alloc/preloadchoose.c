@@ -16,18 +16,35 @@ static void read_rules(void)
     hm_preload_read(&rules);
 }
 
-bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
+struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
 {
     struct hm_preload_site site = {NULL, NULL, 0};
     Dl_info info;
+    if (bytes < HM_ALLOC_LEAST)
+        return (struct hm_preload_where){0};
     pthread_once(&once, read_rules);
     if (rules.n_callers > 0 && dladdr(caller, &info)) {
         site.function = info.dli_sname;
         site.module = info.dli_fname;
         site.offset = (uint64_t)((const char *)caller - (const char *)info.dli_fbase);
     }
+    return (struct hm_preload_where){.tier = hm_preload_is_slow(&rules, bytes, &site)};
+}
+
+bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice)
+{
+    (void)bytes;
     *choice = (struct hm_preload_choice){.policy = HM_ALLOC_SLOW};
-    return hm_preload_is_slow(&rules, bytes, &site);
+    return where.tier != 0;
+}
+
+/* Data does not move for a limit that it is somewhat below now. */
+bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
+{
+    (void)was;
+    (void)bytes;
+    (void)where;
+    return true;
 }
 
 /* This library places nothing in the fast tier. */

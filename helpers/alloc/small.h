@@ -9,14 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Memory for an allocation of less than HM_ALLOC_LEAST bytes. `alignment` is a power of two; `caller`
- * is the return address of the function that the program has called. NULL where the next library should serve it.
- */
-void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller);
+#include "preload.h"
+
+/* Memory for an allocation of less than HM_ALLOC_LEAST bytes that is to be there. `alignment` is a power of two. NULL
+ * where the next library should serve it. */
+void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where);
 
 /* Is it such memory? Any address can be asked for. */
 bool hm_small_has(const void *memory);
+/* May it stay what it is where realloc has another size for it, and it is to be there? */
+bool hm_small_stays(const void *memory, struct hm_preload_where where);
 /* The bytes that can be used of it, at least as many as were asked for. */
 size_t hm_small_bytes(const void *memory);
 void hm_small_give(void *memory);

@@ -62,13 +62,47 @@ SITE grown(void)
     return used(realloc(used(malloc(4 * MIB), 1, 4 * MIB), 6 * MIB), 1, 6 * MIB);
 }
 
-int main(void)
+/* Another site's memory, which need not move. */
+SITE shrunk(void)
 {
+    return used(realloc(used(malloc(12 * MIB), 1, 12 * MIB), 11 * MIB), 1, 11 * MIB);
+}
+
+SITE sized(void *memory)
+{
+    return used(realloc(memory, 8 * KIB), 1, 8 * KIB);
+}
+
+#define ORDERED 400
+#define AGAIN 8 /* of so many, one is sized twice */
+
+/* Small allocations in an order. The call is one in the code, so that they are one site. */
+static void order(void)
+{
+    static void *memory[ORDERED];
+    static int turn[2 * ORDERED];
+    int n = 0;
+    for (int i = 0; i < ORDERED; i++)
+        for (int times = i % AGAIN == 0 ? 2 : 1; times > 0; times--)
+            turn[n++] = i;
+    for (int i = 0; i < n; i++)
+        memory[turn[i]] = sized(memory[turn[i]]);
+    for (int i = 0; i < ORDERED; i++)
+        tell("ordered", memory[i]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        order();
+        return 0;
+    }
     tell("zeroed", zeroed());
     tell("aligned_to_64k", aligned_to_64k());
     tell("aligned_to_4m", aligned_to_4m());
     tell("aligned_to_1g", aligned_to_1g());
     tell("small_aligned", small_aligned());
     tell("grown", grown());
+    tell("shrunk", shrunk());
     return 0;
 }

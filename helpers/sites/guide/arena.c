@@ -171,13 +171,11 @@ static void *take(enum hm_guide_tier tier, size_t alignment, size_t bytes, bool 
     return NULL;
 }
 
-/* An allocation of no bytes is left to the next malloc, as others mean different things by it. */
-void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *caller)
+void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, struct hm_preload_where where)
 {
-    enum hm_guide_tier tier = bytes > 0 ? hm_guide_where_of(bytes, caller).tier : HM_GUIDE_SLOW;
-    if (tier == HM_GUIDE_SLOW || !hm_guide_enter())
+    if (where.tier == HM_GUIDE_SLOW || !hm_guide_enter())
         return NULL;
-    void *memory = take(tier, alignment, bytes, is_zeroed);
+    void *memory = take(where.tier, alignment, bytes, is_zeroed);
     hm_guide_leave();
     return memory;
 }
@@ -185,6 +183,11 @@ void *hm_small_take(size_t alignment, size_t bytes, bool is_zeroed, const void *
 bool hm_small_has(const void *memory)
 {
     return hm_extents_tier(memory) != HM_GUIDE_SLOW;
+}
+
+bool hm_small_stays(const void *memory, struct hm_preload_where where)
+{
+    return hm_extents_tier(memory) == where.tier;
 }
 
 size_t hm_small_bytes(const void *memory)

@@ -78,7 +78,7 @@ static char *start_of(char *memory, size_t bytes, int slice)
 
 /* Places fast slices that follow each other together: those of them in front, where not all find room. A mapping that
  * is not divided is placed as a whole. Returns the slice behind what was placed; HM_SLICES: there is no more room. */
-static int place_slices(struct hm_guide_where where, char *memory, size_t bytes, int slice, int end)
+static int place_slices(struct hm_preload_where where, char *memory, size_t bytes, int slice, int end)
 {
     char *from = start_of(memory, bytes, slice);
     do {
@@ -91,7 +91,7 @@ static int place_slices(struct hm_guide_where where, char *memory, size_t bytes,
     return HM_SLICES;
 }
 
-static void place(struct hm_guide_where where, char *memory, size_t bytes)
+static void place(struct hm_preload_where where, char *memory, size_t bytes)
 {
     int slice = 0, end;
     if (where.tier == HM_GUIDE_SLOW)

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/allocate.h"
 #include "alloc/kernel.h"
 #include "alloc/next.h"
-#include "alloc/preload.h"
 #include "sites/compile/given.h"
 #include "sites/profile/slices.h"
 #include "sites/record/stack.h"
@@ -152,13 +152,13 @@ static uint64_t find_stack(const void *caller)
     return site;
 }
 
-static struct hm_guide_where all_in(enum hm_guide_tier tier)
+static struct hm_preload_where all_in(unsigned tier)
 {
-    return (struct hm_guide_where){tier, HM_SLICES_ALL};
+    return (struct hm_preload_where){tier, HM_SLICES_ALL};
 }
 
 /* Allocations of another size than those by which a site is divided are slow: hardly an access was to them. */
-static struct hm_guide_where divide(size_t number, size_t bytes)
+static struct hm_preload_where divide(size_t number, size_t bytes)
 {
     static _Atomic uint64_t ordered_bytes[HM_GUIDE_PARTS]; /* that were allocated at the site before, as recorded */
     const struct hm_guide_part *part = &table.part[number];
@@ -166,14 +166,14 @@ static struct hm_guide_where divide(size_t number, size_t bytes)
     if (is_large != (part->step_bytes == 0))
         return all_in(HM_GUIDE_SLOW);
     if (is_large)
-        return (struct hm_guide_where){HM_GUIDE_FAST, part->slices};
+        return (struct hm_preload_where){HM_GUIDE_FAST, part->slices};
     uint64_t before = atomic_fetch_add_explicit(&ordered_bytes[number], bytes, memory_order_relaxed);
     int slice = hm_slices_at(part->step_bytes, before, bytes);
     return all_in(slice < HM_SLICES && part->slices >> slice & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW);
 }
 
 /* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
-static struct hm_guide_where find(uint64_t given, size_t bytes, const void *caller)
+static struct hm_preload_where find(uint64_t given, size_t bytes, const void *caller)
 {
     uint64_t site = HM_GUIDE_SLOW;
     if (!hm_guide_enter())
@@ -182,15 +182,15 @@ static struct hm_guide_where find(uint64_t given, size_t bytes, const void *call
     if (is_on && has_sites)
         site = given != 0 ? find_site(given) : find_stack(caller);
     hm_guide_leave();
-    return (site & TIER) == DIVIDED ? divide(site >> PART_SHIFT, bytes) : all_in((enum hm_guide_tier)(site & TIER));
+    return (site & TIER) == DIVIDED ? divide(site >> PART_SHIFT, bytes) : all_in(site & TIER);
 }
 
-struct hm_guide_where hm_guide_where_of_mapping(size_t bytes, const void *caller)
+struct hm_preload_where hm_guide_where_of_mapping(size_t bytes, const void *caller)
 {
     return find(0, bytes, caller);
 }
 
-struct hm_guide_where hm_guide_where_of(size_t bytes, const void *caller)
+struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
 {
     static atomic_bool has_begun;
     size_t usable = hm_sites_usable(bytes);
@@ -244,9 +244,8 @@ static void take_slices(size_t bytes, uint32_t slices, struct hm_preload_choice 
     choice->fast_bytes = taken;
 }
 
-bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choice *choice)
+bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_preload_choice *choice)
 {
-    struct hm_guide_where where = hm_guide_where_of(bytes, caller);
     bool is_unlimited = where.tier == HM_GUIDE_FAST && hm_guide_limit.most_bytes == UINT64_MAX;
     *choice = (struct hm_preload_choice){.policy = HM_ALLOC_FAST, .is_marked = where.tier == HM_GUIDE_LIMITED};
     if (where.tier == HM_GUIDE_SLOW)
@@ -261,6 +260,14 @@ bool hm_preload_choose(size_t bytes, const void *caller, struct hm_preload_choic
         }
     }
     return is_unlimited || choice->fast_bytes > 0;
+}
+
+/* The recorder counts each realloc as a new allocation of the site that calls it. Slices are parts of one size. */
+bool hm_preload_stays(const struct hm_allocated *was, size_t bytes, struct hm_preload_where where)
+{
+    if (where.tier == HM_GUIDE_SLOW || was->is_marked != (where.tier == HM_GUIDE_LIMITED))
+        return false;
+    return where.slices == HM_SLICES_ALL || bytes == was->bytes;
 }
 
 void hm_preload_count(bool is_marked, size_t counted_bytes, size_t now_bytes)

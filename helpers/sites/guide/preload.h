@@ -7,25 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alloc/preload.h"
 #include "limit.h"
 
-/* Where memory is to be. */
+/* Where memory is to be. 0: the next malloc has it. */
 enum hm_guide_tier {
     HM_GUIDE_SLOW,
     HM_GUIDE_FAST,
     HM_GUIDE_LIMITED, /* fast, as far as the site's own limit has it */
 };
 
-struct hm_guide_where {
-    enum hm_guide_tier tier;
-    uint32_t slices; /* of a large allocation of a divided site, those that are fast (profile/slices.h); else all */
-};
-
-/* By its size class or its site, where is an allocation of so many bytes to be? To be called once for each. `caller` is
- * the return address of the function that the program has called. May change errno. */
-struct hm_guide_where hm_guide_where_of(size_t bytes, const void *caller);
-/* The same for a mapping, which is in no size class. */
-struct hm_guide_where hm_guide_where_of_mapping(size_t bytes, const void *caller);
+/* By its site, where is a mapping of so many bytes to be? As hm_preload_where, which knows size classes, too: the tier
+ * is one of these, and the slices are those that are fast (profile/slices.h) of a large allocation of a divided site,
+ * else all. */
+struct hm_preload_where hm_guide_where_of_mapping(size_t bytes, const void *caller);
 
 /* Lets new pages of this range come from the fast tier's nodes, as far as these have some. */
 void hm_guide_bind_fast(void *memory, size_t bytes);
