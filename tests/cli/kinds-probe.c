@@ -62,6 +62,16 @@ SITE grown(void)
     return used(realloc(used(malloc(4 * MIB), 1, 4 * MIB), 6 * MIB), 1, 6 * MIB);
 }
 
+SITE mapped(void)
+{
+    return used(map(MIB), 1, MIB);
+}
+
+SITE small_mapped(void)
+{
+    return used(map(64 * KIB), 1, 64 * KIB);
+}
+
 /* Another site's memory, which need not move. */
 SITE shrunk(void)
 {
@@ -73,11 +83,18 @@ SITE sized(void *memory)
     return used(realloc(memory, 8 * KIB), 1, 8 * KIB);
 }
 
+SITE page(void *unused)
+{
+    (void)unused;
+    return used(map(8 * KIB), 1, 8 * KIB);
+}
+
 #define ORDERED 400
 #define AGAIN 8 /* of so many, one is sized twice */
 
-/* Small allocations in an order. The call is one in the code, so that they are one site. */
-static void order(void)
+/* Small allocations in an order. The call is one in the code, so that they are one site. Some are made twice:
+ * sized again, or another. */
+static void order(void *(*make)(void *))
 {
     static void *memory[ORDERED];
     static int turn[2 * ORDERED];
@@ -86,7 +103,7 @@ static void order(void)
         for (int times = i % AGAIN == 0 ? 2 : 1; times > 0; times--)
             turn[n++] = i;
     for (int i = 0; i < n; i++)
-        memory[turn[i]] = sized(memory[turn[i]]);
+        memory[turn[i]] = make(memory[turn[i]]);
     for (int i = 0; i < ORDERED; i++)
         tell("ordered", memory[i]);
 }
@@ -94,7 +111,7 @@ static void order(void)
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        order();
+        order(strcmp(argv[1], "mappings") == 0 ? page : sized);
         return 0;
     }
     tell("zeroed", zeroed());
@@ -103,6 +120,8 @@ int main(int argc, char **argv)
     tell("aligned_to_1g", aligned_to_1g());
     tell("small_aligned", small_aligned());
     tell("grown", grown());
+    tell("mapped", mapped());
+    tell("small_mapped", small_mapped());
     tell("shrunk", shrunk());
     return 0;
 }

@@ -18,6 +18,8 @@ KINDS = {
     "aligned_to_1g": 5 * MIB,
     "small_aligned": 20 * KIB,
     "grown": 6 * MIB,
+    "mapped": MIB,
+    "small_mapped": 64 * KIB,
     "shrunk": 11 * MIB,
 }
 BEFORE = 12 * MIB  # what becomes "shrunk" is another site's memory before
@@ -76,9 +78,10 @@ def test_a_realloc_is_an_allocation_of_its_own_site_also_where_it_need_not_move(
     assert placed(probe, with_accesses(recorded, tmp_path / "both.json", {BEFORE, KINDS["shrunk"]})) == {"shrunk"}
 
 
-def test_the_order_of_small_allocations_has_each_realloc(tmp_path, probe):
+@pytest.mark.parametrize(("what", "most"), [("reallocs", ORDERED), ("mappings", ORDERED + ORDERED // AGAIN)])
+def test_the_order_of_small_allocations_has_each_realloc_and_mapping(tmp_path, probe, what, most):
     path = tmp_path / "profile.json"
-    profile = with_accesses(record(probe, path, "order"), path, {ORDERED * SIZE})
+    profile = with_accesses(record(probe, path, what), path, {most * SIZE})
     made = json.loads(profile.read_text())
     (site,) = (site for site in made["sites"] if site["accesses"])
     count = ORDERED + ORDERED // AGAIN
@@ -86,7 +89,7 @@ def test_the_order_of_small_allocations_has_each_realloc(tmp_path, probe):
     used = [50 * (number in (2, 24)) for number in range(-(-count * SIZE // STEP))]
     site["slices"] = {"step_bytes": STEP, "extent_bytes": count * SIZE, "accesses": used}
     path.write_text(json.dumps(made))
-    policies = [line.split()[1] for line in guide(path, probe, "order", options=["--fast", "240K"]).stdout.splitlines()]
+    policies = [line.split()[1] for line in guide(path, probe, what, options=["--fast", "240K"]).stdout.splitlines()]
     places = [number + number // AGAIN + 1 for number in range(ORDERED)]  # of the last time that each is made
     slices = {place: (place * SIZE + SIZE // 2) // STEP for place in places}
     assert policies == [FAST if slices[place] in (2, 24) else SLOW for place in places]

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "alloc/hybridmem.h"
 #include "base/amount.h"
 #include "base/pagesize.h"
 #include "preload.h"
@@ -146,7 +145,7 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
         unmap(memory, bytes);
-    if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS) && bytes >= HM_ALLOC_LEAST)
+    if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS))
         place(hm_guide_where_of_mapping(bytes, __builtin_return_address(0)), memory, bytes);
     errno = number;
     return memory;

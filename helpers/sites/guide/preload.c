@@ -175,37 +175,40 @@ static struct hm_preload_where divide(size_t number, size_t bytes)
 /* `given`: the id that the program was compiled with (sites/compile/given.h); 0: its stack tells. */
 static struct hm_preload_where find(uint64_t given, size_t bytes, const void *caller)
 {
-    uint64_t site = HM_GUIDE_SLOW;
-    if (!hm_guide_enter())
+    if (!has_sites || !hm_guide_enter())
         return all_in(HM_GUIDE_SLOW);
-    pthread_once(&once, begin);
-    if (is_on && has_sites)
-        site = given != 0 ? find_site(given) : find_stack(caller);
+    uint64_t site = given != 0 ? find_site(given) : find_stack(caller);
     hm_guide_leave();
     return (site & TIER) == DIVIDED ? divide(site >> PART_SHIFT, bytes) : all_in(site & TIER);
 }
 
-struct hm_preload_where hm_guide_where_of_mapping(size_t bytes, const void *caller)
-{
-    return find(0, bytes, caller);
-}
-
-struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
+/* False, too, where the library itself allocates as it begins. */
+static bool is_guided(void)
 {
     static atomic_bool has_begun;
-    size_t usable = hm_sites_usable(bytes);
     if (!atomic_load_explicit(&has_begun, memory_order_acquire)) {
         if (!hm_guide_enter())
-            return all_in(HM_GUIDE_SLOW);
+            return false;
         pthread_once(&once, begin);
         hm_guide_leave();
         atomic_store_explicit(&has_begun, true, memory_order_release);
     }
-    if (!is_on)
+    return is_on;
+}
+
+struct hm_preload_where hm_guide_where_of_mapping(size_t bytes, const void *caller)
+{
+    return is_guided() && bytes >= table.least_bytes ? find(0, bytes, caller) : all_in(HM_GUIDE_SLOW);
+}
+
+struct hm_preload_where hm_preload_where(size_t bytes, const void *caller)
+{
+    size_t usable = hm_sites_usable(bytes);
+    if (!is_guided())
         return all_in(HM_GUIDE_SLOW);
     if (usable < table.least_bytes)
         return all_in(classes >> hm_sites_class(usable) & 1 ? HM_GUIDE_FAST : HM_GUIDE_SLOW);
-    return has_sites ? find(HM_SITES_GIVEN, bytes, caller) : all_in(HM_GUIDE_SLOW);
+    return find(HM_SITES_GIVEN, bytes, caller);
 }
 
 uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least)
