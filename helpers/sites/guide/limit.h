@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HM_LIMIT_MAPPINGS 2048
+#include "sites/record/table.h"
+
+#define HM_LIMIT_MAPPINGS HM_SITES_MAPPINGS
 #define HM_LIMIT_RANGES 32
 
 struct hm_limit {

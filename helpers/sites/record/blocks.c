@@ -13,7 +13,6 @@
 
 #define CHUNK 4096                  /* blocks by which the file grows */
 #define SLOTS (2 * HM_SITES_BLOCKS) /* of the index; a power of two */
-#define MAPPINGS 4096               /* mappings of the program that are known at one time */
 #define TRIES 100                   /* of a call that signals interrupt */
 #define WHOLE (sizeof(struct hm_sites_process) + HM_SITES_BLOCKS * sizeof(struct hm_sites_block))
 
@@ -24,7 +23,7 @@ static uint32_t room; /* blocks for which the file has disk space: a store elsew
 static uint32_t *slot;  /* index: a block's number + 1 by its address; 0: free. Linear probing */
 static uint32_t *spare; /* numbers of blocks that have ended */
 static uint32_t n_spare;
-static uint32_t mapping[MAPPINGS];
+static uint32_t mapping[HM_SITES_MAPPINGS];
 static unsigned n_mappings;
 
 static uint64_t ordered_bytes[HM_SITES_ENTRIES]; /* that this process has allocated at each site */
@@ -182,7 +181,7 @@ static uint64_t place_in_order(uint32_t entry, uint64_t bytes)
 bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed)
 {
     uint32_t at = find(address), n = atomic_load(&process->n_blocks), number = n;
-    if (is_mapping && n_mappings == MAPPINGS)
+    if (is_mapping && n_mappings == HM_SITES_MAPPINGS)
         return false;
     if (n_spare > 0)
         number = spare[--n_spare];

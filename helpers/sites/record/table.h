@@ -25,6 +25,7 @@
 #define HM_SITES_ENTRIES 8192 /* sites; a power of two */
 #define HM_SITES_OBJECTS 1024
 #define HM_SITES_BLOCKS (1u << 20) /* allocations of a process, at one time, that are not small */
+#define HM_SITES_MAPPINGS 4096     /* mappings of a process's own that are known at one time */
 #define HM_SITES_CLASSES 16        /* of small allocations: the first is of at most HM_SITES_CLASS bytes */
 #define HM_SITES_CLASS 16
 #define HM_SITES_SHARDS 64 /* counters of small allocations: of one thread each, and the last of all further ones */
