@@ -113,12 +113,12 @@ def changed(profile, path, change):
 
 
 def test_sites_that_have_grown_have_no_more_than_their_share(tmp_path, probe, profile):
-    """By the profile all have room in 2.5 MiB, of which the first to come has 2 MiB."""
+    """By the profile all have room, of which the first to come, a mapping, leaves too little for a part of others."""
     small = {"peak_bytes": MIB // 2, "mean_bytes": MIB // 2, "series": None}
     old = changed(profile, tmp_path / "old.json", lambda site: site.update(small))
     assert json.loads(old.read_text())["peak_bytes"] > 11 * MIB
-    found = policies(guide(old, probe, "where", options=["--fast", f"{5 * MIB // 2}"]))
-    assert found == {**all_slow(), "9": SLOW, "2": FAST}
+    found = policies(guide(old, probe, "where", options=["--fast", "2432K"]))
+    assert found == {**all_slow(), "9": FAST}
 
 
 def test_memory_that_is_given_back_leaves_room(tmp_path, probe):
@@ -208,6 +208,17 @@ def test_a_mapping_that_has_got_larger_has_the_slices_in_front(tmp_path, probe):
     lines = [line.split() for line in guide(path, probe, "slices", options=["--fast", "640K"]).stdout.splitlines()]
     mapped = [policy == FAST for name, policy in lines if name == "mapped"]
     assert {number for number, is_fast in enumerate(mapped) if is_fast} == {0, 30}  # and not 31
+
+
+@pytest.mark.parametrize("packer", ["gain", "hotset"])
+def test_a_mapping_for_which_there_is_no_room_has_its_beginning_in_the_fast_tier(tmp_path, probe, packer):
+    """Where the packer gives its site a limit, and where it lets the sites have more than there is."""
+    path = profile_of(probe, tmp_path / "larger.json", "slices")
+    hot = changed(path, path, lambda site: site.update(accesses=int(site["peak_bytes"] == 9 * MIB)))
+    hot = changed(path, path, lambda site: site.update(reads=site["accesses"], samples=site["accesses"]))
+    lines = guide(hot, probe, "slices", options=["--fast", "3M", "--packer", packer]).stdout.splitlines()
+    mapped = [policy == FAST for name, policy in (line.split() for line in lines) if name == "mapped"]
+    assert mapped == [True] * 10 + [False] * 22
 
 
 def test_a_mapping_with_fast_slices_can_be_moved(tmp_path, probe):

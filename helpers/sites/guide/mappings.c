@@ -75,18 +75,20 @@ static char *start_of(char *memory, size_t bytes, int slice)
                               : memory + bytes / HM_SLICES * (size_t)slice / hm_page_size() * hm_page_size();
 }
 
-/* Places fast slices that follow each other together: those of them in front, where not all find room. A mapping that
- * is not divided is placed as a whole. Returns the slice behind what was placed; HM_SLICES: there is no more room. */
+/* Places fast slices that follow each other together: those of them in front, where not all find room. Of a mapping
+ * that is not divided, these are to be as much as of an allocation. Returns the slice behind what was placed;
+ * HM_SLICES: there is no more room. */
 static int place_slices(struct hm_preload_where where, char *memory, size_t bytes, int slice, int end)
 {
     char *from = start_of(memory, bytes, slice);
-    do {
+    size_t least = where.slices == HM_SLICES_ALL ? hm_guide_least(where.tier, bytes) : 1;
+    for (; end > slice; end--) {
         size_t of_it = (size_t)(start_of(memory, bytes, end) - from);
-        if (map(where.tier, from, of_it)) {
+        if (of_it >= least && map(where.tier, from, of_it)) {
             hm_guide_bind_fast(from, of_it);
             return end;
         }
-    } while (where.slices != HM_SLICES_ALL && --end > slice);
+    }
     return HM_SLICES;
 }
 

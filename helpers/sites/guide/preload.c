@@ -227,8 +227,7 @@ void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes)
         hm_limit_give(&hm_guide_limited, bytes);
 }
 
-/* The least that an allocation takes: what is left may be a part of it, and so much is better than nothing. */
-static size_t least_of(enum hm_guide_tier tier, size_t bytes)
+uint64_t hm_guide_least(enum hm_guide_tier tier, uint64_t bytes)
 {
     return bytes < MIB ? bytes : bytes / (tier == HM_GUIDE_LIMITED ? SLICE : LEAST);
 }
@@ -256,7 +255,7 @@ bool hm_preload_choose(size_t bytes, struct hm_preload_where where, struct hm_pr
     if (where.slices != HM_SLICES_ALL) {
         take_slices(bytes, where.slices, choice);
     } else if (!is_unlimited) {
-        choice->fast_bytes = hm_guide_take(where.tier, bytes, least_of(where.tier, bytes));
+        choice->fast_bytes = hm_guide_take(where.tier, bytes, hm_guide_least(where.tier, bytes));
         if (choice->fast_bytes < bytes) {
             choice->policy = HM_ALLOC_SPILL;
             choice->fast_share = (double)choice->fast_bytes / (double)bytes;

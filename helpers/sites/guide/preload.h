@@ -30,6 +30,8 @@ extern struct hm_limit hm_guide_limit, hm_guide_limited;
 
 /* Takes bytes of the limits, or what is left where that is at least `least`. Returns how many were taken; 0: none. */
 uint64_t hm_guide_take(enum hm_guide_tier tier, uint64_t bytes, uint64_t least);
+/* The least that an allocation takes: what is left may be a part of it, and so much is better than nothing. */
+uint64_t hm_guide_least(enum hm_guide_tier tier, uint64_t bytes);
 void hm_guide_give(enum hm_guide_tier tier, uint64_t bytes);
 
 /* Has this thread come from the library itself? Then its allocations are not guided. */
