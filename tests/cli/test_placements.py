@@ -126,7 +126,10 @@ def test_slices_of_a_site_have_the_room(run, monkeypatch):
     monkeypatch.setattr(placements, "SLICES", 4)
     assert run.by_slice(HOT, 0, 4) == [27, 20, 20, 20] and run.by_slice(HOT, size, 4) == [0] * 4
     assert run.guided({HOT}, 2 * size, None, {HOT: parts(0, 1, 3)}) == pytest.approx(40 / 94)
-    assert run.guided({HOT}, size // 2, None, {HOT: parts(0, 1, 3)}) == pytest.approx(20 / 94)
+    assert run.guided({HOT}, size // 2, None, {HOT: parts(0, 1, 3)}) == pytest.approx(40 / 94)
+    assert run.guided({HOT}, size // 2 - 1, None, {HOT: parts(0, 1, 3)}) == pytest.approx(40 / 94)
+    assert run.guided({HOT}, size // 4, None, {HOT: parts(0, 1, 3)}) == pytest.approx(20 / 94)
+    assert run.guided({HOT}, size // 4 - 1, None, {HOT: parts(0, 1, 3)}) == 0
 
 
 def test_first_touch_fills_the_room_in_the_order_of_the_faults(run):

@@ -156,13 +156,21 @@ def taken_bytes(block, is_limited, free):
 
 
 def taken_slices(block, parts, free):
-    """The same of a site of which some slices are fast; where not all find room, those in front."""
+    """The same of a site of which some slices are fast; where not all find room, those in front, of which the last may
+    be a part: its first half or more."""
     if parts.step == 0 and block.size >= ARENA:
-        one = block.size // SLICES + 1
-        slices = sorted(parts.slices)[: free // one]
-        return one * len(slices), lambda page: slice_of(block, 0, page) in slices
+        one = -(-block.size // SLICES)
+        taken = min(one * len(parts.slices), free) if free >= one else 0
+        slices = sorted(parts.slices)[: (taken + one // 2) // one]
+        last = page_of_part(block, slices[-1], taken - one * (len(slices) - 1)) if slices else 0
+        return taken, lambda page: page < last and slice_of(block, 0, page) in slices
     middle = (block.before + block.size // 2) // parts.step if parts.step and block.size < ARENA else None
     return taken_bytes(block, False, free if middle in parts.slices else 0)
+
+
+def page_of_part(block, number, size):
+    """The page behind the first bytes of a slice."""
+    return -(-(block.start + block.size * number // SLICES + size) // PAGE)
 
 
 class Parts(NamedTuple):
