@@ -2,6 +2,7 @@
 /* A program that allocates in all ways, each at a site of its own with a size of its own, and tells where it is: with
  * the function of sites-probe.c, which the test puts in place of tell.h. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -72,6 +73,22 @@ SITE small_mapped(void)
     return used(map(64 * KIB), 1, 64 * KIB);
 }
 
+SITE remapped(void)
+{
+    char *memory = mremap(used(map(9 * MIB), 1, 9 * MIB), 9 * MIB, 10 * MIB, MREMAP_MAYMOVE);
+    return used(memory, 1, 10 * MIB);
+}
+
+/* No allocation: of a file. */
+static void remap_file(void)
+{
+    int fd = open("/proc/self/exe", O_RDONLY);
+    void *memory = mmap(NULL, MIB, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (memory == MAP_FAILED || mremap(memory, MIB, 13 * MIB, MREMAP_MAYMOVE) == MAP_FAILED)
+        abort();
+    close(fd);
+}
+
 /* Another site's memory, which need not move. */
 SITE shrunk(void)
 {
@@ -122,6 +139,8 @@ int main(int argc, char **argv)
     tell("grown", grown());
     tell("mapped", mapped());
     tell("small_mapped", small_mapped());
+    tell("remapped", remapped());
+    remap_file();
     tell("shrunk", shrunk());
     return 0;
 }

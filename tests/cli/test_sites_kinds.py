@@ -20,6 +20,7 @@ KINDS = {
     "grown": 6 * MIB,
     "mapped": MIB,
     "small_mapped": 64 * KIB,
+    "remapped": 10 * MIB,
     "shrunk": 11 * MIB,
 }
 BEFORE = 12 * MIB  # what becomes "shrunk" is another site's memory before
@@ -71,6 +72,11 @@ def placed(probe, path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_all_kinds_the_chosen_one_is_placed(tmp_path, probe, recorded, kind):
     assert placed(probe, with_accesses(recorded, tmp_path / "profile.json", {KINDS[kind]})) == {kind}
+
+
+def test_a_mapping_that_is_moved_is_one_allocation_and_one_of_a_file_none(recorded):
+    counts = {site["peak_bytes"]: site["allocations"] for site in recorded["sites"] if site["frames"]}
+    assert counts[10 * MIB] == 1 and 9 * MIB not in counts and 13 * MIB not in counts
 
 
 def test_a_realloc_is_an_allocation_of_its_own_site_also_where_it_need_not_move(tmp_path, probe, recorded):

@@ -247,6 +247,15 @@ def test_a_program_that_cuts_off_the_recording(probe, run):
     assert profile["sites"] == []
 
 
+def test_mappings_that_grow(probe, run):
+    """They stay allocations of their sites, which end once."""
+    profile, _ = run(probe, "remapped")
+    site = by_peak(profile)[18]
+    assert (site["allocations"], profile["peak_bytes"] // MIB) == (3, 18)
+    assert 0 < site["lifetime_s"] < profile["elapsed_s"] / 3
+    assert 9 * MIB * site["lifetime_s"] < site["mean_bytes"] * profile["elapsed_s"] / 3 < 18 * MIB * site["lifetime_s"]
+
+
 def test_small_is_what_the_user_says(probe, run):
     profile, _ = run(probe, "lives", options=["--least", "64", "--input-class", "tiny"])
     assert profile["least_bytes"] == 64 and profile["program"]["input_class"] == "tiny"

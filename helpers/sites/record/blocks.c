@@ -134,6 +134,17 @@ static void set_address(struct hm_sites_block *block, uintptr_t address)
     atomic_fetch_add_explicit(&process->changes, 1, memory_order_relaxed);
 }
 
+static struct hm_blocks_part part_of(const struct hm_sites_block *block, uint64_t bytes, bool is_last)
+{
+    return (struct hm_blocks_part){.bytes = bytes,
+                                   .born_ns = block->born_ns,
+                                   .before = block->before,
+                                   .entry = block->entry,
+                                   .is_inherited = block->is_inherited,
+                                   .is_placed = block->is_placed,
+                                   .is_last = is_last};
+}
+
 /* Forgets a block, whose slot is `at`; nothing where that is free, as a program may have written into its file. */
 static struct hm_blocks_part end(uint32_t at)
 {
@@ -141,8 +152,7 @@ static struct hm_blocks_part end(uint32_t at)
         return (struct hm_blocks_part){.bytes = 0};
     uint32_t number = slot[at] - 1;
     struct hm_sites_block *block = &process->block[number];
-    struct hm_blocks_part part = {block->bytes,        block->born_ns,   block->entry,
-                                  block->is_inherited, block->is_placed, true};
+    struct hm_blocks_part part = part_of(block, block->bytes, true);
     clear_slot(at);
     set_address(block, 0);
     spare[n_spare++] = number;
@@ -178,27 +188,27 @@ static uint64_t place_in_order(uint32_t entry, uint64_t bytes)
     return before;
 }
 
-bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed)
+bool hm_blocks_add(const struct hm_blocks_new *new)
 {
-    uint32_t at = find(address), n = atomic_load(&process->n_blocks), number = n;
-    if (is_mapping && n_mappings == HM_SITES_MAPPINGS)
+    uint32_t at = find(new->address), n = atomic_load(&process->n_blocks), number = n;
+    if (new->is_mapping && n_mappings == HM_SITES_MAPPINGS)
         return false;
     if (n_spare > 0)
         number = spare[--n_spare];
     else if (n == room && !grow())
         return false;
     struct hm_sites_block *block = &process->block[number];
-    block->bytes = bytes;
-    block->born_ns = now_ns;
-    block->before = place_in_order(entry, bytes);
-    block->entry = entry;
-    block->is_placed = is_placed;
+    block->bytes = new->bytes;
+    block->born_ns = new->born_ns;
+    block->before = new->was ? new->was->before : place_in_order(new->entry, new->bytes);
+    block->entry = new->entry;
+    block->is_placed = new->is_placed;
     block->is_inherited = 0;
     if (number == n)
         atomic_store(&process->n_blocks, n + 1);
-    set_address(block, address);
+    set_address(block, new->address);
     slot[at] = number + 1;
-    if (is_mapping)
+    if (new->is_mapping)
         mapping[n_mappings++] = number;
     return true;
 }
@@ -222,7 +232,7 @@ struct hm_blocks_part hm_blocks_cut(uintptr_t address, uint64_t bytes)
         /* What is left is forgotten, too, where an allocation inside the mapping begins at the same address. */
         if (address <= start && (stop <= after || slot[find(after)]))
             return end(find(start));
-        struct hm_blocks_part part = {0, block->born_ns, block->entry, block->is_inherited, block->is_placed, false};
+        struct hm_blocks_part part = part_of(block, 0, false);
         if (address <= start) {
             part.bytes = after - start;
             block->bytes = stop - after;

@@ -18,18 +18,30 @@
 bool hm_blocks_open(int fd, const char *path, pid_t pid);
 struct hm_sites_process *hm_blocks_process(void);
 
-/* Nothing that is known begins at this address. Returns false where there is no room. */
-bool hm_blocks_add(uintptr_t address, uint64_t bytes, uint32_t entry, uint64_t now_ns, bool is_mapping, bool is_placed);
-
 /* What has ended. */
 struct hm_blocks_part {
     uint64_t bytes; /* 0: nothing */
     uint64_t born_ns;
+    uint64_t before; /* of the block (table.h) */
     uint32_t entry;
     bool is_inherited;
     bool is_placed; /* its pages have a policy of their own (place.h) */
     bool is_last;   /* nothing is left of the allocation */
 };
+
+struct hm_blocks_new {
+    uintptr_t address;
+    uint64_t bytes;
+    uint64_t born_ns;
+    uint32_t entry;
+    bool is_mapping;
+    bool is_placed;
+    const struct hm_blocks_part
+        *was; /* the mapping that it was before, whose place in the order stays; NULL: it is new */
+};
+
+/* Nothing that is known begins at the address. Returns false where there is no room. */
+bool hm_blocks_add(const struct hm_blocks_new *new);
 
 /* The allocation that begins there ends. */
 struct hm_blocks_part hm_blocks_drop(uintptr_t address);

@@ -232,8 +232,8 @@ static bool is_ours(void)
     return getpid() == owner;
 }
 
-/* Counts the end of a part of an allocation. */
-static void count_end(const struct hm_blocks_part *part)
+/* Counts the end of a part of an allocation; `goes_on`: the allocation is another block now. */
+static void count_part(const struct hm_blocks_part *part, bool goes_on)
 {
     if (part->bytes == 0 || part->is_inherited || part->entry >= HM_SITES_ENTRIES)
         return;
@@ -241,10 +241,15 @@ static void count_end(const struct hm_blocks_part *part)
     double lived_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - part->born_ns) / 1e9;
     count_bytes(entry, -(int64_t)part->bytes);
     add_double(&entry->byte_s, (double)part->bytes * lived_s);
-    if (part->is_last) {
-        atomic_fetch_add(&entry->ended, 1);
+    if (part->is_last)
         add_double(&entry->lifetime_s, lived_s);
-    }
+    if (part->is_last && !goes_on)
+        atomic_fetch_add(&entry->ended, 1);
+}
+
+static void count_end(const struct hm_blocks_part *part)
+{
+    count_part(part, false);
 }
 
 /* A mapping in a call with an id is one of an allocator that the program has itself, for more than that call. */
@@ -257,33 +262,46 @@ static uint32_t site_of(const void *caller, bool is_mapping)
     return hm_stack_site(table, &stack);
 }
 
-static void note(const void *memory, size_t bytes, const void *caller, bool is_mapping)
+/* Notes a block; its bytes are counted, too. Returns whether there was room. `was`: as in blocks.h. */
+static bool put(const void *memory, size_t bytes, uint32_t entry, bool is_mapping, const struct hm_blocks_part *was)
 {
-    if (!is_ours())
-        return;
-    uint32_t entry = site_of(caller, is_mapping);
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* the file may have to be opened, to grow */
     bool is_placed = entry < HM_SITES_ENTRIES && hm_place_begin(table, entry, memory, bytes);
+    const struct hm_blocks_new new = {.address = (uintptr_t)memory,
+                                      .bytes = bytes,
+                                      .born_ns = hm_clock_ns(CLOCK_MONOTONIC),
+                                      .entry = entry,
+                                      .is_mapping = is_mapping,
+                                      .is_placed = is_placed,
+                                      .was = was};
     pthread_mutex_lock(&lock);
     struct hm_blocks_part unseen = hm_blocks_drop((uintptr_t)memory); /* another that was there, whose end was missed */
-    bool is_noted = entry < HM_SITES_ENTRIES &&
-                    hm_blocks_add((uintptr_t)memory, bytes, entry, hm_clock_ns(CLOCK_MONOTONIC), is_mapping, is_placed);
+    bool is_noted = entry < HM_SITES_ENTRIES && hm_blocks_add(&new);
     pthread_mutex_unlock(&lock);
     pthread_setcancelstate(before, NULL);
     count_end(&unseen);
     if (unseen.is_placed)
         hm_place_forget();
-    if (!is_noted) {
-        if (is_placed)
-            hm_place_forget();
+    if (is_noted)
+        count_bytes(&table->entry[entry], (int64_t)bytes);
+    else
         atomic_fetch_add(&table->left_out, 1);
+    if (is_placed && !is_noted)
+        hm_place_forget();
+    return is_noted;
+}
+
+static void note(const void *memory, size_t bytes, const void *caller, bool is_mapping)
+{
+    if (!is_ours())
         return;
-    }
+    uint32_t entry = site_of(caller, is_mapping);
+    if (!put(memory, bytes, entry, is_mapping, NULL))
+        return;
     atomic_fetch_add(&table->entry[entry].allocations, 1);
     if (bytes < HM_SLICES_LARGE)
         atomic_fetch_add(&table->entry[entry].ordered_bytes, bytes);
-    count_bytes(&table->entry[entry], (int64_t)bytes);
 }
 
 void hm_notes_add(const void *memory, size_t bytes, const void *caller)
@@ -308,19 +326,44 @@ void hm_notes_drop(const void *memory)
     count_end(&part);
 }
 
+/* Takes out what one mapping has in this range. */
+static struct hm_blocks_part cut(const void *memory, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    struct hm_blocks_part part = hm_blocks_cut((uintptr_t)memory, bytes);
+    pthread_mutex_unlock(&lock);
+    if (part.is_placed && part.is_last)
+        hm_place_forget();
+    return part;
+}
+
 void hm_notes_unmap(const void *memory, size_t bytes)
 {
     struct hm_blocks_part part;
     if (!is_ours())
         return;
     do {
-        pthread_mutex_lock(&lock);
-        part = hm_blocks_cut((uintptr_t)memory, bytes);
-        pthread_mutex_unlock(&lock);
-        if (part.is_placed && part.is_last)
-            hm_place_forget();
+        part = cut(memory, bytes);
         count_end(&part);
     } while (part.bytes > 0);
+}
+
+/* Of a part of a mapping, or of one that the process was forked with, there is a further allocation now. */
+void hm_notes_remap(const void *memory, size_t bytes, const void *moved, size_t new_bytes)
+{
+    if (!is_ours())
+        return;
+    struct hm_blocks_part was = cut(memory, bytes);
+    hm_notes_unmap(memory, bytes);    /* others of the range, which the kernel has as one */
+    hm_notes_unmap(moved, new_bytes); /* what was there before, with MREMAP_FIXED */
+    bool goes_on = was.is_last && !was.is_inherited;
+    count_part(&was, goes_on);
+    if (was.bytes == 0)
+        return;
+    if (!put(moved, new_bytes, was.entry, true, &was))
+        atomic_fetch_add(&table->entry[was.entry].ended, goes_on);
+    else if (!goes_on)
+        atomic_fetch_add(&table->entry[was.entry].allocations, 1);
 }
 
 void hm_notes_end(void)

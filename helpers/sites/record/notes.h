@@ -30,6 +30,8 @@ void hm_notes_drop(const void *memory);
 /* The same for mappings: the part that is unmapped may be any. */
 void hm_notes_map(const void *memory, size_t bytes, const void *caller);
 void hm_notes_unmap(const void *memory, size_t bytes);
+/* What was mapped there is mapped elsewhere, or in another size, and stays its site's: so does its memory policy. */
+void hm_notes_remap(const void *memory, size_t bytes, const void *moved, size_t new_bytes);
 
 /* The process ends: what it still has is counted as ended. The recorder would do that, too, but later, when the memory
  * of the next process is there already. */

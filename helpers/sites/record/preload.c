@@ -258,9 +258,8 @@ PUBLIC void *mremap(void *address, size_t old_bytes, size_t bytes, int flags, ..
                                  : (void *)syscall(SYS_mremap, address, old_bytes, bytes, flags, wanted);
     if (is_noted && memory != MAP_FAILED) {
         int number = errno;
-        hm_notes_unmap(address, old_bytes);
+        hm_notes_remap(address, old_bytes, memory, bytes);
         errno = number;
-        note_mapping(memory, bytes, MAP_ANONYMOUS, CALLER);
     }
     if (is_noted)
         hm_notes_leave();
