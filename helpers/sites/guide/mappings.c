@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "alloc/kernel.h"
 #include "base/amount.h"
 #include "base/pagesize.h"
 #include "preload.h"
@@ -223,7 +224,22 @@ static bool is_divided(size_t bytes, const struct hm_limit_ranges *fast)
     return fast->n > 0 && (fast->n > 1 || fast->range[0].from > 0 || fast->range[0].to < bytes);
 }
 
-/* The policy goes with the memory, and is that of what it grows by, too. */
+/* The kernel gives what a range grows by the policy of its end. Where that is fast, and the limits have no room for so
+ * much more, it is where the process's policy has it. Returns how large the range is that has its own policies. */
+static size_t grow(enum hm_guide_tier tier, char *memory, size_t bytes, size_t new_bytes,
+                   const struct hm_limit_ranges *fast)
+{
+    size_t before = whole_pages(bytes), more = (size_t)hm_less(whole_pages(new_bytes), before), all = more;
+    if (more == 0 || fast->n == 0 || fast->range[fast->n - 1].to < bytes)
+        return new_bytes;
+    for (size_t i = 0; i < fast->n; i++)
+        all += fast->range[i].to - fast->range[i].from;
+    uint64_t taken = hm_guide_take(tier, all, all);
+    hm_guide_give(tier, taken); /* the ranges are counted as a whole */
+    return taken == 0 && hm_kernel_default(memory + before, more) == 0 ? bytes : new_bytes;
+}
+
+/* The policy goes with the memory. */
 PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ...)
 {
     va_list more;
@@ -244,7 +260,7 @@ PUBLIC void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ..
     if (is_moved && wanted) /* what was there is unmapped */
         unmap(wanted, new_bytes);
     if (tier != HM_GUIDE_SLOW && is_moved)
-        note(tier, memory, bytes, new_bytes, &fast);
+        note(tier, memory, bytes, grow(tier, memory, bytes, new_bytes, &fast), &fast);
     if (tier != HM_GUIDE_SLOW && (!is_moved || flags & MREMAP_DONTUNMAP)) /* new pages of it are fast, too */
         note(tier, address, bytes, bytes, &fast);
     return memory;
