@@ -11,6 +11,7 @@
 #include "pieces.h"
 
 #define ROUNDING 0.999 /* a profile's means are rounded, and its times are not read at one moment */
+#define NEARLY ((uint64_t)(HM_ALLOC_LEAST * ROUNDING))
 
 static int by_id(const void *a, const void *b)
 {
@@ -53,8 +54,9 @@ bool hm_guide_can_limit(const struct hm_profile_site *site)
 
 uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_profile_site *site)
 {
-    bool has_small = site->class_bytes == 0 && is_small(profile, site) && profile->least_bytes > 0;
-    return has_small ? hm_least(profile->least_bytes, HM_ALLOC_LEAST) : HM_ALLOC_LEAST;
+    if (site->class_bytes > 0 || profile->least_bytes == 0 || hm_guide_block_bytes(profile, site) >= HM_ALLOC_LEAST)
+        return HM_ALLOC_LEAST;
+    return is_small(profile, site) ? hm_least(profile->least_bytes, HM_ALLOC_LEAST) : NEARLY;
 }
 
 /* What a site gains in the fast tier. */

@@ -31,7 +31,8 @@ bool hm_guide_can_place(const struct hm_profile *profile, const struct hm_profil
 bool hm_guide_can_limit(const struct hm_profile_site *site);
 
 /* The size from which on allocations have to be looked at for this site: HM_ALLOC_LEAST, or the profile's least where
- * its allocations are smaller. For a size class no stack has to be. Pure. */
+ * its allocations are smaller; and a little less than HM_ALLOC_LEAST where they are as small, as far as the profile
+ * tells. For a size class no stack has to be. Pure. */
 uint64_t hm_guide_least_bytes(const struct hm_profile *profile, const struct hm_profile_site *site);
 
 /*

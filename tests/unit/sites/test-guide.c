@@ -236,6 +236,7 @@ static const struct {
     {10, MIB, MIB, 1, MIB},                    /* one after another */
     {1000000, 100 * MIB, 65536, 0.01, 65.536}, /* many small ones */
     {1, 130000, 65000, 5, 130000},             /* too small */
+    {1, 131000, 65500, 5, 131000},             /* too small by no more than a mean is rounded */
     {10, 10 * MIB, 10 * MIB, NAN, MIB},        /* no lifetime */
     {10, 10 * MIB, 0, 0, MIB},                 /* too short for a time */
     {0, 10 * MIB, 10 * MIB, 10, 0},
@@ -252,9 +253,9 @@ static void test_without_arenas_only_sites_whose_blocks_are_large_are_chosen(voi
     choice.capacity_bytes = UINT64_MAX;
     for (size_t i = 0; i < 2 * N_ROWS(blocks); i++) {
         size_t row = i / 2;
-        bool is_large = blocks[row].block >= HM_ALLOC_LEAST;
+        bool is_large = blocks[row].block >= HM_ALLOC_LEAST, is_nearly = blocks[row].block == 131000;
         choice.has_arenas = i % 2;
-        bool is_chosen = choice.has_arenas ? blocks[row].allocations > 0 : is_large;
+        bool is_chosen = choice.has_arenas ? blocks[row].allocations > 0 : is_large || is_nearly;
         site.allocations = blocks[row].allocations;
         site.peak_bytes = blocks[row].peak_bytes;
         site.mean_bytes = blocks[row].mean_bytes;
@@ -262,7 +263,7 @@ static void test_without_arenas_only_sites_whose_blocks_are_large_are_chosen(voi
         assert_float_equal(hm_guide_block_bytes(&profile, &site), blocks[row].block, 1e-6);
         assert_int_equal(hm_guide_choose(&profile, "a", &layout, &choice, &error), 0);
         assert_int_equal(choice.table.n_ids, is_chosen);
-        assert_int_equal(choice.table.least_bytes, is_chosen && !is_large ? 4096 : HM_ALLOC_LEAST);
+        assert_int_equal(choice.table.least_bytes, is_nearly ? 130940 : is_chosen && !is_large ? 4096 : HM_ALLOC_LEAST);
         assert_int_equal(choice.fast_bytes, is_chosen ? site.peak_bytes : 0);
         assert_float_equal(choice.expected_share, is_chosen ? 0.5 : 0, 1e-9);
     }
