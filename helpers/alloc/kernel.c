@@ -20,6 +20,7 @@
 #define MPOL_INTERLEAVE 3
 #define MPOL_F_STATIC_NODES (1 << 15)
 #define MPOL_F_MEMS_ALLOWED (1 << 2)
+#define MPOL_MF_MOVE (1 << 1)
 
 #define LONG_BITS (sizeof(unsigned long) * CHAR_BIT)
 #define NODES 1024 /* the kernel's largest MAX_NUMNODES */
@@ -30,7 +31,7 @@ void *hm_kernel_map(size_t bytes)
     return mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-int hm_kernel_prefer(void *memory, size_t bytes, int node)
+static int prefer(void *memory, size_t bytes, int node, unsigned long flags)
 {
     unsigned long mask[MASK_LONGS] = {0};
     if (node < 0 || node >= NODES) {
@@ -40,15 +41,30 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node)
     mask[(size_t)node / LONG_BITS] = 1UL << (size_t)node % LONG_BITS;
     /* MPOL_F_STATIC_NODES: when the cpuset changes, a slow node must not become a fast one. NODES + 1, as the kernel
      * reads one bit less than it is told. */
-    return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, 0UL);
+    return (int)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED | MPOL_F_STATIC_NODES, mask, NODES + 1UL, flags);
+}
+
+int hm_kernel_prefer(void *memory, size_t bytes, int node)
+{
+    return prefer(memory, bytes, node, 0);
+}
+
+static int prefer_any(void *memory, size_t bytes, const struct hm_set *nodes, unsigned long flags)
+{
+    if (hm_set_count(nodes) == 1)
+        return prefer(memory, bytes, hm_set_next(nodes, 0), flags);
+    return (int)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, nodes->word,
+                        (unsigned long)HM_SET_BITS, flags);
 }
 
 int hm_kernel_prefer_any(void *memory, size_t bytes, const struct hm_set *nodes)
 {
-    if (hm_set_count(nodes) == 1)
-        return hm_kernel_prefer(memory, bytes, hm_set_next(nodes, 0));
-    return (int)syscall(SYS_mbind, memory, bytes, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, nodes->word,
-                        (unsigned long)HM_SET_BITS, 0UL);
+    return prefer_any(memory, bytes, nodes, 0);
+}
+
+int hm_kernel_move_to_any(void *memory, size_t bytes, const struct hm_set *nodes)
+{
+    return prefer_any(memory, bytes, nodes, MPOL_MF_MOVE);
 }
 
 int hm_kernel_default(void *memory, size_t bytes)

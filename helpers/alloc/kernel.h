@@ -20,6 +20,9 @@ int hm_kernel_prefer(void *memory, size_t bytes, int node);
 /* The same for several nodes, of which pages are taken in turn; one is preferred. The set is not empty. */
 int hm_kernel_prefer_any(void *memory, size_t bytes, const struct hm_set *nodes);
 
+/* The same, and pages that are there already are moved. Where there are none, it costs much more all the same. */
+int hm_kernel_move_to_any(void *memory, size_t bytes, const struct hm_set *nodes);
+
 /* Go back to the process's own policy for the whole range, which is then one mapping again. */
 int hm_kernel_default(void *memory, size_t bytes);
 

@@ -73,6 +73,12 @@ SITE small_mapped(void)
     return used(map(64 * KIB), 1, 64 * KIB);
 }
 
+SITE populated(void)
+{
+    void *memory = mmap(NULL, 7 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return used(memory, 1, 7 * MIB);
+}
+
 SITE remapped(void)
 {
     char *memory = mremap(used(map(9 * MIB), 1, 9 * MIB), 9 * MIB, 10 * MIB, MREMAP_MAYMOVE);
@@ -139,6 +145,7 @@ int main(int argc, char **argv)
     tell("grown", grown());
     tell("mapped", mapped());
     tell("small_mapped", small_mapped());
+    tell("populated", populated());
     tell("remapped", remapped());
     remap_file();
     tell("shrunk", shrunk());

@@ -20,6 +20,7 @@ KINDS = {
     "grown": 6 * MIB,
     "mapped": MIB,
     "small_mapped": 64 * KIB,
+    "populated": 7 * MIB,
     "remapped": 10 * MIB,
     "shrunk": 11 * MIB,
 }
@@ -82,6 +83,38 @@ def test_a_mapping_that_is_moved_is_one_allocation_and_one_of_a_file_none(record
 def test_a_realloc_is_an_allocation_of_its_own_site_also_where_it_need_not_move(tmp_path, probe, recorded):
     assert placed(probe, with_accesses(recorded, tmp_path / "profile.json", {BEFORE})) == set()
     assert placed(probe, with_accesses(recorded, tmp_path / "both.json", {BEFORE, KINDS["shrunk"]})) == {"shrunk"}
+
+
+CALLS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+long syscall(long number, ...)
+{
+    long word[6];
+    va_list more;
+    va_start(more, number);
+    for (int i = 0; i < 6; i++)
+        word[i] = va_arg(more, long);
+    va_end(more);
+    if (number == SYS_mbind)
+        fprintf(stderr, "mbind %ld %ld\\n", word[1], word[5]);
+    long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    return next(number, word[0], word[1], word[2], word[3], word[4], word[5]);
+}
+"""
+
+
+@pytest.mark.parametrize(("kind", "flags"), [("populated", 2), ("mapped", 0)])
+def test_pages_that_are_there_before_the_mapping_is_placed_are_moved(tmp_path, probe, recorded, kind, flags):
+    """They are in the slow tier. Here both tiers are one, so the call is looked at: 2 is MPOL_MF_MOVE."""
+    path = with_accesses(recorded, tmp_path / "profile.json", {KINDS[kind]})
+    calls = compiled(tmp_path / "calls.so", "-shared", "-fPIC", "-ldl", text=CALLS)
+    script = f"LD_PRELOAD=$LD_PRELOAD:{calls} exec {probe}"
+    done = guide(path, "sh", "-c", script, options=["--fast", "64M", "--any-build"])
+    assert done.stderr.splitlines() == [f"mbind {KINDS[kind]} {flags}"]
 
 
 @pytest.mark.parametrize(("what", "most"), [("reallocs", ORDERED), ("mappings", ORDERED + ORDERED // AGAIN)])

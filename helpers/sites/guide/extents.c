@@ -94,7 +94,7 @@ static void *map_units(enum hm_guide_tier tier, size_t bytes, size_t fast_bytes)
         return NULL;
     }
     if (fast_bytes > 0)
-        hm_guide_bind_fast(start, fast_bytes);
+        hm_guide_bind_fast(start, fast_bytes, false);
     return add(tier, (uintptr_t)start, bytes) ? start : NULL;
 }
 

@@ -69,31 +69,37 @@ static bool map(enum hm_guide_tier tier, const void *memory, size_t bytes)
     return false;
 }
 
+struct mapping {
+    char *memory;
+    size_t bytes;
+    bool has_pages; /* from the beginning */
+};
+
 /* Where a slice of a mapping begins, at a page; the one behind the last, at the mapping's end. */
-static char *start_of(char *memory, size_t bytes, int slice)
+static char *start_of(const struct mapping *new, int slice)
 {
-    return slice == HM_SLICES ? memory + bytes
-                              : memory + bytes / HM_SLICES * (size_t)slice / hm_page_size() * hm_page_size();
+    size_t bytes = new->bytes / HM_SLICES *(size_t)slice / hm_page_size() * hm_page_size();
+    return new->memory + (slice == HM_SLICES ? new->bytes : bytes);
 }
 
 /* Places fast slices that follow each other together: those of them in front, where not all find room. Of a mapping
  * that is not divided, these are to be as much as of an allocation. Returns the slice behind what was placed;
  * HM_SLICES: there is no more room. */
-static int place_slices(struct hm_preload_where where, char *memory, size_t bytes, int slice, int end)
+static int place_slices(struct hm_preload_where where, const struct mapping *new, int slice, int end)
 {
-    char *from = start_of(memory, bytes, slice);
-    size_t least = where.slices == HM_SLICES_ALL ? hm_guide_least(where.tier, bytes) : 1;
+    char *from = start_of(new, slice);
+    size_t least = where.slices == HM_SLICES_ALL ? hm_guide_least(where.tier, new->bytes) : 1;
     for (; end > slice; end--) {
-        size_t of_it = (size_t)(start_of(memory, bytes, end) - from);
+        size_t of_it = (size_t)(start_of(new, end) - from);
         if (of_it >= least && map(where.tier, from, of_it)) {
-            hm_guide_bind_fast(from, of_it);
+            hm_guide_bind_fast(from, of_it, new->has_pages);
             return end;
         }
     }
     return HM_SLICES;
 }
 
-static void place(struct hm_preload_where where, char *memory, size_t bytes)
+static void place(struct hm_preload_where where, const struct mapping *new)
 {
     int slice = 0, end;
     if (where.tier == HM_GUIDE_SLOW)
@@ -103,7 +109,7 @@ static void place(struct hm_preload_where where, char *memory, size_t bytes)
         for (end = slice + 1; end < HM_SLICES && (where.slices >> end & 1) == is_fast; end++)
             ;
         if (is_fast)
-            end = place_slices(where, memory, bytes, slice, end);
+            end = place_slices(where, new, slice, end);
     }
 }
 
@@ -148,8 +154,9 @@ PUBLIC void *mmap(void *address, size_t bytes, int protection, int flags, int fd
     int number = errno;
     if (memory != MAP_FAILED && (flags & MAP_FIXED))
         unmap(memory, bytes);
+    const struct mapping new = {memory, bytes, (flags & (MAP_POPULATE | MAP_LOCKED)) != 0};
     if (memory != MAP_FAILED && (flags & MAP_ANONYMOUS))
-        place(hm_guide_where_of_mapping(bytes, __builtin_return_address(0)), memory, bytes);
+        place(hm_guide_where_of_mapping(bytes, __builtin_return_address(0)), &new);
     errno = number;
     return memory;
 }
