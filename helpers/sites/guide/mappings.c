@@ -78,8 +78,8 @@ struct mapping {
 /* Where a slice of a mapping begins, at a page; the one behind the last, at the mapping's end. */
 static char *start_of(const struct mapping *new, int slice)
 {
-    size_t bytes = new->bytes / HM_SLICES *(size_t)slice / hm_page_size() * hm_page_size();
-    return new->memory + (slice == HM_SLICES ? new->bytes : bytes);
+    size_t at = (size_t)slice * (new->bytes / HM_SLICES);
+    return new->memory + (slice == HM_SLICES ? new->bytes : at / hm_page_size() * hm_page_size());
 }
 
 /* Places fast slices that follow each other together: those of them in front, where not all find room. Of a mapping
