@@ -184,6 +184,7 @@ const char *hm_verdict_text(enum hm_verdict verdict)
         [HM_VERDICT_BUDGET] = "stays: this phase's budget is used up",
         [HM_VERDICT_SHED] = "demoted: the fast tier serves more than its share",
         [HM_VERDICT_SHARE] = "stays: the fast tier serves its share",
+        [HM_VERDICT_LOST] = "stays: moves have lost more than they gained so far",
     };
     return (unsigned)verdict < HM_VERDICTS ? texts[verdict] : "unknown";
 }

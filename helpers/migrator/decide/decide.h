@@ -80,6 +80,7 @@ enum hm_verdict {
     HM_VERDICT_BUDGET,  /* this phase's budget was used up */
     HM_VERDICT_SHED,    /* demoted: the fast tier serves more than its share ("regions" only) */
     HM_VERDICT_SHARE,   /* the fast tier serves its share already ("regions" only) */
+    HM_VERDICT_LOST,    /* moves have lost so far: pages only go back ("regions" only) */
     HM_VERDICTS
 };
 

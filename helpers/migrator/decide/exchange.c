@@ -79,6 +79,7 @@ static void move(struct hm_exchange *exchange, const struct group *group, uint64
         *flow(exchange, group->extent, group->origin, group->tier) -= pages;
     if (group->origin != group->to)
         *flow(exchange, group->extent, group->origin, group->to) += pages;
+    exchange->extents->lifted[group->extent] += (group->to < group->tier ? 1 : -1) * (double)pages;
     extent_of(exchange, group->extent)->verdict = verdict;
     exchange->moves_left -= (uint64_t)group->moves * pages; /* adds where moves are saved, as unsigned sums wrap */
 }
@@ -108,6 +109,13 @@ static uint64_t uneven(const struct hm_exchange *exchange, size_t i, int sign)
     return more > 0 ? (uint64_t)more : 0;
 }
 
+/* How many pages of the extent may go to a slower tier (`sign` is 1) or to a faster one (-1). */
+static uint64_t may_go(const struct hm_exchange *exchange, size_t i, int sign)
+{
+    double back = fmax(0, sign * exchange->extents->lifted[i]);
+    return hm_least(uneven(exchange, i, sign), exchange->only_back ? (uint64_t)back : UINT64_MAX);
+}
+
 /* How many of `most` pages have this heat together, where each has `each`. */
 static uint64_t pages_of_heat(double heat, double each, uint64_t most)
 {
@@ -129,6 +137,8 @@ static struct group find_cold(struct hm_exchange *exchange, unsigned k, size_t e
     struct group group = {.pages = 0};
     for (; exchange->cold[k] < end; exchange->cold[k]++) {
         group = group_at(exchange, pair->order[exchange->cold[k]], pair->up, pair->down);
+        if (exchange->only_back)
+            group.pages = hm_least(group.pages, may_go(exchange, group.extent, 1));
         if (group.pages > 0)
             break;
     }
@@ -180,7 +190,7 @@ void hm_exchange_shed(struct hm_exchange *exchange)
         /* Below the extent that does not pay, none does. */
         if (gain * exchange->belief <= cost_of(exchange, 0, 1))
             return;
-        uint64_t most = hm_least(hm_least(hot.pages, uneven(exchange, hot.extent, 1)), exchange->moves_left);
+        uint64_t most = hm_least(hm_least(hot.pages, may_go(exchange, hot.extent, 1)), exchange->moves_left);
         uint64_t pages = pages_of_heat(-exchange->heat_room, gain, most);
         if (pages == 0)
             continue;
@@ -196,7 +206,7 @@ static enum hm_verdict fill_room(struct hm_exchange *exchange, const struct hm_e
     double gain = pair->gain[i];
     for (unsigned k = 0; k < exchange->extents->base.options.n_tiers; k++) {
         struct group hot = group_at(exchange, i, pair->down, pair->up);
-        hot.pages = hm_least(hot.pages, uneven(exchange, i, -1));
+        hot.pages = hm_least(hot.pages, may_go(exchange, i, -1));
         if (hot.pages == 0 || *room == 0 || allowed(exchange, hot.moves) == 0)
             break;
         if (gain * exchange->belief <= hot.cost)
@@ -224,7 +234,7 @@ static enum hm_verdict promote(struct hm_exchange *exchange, unsigned k, size_t 
     enum hm_verdict stopped = fill_room(exchange, pair, pair->order[place]);
     while (stopped == HM_VERDICT_PROMOTE) {
         struct group hot = group_at(exchange, pair->order[place], pair->down, pair->up), cold;
-        hot.pages = hm_least(hot.pages, uneven(exchange, hot.extent, -1));
+        hot.pages = hm_least(hot.pages, may_go(exchange, hot.extent, -1));
         if (hot.pages == 0)
             break;
         if (allowed(exchange, hot.moves + 1) == 0)
@@ -269,9 +279,11 @@ static void promote_pair(struct hm_exchange *exchange, unsigned k)
             continue;
         if (stopped == HM_VERDICT_PROMOTE)
             stopped = promote(exchange, k, place);
-        /* What nothing stopped, and yet did not move, has its even share. */
-        if (!moves(extent->verdict))
-            extent->verdict = stopped == HM_VERDICT_PROMOTE ? HM_VERDICT_SHARE : stopped;
+        /* What nothing stopped, and yet did not move, was not to go back, or has its even share. */
+        if (!moves(extent->verdict) && stopped == HM_VERDICT_PROMOTE)
+            extent->verdict = exchange->only_back ? HM_VERDICT_LOST : HM_VERDICT_SHARE;
+        else if (!moves(extent->verdict))
+            extent->verdict = stopped;
     }
     exchange->cold[k] = 0;
 }

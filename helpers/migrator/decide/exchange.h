@@ -18,6 +18,7 @@ struct hm_exchange {
     double belief;                 /* number of phases for which a gain is expected to last, times the trust in it */
     double move_cost[HM_MAX_TIERS][HM_MAX_TIERS]; /* of a page, as in the options */
     double heat_room; /* heat (priority times pages) that the fast tier should have more; negative: less */
+    bool only_back;   /* pages may only go back to where they were before earlier moves (extents->lifted) */
     double even;      /* near this share of the pages of each extent should be in the fast tier; 1: no limit */
 };
 

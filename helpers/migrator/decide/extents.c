@@ -4,7 +4,8 @@
  * multiscale estimate turns them into spans of even heat (density.h); these are the extents. The coldest extent of a
  * faster tier is exchanged for the hottest one of a slower tier as long as the gain exceeds the cost of both moves
  * (extentsplan.c, exchange.h). Only the part of the heat that is estimated to reach memory counts (misses.h). How far a
- * gain is believed depends on how far earlier gains came true (trust.h).
+ * gain is believed depends on how far earlier gains came true (trust.h); where moves have lost, pages only go back
+ * (account.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ static void destroy(struct hm_decider *decider)
     free(extents->density.differs);
     free(extents->density.stretch);
     free(extents->trust.promise);
+    free(extents->account.span);
+    free(extents->account.planned);
+    free(extents->lifted);
     for (unsigned k = 0; k < extents->n_pairs; k++) {
         free(extents->pair[k].gain);
         free(extents->pair[k].order);
@@ -80,10 +84,14 @@ static bool allocate(struct hm_extents *extents)
     extents->density.differs = hm_decider_allocate(base, NODES, sizeof(float));
     extents->density.stretch = hm_decider_allocate(base, CELLS, sizeof(struct hm_stretch));
     extents->trust.promise = hm_decider_allocate(base, n, sizeof(struct hm_promise));
+    extents->account.room = n;
+    extents->account.span = hm_decider_allocate(base, n, sizeof(struct hm_lifted));
+    extents->account.planned = hm_decider_allocate(base, n, sizeof(struct hm_lifted));
+    extents->lifted = hm_decider_allocate(base, n, sizeof(*extents->lifted));
     base->extent = hm_decider_allocate(base, n, sizeof(*base->extent));
     return allocate_for_tiers(extents) && extents->cells.cell && extents->cells.spare && extents->cells.pending &&
            extents->density.before && extents->density.differs && extents->density.stretch && extents->trust.promise &&
-           base->extent;
+           extents->account.span && extents->account.planned && extents->lifted && base->extent;
 }
 
 static struct hm_decider *create(const struct hm_decider_options *options)
@@ -126,6 +134,7 @@ static void forget(struct hm_decider *decider, uint64_t first, uint64_t n_pages)
 {
     hm_cells_sort_in(&extents_of(decider)->cells);
     hm_cells_forget(&extents_of(decider)->cells, first, HM_PAGE_END(first, n_pages));
+    hm_account_forget(&extents_of(decider)->account, first, HM_PAGE_END(first, n_pages));
 }
 
 static double class_of(const struct hm_extents *extents, double heat)
@@ -233,7 +242,8 @@ static void end_phase(struct hm_decider *decider)
     struct hm_extents *extents = extents_of(decider);
     const struct hm_decider_options *options = &decider->options;
     hm_cells_sort_in(&extents->cells);
-    hm_trust_see(&extents->trust, &extents->cells);
+    double missed = hm_trust_see(&extents->trust, &extents->cells);
+    hm_account_see(&extents->account, &extents->cells, missed);
     hm_cells_age(&extents->cells, DECAY);
     extents->weight = extents->weight * DECAY + 1;
     extents->n_phases++;

@@ -3,6 +3,7 @@
 #ifndef HM_MIGRATOR_DECIDE_EXTENTSPARTS_H
 #define HM_MIGRATOR_DECIDE_EXTENTSPARTS_H
 
+#include "account.h"
 #include "algorithm.h"
 #include "density.h"
 #include "trust.h"
@@ -21,6 +22,7 @@ struct hm_extents {
     struct hm_cells cells;
     struct hm_density density;
     struct hm_trust trust;
+    struct hm_account account;
     unsigned n_phases;
     double weight;    /* sum of the weights of all phases; older phases weigh less */
     double classes;   /* classes of heat for each doubling of it; neighbours in the same class are one extent */
@@ -31,6 +33,8 @@ struct hm_extents {
     struct hm_extents_pair pair[HM_EXTENTS_PAIRS]; /* by the faster tier, then the slower one */
     /* Pages to move by extent, from each tier to each; and those of them that keep a tier to its cap. */
     uint64_t *flow, *kept;
+    /* By extent: pages that earlier moves have lifted, less those that a plan has put back; negative: lowered. */
+    double *lifted;
 };
 
 /* How many numbers `flow` and `kept` have for each extent. */

@@ -7,6 +7,7 @@
 
 #include "base/amount.h"
 #include "exchange.h"
+#include "misses.h"
 
 /* Share of a phase's samples: a plan with a smaller gain is only noise, however many samples there are. */
 #define LEAST_GAIN 0.002
@@ -152,6 +153,15 @@ static void give_out_all(struct hm_extents *extents)
         give_out(extents, extents->pair[k].down, extents->pair[k].up);
 }
 
+/* The pages of an extent that are in any tier. */
+static double present_in(const struct hm_extents *extents, size_t i)
+{
+    double present = 0;
+    for (unsigned tier = 0; tier < extents->base.options.n_tiers; tier++)
+        present += (double)extents->base.extent[i].tier_pages[tier];
+    return present;
+}
+
 /* Plans the moves as if every gain were certain, and notes them: the next phase shows which gains come true. */
 static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
 {
@@ -160,16 +170,60 @@ static void try_out(struct hm_extents *extents, const struct hm_budget *budget)
     hm_trust_begin(&extents->trust);
     for (size_t i = 0; i < extents->base.n_extents; i++) {
         const struct hm_extent *extent = &extents->base.extent[i];
-        double pages = lifted(extents, i), present = 0;
+        double pages = lifted(extents, i);
         if (pages == 0)
             continue;
-        for (unsigned tier = 0; tier < extents->base.options.n_tiers; tier++)
-            present += (double)extent->tier_pages[tier];
-        struct hm_promise promise = {extent->first, extent->n_pages, pages / present};
+        struct hm_promise promise = {extent->first, extent->n_pages, pages / present_in(extents, i)};
         hm_trust_promise(&extents->trust, &promise, hm_extents_heat(extents, extent) * fabs(pages));
     }
     if (is_noise(extents, extents->trust.gain))
         hm_trust_begin(&extents->trust);
+}
+
+/* Which pages of each extent earlier moves have lifted. */
+static void recall_lifted(struct hm_extents *extents)
+{
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        extents->lifted[i] =
+            hm_account_lifted(&extents->account, extent->first, extent->n_pages) * present_in(extents, i);
+    }
+}
+
+/* The cost of the planned moves of an extent, in accesses; without those for the caps. */
+static double cost_of(const struct hm_extents *extents, size_t i)
+{
+    unsigned n_tiers = extents->base.options.n_tiers;
+    double cost = 0;
+    for (unsigned from = 0; from < n_tiers; from++)
+        for (unsigned to = 0; to < n_tiers; to++) {
+            if (from == to)
+                continue;
+            double pages = (double)*hm_extents_flow(extents, extents->flow, i, from, to) -
+                           (double)*hm_extents_flow(extents, extents->kept, i, from, to);
+            cost += extents->base.options.move_cost[from][to] * fmax(pages, 0);
+        }
+    return cost;
+}
+
+/* Notes what the plan lifts, for the account. Where the fast tier is to have a certain share of the heat, pages are
+ * moved for that, and not for what they gain: nothing is noted. */
+static void note_moves(struct hm_extents *extents, const struct hm_budget *budget)
+{
+    const struct hm_decider_options *options = &extents->base.options;
+    double cost = 0, misses = options->counts_memory ? 1 : hm_misses_per_access(0, 1);
+    hm_account_begin(&extents->account);
+    for (size_t i = 0; i < extents->base.n_extents && !budget->share; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        double present = present_in(extents, i);
+        if (present <= 0)
+            continue;
+        double fast = 1 - (double)extent->tier_pages[options->n_tiers - 1] / present;
+        double slow = 1 - (double)extent->tier_pages[0] / present;
+        hm_account_lift(&extents->account, extent->first, extent->n_pages, slow, fast, lifted(extents, i) / present);
+        cost += cost_of(extents, i);
+    }
+    hm_account_end(&extents->account, cost / (options->period * misses));
 }
 
 void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
@@ -187,9 +241,12 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
     if (budget->phases_left >= 0 && budget->phases_left < HM_PLACEMENT_PHASES)
         plan.belief *= budget->phases_left / HM_PLACEMENT_PHASES;
     plan.belief *= hm_trust_factor(&extents->trust);
+    recall_lifted(extents);
     hm_exchange_obey_caps(&plan, budget);
+    plan.only_back = !budget->share && hm_account_is_lost(&extents->account);
     choose(&plan);
     if (is_noise(extents, gain_of_all(extents)))
         drop_moves(extents);
+    note_moves(extents, budget);
     give_out_all(extents);
 }

@@ -19,7 +19,7 @@ void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, 
     trust->gain += promise->part < 0 ? -heat : heat;
 }
 
-void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
+double hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
 {
     double kept = 0, noise = 0;
     for (size_t i = 0; i < trust->n; i++) {
@@ -36,6 +36,7 @@ void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells)
     trust->promised = trust->promised * FADE + trust->gain;
     trust->kept = trust->kept * FADE + kept;
     trust->noise = trust->noise * FADE + noise;
+    return kept;
 }
 
 /*

@@ -31,8 +31,9 @@ struct hm_trust {
 void hm_trust_begin(struct hm_trust *trust);
 /* Adds a span to the trial, with the weighted samples per phase that are expected of the pages that would move. */
 void hm_trust_promise(struct hm_trust *trust, const struct hm_promise *promise, double heat);
-/* Compares the trial with the samples of a phase that ends. Call it before they age. */
-void hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells);
+/* Compares the trial with the samples of a phase that ends. Call it before they age. Returns what its moves would have
+ * gained, in weighted samples. */
+double hm_trust_see(struct hm_trust *trust, const struct hm_cells *cells);
 /* The share of a predicted gain that is to be believed, 0..1. */
 double hm_trust_factor(const struct hm_trust *trust);
 

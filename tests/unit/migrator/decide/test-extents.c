@@ -81,10 +81,47 @@ static void test_heat_that_wanders_is_not_chased(void **state)
         moved += phase < 4 ? 0 : model.moved;
     }
     assert_true(moved < model.capacity / 10);
-    for (int phase = 0; phase < 4; phase++)
+    for (int phase = 0; phase < 8; phase++)
         model_phase(&model, SAMPLES, hot_tenth, &first, UINT64_MAX);
     assert_true(model_share(&model, hot_tenth, &first) > 0.85);
     model_end(&model);
+}
+
+/* A half of each space gets nearly all accesses. `data` points to its number. */
+static double hot_half(const void *data, unsigned space, uint64_t page, double *store)
+{
+    (void)space;
+    *store = 0.3;
+    return page / (MODEL_PAGES / 2) == *(const unsigned *)data ? 50 : 1;
+}
+
+/*
+ * Halves are hot in turn, and gains come true for a phase before they turn into losses. So pages stay, and the fast
+ * tier serves nearly as much as if none had ever moved. When one half stays hot, it comes up after a while.
+ */
+static void test_heat_that_comes_and_goes(void **state)
+{
+    (void)state;
+    enum { PHASES = 60, SETTLED = 24 };
+    for (unsigned turn = 2; turn <= 3; turn++) {
+        unsigned half = 0;
+        double served = 0;
+        model_begin(&model, "regions", MODEL_SPACES, ALL_PAGES / 2);
+        fill_fast(0, MODEL_PAGES / 2);
+        for (unsigned phase = 0; phase < PHASES; phase++) {
+            half = phase / turn % 2;
+            served += model_share(&model, hot_half, &half) / PHASES;
+            model_phase(&model, SAMPLES, hot_half, &half, UINT64_MAX);
+        }
+        if (served < 0.46)
+            fail_msg("turns of %u phases: the fast tier served %.2f", turn, served);
+        half = 1;
+        for (unsigned phase = 0; phase < SETTLED; phase++)
+            model_phase(&model, SAMPLES, hot_half, &half, UINT64_MAX);
+        if (model_share(&model, hot_half, &half) < 0.9)
+            fail_msg("turns of %u phases: then %.2f", turn, model_share(&model, hot_half, &half));
+        model_end(&model);
+    }
 }
 
 static void test_uniform_access_moves_nothing(void **state)
@@ -244,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hot_tenth_is_found_and_followed),
         cmocka_unit_test(test_heat_that_wanders_is_not_chased),
+        cmocka_unit_test(test_heat_that_comes_and_goes),
         cmocka_unit_test(test_uniform_access_moves_nothing),
         cmocka_unit_test(test_writes_win),
         cmocka_unit_test(test_cap_holds_and_takes_the_coldest),
