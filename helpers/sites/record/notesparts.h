@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the notes share; for notes*.c only. */
+#ifndef HM_SITES_RECORD_NOTESPARTS_H
+#define HM_SITES_RECORD_NOTESPARTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "table.h"
+
+extern struct hm_sites_table *hm_notes_table; /* the recorder's; NULL before the notes are on */
+extern pthread_mutex_t hm_notes_lock;         /* of this process's blocks (blocks.h) */
+
+/* Is this process the one that the file is of? It is not in a child that was made without the handlers of fork, such as
+ * one of vfork. */
+bool hm_notes_are_ours(void);
+/* Turns the notes off. Returns whether they were on, and of this process. */
+bool hm_notes_stop(void);
+
+#endif
