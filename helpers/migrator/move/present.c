@@ -42,23 +42,24 @@ void hm_present_begin(struct hm_present *present, uint64_t first, uint64_t end, 
     present->later = (struct hm_range){first, present->at - first};
 }
 
-static void add_run(struct hm_present *present, uint64_t first, uint64_t n_pages, bool may_be_huge, bool is_file)
+/* Adds pages to the last run, or as a run of their own. Returns false if there is no place for one. */
+static bool add_run(struct hm_present *present, uint64_t first, uint64_t n_pages, bool may_be_huge, bool is_file)
 {
-    size_t i = present->n_runs - 1;
-    struct hm_range *last = present->n_runs > 0 ? &present->run[i] : NULL;
-    if (last && last->first + last->n_pages == first && present->may_be_huge[i] == may_be_huge &&
-        present->is_file[i] == is_file) {
-        last->n_pages += n_pages;
-        return;
+    struct hm_present_run *last = present->n_runs > 0 ? &present->run[present->n_runs - 1] : NULL;
+    if (last && last->pages.first + last->pages.n_pages == first && last->may_be_huge == may_be_huge &&
+        last->is_file == is_file) {
+        last->pages.n_pages += n_pages;
+        return true;
     }
-    present->may_be_huge[present->n_runs] = may_be_huge;
-    present->is_file[present->n_runs] = is_file;
-    present->run[present->n_runs++] = (struct hm_range){first, n_pages};
+    if (present->n_runs == HM_PRESENT_RUNS)
+        return false;
+    present->run[present->n_runs++] = (struct hm_present_run){{first, n_pages}, may_be_huge, is_file};
+    return true;
 }
 
 /*
- * Finds present pages by PAGEMAP_SCAN, without the zero page, which is on no node. Returns false if the kernel does not
- * have PAGEMAP_SCAN, or a container forbids it.
+ * Finds present pages by PAGEMAP_SCAN, without the zero page, which is on no node. Returns false if the call fails, and
+ * does not try it again if the kernel does not have it, or a container forbids it.
  */
 static bool scan(struct hm_present *present)
 {
@@ -76,12 +77,19 @@ static bool scan(struct hm_present *present)
         .return_mask = PAGE_IS_FILE | PAGE_IS_PRESENT | PAGE_IS_HUGE,
     };
     int n = ioctl(present->pagemap, HM_PRESENT_SCAN, &request);
-    if (n < 0 && errno != ESRCH)
+    if (n < 0 && errno != ESRCH) {
+        present->has_scan = errno != ENOTTY && errno != EINVAL && errno != EPERM;
         return false;
-    for (int i = 0; i < n; i++)
-        add_run(present, range[i].start >> hm_page_shift(), (range[i].end - range[i].start) >> hm_page_shift(),
-                range[i].categories & PAGE_IS_HUGE, range[i].categories & PAGE_IS_FILE);
+    }
     uint64_t reached = request.walk_end >> hm_page_shift();
+    for (int i = 0; i < n; i++) {
+        uint64_t first = range[i].start >> hm_page_shift(), after = range[i].end >> hm_page_shift();
+        if (!add_run(present, first, after - first, range[i].categories & PAGE_IS_HUGE,
+                     range[i].categories & PAGE_IS_FILE)) {
+            reached = first;
+            break;
+        }
+    }
     present->at = n >= 0 && reached > present->at ? reached : present->end;
     return true;
 }
@@ -95,8 +103,10 @@ static void read_map(struct hm_present *present)
     for (uint64_t i = 0; i < n; i++) {
         if (!(present->entry[i] & HM_MARK_PRESENT))
             continue;
-        add_run(present, present->at + i, 1, true, present->entry[i] & HM_MARK_FILE);
-        found++;
+        if (!add_run(present, present->at + i, 1, true, present->entry[i] & HM_MARK_FILE))
+            n = i; /* the rest is read again, when there is place for it */
+        else
+            found++;
     }
     present->missing += found * HM_PRESENT_MISSING_EACH;
     present->missing -= n - found < present->missing ? n - found : present->missing;
@@ -124,11 +134,8 @@ static bool find_runs(struct hm_present *present)
         if (present->pagemap < 0) {
             add_run(present, present->at, present->end - present->at, true, false);
             present->at = present->end;
-        } else {
-            if (present->has_scan)
-                present->has_scan = scan(present);
-            if (!present->has_scan)
-                read_map(present);
+        } else if (!present->has_scan || !scan(present)) {
+            read_map(present);
         }
     }
     return true;
@@ -138,14 +145,14 @@ size_t hm_present_next(struct hm_present *present, uint64_t *page, bool *may_be_
 {
     size_t n = 0;
     while (n < room && (present->next < present->n_runs || find_runs(present))) {
-        struct hm_range *run = &present->run[present->next];
-        bool is_next_block = n > 0 && run->first / hm_huge_pages() != page[n - 1] / hm_huge_pages();
+        struct hm_present_run *run = &present->run[present->next];
+        bool is_next_block = n > 0 && run->pages.first / hm_huge_pages() != page[n - 1] / hm_huge_pages();
         if (is_next_block && n + hm_huge_pages() > room)
             break;
-        may_be_huge[n] = present->may_be_huge[present->next];
-        is_file[n] = present->is_file[present->next];
-        page[n++] = run->first++;
-        if (--run->n_pages == 0)
+        may_be_huge[n] = run->may_be_huge;
+        is_file[n] = run->is_file;
+        page[n++] = run->pages.first++;
+        if (--run->pages.n_pages == 0)
             present->next++;
     }
     return n;

@@ -18,7 +18,7 @@
 
 #include "migrator/watch/maps.h"
 
-#define HM_PRESENT_RUNS 1024    /* runs found at a time */
+#define HM_PRESENT_RUNS 1024    /* most runs found at a time */
 #define HM_PRESENT_ENTRIES 2048 /* entries of the page map read at a time */
 /*
  * How many missing pages may be read in the page map: HM_PRESENT_MISSING in each move (to read these takes
@@ -28,17 +28,21 @@
 #define HM_PRESENT_MISSING (UINT64_C(1) << 14)
 #define HM_PRESENT_MISSING_EACH 32
 
+struct hm_present_run {
+    struct hm_range pages;
+    bool may_be_huge; /* false only if the kernel says that it has no huge page */
+    bool is_file;     /* true only if the kernel says that it is of files or shared */
+};
+
 struct hm_present {
     int pagemap;           /* -1: not readable; then every page counts as present */
-    bool has_scan;         /* the kernel has PAGEMAP_SCAN: true until a call fails */
+    bool has_scan;         /* the kernel has PAGEMAP_SCAN: true until it says no */
     double density;        /* share of the process's mapped pages that are present */
     uint64_t at, end;      /* the pages at .. end - 1 are still to be looked at */
     struct hm_range later; /* pages to be looked at after those */
     uint64_t missing;      /* missing pages that may still be read in the page map */
     size_t n_runs, next;   /* run[next .. n_runs - 1] were found and not returned yet */
-    struct hm_range run[HM_PRESENT_RUNS];
-    bool may_be_huge[HM_PRESENT_RUNS]; /* of each run: false only if the kernel says that it has no huge page */
-    bool is_file[HM_PRESENT_RUNS];     /* of each run: true only if the kernel says that it is of files or shared */
+    struct hm_present_run run[HM_PRESENT_RUNS];
     uint64_t entry[HM_PRESENT_ENTRIES];
 };
 

@@ -31,7 +31,7 @@ ssize_t __real_pread(int fd, void *out, size_t size, off_t at);
 ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at);
 
 static struct hm_present present;
-static bool is_old;
+static int refusal; /* errno of PAGEMAP_SCAN; 0: the kernel's own answer */
 static unsigned n_scans, n_reads;
 static uint64_t found[8192];
 static bool may_be_huge[MOST_ROOM], is_file[MOST_ROOM];
@@ -39,9 +39,9 @@ static bool may_be_huge[MOST_ROOM], is_file[MOST_ROOM];
 int __wrap_ioctl(int fd, unsigned long request, void *argument)
 {
     n_scans++;
-    if (!is_old)
+    if (refusal == 0)
         return __real_ioctl(fd, request, argument);
-    errno = ENOTTY;
+    errno = refusal;
     return -1;
 }
 
@@ -53,7 +53,7 @@ ssize_t __wrap_pread(int fd, void *out, size_t size, off_t at)
 
 static void start(bool is_older, uint64_t mapped)
 {
-    is_old = is_older;
+    refusal = is_older ? ENOTTY : 0;
     n_scans = n_reads = 0;
     hm_present_init(&present);
     hm_present_open(&present, getpid(), mapped);
@@ -296,6 +296,53 @@ static void test_shared_pages_by_page_map(void **state)
     assert_shared_pages_are_told();
 }
 
+/* More runs than there is place for: in one entry of the page map the next run begins. */
+static void test_every_other_page_shared_by_page_map(void **state)
+{
+    (void)state;
+    const uint64_t n_pages = 2 * HM_PRESENT_ENTRIES;
+    char *pages = map(n_pages);
+    for (uint64_t i = 0; i < n_pages; i += 2)
+        assert_ptr_equal(
+            mmap(pages + i * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+            pages + i * PAGE);
+    for (uint64_t i = 0; i < n_pages; i++)
+        pages[i * PAGE] = 1;
+    start(true, SPARSE);
+    hm_present_begin(&present, page_of(pages), page_of(pages) + n_pages, 0);
+    uint64_t page[MOST_ROOM];
+    size_t n = 0;
+    for (size_t more; (more = hm_present_next(&present, page, may_be_huge, is_file, MOST_ROOM)) > 0; n += more)
+        for (size_t i = 0; i < more; i++) {
+            assert_int_equal(page[i], page_of(pages) + n + i);
+            assert_int_equal(is_file[i], (n + i) % 2 == 0);
+        }
+    assert_int_equal(n, n_pages);
+    hm_present_close(&present);
+    munmap(pages, n_pages * PAGE);
+}
+
+/* A kernel that had no memory for the call is asked again; one that does not know it is not. */
+static void test_a_passing_failure_of_the_scan(void **state)
+{
+    (void)state;
+    static const struct {
+        int number;
+        bool stays;
+    } rows[] = {{ENOMEM, true}, {EINTR, true}, {ENOTTY, false}, {EINVAL, false}, {EPERM, false}};
+    char *pages = map(8);
+    memset(pages, 1, 8 * PAGE);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        start(false, SPARSE);
+        refusal = rows[i].number;
+        assert_int_equal(look(page_of(pages), 8, 0), 8);
+        assert_int_equal(n_reads, 1);
+        assert_int_equal(present.has_scan, rows[i].stays);
+        hm_present_close(&present);
+    }
+    munmap(pages, 8 * PAGE);
+}
+
 static void test_without_a_page_map(void **state)
 {
     (void)state;
@@ -320,6 +367,8 @@ int main(void)
         cmocka_unit_test(test_pages_that_were_only_read_by_page_map),
         cmocka_unit_test(test_shared_pages_by_scan),
         cmocka_unit_test(test_shared_pages_by_page_map),
+        cmocka_unit_test(test_every_other_page_shared_by_page_map),
+        cmocka_unit_test(test_a_passing_failure_of_the_scan),
         cmocka_unit_test(test_without_a_page_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
