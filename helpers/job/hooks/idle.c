@@ -31,12 +31,12 @@ static void begin_grace(const struct hm_config *config, const struct hm_job *job
         hm_log(HM_LOG_ERROR, "job %u: %s", job->job_id, error.text);
 }
 
-/* Where the time limit is not known, a job may run for a day after it was found dead. */
+/* The entry has the time limit that the job began with, which may have been raised since. So a job may run for a day
+ * after it was found dead at least. */
 static bool may_still_run(const struct hm_job *job, unsigned grace_s)
 {
-    if (job->end_s == 0)
-        return hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns < DAY_S * SECOND_NS;
-    return hm_clock_ns(CLOCK_REALTIME) / SECOND_NS < job->end_s + grace_s;
+    return hm_clock_ns(CLOCK_BOOTTIME) - job->dead_boot_ns < DAY_S * SECOND_NS ||
+           hm_clock_ns(CLOCK_REALTIME) / SECOND_NS < job->end_s + grace_s;
 }
 
 bool hm_idle_is_job(const struct hm_config *config, const struct hm_job *job, unsigned grace_s, struct hm_idle *idle)

@@ -17,9 +17,9 @@ struct hm_idle {
 /*
  * Is the job only idle? `job` is its entry, of a job that has been dead for its whole grace. slurmctld is asked, unless
  * the job's own epilog has run, or the job is of an earlier boot. If the job runs, its entry gets a new grace, so that
- * slurmctld is asked once in each grace. Where there is no answer, the job is taken to run until its time limit and the
- * grace are over, or a day, where its time limit is not known. A reap asks for 8 jobs at most; the next reap asks for
- * the others, which are taken to run until then. Do not hold the lock.
+ * slurmctld is asked once in each grace. Where there is no answer, the job is taken to run for a day after it was found
+ * dead, and until its time limit, as that was at its beginning, and the grace are over. A reap asks for 8 jobs at most;
+ * the next reap asks for the others, which are taken to run until then. Do not hold the lock.
  */
 bool hm_idle_is_job(const struct hm_config *config, const struct hm_job *job, unsigned grace_s, struct hm_idle *idle);
 

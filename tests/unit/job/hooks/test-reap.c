@@ -16,6 +16,8 @@
 #include "unit/lib/rows.h"
 #include "unit/lib/scratch.h"
 
+#define DAY_S UINT64_C(86400)
+
 static void what_cannot_be_removed_drains_the_node(void **state)
 {
     (void)state;
@@ -84,7 +86,8 @@ static void a_dead_jobs_grace_is_no_matter_of_the_clock_of_the_day(void **state)
 
 /*
  * A job whose cgroup is gone may run: an allocation between two steps, for hours perhaps. So slurmctld is asked once in
- * each grace, and where it does not answer, the job is taken to run until its time limit and the grace are over.
+ * each grace, and where it does not answer, the job is taken to run for a day, and until its time limit and the grace
+ * are over. The limit is that of its beginning, so that it alone does not tell that the job has ended.
  */
 static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
 {
@@ -93,16 +96,24 @@ static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
     static char boot_past[] = "another boot";
     const struct {
         int running;
-        uint64_t end_s; /* of the time limit; 0: not known, and then the job has a day */
+        uint64_t end_s; /* of the time limit; 0: not known */
+        uint64_t dead_for_s;
         bool has_ended; /* by its own epilog */
         const char *boot;
         bool is_kept;
         int n_asked;
     } rows[] = {
-        {1, 0, false, NULL, true, 1},           {0, now_s + 3600, false, NULL, false, 1},
-        {-1, 0, false, NULL, true, 1},          {-1, now_s + 3600, false, NULL, true, 1},
-        {-1, now_s - 30, false, NULL, true, 1}, {-1, now_s - 3600, false, NULL, false, 1},
-        {1, 0, true, NULL, false, 0},           {1, now_s + 3600, false, boot_past, false, 0},
+        {1, 0, 61, false, NULL, true, 1},
+        {0, now_s + 3600, 61, false, NULL, false, 1},
+        {-1, 0, 61, false, NULL, true, 1},
+        {-1, now_s + 3600, 61, false, NULL, true, 1},
+        {-1, now_s - 3600, 61, false, NULL, true, 1},
+        {-1, 0, DAY_S - 60, false, NULL, true, 1},
+        {-1, 0, DAY_S + 60, false, NULL, false, 1},
+        {-1, now_s - 30, DAY_S + 60, false, NULL, true, 1},
+        {-1, now_s - 3600, DAY_S + 60, false, NULL, false, 1},
+        {1, 0, 61, true, NULL, false, 0},
+        {1, now_s + 3600, 61, false, boot_past, false, 0},
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         assert_int_equal(reap_set_up(state), 0);
@@ -112,7 +123,7 @@ static void a_job_that_runs_by_what_slurmctld_says_stays(void **state)
         snprintf(job.node, sizeof(job.node), "n9");
         if (rows[i].boot)
             snprintf(job.boot_id, sizeof(job.boot_id), "%s", rows[i].boot);
-        leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - UINT64_C(61) * 1000000000);
+        leave_dead(1, hm_clock_ns(CLOCK_BOOTTIME) - rows[i].dead_for_s * 1000000000);
         reap(NULL, true);
         assert_int_equal(access(scratch_path("run/jobs/7"), F_OK), rows[i].is_kept ? 0 : -1);
         assert_int_equal(n_asked, rows[i].n_asked);
