@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/amount.h"
 #include "base/files.h"
 #include "base/perfopen.h"
 #include "base/process.h"
@@ -40,7 +41,8 @@ static int launch(struct hm_preparation *p, struct hm_error *error)
         .uid = p->facts->uid,
         .gid = p->facts->gid,
         .reserve_bytes = p->reserve_bytes,
-        .end_s = p->job->end_s ? p->job->end_s : p->facts->end_s,
+        /* the limit may have been raised since the prolog */
+        .end_s = hm_most(p->job->end_s, p->facts->end_s),
         .step_cgroup = cgroup,
         .broker = hm_damon_socket_path(&step->config, broker, sizeof(broker)),
         .shares = hm_fair_path(&step->config, shares),

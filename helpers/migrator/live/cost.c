@@ -65,10 +65,13 @@ double hm_live_own_s(void)
 void hm_live_look_at_cost(struct hm_live *live)
 {
     double age_s = (double)(hm_clock_ns(CLOCK_MONOTONIC) - live->account.begun_ns) / 1e9;
-    int64_t end_s = live->account.pace.end_s;
+    double now_s = hm_clock_s(CLOCK_REALTIME);
     hm_purse_look(&live->account.purse, hm_live_job_s(live), hm_live_own_s() - live->account.read_s);
-    hm_purse_set_left(&live->account.purse, end_s > 0 ? fmax((double)end_s - hm_clock_s(CLOCK_REALTIME), 0) : -1,
-                      age_s);
+    hm_purse_set_left(&live->account.purse, hm_pace_left_s(&live->account.pace, now_s), age_s);
+    if (hm_pace_is_outlived(&live->account.pace, now_s))
+        hm_progress_warn(live->shown.progress,
+                         "the job runs beyond the time limit that it had when the step began: when "
+                         "it ends is not known, and no limit to what is moved");
 }
 
 /*

@@ -4,6 +4,7 @@
 #include "base/amount.h"
 
 #define SHARE_OF_REST 0.1 /* largest share of the remaining time for moving: a longer move could not pay off */
+#define TO_BE_ENDED_S 300 /* Slurm looks at time limits twice a minute, and then gives processes some time to end */
 #define LEARN 0.5         /* weight of the latest measurement */
 #define ENOUGH (1 << 20)  /* bytes: a smaller move says nothing about the speed */
 
@@ -37,23 +38,35 @@ static uint64_t pages_of(const struct hm_pace *pace, double bytes)
     return pages >= 0x1p52 ? UINT64_MAX : pages <= 0 ? 0 : (uint64_t)pages;
 }
 
-uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s)
+double hm_pace_left_s(const struct hm_pace *pace, double now_s)
 {
-    uint64_t budget = UINT64_MAX;
-    if (pace->rate > 0)
-        budget = pages_of(pace, (double)pace->rate * ((double)pace->interval_ms / 1000));
-    if (pace->end_s > 0 && now_s >= pace->end_s)
-        return 0;
-    if (pace->end_s > 0 && pace->bytes_per_s > 0)
-        budget = hm_least(budget, pages_of(pace, (double)(pace->end_s - now_s) * SHARE_OF_REST * pace->bytes_per_s));
-    return budget;
+    double left_s = (double)pace->end_s - now_s;
+    return pace->end_s > 0 && left_s > 0 ? left_s : -1;
 }
 
-double hm_pace_phases_left(const struct hm_pace *pace, int64_t now_s, double phase_s)
+bool hm_pace_is_outlived(const struct hm_pace *pace, double now_s)
 {
-    if (pace->end_s <= 0 || phase_s <= 0)
-        return -1;
-    return now_s >= pace->end_s ? 0 : (double)(pace->end_s - now_s) / phase_s;
+    return pace->end_s > 0 && now_s - (double)pace->end_s > TO_BE_ENDED_S;
+}
+
+uint64_t hm_pace_rate(const struct hm_pace *pace)
+{
+    return pace->rate > 0 ? pages_of(pace, (double)pace->rate * ((double)pace->interval_ms / 1000)) : UINT64_MAX;
+}
+
+uint64_t hm_pace_budget(const struct hm_pace *pace, double now_s)
+{
+    double left_s = hm_pace_left_s(pace, now_s);
+    uint64_t budget = hm_pace_rate(pace);
+    return left_s < 0 || pace->bytes_per_s <= 0
+               ? budget
+               : hm_least(budget, pages_of(pace, left_s * SHARE_OF_REST * pace->bytes_per_s));
+}
+
+double hm_pace_phases_left(const struct hm_pace *pace, double now_s, double phase_s)
+{
+    double left_s = hm_pace_left_s(pace, now_s);
+    return left_s < 0 || phase_s <= 0 ? -1 : left_s / phase_s;
 }
 
 void hm_pace_learn(struct hm_pace *pace, uint64_t bytes, double seconds)

@@ -14,7 +14,7 @@ struct hm_pace {
     unsigned longer;        /* how many times this phase was extended so far, each time by its normal length */
     uint64_t page_bytes;    /* size of a page */
     uint64_t rate;          /* limit on moving, in bytes per second; 0: no limit */
-    int64_t end_s;          /* CLOCK_REALTIME of the job's time limit; 0: not known */
+    int64_t end_s;          /* CLOCK_REALTIME of the job's time limit when the step began; 0: not known */
     double bytes_per_s;     /* speed of moving so far; 0: not known */
 };
 
@@ -30,12 +30,20 @@ bool hm_pace_is_over(const struct hm_pace *pace, uint64_t start_ns, uint64_t now
 bool hm_pace_lengthen(struct hm_pace *pace, bool is_paid);
 
 /*
- * Pages that may be moved at the end of this phase; UINT64_MAX: any number. The rate limit is applied to the bytes of a
- * phase. Moving may take a tenth of the job's remaining time; after the job's end nothing is moved.
+ * Seconds until the end of the job's time limit; negative: not known. That is so, too, for a step that runs after that
+ * end: its limit was raised, or is not kept, the job was suspended, or a clock was set. `now_s` is CLOCK_REALTIME.
  */
-uint64_t hm_pace_budget(const struct hm_pace *pace, int64_t now_s);
-/* How many phases of `phase_s` seconds fit before the job's end; negative: not known. */
-double hm_pace_phases_left(const struct hm_pace *pace, int64_t now_s, double phase_s);
+double hm_pace_left_s(const struct hm_pace *pace, double now_s);
+/* Does the step run so long after that end that Slurm is not just ending it? */
+bool hm_pace_is_outlived(const struct hm_pace *pace, double now_s);
+/* Pages that may be moved at the end of this phase, by the rate limit on the bytes of a phase; UINT64_MAX: any number.
+ */
+uint64_t hm_pace_rate(const struct hm_pace *pace);
+/* The same by what is left of the job's time, too, of which moving may take a tenth. Not for what other jobs or the cap
+ * demand. */
+uint64_t hm_pace_budget(const struct hm_pace *pace, double now_s);
+/* How many phases of `phase_s` seconds fit into that time; negative: not known. */
+double hm_pace_phases_left(const struct hm_pace *pace, double now_s, double phase_s);
 
 /* Learns the speed: moving `bytes` took `seconds`. */
 void hm_pace_learn(struct hm_pace *pace, uint64_t bytes, double seconds);

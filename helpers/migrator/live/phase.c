@@ -124,11 +124,11 @@ static void count_gain(struct hm_live *live, const struct hm_live_planned *plann
 
 static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_share *share, double phase_s)
 {
-    uint64_t rate = hm_pace_budget(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME));
+    double now_s = hm_clock_s(CLOCK_REALTIME);
     hm_purse_add_idle(&live->account.purse, phase_s, hm_live_above_cap(live, end));
     struct hm_budget budget = {
-        .move_pages = rate,
-        .phases_left = hm_pace_phases_left(&live->account.pace, (int64_t)hm_clock_s(CLOCK_REALTIME), phase_s),
+        .move_pages = hm_pace_budget(&live->account.pace, now_s),
+        .phases_left = hm_pace_phases_left(&live->account.pace, now_s, phase_s),
         .share = share,
     };
     for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers; tier++) {
@@ -147,7 +147,7 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
     hm_mover_run(&live->mover, moves, n + planned.n);
     free(moves);
     count_gain(live, &planned);
-    hm_live_enforce_limits(live, end, rate, budget.move_pages);
+    hm_live_enforce_limits(live, end, hm_pace_rate(&live->account.pace), planned.paid_pages);
     uint64_t moved = live->mover.moved.promoted + live->mover.moved.demoted;
     double moving_s = hm_live_thread_s() - start_s;
     live->account.deciding_s -= moving_s;

@@ -27,6 +27,7 @@ struct hm_live_planned {
     /* CPU seconds of waiting for memory that the promotions are expected to make up, if the job does nothing but wait;
      * negative: not known, as heat belongs in the slow tier, too */
     double gain_s;
+    uint64_t paid_pages; /* how many may move by what the purse pays for, whatever is left of the job's time */
 };
 
 /*

@@ -61,8 +61,8 @@ static bool pays(const struct hm_purse *purse, const struct hm_live_planned *mor
     return (more->gain_s - paid->gain_s) * HM_RECKON_WAITS >= cost_s;
 }
 
-struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
-                                    double phase_s)
+static struct hm_live_planned choose(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                     double phase_s)
 {
     const struct hm_purse *purse = &live->account.purse;
     uint64_t ahead = hm_least(budget->move_pages, hm_purse_pages(purse, true));
@@ -77,4 +77,12 @@ struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *en
     struct hm_live_planned paid = plan(live, end, budget, saved, phase_s);
     /* The decider has room for one plan: this one is made again. */
     return pays(purse, &more, &paid) ? plan(live, end, budget, ahead, phase_s) : paid;
+}
+
+struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *end, struct hm_budget *budget,
+                                    double phase_s)
+{
+    struct hm_live_planned planned = choose(live, end, budget, phase_s);
+    planned.paid_pages = hm_most(budget->move_pages, hm_purse_pages(&live->account.purse, false));
+    return planned;
 }

@@ -135,15 +135,18 @@ static void the_cap_is_not_paid_ahead(void **state)
     (void)state;
     static const struct {
         double saved_s;
-        uint64_t pages;
-    } rows[] = {{0, HM_PURSE_LEAST}, {0.3, 3000}};
+        uint64_t most, pages, paid;
+    } rows[] = {{0, UINT64_MAX, HM_PURSE_LEAST, HM_PURSE_LEAST},
+                {0.3, UINT64_MAX, 3000, 3000},
+                {0.3, 7, 7, 3000}}; /* so little may be moved before the job's end: that does not concern the cap */
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_live *live = begin(1, rows[i].saved_s, 1e-4);
         struct hm_live_end end = {.used_pages = {100000}, .capacity_pages = {UINT64_MAX}};
-        struct hm_budget budget = {.move_pages = UINT64_MAX};
+        struct hm_budget budget = {.move_pages = rows[i].most};
         live->cap_pages = 1000;
-        plan(live, &end, 0, &budget);
+        struct hm_live_planned made = plan(live, &end, 0, &budget);
         assert_int_equal(budget.move_pages, rows[i].pages);
+        assert_int_equal(made.paid_pages, rows[i].paid);
     }
 }
 

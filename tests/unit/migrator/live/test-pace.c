@@ -58,7 +58,7 @@ static void test_budget(void **state)
     (void)state;
     static const struct {
         struct hm_pace pace;
-        int64_t now_s;
+        double now_s;
         uint64_t pages;
     } rows[] = {
         {{.interval_ms = 10000}, 1000, UINT64_MAX},
@@ -69,8 +69,9 @@ static void test_budget(void **state)
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1000, 100000}, /* a tenth of 1000 s */
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3, .rate = 4096}, 1000, 10},
         {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 1999, 100},
-        {{.interval_ms = 10000, .end_s = 2000}, 2000, 0},
-        {{.interval_ms = 10000, .end_s = 2000, .rate = 4096}, 3000, 0},
+        /* a step that runs after the end: it was another one */
+        {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3}, 2000, UINT64_MAX},
+        {{.interval_ms = 10000, .end_s = 2000, .bytes_per_s = 4096e3, .rate = 4096}, 3000, 10},
     };
     for (size_t i = 0; i < 2 * N_ROWS(rows); i++) { /* with pages of 4 KiB, then with pages of 64 KiB */
         struct hm_pace pace = rows[i / 2].pace;
@@ -79,6 +80,8 @@ static void test_budget(void **state)
         pages = i % 2 && pages != UINT64_MAX ? pages / 16 : pages;
         if (hm_pace_budget(&pace, rows[i / 2].now_s) != pages)
             fail_msg("row %zu: %llu", i / 2, (unsigned long long)hm_pace_budget(&pace, rows[i / 2].now_s));
+        pace.end_s = 0;
+        assert_int_equal(hm_pace_rate(&pace), hm_pace_budget(&pace, rows[i / 2].now_s));
     }
 }
 
@@ -89,9 +92,28 @@ static void test_phases_left(void **state)
     assert_true(hm_pace_phases_left(&pace, 1000, 10) < 0);
     pace.end_s = 1500;
     assert_float_equal(hm_pace_phases_left(&pace, 1000, 10), 50, 1e-9);
-    assert_float_equal(hm_pace_phases_left(&pace, 1500, 10), 0, 0);
-    assert_float_equal(hm_pace_phases_left(&pace, 9999, 10), 0, 0);
+    assert_true(hm_pace_phases_left(&pace, 1500, 10) < 0);
     assert_true(hm_pace_phases_left(&pace, 1000, 0) < 0);
+}
+
+/* A step that runs after its end proves that end wrong, unless Slurm is just ending it. */
+static void test_an_end_that_is_over(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t end_s;
+        double now_s, left_s;
+        bool is_outlived;
+    } rows[] = {{0, 1000, -1, false},
+                {1500, 1499.5, 0.5, false},
+                {1500, 1500, -1, false},
+                {1500, 1800, -1, false},
+                {1500, 1801, -1, true}};
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_pace pace = {.end_s = rows[i].end_s};
+        assert_float_equal(hm_pace_left_s(&pace, rows[i].now_s), rows[i].left_s, 0);
+        assert_int_equal(hm_pace_is_outlived(&pace, rows[i].now_s), rows[i].is_outlived);
+    }
 }
 
 static void test_learning(void **state)
@@ -115,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_phases_that_are_not_paid_for),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_phases_left),
+        cmocka_unit_test(test_an_end_that_is_over),
         cmocka_unit_test(test_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
