@@ -81,7 +81,7 @@ uint64_t hm_nodes_kept(const struct hm_watermarks *marks, uint64_t most_bytes, u
 /*
  * Sets what is to stay free of each fast node, by its watermarks, which one call in many reads. `expected_bytes` is
  * what the step may allocate in all; each node has its part by size. UINT64_MAX: not known. Then, and where the
- * watermarks cannot be read, all of the reserve stays free, and nothing is short.
+ * watermarks cannot be read or the fast tier has no memory, all of the reserve stays free, and nothing is short.
  */
 void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes);
 

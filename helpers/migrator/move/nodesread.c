@@ -174,8 +174,8 @@ static bool know_watermarks(struct hm_nodes *nodes)
 
 void hm_nodes_keep(struct hm_nodes *nodes, uint64_t expected_bytes)
 {
-    bool is_known = expected_bytes != UINT64_MAX && know_watermarks(nodes);
-    double total = (double)hm_nodes_fast_total(nodes);
+    double total = (double)hm_nodes_fast_total(nodes); /* 0: its memory is offline */
+    bool is_known = expected_bytes != UINT64_MAX && total > 0 && know_watermarks(nodes);
     for (int i = 0; i < nodes->n; i++) {
         struct hm_node_state *node = &nodes->node[i];
         if (node->tier > 0)

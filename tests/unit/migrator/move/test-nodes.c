@@ -136,6 +136,14 @@ static void the_reserve_is_kept_where_nothing_is_known(void **state)
         assert_int_equal(nodes.node[i].kept_bytes, i < 2 ? 70 * KIB : 60 * KIB);
         assert_int_equal(nodes.node[i].expected_bytes, 0);
     }
+    nodes.marks_left = 1;
+    for (int i = 0; i < 2; i++)
+        nodes.node[i].total_bytes = 0; /* without memory there is nothing to divide */
+    hm_nodes_keep(&nodes, 30 * KIB);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nodes.node[i].kept_bytes, 70 * KIB);
+        assert_int_equal(nodes.node[i].expected_bytes, 0);
+    }
 }
 
 /* Lines as Linux 6.12 writes them, without those that do not matter. 1000 pages protected, and one zone of little use.
