@@ -164,10 +164,14 @@ void hm_live_open_source(struct hm_live *live)
     hm_progress_text(live->shown.progress->source_why, sizeof(live->shown.progress->source_why), reason);
 }
 
-/* The source has ended: closes it and opens the next best one. */
+/* The source has ended: closes it and opens the next best one, unless it has ended as the migrator is to end. */
 static void replace(struct hm_live *live, const char *reason)
 {
     char text[HM_ERROR_TEXT + 64];
+    if (hm_live_is_told(live)) {
+        hm_live_close_source(live);
+        return;
+    }
     snprintf(text, sizeof(text), "source %s ended: %s", live->intake.source->state.name, reason);
     hm_progress_warn(live->shown.progress, text);
     if (live->intake.n_dead < HM_LIVE_DEAD)

@@ -140,8 +140,8 @@ static struct hm_source *open_clock(const struct hm_source_setup *setup, struct 
     struct hm_source *source = prepared.source ? prepared.source : make(setup, error);
     if (!source)
         return NULL;
-    struct hm_clock_code *code =
-        hm_clock_code_new(setup->overhead * HM_PERF_SHARE * CODE * (setup->n_cpus ? setup->n_cpus : 1), error);
+    struct hm_clock_code *code = hm_clock_code_new(
+        setup->overhead * HM_PERF_SHARE * CODE * (setup->n_cpus ? setup->n_cpus : 1), setup->stop, error);
     if (code) {
         source->helper = hm_clock_code_helper(code);
         hm_perf_begin(source, code);

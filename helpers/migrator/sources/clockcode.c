@@ -44,7 +44,7 @@ static uint64_t choose_seed(void)
     return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed) ? seed : hm_clock_ns(CLOCK_MONOTONIC);
 }
 
-struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error)
+struct hm_clock_code *hm_clock_code_new(double share, int stop, struct hm_error *error)
 {
     struct hm_clock_code *code = calloc(1, sizeof(*code));
     if (code)
@@ -56,7 +56,7 @@ struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error)
     }
     code->share = share;
     code->begun_s = code->read_s = hm_clock_s(CLOCK_MONOTONIC);
-    if (hm_clock_decoder_start(&code->decoder, error) == 0) {
+    if (hm_clock_decoder_start(&code->decoder, stop, error) == 0) {
         if (clock_getcpuclockid(code->decoder.pid, &code->clock) == 0) {
             code->started_s = code->cpu_s = hm_clock_s(code->clock);
             return code;

@@ -12,10 +12,11 @@ struct hm_clock_code;
 
 /*
  * `share`: CPU time per second that reading code may use, beside what hybridmem-decode takes to start. Two minutes'
- * worth may be used at once; beyond it, new places in the code have to wait. Free with hm_clock_code_free. Returns NULL
- * with a text.
+ * worth may be used at once; beyond it, new places in the code have to wait. `stop`: a descriptor, which stays the
+ * caller's; once it is readable, hybridmem-decode is not waited for any more, and no more addresses are found; -1:
+ * none. Free with hm_clock_code_free. Returns NULL with a text.
  */
-struct hm_clock_code *hm_clock_code_new(double share, struct hm_error *error);
+struct hm_clock_code *hm_clock_code_new(double share, int stop, struct hm_error *error);
 void hm_clock_code_free(struct hm_clock_code *code);
 
 /*

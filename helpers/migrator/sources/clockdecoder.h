@@ -4,6 +4,7 @@
 #ifndef HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 #define HM_MIGRATOR_SOURCES_CLOCKDECODER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -11,14 +12,18 @@
 
 struct hm_clock_decoder {
     pid_t pid;
-    int fd; /* -1: it has ended, or was never started */
+    int fd;            /* -1: it has ended, or was never started */
+    int stop;          /* descriptor that is readable once this process is told to end; -1: none */
+    bool has_answered; /* once at least */
 };
 
-/* Starts the program, and asks it for a first route. Returns 0, or -1 with a text. */
-int hm_clock_decoder_start(struct hm_clock_decoder *decoder, struct hm_error *error);
+/* Starts the program, and asks it for a first route. No answer is waited for once `stop` is readable. Returns 0, or -1
+ * with a text. */
+int hm_clock_decoder_start(struct hm_clock_decoder *decoder, int stop, struct hm_error *error);
 /*
  * Asks for the routes in `n` pieces of code, HM_ROUTE_BATCH at most. Where the program does not answer soundly, or not
- * within ten seconds, it is ended: no more routes are known. Returns 0, or -1.
+ * within two seconds (the first time, ten), or this process is told to end, it is ended: no more routes are known.
+ * Returns 0, or -1.
  */
 int hm_clock_decoder_ask(struct hm_clock_decoder *decoder, const struct hm_route_code *code, size_t n,
                          struct hm_route *route);

@@ -23,7 +23,9 @@ struct hm_source_setup {
     unsigned interval_ms; /* length of a phase */
     char broker[256];     /* path of the DAMON broker's socket; "": there is none */
     bool borrows;         /* of the broker, where the user may open no events: those of the source clock */
-    int stop;             /* descriptor; when readable, opening stops waiting for an answer (ECANCELED); -1: none */
+    /* Descriptor; when readable, the source stops waiting for answers: opening fails with ECANCELED, and reading may
+     * end the source; -1: none. It stays open as long as the source. */
+    int stop;
 };
 
 /* The state of a source, for the record. */

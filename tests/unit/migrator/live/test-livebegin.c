@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests that a migrator of a step is never dumpable, as its user could trace a dumpable one; how it begins anew when
  * its source looks in another way; and defaults of options that depend on others. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -90,6 +92,41 @@ static void a_source_that_looks_in_another_way_ends_a_round_first(void **state)
     hm_decider_free(live.decider);
 }
 
+static int read_no_more(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink, void *data,
+                        struct hm_error *error)
+{
+    (void)source, (void)ranks, (void)sink, (void)data;
+    return hm_fail(error, EPROTO, "no answer");
+}
+
+static void close_nothing(struct hm_source *source)
+{
+    (void)source;
+}
+
+/* A source that waits for an answer waits no more then. */
+static void a_source_that_ends_with_the_migrator_is_no_failure(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_progress progress;
+    struct hm_options options = {.algorithm = "regions"};
+    struct hm_source source = {.state = {.name = "clock", .samples = 7}, .read = read_no_more, .close = close_nothing};
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    assert_int_equal(write(told[1], "", 1), 1);
+    live.options = &options;
+    live.shown.progress = &progress;
+    live.signals = told[0];
+    live.intake.source = &source;
+    hm_live_read_source(&live);
+    assert_null(live.intake.source);
+    assert_int_equal(hm_live_samples(&live), 7);
+    assert_int_equal(progress.n_warnings, 0);
+    close(told[0]);
+    close(told[1]);
+}
+
 /* A list in which the source looks in bursts from now on. */
 static int read_the_first_burst(struct hm_source *source, const struct hm_ranks *ranks, hm_source_sink *sink,
                                 void *data, struct hm_error *error)
@@ -149,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steps_migrator_is_never_dumpable),
         cmocka_unit_test(a_source_that_looks_in_another_way_ends_a_round_first),
+        cmocka_unit_test(a_source_that_ends_with_the_migrator_is_no_failure),
         cmocka_unit_test(no_decision_is_made_before_a_round_has_ended),
         cmocka_unit_test(test_how_many_extents_an_algorithm_has),
     };

@@ -53,6 +53,7 @@ const char *hm_preload_library(void)
     return "";
 }
 
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
@@ -128,7 +129,7 @@ static int tear_down(void **state)
 static void begin(struct step *step, double share)
 {
     struct hm_error error = {""};
-    step->located = hm_clock_code_new(share, &error);
+    step->located = hm_clock_code_new(share, -1, &error);
     if (!step->located)
         fail_msg("%s", error.text);
 }
@@ -238,6 +239,46 @@ static void test_what_is_seen_again_comes_first(void **state)
     assert_int_equal(fake.asked, 5);
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    __real_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A decoder that hangs holds nobody up for long, and whoever is told to end not at all. */
+static void test_a_decoder_that_hangs(void **state)
+{
+    struct step *step = *state;
+    struct hm_error error = {""};
+    int told[2];
+    static const struct {
+        bool is_told;
+        double least_s, most_s;
+    } rows[] = {{true, 0, 1.5}, {false, 1, 6}};
+    assert_int_equal(pipe(told), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char byte = 0;
+        step->located = hm_clock_code_new(1, told[0], &error);
+        assert_non_null(step->located);
+        assert_true(tells(step, 0, 2 * (int)i));
+        kill(hm_clock_code_helper(step->located), SIGSTOP);
+        assert_int_equal(rows[i].is_told ? write(told[1], &byte, 1) : 1, 1);
+        double begun_s = seconds();
+        assert_false(tells(step, 0, 2 * (int)i + 1));
+        double took_s = seconds() - begun_s;
+        if (took_s < rows[i].least_s || took_s > rows[i].most_s)
+            fail_msg("row %zu: %.1f s", i, took_s);
+        assert_non_null(hm_clock_code_is_over(step->located));
+        hm_clock_code_free(step->located);
+        step->located = NULL;
+        if (rows[i].is_told)
+            assert_int_equal(read(told[0], &byte, 1), 1);
+    }
+    close(told[0]);
+    close(told[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_code_is_read_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_message_for_many_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_seen_again_comes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_decoder_that_hangs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
