@@ -23,13 +23,9 @@ double hm_live_thread_s(void)
     return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/*
- * CPU seconds of the step's cgroup, from "usage_usec N", which is the first line on every kernel that has it. Negative
- * if it cannot be read.
- */
-static double cgroup_s(const struct hm_live *live)
+double hm_live_cgroup_s(const struct hm_live *live)
 {
-    static const char key[] = "usage_usec ";
+    static const char key[] = "usage_usec "; /* the first line on every kernel that has it */
     char text[64];
     if (!live->account.has_cgroup ||
         hm_file_read_at(live->account.cgroup.dir, "cpu.stat", text, sizeof(text)) < (ssize_t)sizeof(key))
@@ -52,8 +48,11 @@ static double processes_s(struct hm_live *live)
 
 double hm_live_job_s(struct hm_live *live)
 {
-    double used_s = cgroup_s(live);
-    return used_s >= 0 ? used_s : processes_s(live);
+    double *last_s = &live->account.cgroup_s;
+    if (*last_s < 0)
+        return processes_s(live);
+    *last_s = fmax(hm_live_cgroup_s(live), *last_s); /* where it cannot be read now, it is as it was */
+    return *last_s;
 }
 
 double hm_live_own_s(void)

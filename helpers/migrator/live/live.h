@@ -84,7 +84,8 @@ struct hm_live_account {
      * cost, which are accounted apart */
     double deciding_s;
     double read_s;                     /* CPU time for reading the source, which counts as the source's overhead */
-    double process_s[HM_OPTIONS_PIDS]; /* CPU time of single processes, by space; used if no cgroup tells it */
+    double cgroup_s;                   /* CPU time of the step's cgroup, as last read; negative: it does not tell */
+    double process_s[HM_OPTIONS_PIDS]; /* the same of single processes, by space; used if no cgroup tells it */
     struct hm_pace pace;               /* length of phases */
     struct hm_purse purse;             /* CPU time saved for decisions */
     uint64_t begun_ns;                 /* CLOCK_MONOTONIC when the account was opened */
@@ -287,7 +288,10 @@ void hm_live_look_at_rest(struct hm_live *live);
 double hm_live_thread_s(void);
 /* CPU seconds of this process, system calls included. */
 double hm_live_own_s(void);
-/* CPU seconds of the step's processes, from the cgroup or from the processes themselves. */
+/* CPU seconds of the step's cgroup; negative: there is none, or it does not tell. */
+double hm_live_cgroup_s(const struct hm_live *live);
+/* CPU seconds of the step's processes: from the cgroup, where it has told when the account was opened, else from the
+ * processes themselves. The two are never mixed, as processes that are gone count in the cgroup alone. */
 double hm_live_job_s(struct hm_live *live);
 /* Enters the CPU time of the step and of this process so far into the purse, without that for reading the source. */
 void hm_live_look_at_cost(struct hm_live *live);

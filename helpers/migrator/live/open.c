@@ -183,6 +183,7 @@ static void open_account(struct hm_live *live)
     hm_tally_init(&live->account.tally, options->seed, options->hot_by_writes);
     hm_node_map_fill(&live->account.node_map, tiers, n_tiers);
     live->account.has_cgroup = options->cgroup[0] && hm_cgroup_open(&live->account.cgroup, options->cgroup) == 0;
+    live->account.cgroup_s = hm_live_cgroup_s(live);
     live->account.begun_ns = hm_clock_ns(CLOCK_MONOTONIC);
     live->shown.progress->above_cap_s = live->shown.progress->gain_s = 0;
     hm_purse_init(&live->account.purse, options->overhead * OWN_SHARE, live->account.n_cpus, hm_live_job_s(live));

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests when a decision is paid for, and when there is something to decide on. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "migrator/live/live.h"
 #include "unit/lib/rows.h"
+#include "unit/lib/scratch.h"
 
 static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void **state)
 {
@@ -52,9 +55,33 @@ static void a_decision_waits_for_samples_and_all_but_the_first_for_savings(void 
     }
 }
 
+/* A cgroup that cannot be read in one moment has used what it had; one that never tells leaves it to the processes. */
+static void the_cpu_time_of_a_step_has_one_measure(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static const struct {
+        const char *text; /* of cpu.stat; NULL: there is none */
+        double used_s;
+    } rows[] = {{"usage_usec 10000000\nuser_usec 1\n", 10}, {NULL, 10}, {"", 10}, {"usage_usec 12500000\n", 12.5}};
+    live.account.cgroup.dir = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    live.account.has_cgroup = true;
+    assert_true(hm_live_cgroup_s(&live) < 0);
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        unlink(scratch_path("cpu.stat"));
+        if (rows[i].text)
+            scratch_write(scratch_path("cpu.stat"), rows[i].text);
+        assert_float_equal(hm_live_job_s(&live), rows[i].used_s, 0);
+    }
+    live.account.cgroup_s = -1;
+    live.account.process_s[0] = 1000;
+    assert_float_equal(hm_live_job_s(&live), 1000, 0);
+    close(live.account.cgroup.dir);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_decision_waits_for_samples_and_all_but_the_first_for_savings),
+                                       cmocka_unit_test(the_cpu_time_of_a_step_has_one_measure)};
+    return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
