@@ -172,7 +172,7 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     progress->knows_heat = hm_tally_kinds(&live->account.tally, progress->heat, progress->stuck);
     live->n_decided++;
     if (live->mover.refused >= 0)
-        hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or gone");
+        hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or was gone");
     hm_live_update_figures(live);
     struct hm_view *view = &live->shown.view;
     view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * hm_page_size() / phase_s : 0;

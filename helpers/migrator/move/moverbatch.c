@@ -23,6 +23,7 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
     if (candidate->n_moved > 0) {
         enum hm_memory_kind kind = hm_maps_kind(&mover->maps[mover->space], candidate->page);
         mover->moved.has_apart = mover->moved.has_apart || kind == HM_MEMORY_FILE || kind == HM_MEMORY_HUGETLB;
+        hm_nodes_admit(mover->nodes, candidate->to);
         hm_nodes_give(mover->nodes, candidate->from, (uint64_t)candidate->n_moved * hm_page_size());
         mover->budget_pages = hm_less(mover->budget_pages, mover->budget_pages == UINT64_MAX ? 0 : candidate->n_moved);
         if (mover->from == 0)

@@ -28,7 +28,7 @@ uint64_t hm_nodes_fast_total(const struct hm_nodes *nodes)
 
 static uint64_t room(const struct hm_node_state *node)
 {
-    return node->is_closed ? 0 : hm_less(node->free_bytes, node->kept_bytes);
+    return node->closed_for > 0 ? 0 : hm_less(node->free_bytes, node->kept_bytes);
 }
 
 uint64_t hm_nodes_fast_kept(const struct hm_nodes *nodes)
@@ -44,7 +44,7 @@ uint64_t hm_nodes_fast_short(const struct hm_nodes *nodes)
     uint64_t sum = 0;
     for (int i = 0; i < nodes->n; i++) {
         const struct hm_node_state *node = &nodes->node[i];
-        if (node->tier == 0 && !node->is_closed)
+        if (node->tier == 0 && node->closed_for == 0)
             sum += hm_least(hm_less(node->kept_bytes, node->free_bytes), node->expected_bytes);
     }
     return sum;
@@ -104,6 +104,15 @@ void hm_nodes_fill(struct hm_nodes *nodes, int id)
 void hm_nodes_close(struct hm_nodes *nodes, int id)
 {
     int index = index_of(nodes, id);
+    if (index < 0)
+        return;
+    struct hm_node_state *node = &nodes->node[index];
+    node->closed_for = node->pause = (unsigned)hm_least(node->pause > 0 ? 2 * node->pause : 1, HM_NODES_PAUSE);
+}
+
+void hm_nodes_admit(struct hm_nodes *nodes, int id)
+{
+    int index = index_of(nodes, id);
     if (index >= 0)
-        nodes->node[index].is_closed = true;
+        nodes->node[index].pause = 0;
 }

@@ -12,11 +12,14 @@
 #include "zones.h"
 
 #define HM_NODES_NUMBERS 1024 /* the kernel's largest MAX_NUMNODES */
+#define HM_NODES_PAUSE 256    /* most refreshes for which a node is closed */
 
 struct hm_node_state {
     int id;
     unsigned tier;
-    bool is_closed; /* the kernel refused it: it is outside the job's cpuset, or gone */
+    /* refreshes for which nothing goes there, as the kernel refused it: it is outside the cpuset of the job or of a
+     * process, or gone; and how many they were at first, 0: it has taken a page since */
+    unsigned closed_for, pause;
     /* at the last refresh; free_bytes includes file_bytes, and follows the moves since then */
     uint64_t total_bytes, free_bytes;
     uint64_t file_bytes;            /* file cache that counts as free, at the last refresh */
@@ -94,7 +97,10 @@ int hm_nodes_take(struct hm_nodes *nodes, int from, unsigned tier, uint64_t byte
 void hm_nodes_give(struct hm_nodes *nodes, int id, uint64_t bytes);
 /* Marks a node as full until the next refresh. Its file cache does not count as free for some time. Pure. */
 void hm_nodes_fill(struct hm_nodes *nodes, int id);
-/* Marks a node as closed: nothing ever fits again. Pure. */
+/* Closes a node until the next refresh; each time that it is refused again, for twice as long, up to HM_NODES_PAUSE
+ * refreshes. So a refusal that lasts costs next to nothing, and one that passes does no harm for long. Pure. */
 void hm_nodes_close(struct hm_nodes *nodes, int id);
+/* The kernel has moved a page to the node: a refusal after that is a new one. Pure. */
+void hm_nodes_admit(struct hm_nodes *nodes, int id);
 
 #endif

@@ -134,6 +134,7 @@ static void keep_what_is_free(const struct hm_nodes *nodes, struct hm_node_state
 void hm_nodes_refresh(struct hm_nodes *nodes)
 {
     for (int i = 0; i < nodes->n; i++) {
+        nodes->node[i].closed_for -= nodes->node[i].closed_for > 0;
         if (read_node(&nodes->node[i]) != 0)
             nodes->node[i].free_bytes = 0;
         keep_what_is_free(nodes, &nodes->node[i]);

@@ -161,6 +161,12 @@ static void test_a_node_that_is_refused(void **state)
     promote(0, 100); /* from now on the other node is used */
     assert_int_equal(mover.moved.promoted, 100);
     assert_int_equal(kernel_count_on(1), 100);
+    kernel.closed = -1; /* it was refused for a moment; a refresh opens it, and a page that it takes makes that good */
+    assert_int_equal(nodes.node[0].closed_for, 1);
+    nodes.node[0].closed_for = 0;
+    promote(100, 100);
+    assert_int_equal(kernel_count_on(0), 100);
+    assert_int_equal(nodes.node[0].pause, 0);
 }
 
 static void test_refused_among_others(void **state)

@@ -259,6 +259,26 @@ static void files_that_are_not_given_away_are_no_room(void **state)
     assert_true(nodes.node[0].free_bytes > 0);
 }
 
+/* A node that is refused is tried again, ever later while it is refused again. Runs on this machine's node 0. */
+static void a_refused_node_opens_again(void **state)
+{
+    (void)state;
+    struct hm_nodes nodes = make_nodes();
+    nodes.n = 1;
+    for (unsigned i = 0, pause = 1; i < 12; i++, pause = pause < HM_NODES_PAUSE ? 2 * pause : pause) {
+        hm_nodes_close(&nodes, 0);
+        for (unsigned k = 0; k < pause; k++) {
+            assert_int_equal(hm_nodes_room(&nodes, 0), 0);
+            hm_nodes_refresh(&nodes);
+        }
+        assert_true(hm_nodes_room(&nodes, 0) > 0);
+    }
+    hm_nodes_admit(&nodes, 0);
+    hm_nodes_close(&nodes, 0);
+    hm_nodes_refresh(&nodes);
+    assert_true(hm_nodes_room(&nodes, 0) > 0);
+}
+
 /* Only in the middle, where pages come and go. Runs on this machine's node 0. */
 static void a_full_node_in_the_middle_keeps_what_is_free(void **state)
 {
@@ -314,6 +334,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_follows_what_is_expected),
         cmocka_unit_test(only_for_what_is_expected_room_is_short),
         cmocka_unit_test(the_reserve_is_kept_where_nothing_is_known),
+        cmocka_unit_test(a_refused_node_opens_again),
         cmocka_unit_test(a_full_node_in_the_middle_keeps_what_is_free),
         cmocka_unit_test(watermarks_are_of_what_is_free),
         cmocka_unit_test(watermarks_are_read_seldom_unless_a_fast_node_is_short),
