@@ -57,6 +57,7 @@ void hm_mover_begin(struct hm_mover *mover, uint64_t room_pages, uint64_t budget
     mover->budget_pages = budget_pages;
     mover->moved = (struct hm_moved){0};
     mover->busy_s = 0;
+    mover->looked_again = 0;
     mover->turn++;
 }
 
@@ -114,6 +115,22 @@ static bool is_harmless(const struct hm_mover *mover, const struct hm_mapped *ma
     return *pool == ANSWER_YES;
 }
 
+/*
+ * Is the page not worth another try? One that was shared is, when its process has it for itself, which the page map of
+ * the process tells for a whole block: for memory that has its home there.
+ */
+static bool is_unmovable(struct hm_mover *mover, uint64_t page)
+{
+    uint64_t key = hm_mover_key(mover, page), block = key / HM_UNMOVABLE_BLOCK;
+    if (!hm_unmovable_has(&mover->unmovable, key))
+        return false;
+    if (key != HM_PAGE(mover->space, page) || block == mover->looked_again)
+        return true;
+    mover->looked_again = block;
+    hm_unmovable_look_again(&mover->unmovable, mover->present.pagemap, key);
+    return hm_unmovable_has(&mover->unmovable, key);
+}
+
 /* Adds those of the n pages that were found to batches that are to be moved. Returns as gather(). */
 static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n, uint64_t *limit)
 {
@@ -131,8 +148,7 @@ static bool take(struct hm_mover *mover, const struct hm_range *range, size_t n,
                 return false;
             known += more;
         }
-        if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from ||
-            hm_unmovable_has(&mover->unmovable, hm_mover_key(mover, page[i])))
+        if (status[i] < 0 || hm_nodes_tier(mover->nodes, status[i]) != mover->from || is_unmovable(mover, page[i]))
             continue;
         const struct hm_mapped *mapped = hm_maps_mapped(&mover->maps[mover->space], page[i]);
         /* Since the mappings were read, a file has come in place of private memory: whose, is not known. */

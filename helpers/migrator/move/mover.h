@@ -50,6 +50,7 @@ struct hm_mover {
     int refused;           /* the last node that the kernel refused; -1: none */
     size_t batch_pages;    /* length of a batch, so that it takes some 30 ms */
     struct hm_unmovable unmovable;
+    uint64_t looked_again; /* the block of `unmovable` that was looked at again last in this phase */
     struct hm_batch *batch;
     struct hm_present present;
     uint64_t page[HM_BATCH_PAGES]; /* present pages that are looked up together, and what is known of them */

@@ -29,6 +29,8 @@ static void count_one(struct hm_mover *mover, const struct hm_candidate *candida
         if (mover->from == 0)
             mover->room_pages += mover->room_pages == UINT64_MAX ? 0 : candidate->n_moved;
     }
+    if (candidate->outcome == HM_OUTCOME_MOVED || candidate->outcome == HM_OUTCOME_WITH_HUGE)
+        hm_unmovable_forget_one(&mover->unmovable, hm_mover_key(mover, candidate->page));
     if (candidate->outcome < HM_OUTCOME_UNMOVED)
         return;
     enum hm_unmoved reason = candidate->outcome - HM_OUTCOME_UNMOVED;

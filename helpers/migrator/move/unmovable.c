@@ -2,6 +2,10 @@
 #include "unmovable.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "base/marks.h"
+#include "migrator/decide/decide.h"
 
 #define NEIGHBOURS 8 /* places of the table in which a block may be */
 
@@ -54,22 +58,38 @@ void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sur
     block->once |= is_sure ? 0 : bit;
 }
 
-uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page)
+/* Forgets the other pages of a block. */
+static void keep_bits(struct hm_unmovable *unmovable, struct hm_unmovable_block *block, uint64_t keep)
 {
-    if (unmovable->n_blocks == 0)
-        return 0;
-    const struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
-    return block->key == page / HM_UNMOVABLE_BLOCK ? block->sure & ~block->once : 0;
+    block->once &= keep;
+    block->sure &= keep;
+    if ((block->once | block->sure) == 0) {
+        block->key = 0;
+        unmovable->n_blocks--;
+    }
 }
 
-void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits)
+void hm_unmovable_forget_one(struct hm_unmovable *unmovable, uint64_t page)
 {
-    struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
-    bits &= hm_unmovable_shared(unmovable, page);
-    if (bits == 0)
+    if (unmovable->n_blocks == 0)
         return;
-    block->sure &= ~bits;
-    block->once |= bits;
+    struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
+    if (block->key == page / HM_UNMOVABLE_BLOCK)
+        keep_bits(unmovable, block, ~(UINT64_C(1) << (page % HM_UNMOVABLE_BLOCK)));
+}
+
+void hm_unmovable_look_again(struct hm_unmovable *unmovable, int pagemap, uint64_t page)
+{
+    uint64_t entry[HM_UNMOVABLE_BLOCK], number = HM_PAGE_NUMBER(page) / HM_UNMOVABLE_BLOCK * HM_UNMOVABLE_BLOCK;
+    struct hm_unmovable_block *block = find(unmovable, page / HM_UNMOVABLE_BLOCK);
+    uint64_t alone = 0, shared = block->key == page / HM_UNMOVABLE_BLOCK ? block->sure & ~block->once : 0;
+    if (shared == 0)
+        return;
+    ssize_t length = pread(pagemap, entry, sizeof(entry), (off_t)(number * sizeof(entry[0])));
+    for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entry[0]); i++)
+        alone |= entry[i] & HM_MARK_ALONE ? UINT64_C(1) << i : 0;
+    block->sure &= ~(shared & alone);
+    block->once |= shared & alone;
 }
 
 /* Bits of the block's pages from `first` to `end` - 1. */
@@ -90,11 +110,6 @@ void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_
             block->key > (first + n_pages - 1) / HM_UNMOVABLE_BLOCK)
             continue;
         uint64_t keep = ~bits_within(block->key, first, first + n_pages);
-        block->once &= keep;
-        block->sure &= keep;
-        if ((block->once | block->sure) == 0) {
-            block->key = 0;
-            unmovable->n_blocks--;
-        }
+        keep_bits(unmovable, block, keep);
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Remembers pages that the kernel did not move, so that they are not tried again and again while they stay mapped: a
- * shared page is tried once, a busy one twice. The table has a fixed size: a new entry may replace an older one, whose
- * pages are then tried once more.
+ * busy page is tried twice, a shared one once, and once more when its process has it for itself: the other one may have
+ * been a child that has ended, or executes another program. The table has a fixed size: a new entry may replace an
+ * older one, whose pages are then tried once more.
  */
 #ifndef HM_MIGRATOR_MOVE_UNMOVABLE_H
 #define HM_MIGRATOR_MOVE_UNMOVABLE_H
@@ -31,14 +32,17 @@ void hm_unmovable_free(struct hm_unmovable *unmovable);
 /* Is the page not worth another try? */
 bool hm_unmovable_has(const struct hm_unmovable *unmovable, uint64_t page);
 /*
- * Notes that a page was not moved. `is_sure`: it will not move later either, as it is shared. Otherwise the page
+ * Notes that a page was not moved. `is_sure`: it will not move while it is shared. Otherwise the page
  * counts as unmovable from the second time on: it may be pinned, or the kernel was just using it.
  */
 void hm_unmovable_add(struct hm_unmovable *unmovable, uint64_t page, bool is_sure);
-/* Which pages of the block that `page` is in are not tried as they were shared: a bit for each. */
-uint64_t hm_unmovable_shared(const struct hm_unmovable *unmovable, uint64_t page);
-/* These of them are shared no more, and are tried once again: where that fails, too, it is for good. */
-void hm_unmovable_retry(struct hm_unmovable *unmovable, uint64_t page, uint64_t bits);
+/*
+ * Looks at the block of a page, if it was shared, in the page map of its process (-1: cannot be read): what that has
+ * for itself now is tried again. Where that fails, too, it is for good: the page can be of a huge page that others map.
+ */
+void hm_unmovable_look_again(struct hm_unmovable *unmovable, int pagemap, uint64_t page);
+/* Forgets a page, as it has been moved: what hinders it later is something new. */
+void hm_unmovable_forget_one(struct hm_unmovable *unmovable, uint64_t page);
 /* Forgets pages that are no longer mapped. */
 void hm_unmovable_forget(struct hm_unmovable *unmovable, uint64_t first, uint64_t n_pages);
 

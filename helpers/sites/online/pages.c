@@ -166,7 +166,7 @@ static void locate(struct hm_online_pages *pages, const struct stretches *list)
         hm_residence_fill(&residence, pages->extent, pages->n, LOOKS);
         return;
     }
-    hm_online_sharing_fill(&residence, &pages->mover, pages->extent, pages->shared, pages->n, LOOKS);
+    hm_online_sharing_fill(&residence, pages->extent, pages->shared, pages->n, LOOKS);
     for (size_t i = 0; i < pages->n; i++)
         if (list->stretch[i].is_inherited)
             pages->shared[i] = (struct hm_online_shared){{0, 0}};

@@ -13,7 +13,6 @@
 
 struct look {
     const struct hm_residence *residence;
-    struct hm_mover *mover;
     struct hm_extent *extent;
     struct hm_online_shared *shared;
     uint32_t space; /* the process whose page map is open, or was tried */
@@ -45,23 +44,6 @@ static bool is_alone(struct look *look, uint64_t page)
     return entry & HM_MARK_ALONE;
 }
 
-/* Lets the mover try again what it remembers as shared of a stretch, and its process has for itself by now. */
-static void retry(struct look *look, const struct hm_extent *extent)
-{
-    struct hm_unmovable *unmovable = &look->mover->unmovable;
-    uint64_t entry[HM_UNMOVABLE_BLOCK], end = extent->first + extent->n_pages;
-    for (uint64_t page = extent->first / HM_UNMOVABLE_BLOCK * HM_UNMOVABLE_BLOCK; page < end;
-         page += HM_UNMOVABLE_BLOCK) {
-        uint64_t shared = hm_unmovable_shared(unmovable, page), alone = 0;
-        if (shared == 0)
-            continue;
-        ssize_t length = pread(look->pagemap, entry, sizeof(entry), (off_t)(HM_PAGE_NUMBER(page) * sizeof(entry[0])));
-        for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entry[0]); i++)
-            alone |= entry[i] & HM_MARK_ALONE ? UINT64_C(1) << i : 0;
-        hm_unmovable_retry(unmovable, page, shared & alone);
-    }
-}
-
 /* Looks the pages up, and counts them. */
 static void answer(struct look *look)
 {
@@ -71,14 +53,10 @@ static void answer(struct look *look)
         size_t at = look->at[i];
         if (tier[i] < 0 || tier[i] > 1)
             continue;
-        if (!is_alone(look, look->page[i])) {
+        if (is_alone(look, look->page[i]))
+            look->extent[at].tier_pages[tier[i]]++;
+        else
             look->shared[at].tier_pages[tier[i]]++;
-            continue;
-        }
-        look->extent[at].tier_pages[tier[i]]++;
-        if (look->pagemap >= 0 &&
-            hm_unmovable_shared(&look->mover->unmovable, look->page[i]) >> look->page[i] % HM_UNMOVABLE_BLOCK & 1)
-            retry(look, &look->extent[at]);
     }
     look->n = 0;
 }
@@ -96,11 +74,10 @@ static void scale(uint64_t tier_pages[2], double factor)
         tier_pages[tier] = (uint64_t)((double)tier_pages[tier] * factor + 0.5);
 }
 
-void hm_online_sharing_fill(const struct hm_residence *residence, struct hm_mover *mover, struct hm_extent *extent,
+void hm_online_sharing_fill(const struct hm_residence *residence, struct hm_extent *extent,
                             struct hm_online_shared *shared, size_t n, size_t n_looks)
 {
-    struct look look = {
-        .residence = residence, .mover = mover, .extent = extent, .shared = shared, .space = UINT32_MAX, .pagemap = -1};
+    struct look look = {.residence = residence, .extent = extent, .shared = shared, .space = UINT32_MAX, .pagemap = -1};
     uint64_t share = hm_most(n > 0 ? n_looks / n : 0, 2);
     for (size_t i = 0; i < n; i++) {
         uint64_t looks = looks_of(&extent[i], share);

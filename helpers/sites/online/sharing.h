@@ -7,7 +7,6 @@
 #ifndef HM_SITES_ONLINE_SHARING_H
 #define HM_SITES_ONLINE_SHARING_H
 
-#include "migrator/move/mover.h"
 #include "migrator/move/residence.h"
 
 struct hm_online_shared {
@@ -16,10 +15,10 @@ struct hm_online_shared {
 
 /*
  * Counts the pages of stretches, by an even sample of about `n_looks` in all, and two of each at least: in tier_pages
- * of the extent those that its process has alone, else in `shared`. The extents are sorted. Pages that the mover has
- * tried when they were shared, and that are not by now, are tried once again. Without the page map all counts as alone.
+ * of the extent those that its process has alone, else in `shared`. The extents are sorted. Without the page map all
+ * counts as alone.
  */
-void hm_online_sharing_fill(const struct hm_residence *residence, struct hm_mover *mover, struct hm_extent *extent,
+void hm_online_sharing_fill(const struct hm_residence *residence, struct hm_extent *extent,
                             struct hm_online_shared *shared, size_t n, size_t n_looks);
 
 #endif
