@@ -22,6 +22,7 @@ import migration
 import siteprofile
 
 EVERY = 0.01  # seconds between two looks at the program's progress
+PATIENCE = 60  # seconds for its end
 migration.RANKS = 1
 
 
@@ -47,7 +48,7 @@ def profile(program, path):
             for pid in processes_of(running.pid, program.name):
                 with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
                     os.kill(pid, signal.SIGTERM)
-            running.wait()
+            running.wait(PATIENCE)
         if not path.exists():
             sys.exit((folder / "said").read_text())
 
