@@ -5,45 +5,41 @@
 
 #include "base/amount.h"
 
-#define FADE 0.98   /* weight that old sums keep at each phase: those of some fifty phases count */
-#define LOSS 0.01   /* share of all weighted samples that may be lost */
-#define CERTAIN 2   /* standard errors by which a loss must exceed that */
-#define CREDIT 0.25 /* share of what moves would have gained that counts while none is made */
-#define LEAST 0.01  /* a smaller part is none */
+#define FADE 0.98    /* weight that old sums keep at each phase: those of some fifty phases count */
+#define LOSS 0.01    /* share of all weighted samples that may be lost */
+#define SAVED 0.03   /* most that is saved of gains, as such a share: more would pay for long losses */
+#define CERTAIN 2    /* standard errors by which a loss must exceed that */
+#define CREDIT 0.25  /* share of what moves would have gained that counts while none is made */
+#define LEAST 0.01   /* a smaller part is none */
+#define MOST_WIDER 2 /* a span that is so many times as wide as another tells nothing of its tiers */
 
 static uint64_t end_of(const struct hm_lifted *span)
 {
     return HM_PAGE_END(span->first, span->n_pages);
 }
 
-/* Takes the plan for carried out. */
-static void settle(struct hm_account *account)
+/* Makes the other list, which is complete, the present one. */
+static void take(struct hm_account *account)
 {
     struct hm_lifted *before = account->span;
-    if (!account->has_plan)
-        return;
     account->span = account->planned;
     account->n = account->n_planned;
     account->planned = before;
-    account->pending += account->cost;
-    account->has_plan = false;
 }
 
 void hm_account_see(struct hm_account *account, const struct hm_cells *cells, double missed)
 {
-    bool is_lost = hm_account_is_lost(account);
-    settle(account);
-    double variance, charge = account->pending / HM_PLACEMENT_PHASES;
-    account->gained = account->gained * FADE - charge;
-    account->pending -= charge;
-    account->noise *= FADE * FADE;
+    double variance;
+    account->missed = hm_account_is_lost(account) ? missed : 0;
+    if (account->has_plan)
+        take(account);
+    else
+        account->cost = 0;
+    account->has_plan = false;
     for (size_t i = 0; i < account->n; i++) {
-        const struct hm_lifted *span = &account->span[i];
-        account->gained += span->part * hm_cells_new_in(cells, span->first, end_of(span), &variance);
-        account->noise += span->part * span->part * variance;
+        struct hm_lifted *span = &account->span[i];
+        span->seen = hm_cells_new_in(cells, span->first, end_of(span), &span->variance);
     }
-    if (is_lost)
-        account->gained = fmin(account->gained + (missed > 0 ? CREDIT : 1) * missed, fmax(account->gained, 0));
     account->all = account->all * FADE + hm_cells_new_in(cells, 0, UINT64_MAX, &variance);
 }
 
@@ -66,16 +62,39 @@ static size_t find(const struct hm_account *account, uint64_t page)
     return low;
 }
 
+/* The part of a span from page `first` to `end` - 1. */
+static struct hm_lifted part_of(const struct hm_lifted *span, uint64_t first, uint64_t end)
+{
+    struct hm_lifted part = *span;
+    part.first = first > span->first ? first : span->first;
+    part.n_pages = hm_less(hm_least(end_of(span), end), part.first);
+    double share = (double)part.n_pages / (double)span->n_pages;
+    part.seen *= share;
+    part.variance *= share;
+    return part;
+}
+
 double hm_account_lifted(const struct hm_account *account, uint64_t first, uint64_t n_pages)
 {
     double sum = 0;
     uint64_t end = HM_PAGE_END(first, n_pages);
     for (size_t i = find(account, first); i < account->n && account->span[i].first < end; i++) {
-        const struct hm_lifted *span = &account->span[i];
-        uint64_t from = span->first > first ? span->first : first;
-        sum += span->part * (double)(hm_least(end_of(span), end) - from);
+        struct hm_lifted part = part_of(&account->span[i], first, end);
+        sum += part.part * (double)part.n_pages;
     }
     return sum / (double)n_pages;
+}
+
+/* Extends a span to the end of the next one, with as much of both in all. */
+static void join(struct hm_lifted *span, const struct hm_lifted *next)
+{
+    uint64_t pages = end_of(next) - span->first;
+    double before = (double)span->n_pages / (double)pages, after = (double)next->n_pages / (double)pages;
+    span->part = span->part * before + next->part * after;
+    span->planned = span->planned * before + next->planned * after;
+    span->seen += next->seen;
+    span->variance += next->variance;
+    span->n_pages = pages;
 }
 
 /* Joins neighbours, each two, so that half of the room is free. */
@@ -84,29 +103,26 @@ static void coarsen(struct hm_account *account)
     size_t kept = 0;
     for (size_t i = 0; i < account->n_planned; i += 2) {
         struct hm_lifted joined = account->planned[i];
-        if (i + 1 < account->n_planned) {
-            const struct hm_lifted *next = &account->planned[i + 1];
-            uint64_t pages = end_of(next) - joined.first;
-            double sum = joined.part * (double)joined.n_pages + next->part * (double)next->n_pages;
-            joined = (struct hm_lifted){joined.first, pages, sum / (double)pages};
-        }
+        if (i + 1 < account->n_planned)
+            join(&joined, &account->planned[i + 1]);
         account->planned[kept++] = joined;
     }
     account->n_planned = kept;
 }
 
-static void put(struct hm_account *account, uint64_t first, uint64_t end, double part)
+static void put(struct hm_account *account, const struct hm_lifted *span)
 {
-    if (first >= end || fabs(part) < LEAST)
+    if (span->n_pages == 0 || (fabs(span->part) < LEAST && fabs(span->planned) < LEAST))
         return;
     struct hm_lifted *last = account->n_planned > 0 ? &account->planned[account->n_planned - 1] : NULL;
-    if (last && end_of(last) == first && fabs(last->part - part) < LEAST) {
-        last->n_pages += end - first;
+    if (last && end_of(last) == span->first && fabs(last->part - span->part) < LEAST &&
+        fabs(last->planned - span->planned) < LEAST) {
+        join(last, span);
         return;
     }
     if (account->n_planned == account->room)
         coarsen(account);
-    account->planned[account->n_planned++] = (struct hm_lifted){first, end - first, part};
+    account->planned[account->n_planned++] = *span;
 }
 
 static double limited(double part, double least, double most)
@@ -119,18 +135,71 @@ void hm_account_begin(struct hm_account *account)
     account->n_planned = 0;
 }
 
-void hm_account_lift(struct hm_account *account, uint64_t first, uint64_t n_pages, double slow, double fast,
-                     double lifted)
+void hm_account_check(struct hm_account *account, uint64_t first, uint64_t n_pages, double slow, double fast)
+{
+    uint64_t end = HM_PAGE_END(first, n_pages);
+    for (size_t i = find(account, first); i < account->n && account->span[i].first < end; i++) {
+        struct hm_lifted part = part_of(&account->span[i], first, end);
+        double was = part.part;
+        if (n_pages / MOST_WIDER <= part.n_pages)
+            part.part = limited(was, -slow, fast);
+        /* what is missing was planned, and not carried out, as far as it can be so */
+        part.planned -= limited(was - part.part, fmin(part.planned, 0), fmax(part.planned, 0));
+        put(account, &part);
+    }
+}
+
+/* How many pages the last plan has lifted or lowered, by a list of spans. */
+static double planned_pages(const struct hm_lifted *span, size_t n)
+{
+    double pages = 0;
+    for (size_t i = 0; i < n; i++)
+        pages += fabs(span[i].planned) * (double)span[i].n_pages;
+    return pages;
+}
+
+/* What was not moved makes no debt greater than what can be saved: else it would never be paid back. */
+static void add_missed(struct hm_account *account)
+{
+    double least = fmin(account->gained, -SAVED * account->all);
+    account->gained = fmax(account->gained + (account->missed > 0 ? CREDIT : 1) * account->missed, least);
+}
+
+void hm_account_add(struct hm_account *account)
+{
+    double planned = planned_pages(account->span, account->n);
+    take(account);
+    account->pending += planned > 0 ? account->cost * planned_pages(account->span, account->n) / planned : 0;
+    double charge = account->pending / HM_PLACEMENT_PHASES;
+    account->pending -= charge;
+    account->gained = account->gained * FADE - charge;
+    add_missed(account);
+    account->noise *= FADE * FADE;
+    for (size_t i = 0; i < account->n; i++) {
+        struct hm_lifted *span = &account->span[i];
+        account->gained += span->part * span->seen;
+        account->noise += span->part * span->part * span->variance;
+        span->part *= 1 - 1 / HM_PLACEMENT_PHASES;
+        span->planned = 0;
+    }
+    account->gained = fmin(account->gained, SAVED * account->all);
+}
+
+void hm_account_lift(struct hm_account *account, uint64_t first, uint64_t n_pages, double lifted)
 {
     uint64_t at = first, end = HM_PAGE_END(first, n_pages);
     for (size_t i = find(account, first); i < account->n && account->span[i].first < end; i++) {
-        const struct hm_lifted *span = &account->span[i];
-        uint64_t from = span->first > at ? span->first : at, to = hm_least(end_of(span), end);
-        put(account, at, from, limited(lifted, -1, 1));
-        put(account, from, to, limited(limited(span->part, -slow, fast) + lifted, -1, 1));
-        at = to;
+        struct hm_lifted part = part_of(&account->span[i], first, end);
+        double was = part.part;
+        struct hm_lifted gap = {.first = at, .n_pages = part.first - at, .part = lifted, .planned = lifted};
+        put(account, &gap);
+        part.part = limited(was + lifted, -1, 1);
+        part.planned = part.part - was;
+        put(account, &part);
+        at = end_of(&part);
     }
-    put(account, at, end, limited(lifted, -1, 1));
+    struct hm_lifted rest = {.first = at, .n_pages = end - at, .part = lifted, .planned = lifted};
+    put(account, &rest);
 }
 
 void hm_account_end(struct hm_account *account, double cost)
@@ -139,14 +208,32 @@ void hm_account_end(struct hm_account *account, double cost)
     account->cost = cost;
 }
 
+/* Takes pages out of a list of spans. Returns the new number. Where there is no room for both ends of a span, it keeps
+ * the first one. */
+static size_t cut(struct hm_lifted *span, size_t n, size_t room, uint64_t first, uint64_t end)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct hm_lifted whole = span[i], before = part_of(&whole, 0, first), after = part_of(&whole, end, UINT64_MAX);
+        if (before.n_pages > 0)
+            span[kept++] = before;
+        if (after.n_pages == 0)
+            continue;
+        if (kept <= i) {
+            span[kept++] = after;
+        } else if (n < room) { /* both ends: at most one span has them */
+            for (size_t at = n; at > kept; at--)
+                span[at] = span[at - 1];
+            span[kept++] = after;
+            n++;
+            i++;
+        }
+    }
+    return kept;
+}
+
 void hm_account_forget(struct hm_account *account, uint64_t first, uint64_t end)
 {
-    settle(account);
-    hm_account_begin(account);
-    for (size_t i = 0; i < account->n; i++) {
-        const struct hm_lifted *span = &account->span[i];
-        put(account, span->first, hm_least(end_of(span), first), span->part);
-        put(account, span->first > end ? span->first : end, end_of(span), span->part);
-    }
-    hm_account_end(account, 0);
+    account->n = cut(account->span, account->n, account->room, first, end);
+    account->n_planned = account->has_plan ? cut(account->planned, account->n_planned, account->room, first, end) : 0;
 }

@@ -79,7 +79,10 @@ static void move(struct hm_exchange *exchange, const struct group *group, uint64
         *flow(exchange, group->extent, group->origin, group->tier) -= pages;
     if (group->origin != group->to)
         *flow(exchange, group->extent, group->origin, group->to) += pages;
-    exchange->extents->lifted[group->extent] += (group->to < group->tier ? 1 : -1) * (double)pages;
+    bool is_up = group->to < group->tier;
+    double step = hm_extents_step(exchange->extents, extent_of(exchange, group->extent),
+                                  is_up ? group->to : group->tier, is_up ? group->tier : group->to);
+    exchange->extents->lifted[group->extent] += (is_up ? step : -step) * (double)pages;
     extent_of(exchange, group->extent)->verdict = verdict;
     exchange->moves_left -= (uint64_t)group->moves * pages; /* adds where moves are saved, as unsigned sums wrap */
 }

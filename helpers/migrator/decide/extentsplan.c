@@ -190,6 +190,22 @@ static void recall_lifted(struct hm_extents *extents)
     }
 }
 
+/* Adds what moves have gained in the phase to the account. */
+static void keep_account(struct hm_extents *extents)
+{
+    hm_account_begin(&extents->account);
+    for (size_t i = 0; i < extents->base.n_extents; i++) {
+        const struct hm_extent *extent = &extents->base.extent[i];
+        double present = present_in(extents, i);
+        if (present <= 0)
+            continue;
+        double in_last = (double)extent->tier_pages[extents->base.options.n_tiers - 1] / present;
+        double in_first = (double)extent->tier_pages[0] / present;
+        hm_account_check(&extents->account, extent->first, extent->n_pages, 1 - in_first, 1 - in_last);
+    }
+    hm_account_add(&extents->account);
+}
+
 /* The cost of the planned moves of an extent, in accesses; without those for the caps. */
 static double cost_of(const struct hm_extents *extents, size_t i)
 {
@@ -218,9 +234,7 @@ static void note_moves(struct hm_extents *extents, const struct hm_budget *budge
         double present = present_in(extents, i);
         if (present <= 0)
             continue;
-        double fast = 1 - (double)extent->tier_pages[options->n_tiers - 1] / present;
-        double slow = 1 - (double)extent->tier_pages[0] / present;
-        hm_account_lift(&extents->account, extent->first, extent->n_pages, slow, fast, lifted(extents, i) / present);
+        hm_account_lift(&extents->account, extent->first, extent->n_pages, lifted(extents, i) / present);
         cost += cost_of(extents, i);
     }
     hm_account_end(&extents->account, cost / (options->period * misses));
@@ -234,6 +248,7 @@ void hm_extents_plan(struct hm_decider *decider, const struct hm_budget *budget)
         if (budget->share)
             hm_extents_learn_share(extents, budget->share);
         try_out(extents, budget);
+        keep_account(extents);
         extents->is_tried = true;
     }
     struct hm_exchange plan = begin_plan(extents, budget);
