@@ -22,6 +22,7 @@ char *hm_perf_explain(int number, const char *paranoid, int wanted, char *out, s
         {ENOSYS, "the kernel was built without perf events"},
         {EBUSY, "somebody else has the counter"},
         {EMFILE, "too many open files"},
+        {ENOMEM, "the user may lock no more memory (ulimit -l, kernel.perf_event_mlock_kb)"},
         {EINVAL, "the kernel does not know the event in this form"},
     };
     if (number == EACCES || number == EPERM) {

@@ -12,6 +12,13 @@
 
 #define AUX_PAGES_LEAST 2 /* the driver of SPE refuses less */
 
+/* errno after a ring or an area could not be mapped: the kernel says EPERM where the user may lock no more memory. */
+static int fail_mapping(void)
+{
+    errno = errno == EPERM ? ENOMEM : errno;
+    return -1;
+}
+
 /* Maps the ring, with less data if the limit of locked memory does not allow `data_bytes`. Returns 0, or -1 with errno.
  */
 static int map_ring(struct hm_perf_slot *slot, size_t data_bytes)
@@ -28,7 +35,7 @@ static int map_ring(struct hm_perf_slot *slot, size_t data_bytes)
         if (errno != EPERM && errno != ENOMEM)
             break;
     }
-    return -1;
+    return fail_mapping();
 }
 
 /* Maps an AUX area after the ring, a smaller one if need be, and enables its event. Returns 0, or -1 with errno. */
@@ -47,7 +54,7 @@ static int map_aux(struct hm_perf_slot *slot, size_t aux_bytes)
         if (errno != EPERM && errno != ENOMEM)
             break;
     }
-    return -1;
+    return fail_mapping();
 }
 
 static void empty(struct hm_perf_slot *slot)

@@ -28,8 +28,8 @@ struct hm_perf_slot {
  * Opens `n` sampling events as `attr` describes them, and maps a ring with `data_bytes` of data (a power of two; one
  * page at least; less if the user's limit of locked memory is reached). With `aux_bytes` other than 0, an AUX area of
  * this size (a power of two; two pages at least; less, too) is mapped for the first event, which is enabled afterwards:
- * `attr` has it disabled. `open_pid` and `cpu` are those of perf_event_open(2). Returns 0, or -1 with errno and nothing
- * left open.
+ * `attr` has it disabled. `open_pid` and `cpu` are those of perf_event_open(2). Returns 0, or -1 with errno (ENOMEM:
+ * the user may lock no more memory, not even for the least size) and nothing left open.
  */
 int hm_perf_slot_open(struct hm_perf_slot *slot, const struct perf_event_attr *attr, int n, pid_t open_pid, int cpu,
                       unsigned long flags, size_t data_bytes, size_t aux_bytes);

@@ -11,17 +11,16 @@
 #include "base/process.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LONGEST_S 64 /* of the pauses */
 
 void hm_lent_init(struct hm_lent *lent, const char *broker)
 {
-    *lent = (struct hm_lent){.fd = -1, .pause_s = 1};
+    *lent = (struct hm_lent){.fd = -1};
     strncpy(lent->broker, broker, sizeof(lent->broker) - 1);
 }
 
 bool hm_lent_may_ask(const struct hm_lent *lent)
 {
-    return lent->fd < 0 && hm_clock_ns(CLOCK_MONOTONIC) >= lent->next_ns;
+    return lent->fd < 0 && hm_retry_is_due(&lent->retry);
 }
 
 bool hm_lent_add(struct hm_lent *lent, pid_t pid, pid_t tid)
@@ -44,8 +43,9 @@ static void rest(struct hm_lent *lent, bool brings)
     if (lent->fd >= 0)
         close(lent->fd);
     lent->fd = -1;
-    lent->pause_s = brings ? 1 : lent->pause_s < LONGEST_S ? 2 * lent->pause_s : LONGEST_S;
-    lent->next_ns = brings && was_full ? 0 : hm_clock_ns(CLOCK_MONOTONIC) + lent->pause_s * SECOND_NS;
+    hm_retry_pause(&lent->retry, brings);
+    if (brings && was_full) /* more threads wait */
+        lent->retry.next_ns = 0;
 }
 
 int hm_lent_ask(struct hm_lent *lent, struct hm_error *error)

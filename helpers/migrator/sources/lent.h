@@ -9,12 +9,13 @@
 #include <sys/types.h>
 
 #include "brokerlink.h"
+#include "retry.h"
 
 struct hm_lent {
     char broker[256]; /* path of its socket */
     int fd;           /* the connection; -1: nothing is asked */
-    uint64_t asked_ns, next_ns;
-    unsigned pause_s;    /* before the next question, after one that brought nothing */
+    uint64_t asked_ns;
+    struct hm_retry retry;
     uint32_t n_refused;  /* threads of the last answer that got no event, though they live */
     struct hm_error why; /* of the last that was refused; "": none was */
     struct hm_damon_borrow asked;

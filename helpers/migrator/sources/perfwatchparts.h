@@ -16,10 +16,11 @@ struct hm_perf_watched {
     void *locator; /* for the plan's `locate` */
     struct hm_perf_budget budget;
     struct hm_ring_counts counts;
-    double share;        /* of the CPU time that sampling may use */
-    unsigned n_cpus;     /* of the step */
-    bool is_wide;        /* the whole cgroup is watched, not each thread by itself */
-    struct hm_lent lent; /* without a broker: the source opens its events itself */
+    double share;          /* of the CPU time that sampling may use */
+    unsigned n_cpus;       /* of the step */
+    bool is_wide;          /* the whole cgroup is watched, not each thread by itself */
+    struct hm_lent lent;   /* without a broker: the source opens its events itself */
+    struct hm_retry retry; /* for threads that could not be watched */
     struct hm_perf_slot **slot;
     size_t n;
     uint64_t blind;                        /* samples in a row without an address */
@@ -36,6 +37,8 @@ struct hm_perf_watched {
  * processes that are gone. */
 int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                    struct hm_error *error);
+/* The same, of threads alone. */
+int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error);
 /* The same with events that a broker lends. */
 int hm_perf_update_lent(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error);
 

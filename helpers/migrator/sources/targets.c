@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the targets of perf events. If a whole cgroup may be watched, the source's events are opened once per CPU.
- * Otherwise they are opened on each thread (cpu -1), and new threads are looked for at each update. Events are not
- * inherited: an inherited event must be bound to a CPU, so that n threads on m CPUs would need each event n x m times.
+ * Otherwise they are opened on each thread (targetsthreads.c).
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -114,58 +112,6 @@ void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ran
             hm_perf_drop(watch, i);
 }
 
-struct tally {
-    uint64_t tried, refused;
-    int number; /* errno of the last refusal */
-};
-
-/* Watches the threads of a process that are not in `known`. */
-static void add_threads(struct hm_perf_watched *watch, pid_t pid, const int *known, size_t n_known, struct tally *tally)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    if (!folder)
-        return; /* the process has ended */
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        int thread = atoi(entry->d_name);
-        const struct hm_perf_target target = {.pid = pid, .number = thread, .open_pid = thread, .cpu = -1, .lent = -1};
-        if (thread <= 0 || hm_perf_has_target(known, n_known, thread))
-            continue;
-        tally->tried++;
-        if (hm_perf_add(watch, &target) == 0)
-            continue;
-        if (errno == ESRCH) { /* the thread has ended */
-            tally->tried--;
-            continue;
-        }
-        tally->refused++;
-        tally->number = errno;
-    }
-    closedir(folder);
-}
-
-static int update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
-{
-    struct tally tally = {0};
-    hm_perf_drop_gone(watch, ranks);
-    size_t n_known = watch->n;
-    int *known = hm_perf_list_targets(watch);
-    if (!known)
-        return hm_fail(error, ENOMEM, "out of memory");
-    for (uint32_t space = 0; space < ranks->n; space++)
-        if (ranks->rank[space].pid > 0 && !ranks->rank[space].is_gone)
-            add_threads(watch, ranks->rank[space].pid, known, n_known, &tally);
-    free(known);
-    if (watch->n == 0 && tally.tried > 0 && tally.refused == tally.tried) {
-        char why[HM_WARNING], paranoid[16];
-        return hm_fail(
-            error, tally.number, "none of %llu threads can be watched: %s", (unsigned long long)tally.tried,
-            hm_perf_explain(tally.number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, why, sizeof(why)));
-    }
-    return 0;
-}
-
 /* The CPUs that a cgroup may use; all that are online if it does not say. */
 static void read_cpus(const char *cgroup, struct hm_set *cpus)
 {
@@ -221,7 +167,7 @@ int hm_perf_update(struct hm_source *source, const struct hm_ranks *ranks, const
         snprintf(source->state.how, sizeof(source->state.how), "each thread by itself: %s",
                  ranks->cgroup[0] ? strerror(errno) : "there is no cgroup to watch");
     }
-    return update_threads(watch, ranks, error);
+    return hm_perf_update_threads(watch, ranks, error);
 }
 
 void hm_perf_begin(struct hm_source *source, void *locator)

@@ -206,6 +206,7 @@ static void test_perf_that_the_kernel_refuses(void **state)
         {EPERM, "the kernel refuses"},
         {EBUSY, "somebody else has the counter"},
         {EMFILE, "too many open files"},
+        {ENOMEM, "the user may lock no more memory"},
     };
     (void)state;
     add_energy_pmu("Joules");

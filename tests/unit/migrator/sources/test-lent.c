@@ -200,8 +200,8 @@ static void questions_have_a_pace(void **state)
         ask(1);
         answer(refuses, 1, 0);
         assert_int_equal(hm_lent_take(&lent, &error), 1);
-        assert_int_equal(lent.pause_s, pause_s);
-        assert_true(lent.next_ns > hm_clock_ns(CLOCK_MONOTONIC) + (pause_s - 1) * UINT64_C(1000000000));
+        assert_int_equal(lent.retry.pause_s, pause_s);
+        assert_true(lent.retry.next_ns > hm_clock_ns(CLOCK_MONOTONIC) + (pause_s - 1) * UINT64_C(1000000000));
     }
     lent.asked.head.n = 0;
     for (int i = 0; i < HM_DAMON_THREADS; i++)

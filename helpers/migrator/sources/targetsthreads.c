@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Watches threads, each by events of its own (cpu -1), and looks for new ones at each update. Events are not inherited:
+ * an inherited event must be bound to a CPU, so that n threads on m CPUs would need each event n x m times.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/perfopen.h"
+#include "perfwatchparts.h"
+
+struct walk {
+    struct hm_perf_watched *watch;
+    const int *known; /* threads that were watched before */
+    size_t n_known, n_added;
+    int number; /* errno of the last refusal; 0: there was none */
+};
+
+/* Would any other thread be refused, too? The user may lock no more memory, or this process has no more descriptors. */
+static bool is_limit(int number)
+{
+    return number == ENOMEM || number == EMFILE || number == ENFILE;
+}
+
+/* Watches the threads of a process that are not known, up to the first that is refused: each try costs many times what
+ * a thread that is known does. */
+static void add_threads(struct walk *walk, pid_t pid)
+{
+    char path[64];
+    bool is_refused = false;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return; /* the process has ended */
+    for (struct dirent *entry; !is_refused && (entry = readdir(folder)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        const struct hm_perf_target target = {.pid = pid, .number = thread, .open_pid = thread, .cpu = -1, .lent = -1};
+        if (thread <= 0 || hm_perf_has_target(walk->known, walk->n_known, thread))
+            continue;
+        bool is_added = hm_perf_add(walk->watch, &target) == 0;
+        is_refused = !is_added && errno != ESRCH; /* a thread that has ended is no refusal */
+        walk->n_added += is_added;
+        walk->number = is_refused ? errno : walk->number;
+    }
+    closedir(folder);
+}
+
+/* The number of threads of all processes. */
+static uint64_t count_threads(const struct hm_ranks *ranks)
+{
+    uint64_t n = 0;
+    for (uint32_t space = 0; space < ranks->n; space++) {
+        char path[64];
+        struct stat status;
+        snprintf(path, sizeof(path), "/proc/%d/task", (int)ranks->rank[space].pid);
+        if (hm_ranks_is_there(ranks, space) && stat(path, &status) == 0 && status.st_nlink > 2)
+            n += status.st_nlink - 2; /* its folders, without its own two links */
+    }
+    return n;
+}
+
+static int fail(const struct walk *walk, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    char why[HM_WARNING], paranoid[16];
+    hm_perf_explain(walk->number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, why, sizeof(why));
+    return hm_fail(error, walk->number, "none of %llu threads can be watched: %s",
+                   (unsigned long long)count_threads(ranks), why);
+}
+
+int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
+{
+    hm_perf_drop_gone(watch, ranks);
+    if (!hm_retry_is_due(&watch->retry))
+        return 0;
+    int *known = hm_perf_list_targets(watch);
+    if (!known)
+        return hm_fail(error, ENOMEM, "out of memory");
+    struct walk walk = {.watch = watch, .known = known, .n_known = watch->n};
+    for (uint32_t space = 0; space < ranks->n && !is_limit(walk.number); space++)
+        if (hm_ranks_is_there(ranks, space))
+            add_threads(&walk, ranks->rank[space].pid);
+    free(known);
+    if (walk.number == 0)
+        watch->retry = (struct hm_retry){0};
+    else
+        hm_retry_pause(&watch->retry, walk.n_added > 0);
+    return watch->n == 0 && walk.number != 0 ? fail(&walk, ranks, error) : 0;
+}
