@@ -7,27 +7,14 @@
  */
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "base/output.h"
 #include "live.h"
 #include "migrator/figures/figures.h"
+#include "migrator/watch/descriptors.h"
 #include "migrator/watch/powers.h"
 
 #define NAME "hybridmem-migrator"
-
-/*
- * Raises the soft limit of descriptors, which is often 1024: each process takes one, and with perf each thread takes
- * one or two.
- */
-static void raise_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
 
 /* Puts the error into the figures, too, from which the record takes it: in a step, nobody reads our standard error. */
 static int fail(const struct hm_options *options, struct hm_progress *progress, const struct hm_error *error,
@@ -70,7 +57,7 @@ int main(int argc, char **argv)
     hm_live_begin(&live, &options);
     if (become_user(&options, &error) != 0)
         return fail(&options, NULL, &error, 1);
-    raise_limit();
+    hm_descriptors_raise_limit();
     if (hm_live_open(&live, &error) != 0) {
         status = fail(&options, live.shown.progress, &error, 1);
         goto done;

@@ -173,6 +173,9 @@ static void write_figures(struct hm_live *live, const struct hm_live_end *end, d
     live->n_decided++;
     if (live->mover.refused >= 0)
         hm_progress_warn(progress, "the kernel refused a node: it is outside of the job's cpuset, or was gone");
+    if (live->mover.lacks_files)
+        hm_progress_warn(progress,
+                         "memory was not moved: the migrator can open no more files (ulimit -n, fs.file-max)");
     hm_live_update_figures(live);
     struct hm_view *view = &live->shown.view;
     view->promoted_per_s = phase_s > 0 ? (double)moved->promoted * hm_page_size() / phase_s : 0;

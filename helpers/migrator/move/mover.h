@@ -48,6 +48,7 @@ struct hm_mover {
     struct hm_moved moved; /* counted since hm_mover_begin() */
     double busy_s;         /* time spent in moving since hm_mover_begin() */
     int refused;           /* the last node that the kernel refused; -1: none */
+    bool lacks_files;      /* a batch was dropped, as no more files can be opened to check whose its process is */
     size_t batch_pages;    /* length of a batch, so that it takes some 30 ms */
     struct hm_unmovable unmovable;
     uint64_t looked_again; /* the block of `unmovable` that was looked at again last in this phase */

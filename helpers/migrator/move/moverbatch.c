@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch of the mover: what goes in, and its outcome. */
+#include <errno.h>
+
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/pagesize.h"
@@ -63,6 +65,7 @@ void hm_mover_flush(struct hm_mover *mover)
     size_t n = batch->n;
     double start = hm_clock_s(CLOCK_MONOTONIC);
     batch->refused = batch->full = -1;
+    errno = 0;
     /* Whether the process is still the step's, and a file the user's, is checked right before the move: the kernel
      * checks only the process's user. */
     if (hm_ranks_is_ours(mover->ranks, mover->space)) {
@@ -72,6 +75,8 @@ void hm_mover_flush(struct hm_mover *mover)
         if (!is_stale)
             hm_batch_move(batch, pid);
         mover->moved.is_stale = mover->moved.is_stale || is_stale;
+    } else {
+        mover->lacks_files = mover->lacks_files || errno == EMFILE || errno == ENFILE;
     }
     double took = hm_clock_s(CLOCK_MONOTONIC) - start;
     for (size_t i = 0; i < n; i++)

@@ -53,7 +53,7 @@ struct hm_perf_target {
 };
 
 /* Opens a slot. A lent event is the slot's, also where this fails. Returns 0, or -1 with errno (EMFILE: no slot is
- * left). */
+ * left, or no descriptor that may be kept). */
 int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target);
 /* Drops the slots of processes that are gone. */
 void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks);

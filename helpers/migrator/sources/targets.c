@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/perfopen.h"
 #include "base/set.h"
+#include "migrator/watch/descriptors.h"
 #include "perfwatchparts.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -57,6 +58,14 @@ static int open_slot(const struct hm_perf_watched *watch, const struct hm_perf_t
     return 0;
 }
 
+static bool may_keep(const struct hm_perf_slot *slot)
+{
+    for (int e = 0; e < HM_PERF_EVENTS; e++)
+        if (slot->fd[e] >= 0 && !hm_descriptors_may_keep(slot->fd[e]))
+            return false;
+    return true;
+}
+
 int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target)
 {
     struct hm_perf_slot *slot = watch->n < HM_PERF_SLOTS ? calloc(1, sizeof(*slot)) : NULL;
@@ -69,7 +78,7 @@ int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *targ
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};
     if (open_slot(watch, target, slot) != 0)
         goto failed;
-    if (epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {
+    if (!may_keep(slot) || epoll_ctl(watch->source.fd, EPOLL_CTL_ADD, slot->fd[0], &event) != 0) {
         int number = errno;
         hm_perf_slot_close(slot);
         errno = number;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "descriptors.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define DEPTH 8 /* levels of folders below the step's that are searched; Slurm has user/task_N */
@@ -90,7 +91,8 @@ static bool take(struct hm_ranks *ranks, pid_t pid)
     int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pidfd < 0)
         return false;
-    if (!is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 || !is_alive(pidfd)) {
+    if (!hm_descriptors_may_keep(pidfd) || !is_believed(ranks, pid) || hm_process_identify(pid, &process) != 0 ||
+        !is_alive(pidfd)) {
         close(pidfd);
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "movefixture.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@ struct hm_nodes nodes;
 struct hm_range range;
 struct hm_mover mover;
 bool is_ours, is_stopped, is_owner, is_reserved;
+int ours_number;
 struct hm_maps maps[1];
 static struct hm_rank rank = {.pid = MODEL_PID};
 static struct hm_ranks ranks = {.n = 1, .rank = &rank};
@@ -23,6 +25,7 @@ static struct hm_ranks ranks = {.n = 1, .rank = &rank};
 bool hm_ranks_is_ours(const struct hm_ranks *all, uint32_t space)
 {
     (void)all, (void)space;
+    errno = is_ours ? errno : ours_number;
     return is_ours;
 }
 

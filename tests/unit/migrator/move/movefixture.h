@@ -19,6 +19,7 @@ extern struct hm_maps maps[1];
  * the mapping, if they are a mapping of their own, are of a file of the user's; is_reserved: others may count on the
  * fast tier's pool of huge pages */
 extern bool is_ours, is_stopped, is_owner, is_reserved;
+extern int ours_number; /* errno where it is not ours */
 
 /* Set-up for cmocka: all pages on node 2, room for all on each node, no limit, the longest batches (HM_BATCH_PAGES),
  * transparent huge pages enabled. */

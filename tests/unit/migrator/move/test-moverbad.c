@@ -199,7 +199,12 @@ static void test_a_process_that_is_not_ours(void **state)
     (void)state;
     static const int numbers[] = {ESRCH, EPERM};
     is_ours = false;
+    ours_number = ESRCH;
     promote(0, 100);
+    assert_false(mover.lacks_files);
+    ours_number = EMFILE; /* nobody knows whether it is ours, which is told */
+    promote(0, 100);
+    assert_true(mover.lacks_files);
     assert_int_equal(kernel.moves, 0);
     assert_int_equal(mover.moved.promoted, 0);
     assert_int_equal(nodes.node[0].free_bytes, PAGES * hm_page_size()); /* reserved room was given back */

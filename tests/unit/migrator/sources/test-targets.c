@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -152,11 +153,28 @@ static void a_source_that_may_watch_no_thread_has_ended(void **state)
     assert_int_equal(fake.opened, 1);
 }
 
+static void threads_do_not_take_the_last_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    int next = dup(0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit tight = {2 * ((rlim_t)next + 3), before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    assert_in_range(update_after(0), 3, 4); /* the folder of the threads is open meanwhile */
+    assert_in_range(rings, 2, 3);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    update_after(2);
+    assert_int_equal(rings, THREADS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(threads_that_are_refused_are_tried_ever_less_often, open_source, close_source),
         cmocka_unit_test_setup_teardown(a_source_that_may_watch_no_thread_has_ended, open_source, close_source),
+        cmocka_unit_test_setup_teardown(threads_do_not_take_the_last_descriptors, open_source, close_source),
     };
     return cmocka_run_group_tests(tests, start_threads, end_threads);
 }

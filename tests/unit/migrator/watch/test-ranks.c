@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +155,33 @@ static void test_come_and_go(void **state)
     hm_ranks_free(&ranks);
 }
 
+/* Of few descriptors, half stay free for what is opened for a moment. */
+static void processes_do_not_take_the_last_descriptors(void **state)
+{
+    (void)state;
+    struct hm_ranks ranks;
+    struct rlimit before;
+    pid_t pid[] = {start_child(), start_child()};
+    int next = dup(0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit tight = {2 * ((rlim_t)next + 1), before.rlim_max};
+    assert_int_equal(hm_ranks_init_list(&ranks, pid, 2, getuid(), NULL), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 1);
+    assert_true(hm_ranks_is_ours(&ranks, 0));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(hm_ranks_update(&ranks, NULL), 2);
+    const struct rlimit none = {(rlim_t)next + 2, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_false(hm_ranks_is_ours(&ranks, 0));
+    assert_int_equal(errno, EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    hm_ranks_free(&ranks);
+    end_child(pid[0]);
+    end_child(pid[1]);
+}
+
 /* A cgroup with a process, and a cgroup below it with two more. No process has such a number. */
 static void folders_without_folders_are_not_listed(void **state)
 {
@@ -189,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_bad_cgroups),
         cmocka_unit_test(test_come_and_go),
+        cmocka_unit_test(processes_do_not_take_the_last_descriptors),
         cmocka_unit_test(folders_without_folders_are_not_listed),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
