@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows processes and mappings that come and go. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/amount.h"
 #include "base/clock.h"
@@ -50,10 +51,29 @@ static bool has_lost_home(const struct hm_live *live)
     return false;
 }
 
+/* Warns once of processes that there is no room for: as soon as two looks find as many, so that all have begun. */
+static void warn_of_lacking(struct hm_live *live)
+{
+    const struct hm_ranks *ranks = &live->intake.ranks;
+    uint64_t before = live->intake.n_lacking;
+    char text[HM_WARNING];
+    if (before == UINT64_MAX)
+        return;
+    live->intake.n_lacking = ranks->n_lacking;
+    if (ranks->n_lacking == 0 || ranks->n_lacking != before)
+        return;
+    snprintf(text, sizeof(text), "%u of %llu processes are looked at: %s", ranks->n_living,
+             (unsigned long long)(ranks->n_living + ranks->n_lacking),
+             ranks->n == HM_RANKS ? "the migrator knows no more" : "too many open files (ulimit -n)");
+    hm_progress_warn(live->shown.progress, text);
+    live->intake.n_lacking = UINT64_MAX;
+}
+
 int hm_live_look(struct hm_live *live)
 {
     live->intake.looked_ns = hm_clock_ns(CLOCK_MONOTONIC);
     int living = hm_ranks_update(&live->intake.ranks, NULL);
+    warn_of_lacking(live);
     if (has_lost_home(live))
         hm_live_read_maps(live);
     for (uint32_t space = 0; space < live->intake.ranks.n; space++) {

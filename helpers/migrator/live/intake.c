@@ -196,11 +196,13 @@ void hm_live_read_source(struct hm_live *live)
 void hm_live_update_source(struct hm_live *live)
 {
     struct hm_error error = {{0}};
-    if (!live->intake.source ||
-        live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, &error) == 0)
-        return;
-    replace(live, error.text);
-    /* A new source does not know the processes yet. */
-    if (live->intake.source)
-        live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, NULL);
+    if (live->intake.source &&
+        live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, &error) != 0) {
+        replace(live, error.text);
+        /* A new source does not know the processes yet. */
+        if (live->intake.source)
+            live->intake.source->update(live->intake.source, &live->intake.ranks, live->intake.maps, NULL);
+    }
+    if (live->intake.source && live->intake.source->state.partly[0])
+        hm_progress_warn(live->shown.progress, live->intake.source->state.partly);
 }

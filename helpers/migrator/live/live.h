@@ -46,6 +46,7 @@ struct hm_live_intake {
     unsigned n_followed;      /* calls of hm_live_follow_maps since it had to read all */
     bool all_read;            /* since the last call of hm_live_weigh_maps */
     uint64_t unknown_pages;   /* the fewest in no known mapping since all were read (hm_live_weigh_maps) */
+    uint64_t n_lacking;       /* ranks.n_lacking at the last look; UINT64_MAX: it was told */
     uint64_t looked_ns;       /* CLOCK_MONOTONIC of the last look at the processes */
     uint64_t read_ns;         /* the same of the last time that the source was read */
     unsigned ways;            /* source->state.ways when the decider was made */

@@ -21,6 +21,7 @@ struct hm_perf_watched {
     bool is_wide;          /* the whole cgroup is watched, not each thread by itself */
     struct hm_lent lent;   /* without a broker: the source opens its events itself */
     struct hm_retry retry; /* for threads that could not be watched */
+    unsigned n_short;      /* walks in a row that could not watch all threads */
     struct hm_perf_slot **slot;
     size_t n;
     uint64_t blind;                        /* samples in a row without an address */
@@ -52,11 +53,16 @@ struct hm_perf_target {
     int lent; /* the event, opened by somebody else; -1: it has to be opened */
 };
 
-/* Opens a slot. A lent event is the slot's, also where this fails. Returns 0, or -1 with errno (EMFILE: no slot is
- * left, or no descriptor that may be kept). */
+/* Opens a slot. A lent event is the slot's, also where this fails. Returns 0, or -1 with errno (ENOSPC: no slot is
+ * left; EMFILE: no descriptor that may be kept). */
 int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *target);
 /* Drops the slots of processes that are gone. */
 void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ranks);
+/* A walk could not watch all threads, for this reason; or could, with NULL. The third in a row is told: by then, most
+ * programs have begun all of their threads. */
+void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ranks, const char *why);
+/* The number of threads of all processes. */
+uint64_t hm_perf_count_threads(const struct hm_ranks *ranks);
 /* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
 int *hm_perf_list_targets(const struct hm_perf_watched *watch);
 /* Is the number in such a list? */

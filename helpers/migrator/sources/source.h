@@ -43,8 +43,9 @@ struct hm_source_state {
     bool has_rounds; /* it looks at one part of the memory after the other, and has looked at all of it in a round */
     uint64_t rounds; /* those that have ended */
     unsigned ways; /* how often it began to look in another way: what it said before cannot be compared with the rest */
-    double kernel_cpu_s; /* CPU time for the source outside this process (kdamond, broker); negative: not known */
-    char how[128];       /* how it watches, and why so, for the record; "": nothing to say */
+    double kernel_cpu_s;     /* CPU time for the source outside this process (kdamond, broker); negative: not known */
+    char partly[HM_WARNING]; /* how much of the step it watches, for a warning; "": all, or it is not told yet */
+    char how[128];           /* how it watches, and why so, for the record; "": nothing to say */
 };
 
 /* Takes observations as they are read. */

@@ -72,7 +72,7 @@ int hm_perf_add(struct hm_perf_watched *watch, const struct hm_perf_target *targ
     if (!slot) {
         if (target->lent >= 0)
             close(target->lent);
-        errno = EMFILE;
+        errno = ENOSPC;
         return -1;
     }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = slot};

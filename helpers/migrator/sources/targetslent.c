@@ -43,7 +43,7 @@ static int ask(struct hm_perf_watched *watch, const struct hm_ranks *ranks, stru
 }
 
 /* Takes the answer, if it is there. Returns 0, or -1 with a text. */
-static int take(struct hm_perf_watched *watch, struct hm_error *error)
+static int take(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
 {
     struct hm_lent *lent = &watch->lent;
     int status = hm_lent_take(lent, error);
@@ -56,6 +56,8 @@ static int take(struct hm_perf_watched *watch, struct hm_error *error)
         lent->n_refused++;
         hm_fail_errno(&lent->why, "thread %d cannot be watched", target.number);
     }
+    if (status > 0)
+        hm_perf_note_short(watch, ranks, lent->n_refused > 0 ? lent->why.text : NULL);
     if (status > 0 && lent->n_refused == n)
         return hm_fail(error, EPERM, "no lent event can be used: %s", lent->why.text);
     return status < 0 ? -1 : 0;
@@ -67,7 +69,7 @@ int hm_perf_update_lent(struct hm_perf_watched *watch, const struct hm_ranks *ra
     int status = 0;
     hm_perf_drop_gone(watch, ranks);
     if (watch->lent.fd >= 0)
-        status = take(watch, &why);
+        status = take(watch, ranks, &why);
     if (status == 0 && hm_lent_may_ask(&watch->lent))
         status = ask(watch, ranks, &why);
     /* What may pass is tried again (lent.h), and so are new threads where others are watched. */

@@ -12,6 +12,8 @@
 #include "base/perfopen.h"
 #include "perfwatchparts.h"
 
+#define WALKS 3 /* in a row that could not watch all threads, after which that is told */
+
 struct walk {
     struct hm_perf_watched *watch;
     const int *known; /* threads that were watched before */
@@ -19,10 +21,11 @@ struct walk {
     int number; /* errno of the last refusal; 0: there was none */
 };
 
-/* Would any other thread be refused, too? The user may lock no more memory, or this process has no more descriptors. */
+/* Would any other thread be refused, too? The user may lock no more memory, or this process has no more descriptors or
+ * slots. */
 static bool is_limit(int number)
 {
-    return number == ENOMEM || number == EMFILE || number == ENFILE;
+    return number == ENOMEM || number == EMFILE || number == ENFILE || number == ENOSPC;
 }
 
 /* Watches the threads of a process that are not known, up to the first that is refused: each try costs many times what
@@ -48,8 +51,7 @@ static void add_threads(struct walk *walk, pid_t pid)
     closedir(folder);
 }
 
-/* The number of threads of all processes. */
-static uint64_t count_threads(const struct hm_ranks *ranks)
+uint64_t hm_perf_count_threads(const struct hm_ranks *ranks)
 {
     uint64_t n = 0;
     for (uint32_t space = 0; space < ranks->n; space++) {
@@ -62,12 +64,22 @@ static uint64_t count_threads(const struct hm_ranks *ranks)
     return n;
 }
 
-static int fail(const struct walk *walk, const struct hm_ranks *ranks, struct hm_error *error)
+void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ranks, const char *why)
 {
-    char why[HM_WARNING], paranoid[16];
-    hm_perf_explain(walk->number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, why, sizeof(why));
-    return hm_fail(error, walk->number, "none of %llu threads can be watched: %s",
-                   (unsigned long long)count_threads(ranks), why);
+    struct hm_source_state *state = &watch->source.state;
+    watch->n_short = why ? watch->n_short + 1 : 0;
+    if (watch->n_short == WALKS && !state->partly[0])
+        snprintf(state->partly, sizeof(state->partly), "%zu of %llu threads are watched: %s", watch->n,
+                 (unsigned long long)hm_perf_count_threads(ranks), why);
+}
+
+static char *explain(int number, char *out, size_t size)
+{
+    char paranoid[16];
+    if (number != ENOSPC)
+        return hm_perf_explain(number, hm_perf_read_paranoid(paranoid, sizeof(paranoid)), 2, out, size);
+    snprintf(out, size, "the migrator watches no more than %d", HM_PERF_SLOTS);
+    return out;
 }
 
 int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
@@ -87,5 +99,11 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
         watch->retry = (struct hm_retry){0};
     else
         hm_retry_pause(&watch->retry, walk.n_added > 0);
-    return watch->n == 0 && walk.number != 0 ? fail(&walk, ranks, error) : 0;
+    char why[HM_WARNING];
+    explain(walk.number, why, sizeof(why));
+    if (watch->n == 0 && walk.number != 0)
+        return hm_fail(error, walk.number, "none of %llu threads can be watched: %s",
+                       (unsigned long long)hm_perf_count_threads(ranks), why);
+    hm_perf_note_short(watch, ranks, walk.number != 0 ? why : NULL);
+    return 0;
 }

@@ -83,11 +83,13 @@ static struct hm_rank *find_slot(struct hm_ranks *ranks)
     return ranks->n < HM_RANKS ? &ranks->rank[ranks->n] : NULL;
 }
 
-/* Returns true if the process was taken into the list. */
+/* Takes the process into the list. Returns whether it is there; errno is EMFILE or ENFILE where there is no slot or
+ * no descriptor for it. */
 static bool take(struct hm_ranks *ranks, pid_t pid)
 {
     struct hm_rank *slot = find_slot(ranks);
     struct hm_process process;
+    errno = EMFILE;
     int pidfd = slot ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (pidfd < 0)
         return false;
@@ -228,15 +230,15 @@ int hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
         qsort(found.pid, found.n, sizeof(pid_t), compare_pids);
     drop_gone(ranks, &found);
     index_living(ranks);
-    ranks->n_left_out = 0;
+    ranks->n_lacking = 0;
     uint32_t known = ranks->n_living;
     for (size_t i = 0; i < found.n; i++) {
         struct hm_rank_index wanted = {.pid = found.pid[i]};
         if (found.pid[i] == self || found.pid[i] == ranks->aside || (i > 0 && found.pid[i] == found.pid[i - 1]) ||
             (known > 0 && bsearch(&wanted, ranks->by_pid, known, sizeof(wanted), compare_index)))
             continue;
-        if (!take(ranks, found.pid[i]))
-            ranks->n_left_out++;
+        if (!take(ranks, found.pid[i]) && (errno == EMFILE || errno == ENFILE))
+            ranks->n_lacking++;
     }
     index_living(ranks);
     free(found.pid);

@@ -38,9 +38,9 @@ struct hm_ranks {
     struct hm_rank *rank; /* indexed by space */
     uint32_t n_living;
     struct hm_rank_index *by_pid;
-    uint64_t n_left_out; /* processes that the last update left out: no free slot or descriptor, another user's, gone */
-    pid_t aside;         /* a process that is not taken, such as one that works for a source; 0: none */
-    pid_t *list;         /* the fixed list, of `n_list` processes */
+    uint64_t n_lacking; /* processes that the last update found, and had no slot or no descriptor for */
+    pid_t aside;        /* a process that is not taken, such as one that works for a source; 0: none */
+    pid_t *list;        /* the fixed list, of `n_list` processes */
     uint32_t n_list;
 };
 

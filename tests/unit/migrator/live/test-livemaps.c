@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -33,6 +34,16 @@ int __wrap_hm_maps_read(struct hm_maps *maps, const struct hm_maps_reader *reade
     n_read[reader->pid - 1]++;
     hm_maps_clear(maps);
     return shared[reader->pid - 1] > 0 ? hm_maps_add_mapped(maps, &mapped) : 0;
+}
+
+static uint64_t n_lacking; /* processes that there is no room for */
+
+int __wrap_hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error);
+int __wrap_hm_ranks_update(struct hm_ranks *ranks, struct hm_error *error)
+{
+    (void)error;
+    ranks->n_lacking = n_lacking;
+    return (int)ranks->n_living;
 }
 
 /* Ends a phase, and checks which processes' mappings were read. */
@@ -176,6 +187,37 @@ static void mappings_are_read_again_where_the_mover_has_met_others(void **state)
     end(&live);
 }
 
+static int watch_partly(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
+                        struct hm_error *error)
+{
+    (void)ranks, (void)maps, (void)error;
+    snprintf(source->state.partly, sizeof(source->state.partly), "2 of 9 threads are watched: why");
+    return 0;
+}
+
+static void what_is_not_looked_at_is_told_once(void **state)
+{
+    (void)state;
+    static struct hm_live live;
+    static struct hm_progress progress;
+    struct hm_source source = {.update = watch_partly};
+    begin(&live, 10000, 1000);
+    live.shown.progress = &progress;
+    for (n_lacking = 4; n_lacking <= 5; n_lacking++)
+        hm_live_look(&live);
+    assert_int_equal(progress.n_warnings, 0); /* more may come at once */
+    for (n_lacking = 5; n_lacking <= 7; n_lacking++)
+        hm_live_look(&live);
+    assert_int_equal(progress.n_warnings, 1);
+    assert_string_equal(progress.warning[0], "3 of 8 processes are looked at: too many open files (ulimit -n)");
+    live.intake.source = &source;
+    hm_live_look(&live);
+    hm_live_look(&live);
+    assert_int_equal(progress.n_warnings, 2);
+    assert_string_equal(progress.warning[1], "2 of 9 threads are watched: why");
+    end(&live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_are_read_again_where_much_has_changed),
@@ -183,6 +225,7 @@ int main(void)
                                        cmocka_unit_test(what_is_not_known_of_a_large_process_is_little),
                                        cmocka_unit_test(mappings_are_read_again_where_much_is_used_that_is_not_known),
                                        cmocka_unit_test(mappings_are_read_again_where_known_memory_has_gone_elsewhere),
-                                       cmocka_unit_test(mappings_are_read_again_where_the_mover_has_met_others)};
+                                       cmocka_unit_test(mappings_are_read_again_where_the_mover_has_met_others),
+                                       cmocka_unit_test(what_is_not_looked_at_is_told_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

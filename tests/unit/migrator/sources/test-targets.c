@@ -133,10 +133,14 @@ static void threads_that_are_refused_are_tried_ever_less_often(void **state)
     assert_int_equal(update_after(0), 4); /* up to the first one that is refused */
     assert_int_equal(update_after(0), 0);
     assert_int_equal(update_after(1), 1);
+    assert_string_equal(source->state.partly, "");
     assert_int_equal(update_after(1), 0);
     assert_int_equal(update_after(1), 1);
     assert_int_equal(update_after(3), 0);
     assert_int_equal(update_after(1), 1);
+    assert_string_equal(source->state.partly,
+                        "3 of 8 threads are watched: the user may lock no more memory (ulimit -l, "
+                        "kernel.perf_event_mlock_kb)");
     most_rings = THREADS; /* the limit was raised */
     assert_int_equal(update_after(7), 0);
     assert_int_equal(update_after(1), THREADS - 3);
