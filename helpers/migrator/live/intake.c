@@ -88,6 +88,8 @@ void hm_live_close_source(struct hm_live *live)
     live->intake.source->close(live->intake.source);
     live->intake.source = NULL;
     live->intake.ranks.aside = 0;
+    for (uint32_t space = 0; space < live->intake.ranks.n; space++)
+        live->intake.ranks.rank[space].has_unseen = false; /* the next source has its own marks */
     drop_decider(live);
     live->window.is_used = live->window.is_open = false;
     live->account.deciding_s = 0;

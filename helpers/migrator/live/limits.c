@@ -21,13 +21,20 @@ uint64_t hm_live_above_cap(const struct hm_live *live, const struct hm_live_end 
     return hm_live_is_blind(live, end) ? 0 : hm_less(end->used_pages[0], live->cap_pages);
 }
 
-size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, unsigned from, uint64_t pages,
-                             struct hm_move *moves)
+uint64_t hm_live_used(const struct hm_live *live, const struct hm_live_end *end, unsigned tier)
+{
+    uint64_t used = end->used_pages[tier] - end->gap_pages[tier];
+    uint64_t above = tier == 0 ? hm_less(used, hm_least(live->cap_pages, live->share.pages)) : 0;
+    return used - hm_least(above, end->unseen_pages[tier]);
+}
+
+static size_t demote(const struct hm_live *live, const struct hm_extent *gaps, size_t count, unsigned from,
+                     uint64_t pages, struct hm_move *moves)
 {
     unsigned to = live->nodes.n_tiers - 1;
     size_t n = 0;
-    for (size_t i = 0; i < end->n_gaps && pages > 0; i++) {
-        const struct hm_extent *gap = &live->gaps[i];
+    for (size_t i = 0; i < count && pages > 0; i++) {
+        const struct hm_extent *gap = &gaps[i];
         if (gap->tier_pages[from] == 0)
             continue;
         moves[n++] =
@@ -35,6 +42,12 @@ size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end
         pages = hm_less(pages, gap->tier_pages[from]);
     }
     return n;
+}
+
+size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, unsigned from, uint64_t pages,
+                             struct hm_move *moves)
+{
+    return demote(live, live->gaps, end->n_gaps, from, pages, moves);
 }
 
 static int compare_priority(const void *a, const void *b)
@@ -71,10 +84,11 @@ void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end,
     if (over == 0)
         return;
     live->mover.budget_pages = rate_pages == UINT64_MAX ? UINT64_MAX : hm_less(rate_pages, promoted + demoted);
-    struct hm_move *moves = calloc(end->n_gaps + end->n_extents + 1, sizeof(*moves));
+    struct hm_move *moves = calloc(end->n_gaps + end->n_unseen + end->n_extents + 1, sizeof(*moves));
     const struct hm_extent **by_priority = calloc(end->n_extents + 1, sizeof(*by_priority));
     if (moves && by_priority) {
         size_t n = hm_live_demote_unused(live, end, 0, UINT64_MAX, moves);
+        n += demote(live, live->gaps + end->n_gaps, end->n_unseen, 0, UINT64_MAX, moves + n);
         for (size_t i = 0; i < end->n_extents; i++)
             by_priority[i] = &end->extent[i];
         if (end->n_extents > 1)

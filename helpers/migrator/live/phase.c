@@ -33,8 +33,13 @@ static void fill(struct hm_live *live, struct hm_live_end *end)
     double looks = budget_s / (live->account.look_s > 0 ? live->account.look_s : LOOK_S);
     size_t n = looks < LOOKS_MOST ? (size_t)looks : LOOKS_MOST;
     size_t done = hm_residence_fill(&live->residence, end->extent, end->n_extents, n - n / 4);
-    end->n_gaps = hm_residence_gaps(&live->residence, end->extent, end->n_extents, live->gaps, HM_LIVE_GAPS);
-    done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, n / 4);
+    end->n_gaps = hm_residence_gaps(&live->residence, end->extent, end->n_extents, false, live->gaps, HM_LIVE_GAPS);
+    struct hm_extent *unseen = live->gaps + end->n_gaps;
+    end->n_unseen =
+        hm_residence_gaps(&live->residence, end->extent, end->n_extents, true, unseen, HM_LIVE_GAPS - end->n_gaps);
+    size_t share = end->n_unseen > 0 ? n / 8 : n / 4;
+    done += hm_residence_fill(&live->residence, live->gaps, end->n_gaps, share);
+    done += hm_residence_fill(&live->residence, unseen, end->n_unseen, n / 4 - share);
     if (done > 0)
         live->account.look_s = (hm_live_thread_s() - start_s) / (double)done;
 }
@@ -52,13 +57,15 @@ static uint64_t capacity(const struct hm_live *live, const struct hm_live_end *e
 /* Finds out how much memory is where, and how much the tiers may hold. */
 static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
 {
-    uint64_t in_extents[HM_MAX_TIERS] = {0}, in_gaps[HM_MAX_TIERS] = {0}, tiers[HM_MAX_TIERS], bytes[2];
+    uint64_t in_extents[HM_MAX_TIERS] = {0}, in_gaps[HM_MAX_TIERS] = {0}, in_unseen[HM_MAX_TIERS] = {0};
+    uint64_t tiers[HM_MAX_TIERS], bytes[2];
     hm_live_look_at_apart(live);
     fill(live, end);
-    uint64_t found = sum_up(end->extent, end->n_extents, in_extents) + sum_up(live->gaps, end->n_gaps, in_gaps);
+    uint64_t found = sum_up(end->extent, end->n_extents, in_extents) + sum_up(live->gaps, end->n_gaps, in_gaps) +
+                     sum_up(live->gaps + end->n_gaps, end->n_unseen, in_unseen);
     live->account.knows_usage = hm_live_read_tiers(live, tiers);
     for (int tier = 0; tier < HM_MAX_TIERS && !live->account.knows_usage; tier++)
-        tiers[tier] = (in_extents[tier] + in_gaps[tier]) * hm_page_size();
+        tiers[tier] = (in_extents[tier] + in_gaps[tier] + in_unseen[tier]) * hm_page_size();
     hm_live_sum_slow(tiers, bytes);
     if (live->account.knows_usage)
         hm_live_weigh_maps(live, (bytes[0] + bytes[1]) / hm_page_size(), found);
@@ -70,6 +77,7 @@ static void look_at_memory(struct hm_live *live, struct hm_live_end *end)
     for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers; tier++) {
         end->used_pages[tier] = tiers[tier] / hm_page_size();
         end->gap_pages[tier] = hm_least(in_gaps[tier], end->used_pages[tier]);
+        end->unseen_pages[tier] = hm_least(in_unseen[tier], end->used_pages[tier] - end->gap_pages[tier]);
         end->capacity_pages[tier] = capacity(live, end, tier);
     }
 }
@@ -133,7 +141,7 @@ static void move(struct hm_live *live, struct hm_live_end *end, struct hm_heat_s
     };
     for (unsigned tier = 0; tier + 1 < live->nodes.n_tiers; tier++) {
         budget.capacity_pages[tier] = end->capacity_pages[tier];
-        budget.used_pages[tier] = end->used_pages[tier] - end->gap_pages[tier];
+        budget.used_pages[tier] = hm_live_used(live, end, tier);
     }
     struct hm_live_planned planned = hm_live_plan(live, end, &budget, phase_s);
     double start_s = hm_live_thread_s(); /* to plan is part of the decision */

@@ -7,10 +7,12 @@
 
 struct hm_live_end { /* what is known at the end of one phase */
     struct hm_extent *extent;
-    size_t n_extents, n_gaps;
-    /* by tier, without the slowest: the step's pages there; the part of them that is in no extent; and the most that it
-     * may have there */
-    uint64_t used_pages[HM_MAX_TIERS], gap_pages[HM_MAX_TIERS], capacity_pages[HM_MAX_TIERS];
+    /* gaps: memory that was not seen in use; after them, in the same list, that of which the source cannot tell */
+    size_t n_extents, n_gaps, n_unseen;
+    /* by tier, without the slowest: the step's pages there; the part of them that is in gaps; that of which the source
+     * cannot tell; and the most that it may have there */
+    uint64_t used_pages[HM_MAX_TIERS], gap_pages[HM_MAX_TIERS], unseen_pages[HM_MAX_TIERS];
+    uint64_t capacity_pages[HM_MAX_TIERS];
 };
 
 /* Is nothing known of any page, and may that still change? To demote for the cap would be blind. */
@@ -44,8 +46,12 @@ struct hm_live_planned hm_live_plan(struct hm_live *live, struct hm_live_end *en
  */
 size_t hm_live_demote_unused(struct hm_live *live, const struct hm_live_end *end, unsigned from, uint64_t pages,
                              struct hm_move *moves);
+/* How many pages of a tier a plan counts as used: not those that were not seen in use; and of those of which the source
+ * cannot tell, not what is above the cap or the share, as it goes down before anything that was seen in use. */
+uint64_t hm_live_used(const struct hm_live *live, const struct hm_live_end *end, unsigned tier);
 /*
- * After the plan's moves: demotes what is still above the cap or the share, coldest first. `rate_pages`: most pages of
+ * After the plan's moves: demotes what is still above the cap or the share, coldest first; memory of which the source
+ * cannot tell before what was seen in use. `rate_pages`: most pages of
  * this phase; `paid_pages`: those that the purse has paid for, of which the plan's moves were.
  */
 void hm_live_enforce_limits(struct hm_live *live, const struct hm_live_end *end, uint64_t rate_pages,

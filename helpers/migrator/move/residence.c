@@ -214,23 +214,42 @@ void hm_residence_look(const struct hm_residence *residence, const uint64_t *pag
 }
 
 struct gaps {
+    const struct hm_residence *residence;
+    bool any_unseen, is_unseen; /* there are processes of which not all is seen; their memory is what is wanted */
     struct hm_extent *gap;
     size_t n, room;
     uint64_t least; /* pages; smaller gaps are left out */
 };
 
+/* May any of this memory be in use without being seen? Of memory that others map, too, all of them have a say. */
+static bool may_be_unseen(const struct gaps *gaps, uint32_t space, uint64_t first, uint64_t end)
+{
+    const struct hm_rank *rank = gaps->residence->ranks->rank;
+    const struct hm_maps *maps = &gaps->residence->maps[space];
+    struct hm_alias place = {0};
+    if (!gaps->any_unseen || rank[space].has_unseen)
+        return gaps->any_unseen;
+    size_t i = hm_maps_find_mapped(maps, first);
+    if (i == maps->n_mapped || maps->mapped[i].range.first >= end)
+        return false;
+    while (hm_claims_next(gaps->residence->maps, gaps->residence->ranks->n, HM_PAGE(space, first), end - first, &place))
+        if (rank[place.space].has_unseen)
+            return true;
+    return false;
+}
+
 static void add_gap(struct gaps *gaps, uint32_t space, uint64_t first, uint64_t end)
 {
-    if (end <= first || end - first < gaps->least)
+    if (end <= first || end - first < gaps->least || may_be_unseen(gaps, space, first, end) != gaps->is_unseen)
         return;
     if (gaps->n < gaps->room)
         gaps->gap[gaps->n] = (struct hm_extent){.first = HM_PAGE(space, first), .n_pages = end - first};
     gaps->n++;
 }
 
-static void find_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
-                      struct gaps *gaps)
+static void find_gaps(const struct hm_extent *extents, size_t count, struct gaps *gaps)
 {
+    const struct hm_residence *residence = gaps->residence;
     size_t r = 0;
     gaps->n = 0;
     for (uint32_t space = 0; space < residence->ranks->n; space++) {
@@ -258,11 +277,15 @@ static void find_gaps(const struct hm_residence *residence, const struct hm_exte
 }
 
 size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
-                         struct hm_extent *gaps, size_t room)
+                         bool is_unseen, struct hm_extent *gaps, size_t room)
 {
-    struct gaps found = {.gap = gaps, .room = room, .least = 1};
+    struct gaps found = {.residence = residence, .is_unseen = is_unseen, .gap = gaps, .room = room, .least = 1};
+    for (uint32_t space = 0; space < residence->ranks->n && !found.any_unseen; space++)
+        found.any_unseen = hm_ranks_is_there(residence->ranks, space) && residence->ranks->rank[space].has_unseen;
+    if (is_unseen && !found.any_unseen)
+        return 0;
     do {
-        find_gaps(residence, extents, count, &found);
+        find_gaps(extents, count, &found);
         found.least *= 4;
     } while (found.n > room);
     return found.n;

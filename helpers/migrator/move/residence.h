@@ -36,10 +36,12 @@ size_t hm_residence_fill(const struct hm_residence *residence, struct hm_extent 
 void hm_residence_look(const struct hm_residence *residence, const uint64_t *page, int8_t *tier, size_t count);
 
 /*
- * Lists movable memory that is in no extent, by ascending page. If there are more than `room` spans, the smallest are
- * left out. `extents` must be sorted by `first`. Returns the number of spans. Pure.
+ * Lists movable memory that is in no extent, by ascending page: that of which the source would have seen any use, or,
+ * with `is_unseen`, that which a process has mapped of which it does not see all (hm_rank.has_unseen). If there are
+ * more than `room` spans, the smallest are left out. `extents` must be sorted by `first`. Returns the number of spans.
+ * Pure.
  */
 size_t hm_residence_gaps(const struct hm_residence *residence, const struct hm_extent *extents, size_t count,
-                         struct hm_extent *gaps, size_t room);
+                         bool is_unseen, struct hm_extent *gaps, size_t room);
 
 #endif

@@ -28,6 +28,7 @@ struct damon_source {
     int fd;
     uint64_t shape; /* of the processes and mappings by which `watch` was chosen last */
     unsigned n_updates;
+    uint32_t n_unseen;                /* processes that were not watched at the last look */
     bool is_stale;                    /* the list of processes must be sent again */
     int way;                          /* hm_damon_way of the last list; -1: there was none */
     double heard_s;                   /* CLOCK_MONOTONIC of the last message of the broker, or to it */
@@ -66,6 +67,17 @@ static bool is_silent(const struct damon_source *source)
            recv(source->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0;
 }
 
+/* Tells once how many processes are watched, when two looks find as many that are not: by then all have begun. */
+static void note_unseen(struct damon_source *source, const struct hm_damon_wanted *wanted)
+{
+    char *text = source->base.state.partly;
+    if (!text[0] && wanted->n_unseen > 0 && wanted->n_unseen == source->n_unseen)
+        snprintf(text, HM_WARNING,
+                 "source %s looks at %u of %u processes, at most at %d: what the others use is not known",
+                 source->base.row->name, wanted->n, wanted->n + wanted->n_unseen, HM_DAMON_TARGETS);
+    source->n_unseen = wanted->n_unseen;
+}
+
 static int update(struct hm_source *base, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error)
 {
@@ -78,6 +90,7 @@ static int update(struct hm_source *base, const struct hm_ranks *ranks, const st
     struct hm_damon_wanted wanted = {.watch = source->watch};
     hm_damon_wanted_choose(&wanted, ranks, maps);
     source->shape = shape;
+    note_unseen(source, &wanted);
     if (!source->is_stale && !hm_damon_wanted_is_news(&wanted, &source->watch, maps))
         return 0;
     size_t size = hm_damon_wire_begin(&wanted.watch, HM_DAMON_WATCH, source->watch.head.generation + 1, wanted.n);

@@ -17,6 +17,9 @@
  * smallest first, as long as all that are not watched have no more than this share of the memory. */
 #define IDLE 0.01
 #define IDLE_MOST 0.1
+/* A process that is watched already counts for so many times its size, so that ranks of nearly the same size do not
+ * take turns: each change begins all looks anew. */
+#define STAYS 2
 
 static bool is_watchable(const struct hm_rank *rank)
 {
@@ -53,20 +56,21 @@ bool hm_damon_wanted_is_news(const struct hm_damon_wanted *wanted, const struct 
 /* a process that may be watched, and its pages in memory */
 struct candidate {
     uint32_t space;
-    uint64_t resident;
-    double cpu_s; /* so far; negative: not known */
+    uint64_t resident, weight; /* weight: the lightest are left out first */
+    double cpu_s;              /* so far; negative: not known */
     bool is_left_out;
 };
 
-static int compare_resident(const void *a, const void *b)
+static int compare_weight(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    return x->resident != y->resident ? (x->resident < y->resident) - (x->resident > y->resident)
-                                      : (x->space > y->space) - (x->space < y->space);
+    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
+                                  : (x->space > y->space) - (x->space < y->space);
 }
 
-/* Lists all living processes that have movable memory, the largest first. Returns their number. */
-static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_maps *maps, struct candidate *candidate)
+/* Lists all living processes that have movable memory, the heaviest first. Returns their number. */
+static uint32_t find_candidates(const struct hm_damon_watch *sent, const struct hm_ranks *ranks,
+                                const struct hm_maps *maps, struct candidate *candidate)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < ranks->n && s < HM_RANKS; s++) {
@@ -76,7 +80,12 @@ static uint32_t find_candidates(const struct hm_ranks *ranks, const struct hm_ma
         candidate[n++] = (struct candidate){
             .space = s, .resident = hm_resident_pages(rank->pid), .cpu_s = hm_process_cpu_s(rank->pid)};
     }
-    qsort(candidate, n, sizeof(candidate[0]), compare_resident);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hm_rank *rank = &ranks->rank[candidate[i].space];
+        const struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
+        candidate[i].weight = candidate[i].resident * (find_sent(sent, &process) ? STAYS : 1);
+    }
+    qsort(candidate, n, sizeof(candidate[0]), compare_weight);
     return n;
 }
 
@@ -100,13 +109,15 @@ void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_rank
 {
     static struct candidate candidate[HM_RANKS];
     struct hm_maps all = {.n = 0};
-    uint32_t n = find_candidates(ranks, maps, candidate);
-    wanted->n = 0;
+    uint32_t n = find_candidates(&wanted->watch, ranks, maps, candidate);
+    wanted->n = wanted->n_unseen = 0;
     leave_out(candidate, n);
-    for (uint32_t i = 0; i < n && wanted->n < HM_DAMON_TARGETS; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t s = candidate[i].space;
-        const struct hm_rank *rank = &ranks->rank[s];
-        if (candidate[i].is_left_out || !is_watchable(rank))
+        struct hm_rank *rank = &ranks->rank[s];
+        rank->has_unseen = !candidate[i].is_left_out && (wanted->n == HM_DAMON_TARGETS || !is_watchable(rank));
+        wanted->n_unseen += rank->has_unseen;
+        if (candidate[i].is_left_out || rank->has_unseen)
             continue;
         struct hm_damon_process process = {.start_time = rank->start_time, .pid = rank->pid};
         hm_damon_ranges_choose(hm_maps_with_aliases(&maps[s], &all), candidate[i].resident, &process);

@@ -14,13 +14,15 @@ struct hm_damon_wanted {
     struct hm_damon_watch watch; /* only its processes are set here */
     uint32_t space[HM_DAMON_TARGETS], n;
     uint64_t resident[HM_DAMON_TARGETS]; /* in pages */
+    uint32_t n_unseen;                   /* processes that are not watched, and were not left out on purpose */
 };
 
 /*
  * Chooses the processes to watch, and the ranges of their memory: all except the smallest, such as shells beside the
  * ranks, which together have less than a hundredth of the memory, or a tenth if they have used hardly any CPU time;
- * each would need as many looks as a rank. If there are too many, the smallest are left out. So are those that the
- * broker would refuse. `maps` is indexed by space, a process's number (ranks.h).
+ * each would need as many looks as a rank. Those of the list that was sent last, `wanted->watch`, stay unless others
+ * are far larger. If there are too many, the smallest are not watched, nor are those that the broker would refuse: both
+ * are marked (hm_rank.has_unseen). `maps` is indexed by space, a process's number (ranks.h).
  */
 void hm_damon_wanted_choose(struct hm_damon_wanted *wanted, const struct hm_ranks *ranks, const struct hm_maps *maps);
 /*

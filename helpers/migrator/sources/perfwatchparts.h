@@ -63,6 +63,10 @@ void hm_perf_drop_gone(struct hm_perf_watched *watch, const struct hm_ranks *ran
 void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ranks, const char *why);
 /* The number of threads of all processes. */
 uint64_t hm_perf_count_threads(const struct hm_ranks *ranks);
+/* Marks the processes of which not each thread is watched (hm_rank.has_unseen). */
+void hm_perf_mark_unseen(const struct hm_perf_watched *watch, const struct hm_ranks *ranks);
+/* The same where processes are new, for whose threads nobody looks yet. */
+void hm_perf_mark_new(const struct hm_perf_watched *watch, const struct hm_ranks *ranks);
 /* The targets of all slots, sorted; the caller frees the list. Returns NULL if there is no memory. */
 int *hm_perf_list_targets(const struct hm_perf_watched *watch);
 /* Is the number in such a list? */

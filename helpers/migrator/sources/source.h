@@ -75,8 +75,9 @@ struct hm_source {
     struct hm_source_state state;
     /*
      * Begins to watch new processes, and stops for those that are gone. `maps` are the movable ranges: those
-     * of a process are at the index of its space, the number that it has in `ranks`. A process that cannot be watched
-     * is skipped. Returns 0, or -1 if the source has ended (the caller opens the next best).
+     * of a process are at the index of its space, the number that it has in `ranks`. A process that cannot be watched,
+     * or not all of it, is marked (hm_rank.has_unseen). Returns 0, or -1 if the source has ended (the caller opens the
+     * next best).
      */
     int (*update)(struct hm_source *source, const struct hm_ranks *ranks, const struct hm_maps *maps,
                   struct hm_error *error);

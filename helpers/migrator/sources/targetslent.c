@@ -56,8 +56,10 @@ static int take(struct hm_perf_watched *watch, const struct hm_ranks *ranks, str
         lent->n_refused++;
         hm_fail_errno(&lent->why, "thread %d cannot be watched", target.number);
     }
-    if (status > 0)
-        hm_perf_note_short(watch, ranks, lent->n_refused > 0 ? lent->why.text : NULL);
+    if (status != 0) {
+        hm_perf_mark_unseen(watch, ranks);
+        hm_perf_note_short(watch, ranks, status < 0 ? error->text : lent->n_refused > 0 ? lent->why.text : NULL);
+    }
     if (status > 0 && lent->n_refused == n)
         return hm_fail(error, EPERM, "no lent event can be used: %s", lent->why.text);
     return status < 0 ? -1 : 0;
@@ -68,6 +70,7 @@ int hm_perf_update_lent(struct hm_perf_watched *watch, const struct hm_ranks *ra
     struct hm_error why = {""};
     int status = 0;
     hm_perf_drop_gone(watch, ranks);
+    hm_perf_mark_new(watch, ranks);
     if (watch->lent.fd >= 0)
         status = take(watch, ranks, &why);
     if (status == 0 && hm_lent_may_ask(&watch->lent))

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/perfopen.h"
@@ -51,17 +52,44 @@ static void add_threads(struct walk *walk, pid_t pid)
     closedir(folder);
 }
 
+/* The number of threads of a process; 0: it is not there. */
+static uint64_t count(const struct hm_ranks *ranks, uint32_t space)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)ranks->rank[space].pid);
+    bool is_there = hm_ranks_is_there(ranks, space) && stat(path, &status) == 0 && status.st_nlink > 2;
+    return is_there ? status.st_nlink - 2 : 0; /* its folders, without its own two links */
+}
+
 uint64_t hm_perf_count_threads(const struct hm_ranks *ranks)
 {
     uint64_t n = 0;
-    for (uint32_t space = 0; space < ranks->n; space++) {
-        char path[64];
-        struct stat status;
-        snprintf(path, sizeof(path), "/proc/%d/task", (int)ranks->rank[space].pid);
-        if (hm_ranks_is_there(ranks, space) && stat(path, &status) == 0 && status.st_nlink > 2)
-            n += status.st_nlink - 2; /* its folders, without its own two links */
-    }
+    for (uint32_t space = 0; space < ranks->n; space++)
+        n += count(ranks, space);
     return n;
+}
+
+void hm_perf_mark_unseen(const struct hm_perf_watched *watch, const struct hm_ranks *ranks)
+{
+    static uint32_t n_watched[HM_RANKS];
+    memset(n_watched, 0, sizeof(n_watched));
+    for (size_t i = 0; i < watch->n; i++) {
+        int space = hm_ranks_space(ranks, watch->slot[i]->pid);
+        if (space >= 0)
+            n_watched[space]++;
+    }
+    for (uint32_t space = 0; space < ranks->n; space++)
+        ranks->rank[space].has_unseen = n_watched[space] < count(ranks, space);
+}
+
+void hm_perf_mark_new(const struct hm_perf_watched *watch, const struct hm_ranks *ranks)
+{
+    bool any = false;
+    for (uint32_t space = 0; space < ranks->n; space++)
+        any = any || ranks->rank[space].is_new;
+    if (any)
+        hm_perf_mark_unseen(watch, ranks);
 }
 
 void hm_perf_note_short(struct hm_perf_watched *watch, const struct hm_ranks *ranks, const char *why)
@@ -85,8 +113,10 @@ static char *explain(int number, char *out, size_t size)
 int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks *ranks, struct hm_error *error)
 {
     hm_perf_drop_gone(watch, ranks);
-    if (!hm_retry_is_due(&watch->retry))
+    if (!hm_retry_is_due(&watch->retry)) {
+        hm_perf_mark_new(watch, ranks);
         return 0;
+    }
     int *known = hm_perf_list_targets(watch);
     if (!known)
         return hm_fail(error, ENOMEM, "out of memory");
@@ -95,10 +125,14 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
         if (hm_ranks_is_there(ranks, space))
             add_threads(&walk, ranks->rank[space].pid);
     free(known);
-    if (walk.number == 0)
-        watch->retry = (struct hm_retry){0};
-    else
+    if (walk.number != 0) {
+        hm_perf_mark_unseen(watch, ranks);
         hm_retry_pause(&watch->retry, walk.n_added > 0);
+    } else {
+        for (uint32_t space = 0; space < ranks->n; space++)
+            ranks->rank[space].has_unseen = false;
+        watch->retry = (struct hm_retry){0};
+    }
     char why[HM_WARNING];
     explain(walk.number, why, sizeof(why));
     if (watch->n == 0 && walk.number != 0)

@@ -24,6 +24,9 @@ struct hm_rank {
     /* Kept by whoever reads the process's mappings (live/arrivals.c): how much it had mapped when they were read;
      * zeros: they are to be read again in any case. */
     struct hm_mapped_size mapped;
+    /* Kept by the source: not all that the process does is seen, so that memory that was not seen in use may be in use
+     * all the same. */
+    bool has_unseen;
 };
 
 struct hm_rank_index { /* living processes, sorted by pid */

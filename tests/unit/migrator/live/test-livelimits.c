@@ -106,6 +106,34 @@ static void nothing_goes_down_for_the_cap_blindly(void **state)
     }
 }
 
+/* What may be in use without being seen: for the limits, before what was seen in use; else it counts as used. */
+static void what_is_not_known_stays_below_the_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cap, share, used, down[3]; /* used: as a plan has it; down: where pages go down, in turn */
+    } rows[] = {{NONE, NONE, 70 - 4, {0}},
+                {66, NONE, 70 - 4, {10}},
+                {63, NONE, 63, {10, 20}},
+                {50, NONE, 60, {10, 20, 200}},
+                {NONE, 63, 63, {10}}}; /* a quarter of what is above the share */
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        struct hm_extent extents[EXTENTS];
+        struct hm_live_end end = begin(extents, 0);
+        end.n_gaps = 1;
+        end.n_unseen = 1;
+        end.gap_pages[0] = 4;
+        end.unseen_pages[0] = 6;
+        live.cap_pages = rows[i].cap;
+        live.share.pages = rows[i].share;
+        assert_int_equal(hm_live_used(&live, &end, 0), rows[i].used);
+        assert_int_equal(hm_live_used(&live, &end, 1), 0);
+        hm_live_enforce_limits(&live, &end, NONE, NONE);
+        for (size_t k = 0; k < N_ROWS(rows[i].down); k++)
+            assert_int_equal(moved.first[k], rows[i].down[k]);
+    }
+}
+
 /* With a tier in the middle: from each tier, as much as is too much there. */
 static void what_nobody_uses_goes_to_the_slowest_tier(void **state)
 {
@@ -129,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_coldest_go_first_as_far_as_they_are_paid_for),
                                        cmocka_unit_test(nothing_goes_down_for_the_cap_blindly),
+                                       cmocka_unit_test(what_is_not_known_stays_below_the_limits),
                                        cmocka_unit_test(what_nobody_uses_goes_to_the_slowest_tier)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

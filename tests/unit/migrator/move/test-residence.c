@@ -166,7 +166,7 @@ static void test_gaps(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
         struct hm_extent gaps[8];
-        size_t n = hm_residence_gaps(&residence, rows[i].extent, rows[i].n_extents, gaps, 8);
+        size_t n = hm_residence_gaps(&residence, rows[i].extent, rows[i].n_extents, false, gaps, 8);
         if (n != rows[i].n_gaps)
             fail_msg("row %zu: %zu gaps", i, n);
         for (size_t k = 0; k < n; k++) {
@@ -176,11 +176,51 @@ static void test_gaps(void **state)
     }
 }
 
+/* Lists the gaps that are seen (or are not), and checks where they begin. */
+static void assert_gaps(bool is_unseen, size_t count, const uint64_t *first)
+{
+    struct hm_extent gaps[8];
+    const struct hm_extent extent = {.first = 20000, .n_pages = 100};
+    assert_int_equal(hm_residence_gaps(&residence, &extent, 1, is_unseen, gaps, 8), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(gaps[i].first, first[i]);
+}
+
+/* What a process may use without being seen is told apart, also where its home is in another process. */
+static void what_is_not_seen_is_told_apart(void **state)
+{
+    (void)state;
+    const uint64_t first[] = {1000, 200000, HM_PAGE(2, 1000)};
+    struct hm_mapped home = {.range = {200000, 1000}, .home = 200000, .kind = HM_MEMORY_SHARED, .may_move = true};
+    struct hm_mapped alias = home;
+    alias.range.first = 50000;
+    alias.is_alias = true;
+    assert_gaps(false, 3, first);
+    assert_gaps(true, 0, NULL);
+    rank[0].has_unseen = true;
+    assert_gaps(false, 1, first + 2);
+    assert_gaps(true, 2, first);
+    rank[0].has_unseen = false;
+    rank[2].has_unseen = true;
+    assert_gaps(false, 2, first);
+    maps[0].mapped = &home;
+    maps[0].n_mapped = 1;
+    assert_int_equal(hm_maps_add_mapped(&maps[2], &alias), 0);
+    assert_gaps(false, 1, first);
+    assert_gaps(true, 2, first + 1);
+    rank[2].has_unseen = false;
+    rank[1].has_unseen = true; /* it is gone */
+    assert_gaps(false, 3, first);
+    rank[1].has_unseen = false;
+    maps[2].range = NULL;
+    hm_maps_free(&maps[2]);
+}
+
 static void test_small_gaps_give_way(void **state)
 {
     (void)state;
     struct hm_extent gaps[2];
-    assert_int_equal(hm_residence_gaps(&residence, NULL, 0, gaps, 2), 2);
+    assert_int_equal(hm_residence_gaps(&residence, NULL, 0, false, gaps, 2), 2);
     assert_int_equal(gaps[0].first, 1000);
     assert_int_equal(gaps[1].first, 200000);
 }
@@ -230,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup(test_shared_and_files, set_up),
         cmocka_unit_test_setup(test_gaps, set_up),
         cmocka_unit_test_setup(test_small_gaps_give_way, set_up),
+        cmocka_unit_test_setup(what_is_not_seen_is_told_apart, set_up),
         cmocka_unit_test_setup(test_look, set_up),
         cmocka_unit_test(test_rows),
     };

@@ -238,6 +238,39 @@ static void no_more_are_asked_for_than_a_message_holds(void **state)
     assert_is(&watch.process[1], 0);
 }
 
+/* What the processes that are not watched use is not known. The watched ones stay as the sizes of all vary a little. */
+static void what_is_beyond_a_message_is_marked_and_told(void **state)
+{
+    (void)state;
+    struct hm_damon_watch watch;
+    struct hm_error error = {""};
+    const struct hm_ranks *ranks = first_of(MOST);
+    memset(process, 0, sizeof(process));
+    for (uint32_t i = 0; i < MOST; i++)
+        process[i].resident = 1000;
+    struct hm_source *source = connect_source(&watch);
+    assert_int_equal(source->update(source, ranks, maps, &error), 0);
+    take(&watch, HM_DAMON_TARGETS);
+    /* Two are left out on purpose, as they are small; the rest does not fit. */
+    for (uint32_t i = 0; i < MOST; i++)
+        assert_int_equal(ranks->rank[i].has_unseen, i >= HM_DAMON_TARGETS && i < MOST - 2);
+    assert_string_equal(source->state.partly, "");
+    for (uint32_t i = HM_DAMON_TARGETS; i < MOST; i++)
+        process[i].resident = 1900;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(source->update(source, ranks, maps, &error), 0);
+    assert_int_equal(recv(end, &watch, sizeof(watch), MSG_DONTWAIT), -1);
+    assert_string_equal(source->state.partly,
+                        "source damon looks at 256 of 265 processes, at most at 256: what the others use is not known");
+    process[HM_DAMON_TARGETS].resident = 2100;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(source->update(source, ranks, maps, &error), 0);
+    take(&watch, HM_DAMON_TARGETS);
+    assert_false(ranks->rank[HM_DAMON_TARGETS].has_unseen);
+    source->close(source);
+    close(end);
+}
+
 /* What has changed in each row since the last update, of a step with two processes. The fourth update looks at their
  * sizes in any case. */
 static void a_list_is_sent_where_processes_or_mappings_have_changed(void **state)
@@ -444,6 +477,7 @@ int main(void)
         cmocka_unit_test(idle_processes_are_left_out_up_to_a_tenth),
         cmocka_unit_test(what_cannot_be_watched_is_not_asked_for),
         cmocka_unit_test(no_more_are_asked_for_than_a_message_holds),
+        cmocka_unit_test(what_is_beyond_a_message_is_marked_and_told),
         cmocka_unit_test(a_list_is_sent_where_processes_or_mappings_have_changed),
         cmocka_unit_test(a_broker_that_says_nothing_for_a_minute_is_given_up),
         cmocka_unit_test(a_list_is_passed_on),

@@ -131,6 +131,7 @@ static void threads_that_are_refused_are_tried_ever_less_often(void **state)
     (void)state;
     most_rings = 3;
     assert_int_equal(update_after(0), 4); /* up to the first one that is refused */
+    assert_true(rank[0].has_unseen);
     assert_int_equal(update_after(0), 0);
     assert_int_equal(update_after(1), 1);
     assert_string_equal(source->state.partly, "");
@@ -144,6 +145,7 @@ static void threads_that_are_refused_are_tried_ever_less_often(void **state)
     most_rings = THREADS; /* the limit was raised */
     assert_int_equal(update_after(7), 0);
     assert_int_equal(update_after(1), THREADS - 3);
+    assert_false(rank[0].has_unseen);
     assert_int_equal(rings, THREADS);
 }
 
@@ -155,6 +157,24 @@ static void a_source_that_may_watch_no_thread_has_ended(void **state)
     assert_string_equal(error.text, "none of 8 threads can be watched: the user may lock no more memory (ulimit -l, "
                                     "kernel.perf_event_mlock_kb)");
     assert_int_equal(fake.opened, 1);
+}
+
+/* A process that comes in a pause is not seen. */
+static void a_new_process_is_marked_until_its_threads_are_watched(void **state)
+{
+    (void)state;
+    most_rings = 3;
+    update_after(0);
+    rank[0].has_unseen = false;
+    update_after(0);
+    assert_false(rank[0].has_unseen);
+    rank[0].is_new = true;
+    update_after(0);
+    assert_true(rank[0].has_unseen);
+    rank[0].is_new = false;
+    most_rings = THREADS;
+    update_after(1);
+    assert_false(rank[0].has_unseen);
 }
 
 static void threads_do_not_take_the_last_descriptors(void **state)
@@ -178,6 +198,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(threads_that_are_refused_are_tried_ever_less_often, open_source, close_source),
         cmocka_unit_test_setup_teardown(a_source_that_may_watch_no_thread_has_ended, open_source, close_source),
+        cmocka_unit_test_setup_teardown(a_new_process_is_marked_until_its_threads_are_watched, open_source,
+                                        close_source),
         cmocka_unit_test_setup_teardown(threads_do_not_take_the_last_descriptors, open_source, close_source),
     };
     return cmocka_run_group_tests(tests, start_threads, end_threads);
