@@ -70,15 +70,22 @@ uint64_t hm_perf_count_threads(const struct hm_ranks *ranks)
     return n;
 }
 
-void hm_perf_mark_unseen(const struct hm_perf_watched *watch, const struct hm_ranks *ranks)
+/* Returns by space how many threads of each process are watched. The next call overwrites it. */
+static const uint32_t *count_watched(const struct hm_perf_watched *watch, const struct hm_ranks *ranks)
 {
     static uint32_t n_watched[HM_RANKS];
-    memset(n_watched, 0, sizeof(n_watched));
+    memset(n_watched, 0, ranks->n * sizeof(n_watched[0]));
     for (size_t i = 0; i < watch->n; i++) {
         int space = hm_ranks_space(ranks, watch->slot[i]->pid);
         if (space >= 0)
             n_watched[space]++;
     }
+    return n_watched;
+}
+
+void hm_perf_mark_unseen(const struct hm_perf_watched *watch, const struct hm_ranks *ranks)
+{
+    const uint32_t *n_watched = count_watched(watch, ranks);
     for (uint32_t space = 0; space < ranks->n; space++)
         ranks->rank[space].has_unseen = n_watched[space] < count(ranks, space);
 }
@@ -121,8 +128,11 @@ int hm_perf_update_threads(struct hm_perf_watched *watch, const struct hm_ranks 
     if (!known)
         return hm_fail(error, ENOMEM, "out of memory");
     struct walk walk = {.watch = watch, .known = known, .n_known = watch->n};
+    const uint32_t *n_watched = count_watched(watch, ranks);
+    /* Of a process with as many threads as are watched, none is looked for: where one has come in place of another, the
+     * slot of that goes when its samples are read. */
     for (uint32_t space = 0; space < ranks->n && !is_limit(walk.number); space++)
-        if (hm_ranks_is_there(ranks, space))
+        if (hm_ranks_is_there(ranks, space) && count(ranks, space) != n_watched[space])
             add_threads(&walk, ranks->rank[space].pid);
     free(known);
     if (walk.number != 0) {

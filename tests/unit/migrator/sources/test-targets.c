@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests which threads a source of perf events watches where not all can be watched. The threads are this process's own;
  * the kernel's part is made up. */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -60,6 +61,17 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
     if (request == PERF_EVENT_IOC_ID)
         *argument = 7;
     return 0;
+}
+
+static int n_listed; /* folders */
+
+DIR *__real_opendir(const char *path);
+DIR *__wrap_opendir(const char *path);
+
+DIR *__wrap_opendir(const char *path)
+{
+    n_listed++;
+    return __real_opendir(path);
 }
 
 static int wall[2]; /* a pipe: the threads read from it, and end with it */
@@ -159,6 +171,16 @@ static void a_source_that_may_watch_no_thread_has_ended(void **state)
     assert_int_equal(fake.opened, 1);
 }
 
+/* To list thousands of threads at each look takes most of what a source may use. */
+static void threads_are_not_listed_where_none_has_come(void **state)
+{
+    (void)state;
+    n_listed = 0;
+    assert_int_equal(update_after(0), THREADS);
+    assert_int_equal(update_after(0), 0);
+    assert_int_equal(n_listed, 1);
+}
+
 /* A process that comes in a pause is not seen. */
 static void a_new_process_is_marked_until_its_threads_are_watched(void **state)
 {
@@ -198,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(threads_that_are_refused_are_tried_ever_less_often, open_source, close_source),
         cmocka_unit_test_setup_teardown(a_source_that_may_watch_no_thread_has_ended, open_source, close_source),
+        cmocka_unit_test_setup_teardown(threads_are_not_listed_where_none_has_come, open_source, close_source),
         cmocka_unit_test_setup_teardown(a_new_process_is_marked_until_its_threads_are_watched, open_source,
                                         close_source),
         cmocka_unit_test_setup_teardown(threads_do_not_take_the_last_descriptors, open_source, close_source),
