@@ -71,7 +71,7 @@ SPEAK = {
         ],
     ),
     "unspilled": (
-        {"mode": "spill", "memory": two_tiers(3 * GIB, 2 * MIB, None)},
+        {"mode": "spill", "memory": two_tiers(3 * GIB, 2 * MIB)},
         "fast",
         "spill never spilled: at most 3.0 GiB in the fast tier, 2.0 MiB in the slow one; fast does the same, and the "
         "slow tier is left to others",
@@ -82,11 +82,13 @@ SPEAK = {
             {"memory": two_tiers(3 * GIB, 16 * MIB)},
             {"memory": two_tiers(16 * MIB - 1, 0)},
             {"memory": {"tiers": [tier("dram", [0], GIB, GIB)]}},
+            {"memory": two_tiers(384 * GIB - MIB, 0, 384 * GIB)},  # the tier is full: fast would have ended the job
+            {"memory": two_tiers(3 * GIB, 2 * MIB, None)},
             *({"exit_code": code} for code in (137, 143)),
         ],
     ),
     "unmoved": (
-        {"mode": "migrate", "memory": two_tiers(3 * GIB, 0, None), "migration": migrated(regret=0.0)},
+        {"mode": "migrate", "memory": two_tiers(3 * GIB, 0), "migration": migrated(regret=0.0)},
         "fast",
         "migrate had nothing to do: at most 3.0 GiB, all of it in the fast tier; fast saves the migrator's 3.0 s of "
         "CPU time",
@@ -94,6 +96,8 @@ SPEAK = {
             {"mode": "spill", "memory": two_tiers(3 * GIB, GIB)},
             {"migration": migrated(regret=0.0, cpu_s=None)},
             {"memory": two_tiers(16 * MIB - 1, 0)},
+            {"memory": two_tiers(15 * GIB, 0)},
+            {"memory": two_tiers(3 * GIB, 0, None)},
             {"exit_code": 137},
             {"migration": None},
         ],
@@ -245,7 +249,7 @@ def test_changed_columns_of_a_history_need_a_new_form():
     layout.FORM, and put the new number and the new digest here."""
     changes = [*ROWS, *({**case[0], **silence} for case in SPEAK.values() for silence in ({}, *case[3]))]
     made = [layout.row(record(1, **copy.deepcopy(one)), "2025-03-01", "n1.jsonl", 1, "") for one in changes]
-    assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (5, "e2b147d0")
+    assert (layout.FORM, hashlib.blake2b(repr(made).encode(), digest_size=4).hexdigest()) == (6, "32292e50")
 
 
 @pytest.mark.parametrize(
@@ -373,6 +377,7 @@ REGRET, CALM = SPEAK["regret"][0], {"mode": "migrate", "migration": migrated(reg
 RUNS = {
     "one that fast cannot hold": ([MIXED] * 63 + [LARGE], None),
     "one without advice that fast can hold": ([MIXED, SMALL, MIXED], ("fits", "fast", ["n1", "n3"])),
+    "one that is full and does not spill": ([MIXED, {"mode": "interleave", "memory": two_tiers(15 * GIB, MIB)}], None),
     "one that was not measured": ([MIXED, {**MIXED, "memory": None}], None),
     "one that was killed": ([MIXED, {**MIXED, "exit_code": 137}], None),
     "one whose capacity is not known": ([MIXED, {**MIXED, "memory": two_tiers(GIB, GIB, None)}], None),

@@ -82,7 +82,7 @@ NAMES = tuple(name for name, _ in COLUMNS)
 LISTS = tuple(name for name, kind in COLUMNS if kind.endswith("[]"))
 # The version of what row() makes of a record. Count it up when a change of fields.py, figures.py, columns.py or
 # rules.py gives a column other values: rows of another version are then made again.
-FORM = 5
+FORM = 6
 MAGIC = b"PAR1"  # the first and the last bytes of a Parquet file
 
 

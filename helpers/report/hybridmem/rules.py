@@ -63,10 +63,9 @@ class Seen:
         return None not in (self.most, self.capacity) and self.most <= ROOMY * self.capacity
 
     def can_be_fast(self):
-        """Was the job's memory on this node in the fast tier, or would it fit there? False if that is not known,
-        or if the job was killed."""
-        was_fast = None not in (self.fast_peak, self.slow_peak) and self.slow_peak < NEGLIGIBLE
-        return not self.was_killed() and (was_fast or self.fits())
+        """Would the job's memory on this node fit into the fast tier? False if that is not known, or if the job was
+        killed. What spilled a little has filled the tier: fast would have ended such a job."""
+        return not self.was_killed() and self.fits()
 
 
 def most_at_once(record, tiers):
@@ -92,7 +91,7 @@ def own_capacity(record, figures):
 
 
 def fits_the_fast_tier(seen):
-    if seen.mode not in TO_BOTH or not seen.has_slow() or not seen.fits() or seen.was_killed():
+    if seen.mode not in TO_BOTH or not seen.has_slow() or not seen.can_be_fast():
         return None
     return "fast", (
         f"mode fast would have done on a node of its own: peak {draw.size(seen.most)} of {draw.size(seen.capacity)} "
@@ -114,7 +113,7 @@ def ended_with_the_fast_tier_full(seen):
 
 
 def spill_never_spilled(seen):
-    if seen.mode != "spill" or not seen.is_all_fast() or seen.was_killed():
+    if seen.mode != "spill" or not seen.is_all_fast() or not seen.can_be_fast():
         return None
     return "fast", (
         f"spill never spilled: at most {draw.size(seen.fast_peak)} in the fast tier, {draw.size(seen.slow_peak)} in "
@@ -124,7 +123,7 @@ def spill_never_spilled(seen):
 
 def migrator_had_nothing_to_move(seen):
     cost = fields.amount(seen.migration, "cpu_s")
-    if seen.mode not in fields.MIGRATED or not seen.is_all_fast() or seen.was_killed() or cost is None:
+    if seen.mode not in fields.MIGRATED or not seen.is_all_fast() or not seen.can_be_fast() or cost is None:
         return None
     return "fast", (
         f"{seen.mode} had nothing to do: at most {draw.size(seen.fast_peak)}, all of it in the fast tier; "
