@@ -330,6 +330,23 @@ def test_a_table_that_is_lost_is_made_anew(tmp_path):
     assert sorted(sums(history)) == sorted(sums(history, "runs")) == [DAYS[0], DAYS[1], DAYS[3]]
 
 
+@pytest.mark.parametrize(("gone", "is_torn"), [([], False), ([], True), (["sums"], False)])
+def test_a_damaged_table_that_is_removed_is_made_anew(tmp_path, gone, is_torn):
+    """It is enough to remove the table, also if a line of the day's only file was left out."""
+    records, history = tmp_path / "records", tmp_path / "history"
+    write(records, *(record(job, end=f"{day}T12:00:00Z") for job, day in enumerate(DAYS)))
+    append(records, *["torn"] * is_torn, day=DAYS[1])
+    ingest(records, history)
+    table = history / "records" / f"day={DAYS[1]}" / "records.parquet"
+    table.write_text("X\n")
+    ingest(records, history, status=1)
+    table.unlink()
+    for kind in gone:
+        shutil.rmtree(history / kind)
+    assert ingest(records, history).stdout == "1 record taken, in 1 day\n"
+    assert ingest(records, history).stdout == "0 records taken, in 0 days\n"
+
+
 def test_an_ingest_that_is_killed_between_any_two_files_leaves_right_reports(tmp_path):
     """A kill may leave tables with older sums, or sums with older lists of runs. Reports are equal to those without
     sums."""

@@ -48,22 +48,14 @@ class Day:
         self.old = frozenset()  # keys of the rows that the history already had
         self.added = 0
 
-    def taken(self):
-        """The note of the files that were taken, with their states at that time; empty if it is missing or damaged."""
-        try:
-            found = json.loads(self.history.taken(self.day).read_bytes())
-        except (FileNotFoundError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
     def changed(self, paths):
         """Those of the files that have changed since they were taken."""
-        taken = self.taken()
+        taken = self.history.noted(self.day)
         return [path for path in map(Path, paths) if layout.state_of(path) != taken.get(path.name)]
 
     def take(self, connection, paths):
         """Takes these files: adds their new records to the table, and stores their lines that are left out."""
-        taken, fresh, asides = self.taken(), self.work / "fresh.jsonl", []
+        taken, fresh, asides = self.history.noted(self.day), self.work / "fresh.jsonl", []
         self.read_keys(connection)
         with fresh.open("w", encoding="ascii") as stream:
             for number, path in enumerate(paths):

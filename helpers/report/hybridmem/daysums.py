@@ -147,17 +147,26 @@ def made(history, days):
 
 
 def lost(history):
-    """Returns the days that have sums, but no table."""
+    """Returns the days that have no table, but sums, or a file of which records were taken."""
     names = {path.stem for path in (history.folder / "sums").glob("*.parquet")}
+    names.update(path.stem for path in (history.folder / "taken").glob("*.json") if has_given(history, path.stem))
     return [day for day in filter(moments.Period().has_day, names) if not history.has_table(day)]
 
 
+def has_given(history, day):
+    """Is there a file of which records were taken, as it is not empty, and no line of it was left out? (Of a file with
+    lines that were left out nobody can tell.)"""
+    given = (name for name, state in history.noted(day).items() if isinstance(state, list) and state[:1] != [0])
+    return any(not history.left_out(day, name).exists() for name in given)
+
+
 def make(connection, history, work):
-    """Makes sums that are missing, old or damaged, and removes those of days without a complete table. Returns the days
-    whose tables are damaged, and the files of sums that were damaged."""
+    """Makes sums that are missing, old or damaged, and removes those of days without a table. Those of a damaged table
+    stay: if it is removed, they tell that the day is lost. Returns the days whose tables are damaged, and the files of
+    sums that were damaged."""
     days = [day for day in filter(moments.Period().has_day, history.days()) if layout.is_parquet(history.parquet(day))]
     for path in (path for name in ("sums", "runs") for path in (history.folder / name).iterdir()):
-        if path.stem not in days:
+        if path.stem not in days and not history.has_table(path.stem):
             path.unlink()
     whole, spoilt = made(history, days)
     near = {day: [one for one in (day, *moments.neighbours(day)) if one in days] for day in days if day not in whole}

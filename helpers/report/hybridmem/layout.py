@@ -211,6 +211,14 @@ class History:
     def taken(self, day):
         return self.folder / "taken" / f"{day}.json"
 
+    def noted(self, day):
+        """The files of a day that were taken, with their states then; empty if the note is missing or damaged."""
+        try:
+            found = json.loads(self.taken(day).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     def sums(self, day):
         return self.folder / "sums" / f"{day}.parquet"
 
