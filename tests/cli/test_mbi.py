@@ -296,7 +296,23 @@ def test_a_profile_of_the_sites_can_be_given(plan, probe, tmp_path):
     other = mbi("plan", "-o", tmp_path / "other", "--profile", PROFILE, "--", probe, counts, status=1).stderr
     assert other.endswith(f"is not of the build of {probe}: make a new profile\n")
     again = mbi("plan", "-o", tmp_path / "new", "--profile", path, "--", probe, counts, status=1).stderr
-    assert again.endswith("new has a plan already: name another folder\n")
+    assert again.endswith("new is not empty: name a new folder\n")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_plan_leaves_a_folder_with_files_as_it_is(probe, tmp_path):
+    """Nothing is left of a plan that failed, and what the user has in the folder stays."""
+    folder, counts = tmp_path / "mine", tmp_path / "counts"
+    counts.write_text("0 0\n")
+    folder.mkdir()
+    assert mbi("plan", "-o", folder, "--", "false", status=1).stderr.endswith("ended with exit status 1\n")
+    assert list(folder.iterdir()) == []
+    for name in ("job.sh", "profile.json"):
+        (folder / name).write_text("mine\n")
+        said = mbi("plan", "-o", folder, "--", probe, counts, status=1).stderr
+        assert said == f"hybridmem profile mbi plan: {folder} is not empty: name a new folder\n"
+        assert [(path.name, path.read_text()) for path in folder.iterdir()] == [(name, "mine\n")]
+        (folder / name).unlink()
 
 
 def test_results_that_are_none_count_as_failed(plan):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `hybridmem profile mbi plan`: the runs that measure each site of a program. */
 #include <config.h>
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -124,19 +125,39 @@ static int find_sites(const struct hm_mbi_store *store, char **program, int n, s
     return 0;
 }
 
-/* Makes the folder, or takes one that has no plan. */
-static int make_folder(struct hm_mbi_store *store, const char *path, struct hm_error *error)
+/* Is there nothing in the folder? Returns 0, or -1 with a text. */
+static int check_empty(const char *path, struct hm_error *error)
 {
-    char plan[PATH_MAX];
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+    const struct dirent *entry = NULL;
+    DIR *folder = opendir(path);
+    if (!folder)
         return hm_fail_errno(error, "%s", path);
-    if (!realpath(path, store->path))
+    do
+        entry = readdir(folder);
+    while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+    closedir(folder);
+    return entry ? hm_fail(error, ENOTEMPTY, "%s is not empty: name a new folder", path) : 0;
+}
+
+/* Makes the folder, or takes one that is empty. *is_new: it was made. Returns 0, or -1 with a text. */
+static int make_folder(struct hm_mbi_store *store, const char *path, bool *is_new, struct hm_error *error)
+{
+    *is_new = mkdir(path, 0777) == 0;
+    if ((!*is_new && errno != EEXIST) || !realpath(path, store->path))
         return hm_fail_errno(error, "%s", path);
-    if (hm_mbi_store_path(store, "plan.json", plan, error) < 0)
-        return -1;
-    if (access(plan, F_OK) == 0)
-        return hm_fail(error, EEXIST, "%s has a plan already: name another folder", path);
-    return 0;
+    return check_empty(path, error);
+}
+
+/* Removes what a plan that failed has made of the folder, which was empty. */
+static void remove_all(const struct hm_mbi_store *store, bool is_new)
+{
+    static const char *const names[] = {PROFILE, "job.sh", "plan.json"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (hm_mbi_store_path(store, names[i], path, NULL) == 0)
+            unlink(path);
+    if (is_new)
+        rmdir(store->path);
 }
 
 static int describe(struct hm_mbi_plan *plan, char **program, int n, const struct hm_profile *profile, const char *path,
@@ -165,7 +186,11 @@ static int make(const struct options *options, char **program, int n, struct hm_
     struct hm_profile *profile = options->profile ? hm_profile_read(options->profile, error) : NULL;
     char path[PATH_MAX];
     int status = options->profile && !profile ? HM_MBI_BAD : HM_MBI_FAILED;
-    if (status == HM_MBI_BAD || check_words(program, n, error) < 0 || make_folder(store, options->output, error) < 0)
+    bool is_new = false, is_ours = false;
+    if (status == HM_MBI_BAD || check_words(program, n, error) < 0)
+        goto done;
+    is_ours = make_folder(store, options->output, &is_new, error) == 0;
+    if (!is_ours)
         goto done;
     if (!profile && (find_sites(store, program, n, error) < 0 || hm_mbi_store_path(store, PROFILE, path, error) < 0 ||
                      !(profile = hm_profile_read(path, error))))
@@ -179,6 +204,8 @@ static int make(const struct options *options, char **program, int n, struct hm_
         hm_mbi_store_write(store, "plan.json", hm_mbi_plan_json(&store->plan), error) == 0)
         status = 0;
 done:
+    if (is_ours && status != 0)
+        remove_all(store, is_new);
     hm_profile_free(profile);
     return status;
 }

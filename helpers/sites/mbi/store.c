@@ -135,7 +135,7 @@ int hm_mbi_store_script(const struct hm_mbi_store *store, struct hm_error *error
     char path[PATH_MAX];
     if (hm_mbi_store_path(store, "job.sh", path, error) < 0)
         return -1;
-    FILE *out = fopen(path, "we");
+    FILE *out = fopen(path, "wxe");
     if (!out)
         return hm_fail_errno(error, "%s", path);
     fprintf(out,
